@@ -1,0 +1,69 @@
+"""Everything that can go wrong, one class a kind; each message says what, where, why and what to do.
+
+A message has at most five lines: the reason, ``where`` (model file and the piece of SQL), and a hint.
+"""
+
+from __future__ import annotations
+
+
+class TapestryError(Exception):
+    """Base of all errors of this package: ``reason``, and where known ``where`` and ``hint``."""
+
+    def __init__(self, reason: str, where: str = "", hint: str = "") -> None:
+        super().__init__(reason, where, hint)
+        self.reason = reason
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        lines = [self.reason]
+        if self.where:
+            lines.append(f"  in: {_shorten(self.where)}")
+        if self.hint:
+            lines.append(f"  do: {self.hint}")
+        return "\n".join("\n".join(lines).splitlines()[:5])
+
+
+class Refusal(TapestryError):
+    """A query that cannot be kept exactly is refused, with the reason, the place and a way out."""
+
+
+class ConfigurationError(TapestryError):
+    """A configuration key or value of ours is unknown or does not fit."""
+
+
+class SourceRewritten(TapestryError):
+    """A source lost or changed rows since the last run."""
+
+
+class SourceHistoryGone(TapestryError):
+    """What happened to a source since the last run can no longer be told."""
+
+
+class LateRowsFound(TapestryError):
+    """Rows came later than ``late_after`` and the model is configured to fail on that."""
+
+
+class QueryChanged(TapestryError):
+    """The query of a model is not the one that its table was grown with."""
+
+
+class TargetChanged(TapestryError):
+    """Somebody else wrote to the table of a continuous model."""
+
+
+class StateMissing(TapestryError):
+    """A target stands there without the state that belongs to it."""
+
+
+class ConcurrentRun(TapestryError):
+    """Another run of the same model committed first."""
+
+
+class WindowError(TapestryError):
+    """The window asked for cannot be run: it ends before the last one did."""
+
+
+def _shorten(text: str, width: int = 200) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= width else flat[: width - 1] + "…"

@@ -1,0 +1,18 @@
+"""Names of hidden columns, bookkeeping tables and table properties, each written once."""
+
+from typing import Final
+
+MATCHED_AT: Final = "_matched_at"
+"""The first instant at which a row of a continuous model was an answer (TIMESTAMP)."""
+
+ARRIVAL: Final = "_arrival"
+"""The effective arrival of a source row: its ts, or the instant at which a late row arrived."""
+
+ROW_ID: Final = "_row_id"
+"""What tells a row of one pinned source version from every other row of it."""
+
+STATE_TABLE: Final = "tapestry_state"
+RUNS_TABLE: Final = "tapestry_runs"
+
+GENERATION_PROPERTY: Final = "tapestry.generation"
+"""Delta table property of a target: which creation or refresh of the table this is."""
