@@ -1,0 +1,58 @@
+# Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
+#   make demo                           a small generated message archive, run in steps of simulated time
+#   make demo DATA=messages.parquet     the same on a file of messages, in monthly steps
+#   make test                           all tests;  make test ARGS="tests/sql -k bounds" some of them
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+DATA ?=
+ARGS ?=
+WITH_JAVA = export JAVA_HOME="$$(tools/java.sh)";
+
+.PHONY: help demo test check lint types layers setup wheel clean
+
+help:
+	@sed -n '1,4s/^# \{0,1\}//p' Makefile
+
+demo: setup
+	@$(WITH_JAVA) $(BIN)/python -m tapestry.demo $(if $(DATA),--data "$(DATA)")
+
+test: setup
+	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)
+
+check: lint types layers
+
+lint: .venv/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/.installed
+	$(BIN)/mypy
+
+layers: .venv/.installed
+	$(BIN)/lint-imports
+
+setup: .venv/.installed .venv/.jars
+
+# The virtual environment, and this package in it, editable.
+.venv/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	  || { echo "Python 3.10 or newer is needed (try: make PYTHON=python3.12 …)"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv \
+	  || { echo "python -m venv failed (Debian: apt-get install python3-venv)"; exit 1; }
+	@echo "installing into .venv (once, some minutes: Spark is half a gigabyte) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,dev]'
+	@touch $@
+
+# Delta's jars, fetched once into the user's Ivy cache.
+.venv/.jars: .venv/.installed
+	@$(WITH_JAVA) $(BIN)/python tools/fetch_jars.py
+	@touch $@
+
+wheel: .venv/.installed
+	$(BIN)/python -m pip wheel --quiet --no-deps -w dist .
+
+clean:
+	rm -rf .demo dist target logs warehouse spark-warehouse metastore_db derby.log

@@ -1,0 +1,118 @@
+"""The rules of the house, as checks that fail: sizes, docstrings, nothing of one machine in the tree."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILE_LINES, FUNCTION_LINES = 400, 50
+
+# Written in pieces, so that this file does not find itself.
+MACHINE_PATHS = [r"(?<![\w.])/" + name + "/" for name in ("work", "root", "farm")]
+REGISTRIES = [
+    name.replace("@", r"\.")
+    for name in (
+        "pypi@org",
+        "pythonhosted@org",
+        "maven@apache@org",
+        "maven@org",
+        "crates@io",
+        "npmjs@org",
+        "debian@org",
+    )
+]
+
+
+def _tracked(*patterns: str) -> list[Path]:
+    """The files of the tree: tracked, or new and not ignored."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *patterns],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout
+    paths = (ROOT / name for name in listed.split("\0") if name)
+    return sorted(path for path in paths if path.is_file() and not path.is_symlink())
+
+
+def _functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def _named(path: Path, line: int | None = None) -> str:
+    name = str(path.relative_to(ROOT))
+    return name if line is None else f"{name}:{line}"
+
+
+def test_files_are_small() -> None:
+    """A file over the limit wants another room."""
+    sizes = {
+        _named(path): path.read_text("utf-8").count("\n")
+        for path in _tracked("*.py", "*.sql", "*.sh")
+    }
+    assert not {name: lines for name, lines in sizes.items() if lines > FILE_LINES}
+
+
+def test_functions_are_short() -> None:
+    """A function over the limit does more than one thing."""
+    sizes = {
+        _named(path, node.lineno): (node.end_lineno or node.lineno) - node.lineno + 1
+        for path in _tracked("*.py")
+        for node in _functions(path)
+    }
+    assert not {name: lines for name, lines in sizes.items() if lines > FUNCTION_LINES}
+
+
+@pytest.mark.parametrize("pattern", MACHINE_PATHS + REGISTRIES)
+def test_nothing_of_one_machine(pattern: str) -> None:
+    """No path of a machine and no host of a package registry stands in the tree."""
+    expression = re.compile(pattern)
+    found = [
+        _named(path, number)
+        for path in _tracked()
+        for number, line in enumerate(path.read_text("utf-8", errors="replace").splitlines(), 1)
+        if expression.search(line)
+    ]
+    assert not found
+
+
+def test_public_functions_of_the_library_have_docstrings() -> None:
+    """Layers 0 to 2: modules, and public classes and functions, say what they are for."""
+    missing = []
+    for path in _tracked("python/tapestry/sql", "python/tapestry/runs", "python/tapestry/*.py"):
+        if path.suffix != ".py":
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        if tree.body and ast.get_docstring(tree) is None:
+            missing.append(_named(path))
+        missing.extend(
+            _named(path, node.lineno)
+            for node in _public(tree.body)
+            if ast.get_docstring(node) is None
+        )
+    assert not missing
+
+
+def _public(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from _public(node.body)
+
+
+def test_the_macros_are_one_copy() -> None:
+    """The wheel takes the top-level macros through a link; a second copy would drift."""
+    link = ROOT / "python/dbt/include/tapestry/macros"
+    assert link.is_symlink()
+    assert not link.readlink().is_absolute()
+    assert link.resolve() == ROOT / "macros"
