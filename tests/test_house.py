@@ -1,4 +1,4 @@
-"""The rules of the house, as checks that fail: sizes, docstrings, nothing of one machine in the tree."""
+"""The rules of the house, as checks that fail: sizes, docstrings, nothing of one machine."""
 
 from __future__ import annotations
 
