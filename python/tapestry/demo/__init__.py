@@ -1,0 +1,1 @@
+"""The demonstration: made-up messages, loaded in steps of simulated time, each step one run."""
