@@ -1,4 +1,4 @@
-"""The columns of generated messages, made from a skeleton: text is derived from numbers, in bulk."""
+"""The columns of generated messages: text is derived from a skeleton's numbers, in bulk."""
 
 from __future__ import annotations
 

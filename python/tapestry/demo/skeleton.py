@@ -1,6 +1,6 @@
 """The numbers of a generated message archive: who replies to whom, where, and when.
 
-All arrays are numpy, one entry a row, so that thirty million rows take a minute and about a gigabyte.
+All arrays are numpy, one entry a row: thirty million rows take a minute and some gigabytes.
 The shares below are those of twelve real mailing lists, 2019 to 2026.
 """
 
@@ -52,7 +52,7 @@ class Skeleton:
 
 
 def make_skeleton(rows: int, seed: int, start: int, end: int) -> Skeleton:
-    """About as many rows as asked for, within half a per cent; the same seed gives the same rows."""
+    """About as many rows as asked for; the same seed gives the same rows."""
     rng = np.random.default_rng(seed)
     messages = max(2, int(rows / (1 + CROSS_POSTED * 1.2 + SURPLUS_COPIES)))
     sent = np.sort(rng.integers(start, end, messages))
