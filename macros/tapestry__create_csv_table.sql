@@ -1,0 +1,15 @@
+{#- A seed in one commit of one table's history: who compares versions of it sees old rows or new. #}
+{% macro tapestry__create_csv_table(model, agate_table) %}
+  {%- set views = [] -%}
+  {%- for select in adapter.seed_statements(agate_table, config.get('column_types') or {}) -%}
+    {%- set view = make_temp_relation(this, '__seed_' ~ loop.index0) -%}
+    {%- call statement('_') -%}
+      {{ create_temporary_view(view, select) }}
+    {%- endcall -%}
+    {%- do views.append('select * from ' ~ view) -%}
+  {%- endfor -%}
+  {%- call statement('_') -%}
+    {{ create_table_as(False, this, views | join(' union all ')) }}
+  {%- endcall -%}
+  {{ return(views | join(' union all ')) }}
+{% endmacro %}

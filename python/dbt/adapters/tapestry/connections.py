@@ -1,0 +1,86 @@
+"""dbt's connections: the embedded Spark for `method: session`, dbt-spark's for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from multiprocessing.context import SpawnContext
+from typing import Any
+
+from dbt.adapters.contracts.connection import AdapterRequiredConfig, Connection, ConnectionState
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.exceptions import FailedToConnectError
+from dbt.adapters.spark.connections import SparkConnectionManager
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+
+from dbt.adapters.tapestry.credentials import TapestryCredentials
+from dbt.adapters.tapestry.failures import short_message
+
+logger = AdapterLogger("Tapestry")
+
+
+class TapestryConnectionManager(SparkConnectionManager):
+    """Each thread's connection has a session of its own over one Spark."""
+
+    TYPE = "tapestry"
+
+    def __init__(self, profile: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
+        super().__init__(profile, mp_context)
+        credentials = profile.credentials
+        if isinstance(credentials, TapestryCredentials):
+            credentials.project_root = getattr(profile, "project_root", None)
+            credentials.log_path = getattr(profile, "log_path", None)
+
+    @classmethod
+    def open(cls, connection: Connection) -> Connection:
+        credentials = connection.credentials
+        if not getattr(credentials, "embedded", False):
+            return super().open(connection)
+        if connection.state == ConnectionState.OPEN:
+            return connection
+        # Here, not above: who talks to a Thrift server needs no pyspark.
+        from dbt.adapters.tapestry import embedded
+        from dbt.adapters.tapestry.handle import EmbeddedConnection
+
+        assert isinstance(credentials, TapestryCredentials)
+        try:
+            spark = embedded.start(
+                credentials.server_side_parameters,
+                root=credentials.project_root,
+                master=credentials.master,
+                log_path=credentials.log_path,
+            )
+            connection.handle = EmbeddedConnection(spark, credentials.server_side_parameters)
+        except DbtRuntimeError as error:
+            raise FailedToConnectError(error.msg) from error
+        connection.state = ConnectionState.OPEN  # type: ignore[assignment]
+        return connection
+
+    @contextmanager
+    def exception_handler(self, sql: str) -> Generator[None, None, None]:
+        """Turn what Spark throws into one short database error; the rest is in the logs."""
+        try:
+            yield
+        except DbtRuntimeError:
+            raise
+        except Exception as error:
+            if not _from_spark(error):
+                with super().exception_handler(sql):
+                    raise
+            logger.debug(f"Error while running:\n{sql}\n{error}")
+            raise DbtDatabaseError(short_message(error)) from None
+
+    @classmethod
+    def get_result_from_cursor(cls, cursor: Any, limit: int | None) -> Any:
+        """Collecting is when Spark works on a SELECT: its errors want the same treatment."""
+        try:
+            return super().get_result_from_cursor(cursor, limit)
+        except Exception as error:
+            if not _from_spark(error):
+                raise
+            logger.debug(str(error))
+            raise DbtDatabaseError(short_message(error)) from None
+
+
+def _from_spark(error: Exception) -> bool:
+    return type(error).__module__.split(".")[0] in ("pyspark", "py4j")

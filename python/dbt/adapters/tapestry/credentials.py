@@ -1,0 +1,59 @@
+"""What may stand in profiles.yml under `type: tapestry`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dbt.adapters.spark.connections import SparkConnectionMethod, SparkCredentials
+
+ANSI = "spark.sql.ansi.enabled"
+EMBEDDED_HOST = "embedded"
+
+
+@dataclass
+class TapestryCredentials(SparkCredentials):
+    """dbt-spark's settings, `master`, and defaults that make `method: session` enough.
+
+    `project_root` and `log_path` are no settings: the connection manager fills them in, because
+    dbt opens connections with the credentials alone.
+    """
+
+    method: SparkConnectionMethod = SparkConnectionMethod.SESSION
+    master: str | None = None
+
+    @classmethod
+    def __pre_deserialize__(cls, data: Any) -> Any:
+        data = super().__pre_deserialize__(data)
+        if data.get("method", "session") == "session":
+            data.setdefault("host", EMBEDDED_HOST)
+        return data
+
+    def __post_init__(self) -> None:
+        if self.host is None and self.method == SparkConnectionMethod.SESSION:
+            self.host = EMBEDDED_HOST
+        # dbt-spark forces ANSI mode off, even against the profile; here the profile wins.
+        ansi = (self.server_side_parameters or {}).get(ANSI)
+        super().__post_init__()
+        if ansi is not None:
+            self.server_side_parameters[ANSI] = str(ansi).lower()
+        self.server_side_parameters = {
+            key: value.lower() if value in ("True", "False") else value
+            for key, value in self.server_side_parameters.items()
+        }
+        self.project_root: str | None = None
+        self.log_path: str | None = None
+
+    @property
+    def type(self) -> str:
+        return "tapestry"
+
+    @property
+    def embedded(self) -> bool:
+        """True where this process holds the Spark driver."""
+        return self.method == SparkConnectionMethod.SESSION
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        if self.embedded:
+            return "method", "master", "schema"
+        return "method", *super()._connection_keys()

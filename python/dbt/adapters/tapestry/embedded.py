@@ -1,0 +1,174 @@
+"""The one place that starts a Spark inside this process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.tapestry.jars import remember
+from dbt.adapters.tapestry.java import check_java
+from dbt.adapters.tapestry.log import log4j_properties, spark_log, tail
+from dbt.adapters.tapestry.settings import (
+    CATALOG_DRIVER,
+    SESSION_DEFAULTS,
+    WAREHOUSE,
+    start_settings,
+)
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+logger = AdapterLogger("Tapestry")
+_lock = threading.Lock()
+_CATALOG_ATTEMPTS = 5
+
+
+def start(
+    given: Mapping[str, str] | None = None,
+    *,
+    root: Path | str | None = None,
+    master: str | None = None,
+    log_path: str | None = None,
+) -> SparkSession:
+    """The process's Spark: started with Delta and the shared catalog if none runs, else that one.
+
+    A process has one Spark, so tests and programs that share a process with dbt call this too:
+    the first call decides warehouse (`<root>/warehouse` unless given), master and log file
+    (`<root>/<log_path>/spark.log`); later calls return the same Spark, whoever made it. The root
+    is the current folder unless said. `given` are Spark settings that override the defaults.
+    Raises DbtRuntimeError, with what to do, where Java, a jar or the catalog is missing.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    given = dict(given or {})
+    if master and master.startswith("sc://"):
+        return _connect(master)
+    with _lock:
+        running = SparkContext._active_spark_context
+        if running is not None and running._jsc is not None:
+            _warn_of_other_warehouse(running, given, root)
+            return SparkSession(running)
+        check_java()
+        log = spark_log(log_path, str(root) if root else None)
+        settings = start_settings(
+            given, Path(root or Path.cwd()).absolute(), master, log4j_properties()
+        )
+        Path(settings[WAREHOUSE].removeprefix("file:")).mkdir(parents=True, exist_ok=True)
+        context = _context(settings, log)
+        _open_catalog(context, log)
+        if "spark.jars.packages" in settings:
+            remember(settings["spark.jars.packages"], context.getConf().get("spark.jars", "") or "")
+        return SparkSession(context)
+
+
+def new_session(spark: SparkSession, given: Mapping[str, str]) -> SparkSession:
+    """A session of its own over the same Spark: own temporary views, own settings (1 ms)."""
+    if not hasattr(spark, "_jsparkSession"):  # Spark Connect: a client is a session
+        return spark
+    session = spark.newSession()
+    for key, value in {**SESSION_DEFAULTS, **given}.items():
+        # Settings of the process (memory, jars) are fixed since the start; asking is cheap.
+        if session.conf.isModifiable(key):
+            session.conf.set(key, value)
+    return session
+
+
+def _context(settings: Mapping[str, str], log: Path) -> SparkContext:
+    """Start the JVM with its output in the log file, and Spark in it."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkRuntimeError
+
+    conf = SparkConf(loadDefaults=False)
+    for key, value in settings.items():
+        conf.set(key, value)
+    began = time.monotonic()
+    try:
+        context = SparkContext(conf=conf, gateway=_launch(conf, log))
+    except PySparkRuntimeError as error:
+        raise DbtRuntimeError(f"Spark did not start: {_cause(log)}\nSee {log}") from error
+    except Exception as error:
+        reason = str(getattr(error, "java_exception", error)).splitlines()[0]
+        raise DbtRuntimeError(f"Spark did not start: {reason}\nSee {log}") from error
+    logger.debug(f"Spark {context.version} started in {time.monotonic() - began:.1f} s, log {log}")
+    return context
+
+
+def _launch(conf: object, log: Path) -> JavaGateway:
+    from pyspark.java_gateway import launch_gateway
+
+    with log.open("ab") as output:
+        return launch_gateway(conf, popen_kwargs={"stdout": output, "stderr": output})
+
+
+def _open_catalog(context: SparkContext, log: Path) -> None:
+    """Let the catalog's driver be found, and open the catalog before anything else does.
+
+    Hive looks drivers up from Spark's own class loader, which does not see jars that came with
+    the session; Spark's registry wraps them. Two processes that start within the same second can
+    meet while one of them creates the file: the loser tries again.
+    """
+    jvm = context._jvm
+    assert jvm is not None
+    jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(CATALOG_DRIVER)
+    from pyspark.sql import SparkSession
+
+    for attempt in range(1, _CATALOG_ATTEMPTS + 1):
+        try:
+            SparkSession(context)._jsparkSession.catalog().databaseExists("default")
+            return
+        except Exception as error:
+            logger.debug(f"the catalog did not open, attempt {attempt}: {error}")
+            if attempt == _CATALOG_ATTEMPTS:
+                context.stop()
+                raise DbtRuntimeError(
+                    "Spark's catalog did not open (the file catalog.mv.db in the warehouse).\n"
+                    f"Is its folder writable, and no copy of it open elsewhere? See {log}"
+                ) from error
+            time.sleep(attempt)
+
+
+def _cause(log: Path) -> str:
+    """What the log of a JVM that ended at once says, in one line."""
+    text = tail(log)
+    if "unresolved dependenc" in text or "UNRESOLVED DEPENDENCIES" in text:
+        return (
+            "Delta's jars could not be fetched. The first start needs the network "
+            "(or spark.jars.ivySettings for a mirror)."
+        )
+    if "Could not reserve enough space" in text or "insufficient memory" in text:
+        return "not enough memory; set spark.driver.memory under server_side_parameters."
+    if "UnsupportedClassVersionError" in text:
+        return "Java is too old; Spark needs Java 17 or 21."
+    return "the JVM ended before it was up."
+
+
+def _connect(url: str) -> SparkSession:
+    """A Spark Connect server's session; needs the packages of pyspark[connect]."""
+    from pyspark.sql import SparkSession
+
+    try:
+        return SparkSession.builder.remote(url).getOrCreate()
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0]
+        raise DbtRuntimeError(
+            f"No connection to {url}: {reason}\nSpark Connect needs: pip install 'pyspark[connect]'"
+        ) from error
+
+
+def _warn_of_other_warehouse(
+    running: SparkContext, given: Mapping[str, str], root: Path | str | None
+) -> None:
+    """A process has one Spark: a second project in it uses the first one's warehouse; say so."""
+    used = running.getConf().get(WAREHOUSE)
+    wanted = given.get(WAREHOUSE) or (str(Path(root).absolute() / "warehouse") if root else None)
+    if wanted and used and wanted.removeprefix("file:") != used.removeprefix("file:"):
+        logger.warning(f"Spark already runs in this process with warehouse {used}, not {wanted}")

@@ -1,0 +1,63 @@
+"""Spark's errors as one short message: the reason and the place, without plan and stack."""
+
+from __future__ import annotations
+
+import re
+
+_MARK = re.compile(r"\[[A-Z][A-Z0-9_.]+\]")
+_STACK = re.compile(r"^\s*(at [\w.$<>/]+\(|\.\.\. \d+ more|Caused by:)", re.MULTILINE)
+_MAX_LINES = 8
+
+
+def short_message(error: BaseException) -> str:
+    """What went wrong, at most eight lines.
+
+    Of a chain of Java causes the one counts that carries one of Spark's error classes
+    (`[DIVIDE_BY_ZERO] ...`), looked for from the outside in; else the innermost.
+    """
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    texts = _java_messages(java) if java is not None else []
+    if not texts:
+        texts = [str(error)]
+    marked = [text for text in texts if _MARK.match(text.strip())]
+    return _trim(marked[0] if marked else _inner_mark(texts) or texts[-1])
+
+
+def _java_messages(java: object) -> list[str]:
+    """The messages of an exception and its causes, from the outside in."""
+    messages: list[str] = []
+    while java is not None and len(messages) < 20:
+        try:
+            text = java.getMessage()  # type: ignore[attr-defined]
+            name = java.getClass().getSimpleName()  # type: ignore[attr-defined]
+            java = java.getCause()  # type: ignore[attr-defined]
+        except Exception:  # the JVM is gone: what was read so far has to do
+            break
+        messages.append(str(text) if text else str(name))
+    return messages
+
+
+def _inner_mark(texts: list[str]) -> str | None:
+    """An error class inside a longer text, as in `Job aborted …: SparkException: [CLASS] …`."""
+    for text in texts:
+        match = _MARK.search(text)
+        if match:
+            return text[match.start() :]
+    return None
+
+
+def _trim(text: str) -> str:
+    """Cut the plan, the stack and the whole SQL off; keep the line that points into it."""
+    stack = _STACK.search(text)
+    if stack:
+        text = text[: stack.start()]
+    text = text.split("\nJVM stacktrace:")[0].split("\nDriver stacktrace:")[0]
+    head, _, quoted = text.partition("\n== SQL")
+    lines = [line.rstrip() for line in re.split(r";\n'|;\n\+-", head)[0].splitlines()]
+    lines = [line for line in lines if line.strip()]
+    pointed = quoted.splitlines()[1:]
+    for number, line in enumerate(pointed):
+        if re.fullmatch(r"-*\^+-*", line.strip()) and number:
+            lines += [pointed[number - 1][:200], line[:200]]
+            break
+    return "\n".join(lines[:_MAX_LINES])

@@ -1,0 +1,98 @@
+"""The adapter: dbt-spark's, with Delta as the default and the embedded Spark behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
+
+from dbt.adapters.tapestry.connections import TapestryConnectionManager
+from dbt.adapters.tapestry.seeds import seed_batches
+
+if TYPE_CHECKING:
+    import agate
+
+try:
+    from dbt.adapters.tapestry.continuous import ContinuousDoors
+except ModuleNotFoundError as error:
+    if error.name != "dbt.adapters.tapestry.continuous":
+        raise
+
+    class ContinuousDoors:  # type: ignore[no-redef]
+        """Stands in where the continuous materialization is not installed."""
+
+
+DEFAULT_FORMAT = "delta"
+
+
+@dataclass
+class TapestryConfig(SparkConfig):
+    """dbt-spark's model configuration; Delta unless said."""
+
+    file_format: str = DEFAULT_FORMAT
+
+
+class TapestryAdapter(ContinuousDoors, SparkAdapter):
+    """`type: tapestry`."""
+
+    ConnectionManager = TapestryConnectionManager
+    AdapterSpecificConfigs = TapestryConfig
+
+    @classmethod
+    def type(cls) -> str:
+        return "tapestry"
+
+    def pre_model_hook(self, config: Mapping[str, Any]) -> Any:
+        """Write the default file format into a model's configuration.
+
+        dbt-spark's materializations read `file_format` in a dozen places, each with its own
+        fallback (parquet, or Spark's default); dbt calls this before any of them.
+        """
+        model = getattr(config, "model", None)
+        extra = getattr(getattr(model, "config", None), "_extra", None)
+        if extra is not None and not extra.get("file_format"):
+            extra["file_format"] = DEFAULT_FORMAT
+        return super().pre_model_hook(config)
+
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """The tables and views of a schema: from an embedded Spark in one step, else by SQL."""
+        session = self._embedded_session()
+        if session is None:
+            return super().list_relations_without_caching(schema_relation)
+        from dbt.adapters.tapestry.listing import list_relations
+
+        with self.connections.exception_handler("list relations"):
+            return list_relations(session, str(schema_relation.schema), self.Relation)
+
+    @available
+    def seed_statements(self, table: agate.Table, column_types: Mapping[str, str]) -> list[str]:
+        """One SELECT a batch of a seed's rows, typed; together they are the seed."""
+        types = [
+            column_types.get(name, self.convert_type(table, place))
+            for place, name in enumerate(table.column_names)
+        ]
+        return seed_batches(table, types)
+
+    def submit_python_job(
+        self, parsed_model: dict[str, Any], compiled_code: str
+    ) -> AdapterResponse:
+        """Run a Python model: here where Spark is embedded, else as dbt-spark does."""
+        session = self._embedded_session()
+        if session is None:
+            return super().submit_python_job(parsed_model, compiled_code)
+        from dbt.adapters.tapestry.python_models import run_python_model
+
+        run_python_model(session, parsed_model, compiled_code)
+        return self.generate_python_submission_response(None)
+
+    def _embedded_session(self) -> Any:
+        """This thread's Spark session, or None where Spark is elsewhere."""
+        if not getattr(self.config.credentials, "embedded", False):
+            return None
+        handle = self.connections.get_thread_connection().handle
+        session = handle.session
+        return session if hasattr(session, "_jsparkSession") else None

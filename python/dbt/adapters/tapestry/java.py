@@ -1,0 +1,37 @@
+"""Java is what pip cannot bring: found, and its version checked, before Spark starts."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+from dbt_common.exceptions import DbtRuntimeError
+
+SUPPORTED = (17, 21)
+_HINT = "Install Java 17 or 21 (for example openjdk-17-jre-headless) or point JAVA_HOME to one."
+
+
+def check_java() -> int:
+    """The major version of the Java that Spark will use; DbtRuntimeError where it does not fit."""
+    home = os.environ.get("JAVA_HOME")
+    program = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if not program or not os.path.exists(program):
+        where = f"JAVA_HOME is {home}, but there is no bin/java in it" if home else "none on PATH"
+        raise DbtRuntimeError(f"Spark needs Java and found {where}.\n{_HINT}")
+    try:
+        shown = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise DbtRuntimeError(f"Java does not start ({program}: {error}).\n{_HINT}") from error
+    version = _major(shown.stderr + shown.stdout)
+    if version not in SUPPORTED:
+        found = f"version {version}" if version else "one that does not tell its version"
+        raise DbtRuntimeError(f"Spark needs Java 17 or 21; {program} is {found}.\n{_HINT}")
+    return version
+
+
+def _major(text: str) -> int | None:
+    """17 for `openjdk version "17.0.15"`, 8 for `java version "1.8.0_412"`."""
+    match = re.search(r'version "(?:1\.)?(\d+)', text)
+    return int(match.group(1)) if match else None

@@ -1,0 +1,40 @@
+"""The relations of a schema, asked of Spark's catalog in one call.
+
+`show table extended` formats every table's description, 5 to 10 ms each; dbt wants name, kind and
+format. What `information` would say is looked up where docs need it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.contracts.relation import RelationType
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def list_relations(
+    session: SparkSession, schema: str, relation: type[BaseRelation]
+) -> list[BaseRelation]:
+    """Tables and views of a schema; none where there is no such schema."""
+    catalog = session._jsparkSession.sessionState().catalog().externalCatalog()
+    if not catalog.databaseExists(schema):
+        return []
+    found = catalog.getTablesByName(schema, catalog.listTables(schema))
+    return [_relation(found.apply(place), schema, relation) for place in range(found.size())]
+
+
+def _relation(table: Any, schema: str, relation: type[BaseRelation]) -> BaseRelation:
+    view = table.tableType().name() == "VIEW"
+    provider = table.provider()
+    name = provider.get().lower() if provider.isDefined() else ""
+    return relation.create(
+        schema=schema,
+        identifier=table.identifier().table(),
+        type=RelationType.View if view else RelationType.Table,
+        is_delta=name == "delta",
+        is_iceberg=name == "iceberg",
+        is_hudi=name == "hudi",
+    )

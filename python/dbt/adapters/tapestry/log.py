@@ -1,0 +1,52 @@
+"""Where the talk of Spark, Ivy and the JVM goes: one file, never the terminal."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+FILE_NAME = "spark.log"
+
+_LOG4J = """\
+status = error
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = Console
+appender.file.name = file
+appender.file.target = SYSTEM_ERR
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
+"""
+
+
+def spark_log(log_path: str | None, project_root: str | None = None) -> Path:
+    """The log file of this project's Spark; its folder exists afterwards."""
+    root = Path(project_root or os.getcwd())
+    folder = root / (log_path or "logs")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / FILE_NAME
+
+
+def log4j_properties() -> Path:
+    """Write the log4j settings to a file of this user and return its path.
+
+    The JVM's standard error is the log file, so the console appender writes there: one file for
+    log4j, Ivy and what the JVM itself says before log4j is up.
+    """
+    folder = Path(tempfile.gettempdir()) / f"dbt-tapestry-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / "log4j2.properties"
+    if not path.exists() or path.read_text() != _LOG4J:
+        partial = folder / f"log4j2.properties.{os.getpid()}"
+        partial.write_text(_LOG4J)
+        partial.replace(path)
+    return path
+
+
+def tail(path: Path, lines: int = 200) -> str:
+    """The last lines of a log, to look for a known cause in."""
+    try:
+        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+    except OSError:
+        return ""

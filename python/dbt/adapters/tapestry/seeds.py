@@ -1,0 +1,46 @@
+"""A seed's rows as SQL."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.tapestry.handle import literal
+
+if TYPE_CHECKING:
+    import agate
+
+BATCH = 5000
+
+
+def seed_batches(table: agate.Table, types: Sequence[str]) -> list[str]:
+    """SELECTs whose union is the seed: values as text, cast to the column's type once a column.
+
+    A seed without rows gives one SELECT without rows.
+    """
+    columns = [
+        f"cast(c{place} as {type_}) as `{name.replace('`', '``')}`"
+        for place, (name, type_) in enumerate(zip(table.column_names, types, strict=True))
+    ]
+    names = ", ".join(f"c{place}" for place in range(len(columns)))
+    select = f"select {', '.join(columns)} from values"
+    rows = [f"({', '.join(_text(value) for value in row)})" for row in table.rows]
+    if not rows:
+        nulls = ", ".join("cast(null as string)" for _ in columns)
+        return [f"{select} ({nulls}) as seed({names}) where false"]
+    return [
+        f"{select}\n{','.join(rows[first : first + BATCH])}\nas seed({names})"
+        for first in range(0, len(rows), BATCH)
+    ]
+
+
+def _text(value: Any) -> str:
+    """A value as SQL text that any cast understands; a column of NULLs stays castable."""
+    if value is None:
+        return "cast(null as string)"
+    if isinstance(value, bool):
+        return f"'{str(value).lower()}'"
+    if isinstance(value, dt.datetime):
+        return f"'{value.isoformat(sep=' ')}'"
+    return literal(str(value))

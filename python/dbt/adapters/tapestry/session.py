@@ -1,0 +1,62 @@
+"""The plain session that layer 2 works with, over whatever connection dbt has."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+if TYPE_CHECKING:
+    from dbt.adapters.sql import SQLAdapter
+
+_INSTANTS = ("timestamp", "timestamp_ltz", "timestamp_type")
+
+
+class DbtSession:
+    """`tapestry.runs`' Session protocol through the connection of dbt's current thread.
+
+    Works with every connection method. Errors are dbt's DbtDatabaseError, short.
+    """
+
+    def __init__(self, adapter: SQLAdapter) -> None:
+        self._adapter = adapter
+        self._zone: dt.tzinfo | None = None
+
+    def run(self, sql: str) -> None:
+        """Execute a statement whose rows, if any, nobody wants."""
+        self._adapter.connections.add_query(sql, auto_begin=False)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query as Python values; a TIMESTAMP is an aware datetime in UTC."""
+        connections = self._adapter.connections
+        _, cursor = connections.add_query(sql, auto_begin=False)
+        description = cursor.description or []
+        with connections.exception_handler(sql):
+            rows = [tuple(row) for row in cursor.fetchall() or []]
+        places = [
+            place for place, column in enumerate(description) if str(column[1]).lower() in _INSTANTS
+        ]
+        return [self._aware(row, places) for row in rows] if places else rows
+
+    def _aware(self, row: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:
+        values = list(row)
+        for place in places:
+            values[place] = self._instant(values[place])
+        return tuple(values)
+
+    def _instant(self, value: Any) -> Any:
+        """Wall clock time of the session's zone, text from some servers, to UTC."""
+        if isinstance(value, str):
+            value = dt.datetime.fromisoformat(value)
+        if not isinstance(value, dt.datetime):
+            return value
+        if value.tzinfo is None:
+            value = value.replace(tzinfo=self._session_zone())
+        return value.astimezone(dt.timezone.utc)
+
+    def _session_zone(self) -> dt.tzinfo:
+        """The zone of the connection, asked once."""
+        if self._zone is None:
+            name = str(self.rows("select current_timezone()")[0][0])
+            self._zone = dt.timezone.utc if name in ("UTC", "Z", "Etc/UTC") else ZoneInfo(name)
+        return self._zone
