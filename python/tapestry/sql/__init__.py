@@ -1,0 +1,25 @@
+"""The theory: a query's text and a catalog in, a rewritten query or a refusal out.
+
+Knows sqlglot; knows nothing of Spark's sessions, dbt or Jinja.
+"""
+
+from tapestry.sql.catalog import Catalog, Column, Source, View
+from tapestry.sql.passes.parse import relation_names
+from tapestry.sql.rewriter import Rewriting, Step, rewrite
+from tapestry.sql.scan import Scan, Window
+from tapestry.sql.static_answer import set_clock, static_answer
+
+__all__ = [
+    "Catalog",
+    "Column",
+    "Rewriting",
+    "Scan",
+    "Source",
+    "Step",
+    "View",
+    "Window",
+    "relation_names",
+    "rewrite",
+    "set_clock",
+    "static_answer",
+]

@@ -1,0 +1,46 @@
+"""What a query may read: sources with their columns and arrival, and views over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a source; ``type`` is Spark's type text in lower case."""
+
+    name: str
+    type: str
+    nullable: bool = True
+
+
+@dataclass(frozen=True)
+class Source:
+    """An append-only Delta table, or a static one (``arrival=None``): semantics, section 1."""
+
+    name: str
+    columns: tuple[Column, ...]
+    arrival: str | None
+
+
+@dataclass(frozen=True)
+class View:
+    """A view over sources; names in ``sql`` without a schema belong to ``namespace``."""
+
+    name: str
+    sql: str
+    namespace: str = ""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """All that ``rewrite`` knows of the world outside the query's text.
+
+    ``relations`` is keyed by normalized name: lower case, no backticks, dots between the parts, as
+    the name stands in the SQL.
+    """
+
+    relations: Mapping[str, Source | View]
+    time_zone: str = "UTC"
+    deterministic_functions: frozenset[str] = field(default_factory=frozenset)

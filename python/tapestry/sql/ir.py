@@ -1,0 +1,176 @@
+"""The standard form of semantics, section 2, as frozen dataclasses.
+
+A query is a union of *arms*; an arm is a select list over tables, filtered by a formula; the formula
+becomes *disjuncts* (``Conjunction``), each ``P and (lower bounds <= s) and (s < upper bounds) and
+[not] exists ...``.  Every row of every relation so has a validity, a finite set of intervals
+``[start, end)``: a join intersects, OR unites, NOT EXISTS subtracts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sqlglot import exp
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """One use of a source: ``alias`` is unique in the whole query, ``written`` is the author's."""
+
+    alias: str
+    source: str
+    written: str
+    appended: bool
+    """True for an append-only source, whose rows have a lower bound: their arrival."""
+
+
+@dataclass(frozen=True)
+class ValueTable:
+    """A derived table whose rows count by value (DISTINCT, UNION, ...): all values it may ever hold.
+
+    That a value is there at an instant is said by a membership formula beside it.
+    """
+
+    alias: str
+    columns: tuple[str, ...]
+    universe: tuple[Arm, ...]
+
+
+Table: TypeAlias = SourceTable | ValueTable
+
+
+@dataclass(frozen=True)
+class And:
+    """True iff all parts are; ``And(())`` is true."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True)
+class Or:
+    """True iff some part is; ``Or(())`` is false."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition free of time and subqueries: opaque to the theory."""
+
+    sql: exp.Expression
+
+
+@dataclass(frozen=True)
+class Lower:
+    """``bound <= s``; never true where the bound is NULL."""
+
+    bound: exp.Expression
+
+
+@dataclass(frozen=True)
+class Upper:
+    """``s < bound``; never true where the bound is NULL."""
+
+    bound: exp.Expression
+
+
+@dataclass(frozen=True)
+class ExistsFormula:
+    """``[NOT] EXISTS`` over the union of the arms, whose tables no formula around it knows."""
+
+    negated: bool
+    arms: tuple[Arm, ...]
+
+
+Formula: TypeAlias = And | Or | Condition | Lower | Upper | ExistsFormula
+
+TRUE = And(())
+FALSE = Or(())
+
+
+@dataclass(frozen=True)
+class Arm:
+    """``SELECT select FROM tables WHERE where``: one kind of derivation."""
+
+    tables: tuple[Table, ...]
+    where: Formula
+    select: tuple[exp.Expression, ...]
+
+
+@dataclass(frozen=True)
+class Exists:
+    """``[NOT] EXISTS`` of one conjunction: the leaf of a standard form."""
+
+    negated: bool
+    inner: Conjunction
+
+
+@dataclass(frozen=True)
+class Conjunction:
+    """One disjunct: true for a derivation on ``[max(lowers), min(uppers))`` less what ``exists`` say."""
+
+    tables: tuple[Table, ...]
+    conditions: tuple[exp.Expression, ...]
+    lowers: tuple[exp.Expression, ...]
+    uppers: tuple[exp.Expression, ...]
+    exists: tuple[Exists, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """An arm in standard form: derivations over ``tables``, valid where some disjunct is."""
+
+    tables: tuple[Table, ...]
+    select: tuple[exp.Expression, ...]
+    disjuncts: tuple[Conjunction, ...]
+
+
+@dataclass(frozen=True)
+class Bag:
+    """Answers that count by derivation."""
+
+    arms: tuple[Arm, ...]
+
+
+@dataclass(frozen=True)
+class SetQuery:
+    """Answers that count by value: ``operator`` is distinct, union, intersect or except."""
+
+    operator: str
+    inputs: tuple[Bag | SetQuery, ...]
+
+
+@dataclass(frozen=True)
+class UnionAll:
+    """Arms beside each other; an answer belongs to its arm, and counts there by that arm's identity."""
+
+    inputs: tuple[Bag | SetQuery, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One arm of the outermost UNION ALL: its arms, and whether its answers count by value."""
+
+    arms: tuple[Arm, ...]
+    by_value: bool
+
+
+def all_of(*parts: Formula) -> Formula:
+    """The conjunction, flattened; false as soon as one part is false."""
+    flat: list[Formula] = []
+    for part in parts:
+        flat.extend(part.parts if isinstance(part, And) else (part,))
+    if any(part == FALSE for part in flat):
+        return FALSE
+    return flat[0] if len(flat) == 1 else And(tuple(flat))
+
+
+def any_of(*parts: Formula) -> Formula:
+    """The disjunction, flattened; true as soon as one part is true."""
+    flat: list[Formula] = []
+    for part in parts:
+        flat.extend(part.parts if isinstance(part, Or) else (part,))
+    if any(part == TRUE for part in flat):
+        return TRUE
+    return flat[0] if len(flat) == 1 else Or(tuple(flat))

@@ -1,0 +1,156 @@
+"""Facts about bounds: which one is known never to lie after which.
+
+A bound of the form ``alias.ts + fixed interval`` or ``alias._arrival`` is an *anchor*: a table, an
+offset in microseconds and whether it is the arrival.  A row's arrival is never before its ts, and
+equals it unless the row was late; so ``m._arrival`` is not after ``m.ts + 14 days`` for rows in time
+only, and a late row's arrival implies nothing (semantics, section 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from tapestry.errors import Refusal
+from tapestry.names import ARRIVAL
+from tapestry.sql.fixed import DAY_UNITS, SHORT_UNITS, unit_name, zone_is_fixed
+
+_MICROS = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1_000,
+    "SECOND": 1_000_000,
+    "MINUTE": 60_000_000,
+    "HOUR": 3_600_000_000,
+    "DAY": 86_400_000_000,
+    "WEEK": 7 * 86_400_000_000,
+}
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """``alias``'s ts (or arrival) plus ``offset`` microseconds."""
+
+    alias: str
+    offset: int
+    is_arrival: bool
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What the author knows: ``later.ts >= earlier.ts + offset``, by the aliases as written."""
+
+    later: str
+    earlier: str
+    offset: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Order:
+    """All that is known about the tables of one query.
+
+    arrival_columns
+        alias -> arrival column of each append-only table.
+    written
+        alias -> alias in the author's SQL, which assumptions speak of.
+    late
+        aliases whose rows may have arrived after their ts in this run.
+    """
+
+    arrival_columns: Mapping[str, str]
+    written: Mapping[str, str]
+    late: frozenset[str]
+    assumptions: tuple[Assumption, ...]
+    zone: str
+
+    def anchor(self, bound: exp.Expression) -> Anchor | None:
+        """The bound as an anchor, or None where it is some other expression."""
+        offset = 0
+        while isinstance(bound, exp.Add | exp.Sub | exp.Paren):
+            if isinstance(bound, exp.Paren):
+                bound = bound.this
+                continue
+            step = micros(bound.expression, self.zone)
+            if step is None:
+                return None
+            offset += step if isinstance(bound, exp.Add) else -step
+            bound = bound.this
+        if not isinstance(bound, exp.Column):
+            return None
+        if bound.name == ARRIVAL:
+            return Anchor(bound.table, offset, True)
+        if self.arrival_columns.get(bound.table) == bound.name and bound.is_type(
+            "timestamptz", "timestamp"
+        ):
+            return Anchor(bound.table, offset, False)
+        return None
+
+    def not_after(self, first: exp.Expression, second: exp.Expression) -> bool:
+        """Is ``first <= second`` for all rows *that came in time*, where neither is NULL?"""
+        one, two = self.anchor(first), self.anchor(second)
+        if one is None or two is None:
+            return False
+        if one.alias == two.alias:
+            return one.offset <= two.offset
+        return any(
+            self.written.get(two.alias) == known.later
+            and self.written.get(one.alias) == known.earlier
+            and one.offset <= two.offset + known.offset
+            for known in self.assumptions
+        )
+
+    def needs_late(self, bound: exp.Expression) -> bool:
+        """Can the bound be later than what its row's ts implies?"""
+        anchor = self.anchor(bound)
+        return anchor is not None and anchor.is_arrival and anchor.alias in self.late
+
+
+def micros(node: exp.Expression, zone: str) -> int | None:
+    """Microseconds of a literal interval of fixed length; None for any other expression."""
+    if not isinstance(node, exp.Interval) or not isinstance(node.this, exp.Literal):
+        return None
+    unit = unit_name(node.args.get("unit"))
+    if unit not in SHORT_UNITS and not (unit in DAY_UNITS and zone_is_fixed(zone)):
+        return None
+    try:
+        return int(node.this.name) * _MICROS[unit]
+    except ValueError:
+        return None
+
+
+def parse_assumptions(
+    texts: Sequence[str], arrivals: Mapping[str, str], zone: str
+) -> tuple[Assumption, ...]:
+    """Read ``r.ts >= m.ts [+ interval]``; ``arrivals`` is alias as written -> arrival column.
+
+    Raises Refusal for an assumption of another form, or about something else than arrival columns.
+    """
+    return tuple(_parse_one(text, arrivals, zone) for text in texts)
+
+
+def _parse_one(text: str, arrivals: Mapping[str, str], zone: str) -> Assumption:
+    hint = "write it as r.ts >= m.ts, with the aliases of the model's SQL and arrival columns"
+    try:
+        tree = parse_one(text, dialect="spark")
+    except SqlglotError as error:
+        raise Refusal("an assumption could not be read", text, hint) from error
+    if isinstance(tree, exp.LT | exp.LTE):
+        flipped = exp.GT if isinstance(tree, exp.LT) else exp.GTE
+        tree = flipped(this=tree.expression, expression=tree.this)
+    if not isinstance(tree, exp.GT | exp.GTE):
+        raise Refusal("an assumption is a comparison of two arrival columns", text, hint)
+    offset, right = 0, tree.expression
+    if isinstance(right, exp.Add | exp.Sub):
+        step = micros(right.expression, zone)
+        if step is None:
+            raise Refusal("an assumption may add an interval of fixed length only", text, hint)
+        offset, right = (step if isinstance(right, exp.Add) else -step), right.this
+    for side in (tree.this, right):
+        known = isinstance(side, exp.Column) and arrivals.get(side.table.lower())
+        if not known or known != side.name.lower():
+            raise Refusal("an assumption speaks of what is no arrival column here", text, hint)
+    offset += isinstance(tree, exp.GT)
+    return Assumption(tree.this.table.lower(), right.table.lower(), offset, text)

@@ -1,0 +1,60 @@
+"""Put the text of every view in the place of its name (CTEs are inlined where they are used)."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+from tapestry.sql.catalog import Catalog, Source, View
+from tapestry.sql.passes.parse import parse, table_name
+
+_DEEPEST = 50
+
+
+def inline_views(tree: exp.Query, catalog: Catalog, depth: int = 0) -> exp.Query:
+    """The query over sources only. Sound because a view is by definition its text.
+
+    Raises Refusal for a name that the catalog does not know and for views that contain themselves.
+    """
+    if depth > _DEEPEST:
+        raise Refusal("views refer to each other in a circle", tree.sql("spark"))
+    tree = tree.copy()
+    for table in list(tree.find_all(exp.Table)):
+        name = table_name(table)
+        if _is_cte(table):
+            continue
+        relation = catalog.relations.get(name)
+        if relation is None:
+            raise Refusal(f"the relation {name} is not known", table.sql("spark"))
+        if isinstance(relation, Source):
+            continue
+        body = inline_views(_view_tree(relation), catalog, depth + 1)
+        alias = table.alias or table.name
+        table.replace(exp.Subquery(this=body, alias=exp.TableAlias(this=exp.to_identifier(alias))))
+    return tree
+
+
+def _view_tree(view: View) -> exp.Query:
+    tree = parse(view.sql)
+    if view.namespace:
+        for table in tree.find_all(exp.Table):
+            if not table.db and not _is_cte(table):
+                for part, name in zip(
+                    ("db", "catalog"), reversed(view.namespace.split(".")), strict=False
+                ):
+                    table.set(part, exp.to_identifier(name))
+    return tree
+
+
+def _is_cte(table: exp.Table) -> bool:
+    """Does the name refer to a CTE of a query around it?"""
+    if table.db:
+        return False
+    node: exp.Expression | None = table
+    while node is not None:
+        with_ = node.args.get("with_")
+        if with_ is not None:
+            if any(cte.alias.lower() == table.name.lower() for cte in with_.expressions):
+                return True
+        node = node.parent
+    return False

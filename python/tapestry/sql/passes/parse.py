@@ -1,0 +1,96 @@
+"""Read a query's text with sqlglot's Spark dialect; what it cannot read is refused, never a traceback."""
+
+from __future__ import annotations
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from tapestry.errors import Refusal
+
+_UNSUPPORTED: tuple[tuple[type[exp.Expression], str, str], ...] = (
+    (exp.Lateral, "LATERAL VIEW and lateral subqueries", "explode in a view or table upstream"),
+    (exp.Pivot, "PIVOT", "write one CASE per column in a view upstream"),
+    (exp.TableSample, "TABLESAMPLE", "filter by a hash of a key instead"),
+    (exp.Values, "an inline table (VALUES)", "make it a seed with the config arrival: static"),
+    (exp.Placeholder, "a parameter marker", "write the value"),
+    (exp.Parameter, "a parameter marker", "write the value"),
+    (exp.Any, "ANY over a subquery", "write it as EXISTS"),
+    (exp.All, "ALL over a subquery", "write it as NOT EXISTS"),
+    (exp.MatchRecognize, "MATCH_RECOGNIZE", "write it as joins"),
+)
+
+
+def parse(sql: str) -> exp.Query:
+    """One SELECT (or set operation) as a sqlglot tree; semi and anti joins become [NOT] EXISTS.
+
+    Raises Refusal for text that is not one query, or that uses a construct outside the theory.
+
+    >>> parse("select a from t left anti join u on t.k = u.k").sql("spark")
+    'SELECT a FROM t WHERE NOT EXISTS(SELECT 1 FROM u WHERE t.k = u.k)'
+    """
+    try:
+        statements = [s for s in sqlglot.parse(sql, dialect="spark") if s is not None]
+    except (SqlglotError, RecursionError) as error:
+        raise Refusal(
+            "the SQL could not be read",
+            _first_line(error),
+            "check that it runs as `dbt show --inline`; rewrite the piece shown in simpler SQL",
+        ) from error
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        raise Refusal("a continuous model is one SELECT", sql, "put one SELECT into the model file")
+    tree = statements[0]
+    while isinstance(tree, exp.Subquery) and not tree.alias:
+        tree = tree.this
+    for kind, what, hint in _UNSUPPORTED:
+        found = tree.find(kind)
+        if found is not None:
+            raise Refusal(f"{what} is not supported", found.sql("spark"), hint)
+    for select in list(tree.find_all(exp.Select)):
+        _replace_semi_joins(select)
+    return tree
+
+
+def relation_names(sql: str) -> tuple[str, ...]:
+    """Normalized names of all relations that a text reads, its own CTEs left out, in order of use.
+
+    >>> relation_names("with c as (select 1 from Db.A) select * from c join `db`.`b` using (k)")
+    ('db.b', 'db.a')
+    """
+    tree = parse(sql)
+    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    names: dict[str, None] = {}
+    for table in tree.find_all(exp.Table):
+        name = table_name(table)
+        if name not in ctes:
+            names[name] = None
+    return tuple(names)
+
+
+def table_name(table: exp.Table) -> str:
+    """The normalized name of a table as it stands in the SQL: the key of ``Catalog.relations``."""
+    return ".".join(part.name for part in table.parts).lower()
+
+
+def _replace_semi_joins(select: exp.Select) -> None:
+    """``a LEFT SEMI JOIN b ON c`` keeps the rows of a for which EXISTS (b WHERE c)."""
+    kept = []
+    for join in select.args.get("joins") or []:
+        if join.kind not in ("SEMI", "ANTI"):
+            kept.append(join)
+            continue
+        if join.args.get("using"):
+            raise Refusal("USING in a semi or anti join", join.sql("spark"), "write ON a.k = b.k")
+        inner = exp.select("1").from_(join.this.copy())
+        if join.args.get("on") is not None:
+            inner = inner.where(join.args["on"].copy())
+        condition: exp.Expression = exp.Exists(this=inner)
+        if join.kind == "ANTI":
+            condition = exp.Not(this=condition)
+        select.where(condition, copy=False)
+    if select.args.get("joins"):
+        select.set("joins", kept)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).replace("\x1b[4m", "").replace("\x1b[0m", "").strip()

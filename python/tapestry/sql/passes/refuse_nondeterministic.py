@@ -1,0 +1,54 @@
+"""Refuse what does not give the same answer twice: a model over it could not be kept, nor checked."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+from tapestry.sql import timing
+from tapestry.sql.catalog import Catalog
+
+NONDETERMINISTIC = frozenset(
+    {
+        *("rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle"),
+        *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
+        *("input_file_block_start", "input_file_block_length", "current_user", "session_user"),
+        *("user", "current_database", "current_schema", "current_catalog", "java_method"),
+        *("reflect", "try_reflect", "any_value", "first", "first_value", "last", "last_value"),
+    }
+)
+
+
+def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> None:
+    """Raise Refusal for rand(), uuid() and their like, and for functions not declared deterministic."""
+    for node in tree.find_all(exp.Func):
+        names = {node.name.lower()} if isinstance(node, exp.Anonymous) else _names(node)
+        if names & NONDETERMINISTIC:
+            raise Refusal(
+                f"{sorted(names & NONDETERMINISTIC)[0]}() does not give the same value twice",
+                node.sql("spark"),
+                "derive the value from the data (a hash of a key), or compute it upstream",
+            )
+        if not isinstance(node, exp.Anonymous) or timing.is_now(node):
+            continue
+        if names & (spark_functions() | catalog.deterministic_functions):
+            continue
+        raise Refusal(
+            f"{node.name}() is a user-defined function that is not declared deterministic",
+            node.sql("spark"),
+            "list it under deterministic_functions in the model's config if it is",
+        )
+
+
+@cache
+def spark_functions() -> frozenset[str]:
+    """Names of Spark's built-in functions, in lower case."""
+    text = (files("tapestry.sql") / "spark_functions.txt").read_text(encoding="utf-8")
+    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+def _names(node: exp.Func) -> set[str]:
+    return {name.lower() for name in node.sql_names()}

@@ -1,0 +1,91 @@
+"""Give every column its table, expand stars and USING, and know every expression's type (sqlglot)."""
+
+from __future__ import annotations
+
+from sqlglot import MappingSchema, exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.optimizer.qualify import qualify
+
+from tapestry.errors import Refusal
+from tapestry.names import MATCHED_AT
+from tapestry.sql.catalog import Catalog, Source
+
+
+def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
+    """The query with every column written ``alias.column`` and every expression typed.
+
+    Raises Refusal for a column that cannot be told, and for ``select *`` over a continuous model,
+    whose ``_matched_at`` would become a column of this one.
+    """
+    schema = MappingSchema(dialect="spark")
+    for name, relation in catalog.relations.items():
+        if isinstance(relation, Source):
+            columns = {column.name: column.type for column in relation.columns}
+            schema.add_table(
+                exp.to_table(name, dialect="spark"), columns, match_depth=False, dialect="spark"
+            )
+    for join in tree.find_all(exp.Join):
+        if join.method == "NATURAL":
+            raise Refusal("NATURAL JOIN", join.sql("spark"), "write USING (column, ...) or ON")
+    _recognize_clock_columns(tree, catalog)
+    try:
+        qualified = qualify(
+            tree.copy(), schema=schema, dialect="spark", quote_identifiers=False, identify=False
+        )
+        annotated = annotate_types(qualified, schema=schema, dialect="spark")
+    except SqlglotError as error:
+        raise Refusal(
+            "a name in the SQL could not be resolved", str(error), "check the columns' names"
+        ) from error
+    _refuse_hidden_output(annotated)
+    return annotated
+
+
+def output_names(original: exp.Query, resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
+    """Names of the select list, in the author's (else the source's) upper and lower case."""
+    spelling = {
+        column.name.lower(): column.name
+        for relation in catalog.relations.values()
+        if isinstance(relation, Source)
+        for column in relation.columns
+    }
+    for select in original.selects:
+        name = select.alias_or_name
+        if name and name != "*":
+            spelling[name.lower()] = name
+    names = tuple(spelling.get(name.lower(), name) for name in resolved.named_selects)
+    doubled = {name for name in names if [n.lower() for n in names].count(name.lower()) > 1}
+    if doubled:
+        raise Refusal(
+            f"two columns of the select list are called {sorted(doubled)[0]}",
+            hint="give one of them another name with AS",
+        )
+    return names
+
+
+def _recognize_clock_columns(tree: exp.Query, catalog: Catalog) -> None:
+    """Spark reads ``localtimestamp`` without parentheses as the clock unless a column is called so."""
+    clocks: dict[str, type[exp.Expression]] = {
+        "localtimestamp": exp.Localtimestamp,
+        "current_timestamp": exp.CurrentTimestamp,
+        "current_date": exp.CurrentDate,
+    }
+    known = {
+        column.name.lower()
+        for relation in catalog.relations.values()
+        if isinstance(relation, Source)
+        for column in relation.columns
+    }
+    for column in list(tree.find_all(exp.Column)):
+        name = column.name.lower()
+        if name in clocks and name not in known and not column.table:
+            column.replace(clocks[name]())
+
+
+def _refuse_hidden_output(tree: exp.Query) -> None:
+    if any(name.lower() == MATCHED_AT for name in tree.named_selects):
+        raise Refusal(
+            f"the select list holds {MATCHED_AT}, which this model will have of its own",
+            hint=f"leave it out (select * except ({MATCHED_AT})) or rename it with AS",
+        )

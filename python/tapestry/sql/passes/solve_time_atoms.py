@@ -1,0 +1,472 @@
+"""Solve a comparison with the clock for the instant s: semantics, section 2, "time atom".
+
+A comparison of f(s) with e, f monotone in s, holds on one half-open interval of instants.  Peeling f
+layer by layer moves each layer to the other side: ``g(h) >= e`` iff ``h >= ge(e)`` and ``g(h) > e``
+iff ``h >= gt(e)``, where ge(e) is the least argument at which g reaches e and gt(e) the least at
+which it passes e.  A step function so is solved at its step, exactly.  Where f is not monotone no
+such pair exists, and the comparison is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+from tapestry.sql import timing
+from tapestry.sql.expressions import (
+    INTEGERS,
+    TRUNCATIONS,
+    date_trunc,
+    day_after,
+    from_epoch,
+    is_exact,
+    is_timestamp,
+    minus,
+    negative,
+    new_year,
+    next_step,
+    plus,
+    plus_days,
+    timestamp,
+    timestamp_add,
+    to_date,
+    typed,
+    typed_like,
+)
+from tapestry.sql.fixed import DAY_UNITS, SHORT_UNITS, span_of, unit_name, zone_is_fixed
+from tapestry.sql.ir import Condition, Formula, Lower, Upper, all_of, any_of
+
+OPERATORS: dict[type[exp.Expression], str] = {
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.NullSafeEQ: "<=>",
+    exp.NullSafeNEQ: "<!>",
+}
+_FLIPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
+_NEGATED = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "=": "<>", "<>": "="}
+_NOT_MONOTONE = "cannot be solved for the instant: it is not monotone in now()"
+_SYNONYMS = {"MM": "MONTH", "MON": "MONTH", "YYYY": "YEAR", "YY": "YEAR", "DD": "DAY"}
+
+
+@dataclass(frozen=True)
+class TimeAtom:
+    """A solved comparison: formulas for true, false and unknown."""
+
+    true: Formula
+    false: Formula
+    unknown: Formula
+
+
+def solve_time_atom(comparison: exp.Expression, zone: str) -> TimeAtom:
+    """Solve one comparison that reads the clock on exactly one side.
+
+    Raises Refusal, with the place, where the side is not monotone in now().
+    """
+    operator = OPERATORS[type(comparison)]
+    left, right = comparison.this, comparison.expression
+    if timing.contains_now(left) and timing.contains_now(right):
+        raise Refusal(
+            "now() stands on both sides of a comparison",
+            comparison.sql("spark"),
+            "bring it to one side: now() >= m.ts + interval 1 day",
+        )
+    solver = _Solver(comparison, zone)
+    if timing.contains_now(right):
+        left, right = right, left
+        operator = _FLIPPED.get(operator, operator)
+    unknown = Condition(exp.Is(this=timing.wrapped(right), expression=exp.Null()))
+    if operator in ("<=>", "<!>"):
+        equal = solver.solve(left, "=", right)
+        different = any_of(solver.solve(left, "<>", right), unknown)
+        pair = (equal, different) if operator == "<=>" else (different, equal)
+        return TimeAtom(*pair, unknown=any_of())
+    return TimeAtom(
+        solver.solve(left, operator, right), solver.solve(left, _NEGATED[operator], right), unknown
+    )
+
+
+class _Solver:
+    """One comparison in one session time zone; every method returns the formula for "true"."""
+
+    def __init__(self, comparison: exp.Expression, zone: str) -> None:
+        self.comparison = comparison
+        self.fixed_zone = zone_is_fixed(zone)
+        self.zone = zone
+
+    def refuse(self, reason: str = "", hint: str = "") -> Refusal:
+        text = self.comparison.sql("spark")
+        return Refusal(
+            reason or f"a condition on now() {_NOT_MONOTONE}",
+            text,
+            hint or "compare now() itself with an expression: now() >= m.due + interval 1 month",
+        )
+
+    def solve(self, side: exp.Expression, operator: str, other: exp.Expression) -> Formula:
+        if operator == "=":
+            return all_of(self.solve(side, ">=", other), self.solve(side, "<=", other))
+        if operator == "<>":
+            return any_of(self.solve(side, "<", other), self.solve(side, ">", other))
+        return self.compare(side, operator, other)
+
+    def compare(self, side: exp.Expression, operator: str, other: exp.Expression) -> Formula:
+        """``side operator other`` for a side that reads the clock and an other that does not."""
+        while isinstance(side, exp.Paren):
+            side = side.this
+        kind = self.kind(side)
+        if kind == "date" and is_timestamp(other):
+            # Spark widens the date to its midnight; the least date at or after e starts the day
+            # after the microsecond before e.
+            return self.step(
+                side,
+                operator,
+                day_after(to_date(timing.previous_instant(timestamp(other)))),
+                day_after(to_date(other)),
+            )
+        coerce = {"timestamp": self.as_timestamp, "date": self.as_date, "number": self.as_number}
+        other = coerce[kind](other) if kind in coerce else other
+        return self.peel(side, operator, other, kind)
+
+    def step(
+        self, inner: exp.Expression, operator: str, ge: exp.Expression, gt: exp.Expression
+    ) -> Formula:
+        """``g(inner) operator e`` given the least arguments at which g reaches and passes e."""
+        bound = ge if operator in (">=", "<") else gt
+        return self.compare(inner, ">=" if operator in (">", ">=") else "<", bound)
+
+    def peel(
+        self, side: exp.Expression, operator: str, other: exp.Expression, kind: str
+    ) -> Formula:
+        if timing.is_now(side) and kind == "timestamp":
+            return _bound(operator, other)
+        if isinstance(side, exp.Neg):
+            return self.compare(side.this, _FLIPPED[operator], negative(other))
+        if isinstance(side, exp.Add | exp.Sub):
+            return self.peel_sum(side, operator, other, kind)
+        if kind == "timestamp":
+            return self.peel_timestamp(side, operator, other)
+        if kind == "date":
+            return self.peel_date(side, operator, other)
+        return self.peel_number(side, operator, other)
+
+    # -- sums ---------------------------------------------------------------------------------
+    def peel_sum(
+        self, side: exp.Expression, operator: str, other: exp.Expression, kind: str
+    ) -> Formula:
+        left, right = side.this, side.expression
+        adding = isinstance(side, exp.Add)
+        if timing.contains_now(left) and timing.contains_now(right):
+            raise self.refuse("now() stands twice in one sum", "subtract it away, or write it once")
+        if timing.contains_now(right):
+            if adding:
+                return self.peel_sum(exp.Add(this=right, expression=left), operator, other, kind)
+            # X - h op e  iff  h flipped(op) X - e
+            if kind == "interval":
+                return self.compare_length(right, _FLIPPED[operator], left, negative(other))
+            self.need_exact(left)
+            moved = minus(left, other)
+            return self.compare(right, _FLIPPED[operator], typed_like(moved, other))
+        if kind == "interval":
+            return self.compare_length(left, operator, right, other)
+        if kind == "date" and not span_of(right):
+            days = self.as_integer(right)
+            moved = plus_days(other, negative(days) if adding else days)
+            return self.compare(left, operator, moved)
+        if kind in ("timestamp", "date"):
+            return self.move_interval(left, operator, other, right, adding)
+        self.need_exact(right)
+        moved = minus(other, right) if adding else plus(other, right)
+        return self.compare(left, operator, typed_like(moved, other))
+
+    def need_exact(self, term: exp.Expression) -> None:
+        if not is_exact(term):
+            raise self.refuse(
+                "a sum with now() is solved exactly for whole numbers only",
+                "cast the other term to bigint",
+            )
+
+    def move_interval(
+        self,
+        inner: exp.Expression,
+        operator: str,
+        other: exp.Expression,
+        length: exp.Expression,
+        adding: bool,
+    ) -> Formula:
+        """``h ± i op e`` iff ``h op e ∓ i``, for an interval of fixed length."""
+        self.need_fixed(length)
+        if self.kind(inner) == "date":
+            if span_of(length) == "short":
+                raise self.refuse(
+                    "a date plus hours is neither a date nor monotone in days", "use now()"
+                )
+            other = timestamp(other)
+        moved = (minus if adding else plus)(other, length)
+        return self.compare(inner, operator, typed(moved, "timestamp"))
+
+    def compare_length(
+        self,
+        inner: exp.Expression,
+        operator: str,
+        origin: exp.Expression,
+        length: exp.Expression,
+    ) -> Formula:
+        """``h - origin op length`` iff ``h op origin + length``."""
+        self.need_fixed(length)
+        start = origin if is_timestamp(origin) else timestamp(origin)
+        return self.compare(inner, operator, typed(plus(start, length), "timestamp"))
+
+    def need_fixed(self, length: exp.Expression) -> None:
+        span = span_of(length)
+        if not span:
+            raise self.refuse(
+                f"an interval without a fixed length {_NOT_MONOTONE}",
+                "add it to the data instead: now() >= m.ts + interval 1 month",
+            )
+        if span == "day":
+            self.need_fixed_zone()
+
+    def need_fixed_zone(self) -> None:
+        if not self.fixed_zone:
+            raise self.refuse(
+                f"days of now() are not of one length in the session time zone {self.zone}",
+                "add days to the data (now() >= m.ts + interval 1 day), or set the zone to UTC",
+            )
+
+    # -- timestamps ---------------------------------------------------------------------------
+    def peel_timestamp(self, side: exp.Expression, operator: str, other: exp.Expression) -> Formula:
+        if isinstance(side, exp.Cast):
+            return self.compare(side.this, operator, typed(other, "timestamp"))
+        if isinstance(side, exp.TimestampTrunc):
+            unit = self.truncation(side.args["unit"])
+            before = timing.previous_instant(other)
+            return self.step(
+                side.this,
+                operator,
+                typed(next_step(date_trunc(unit, before), unit), "timestamp"),
+                typed(next_step(date_trunc(unit, other), unit), "timestamp"),
+            )
+        if isinstance(side, exp.TimestampAdd):
+            unit = self.fixed_unit(side.args.get("unit"))
+            moved = timestamp_add(other, negative(self.as_integer(side.expression)), unit)
+            return self.compare(side.this, operator, moved)
+        raise self.refuse()
+
+    def truncation(self, node: exp.Expression) -> str:
+        unit = node.name.upper()
+        unit = _SYNONYMS.get(unit, unit)
+        if unit not in TRUNCATIONS:
+            raise self.refuse(f"the unit {unit} of date_trunc is not understood")
+        if unit not in SHORT_UNITS or unit == "HOUR":
+            self.need_fixed_zone()
+        return unit
+
+    def fixed_unit(self, node: exp.Expression | None) -> str:
+        unit = unit_name(node)
+        if unit not in SHORT_UNITS | DAY_UNITS:
+            raise self.refuse(
+                f"a difference in {unit or 'an unknown unit'} {_NOT_MONOTONE}",
+                "add it to the data instead: now() >= m.ts + interval 1 month",
+            )
+        if unit in DAY_UNITS:
+            self.need_fixed_zone()
+        return unit
+
+    # -- dates --------------------------------------------------------------------------------
+    def peel_date(self, side: exp.Expression, operator: str, other: exp.Expression) -> Formula:
+        self.need_fixed_zone()
+        if timing.is_now(side):  # current_date() is date(now())
+            return self.of_timestamp(exp.CurrentTimestamp(), operator, other)
+        if isinstance(side, exp.TsOrDsAdd | exp.DateAdd):
+            days = self.as_integer(side.expression)
+            inner = exp.TsOrDsToDate(this=side.this)
+            return self.compare(inner, operator, plus_days(other, negative(days)))
+        if isinstance(side, exp.DateTrunc):
+            unit = self.truncation(side.args["unit"])
+            steps = [
+                to_date(next_step(exp.DateTrunc(unit=exp.Literal.string(unit), this=day), unit))
+                for day in (plus_days(other, exp.Literal.number(-1)), other)
+            ]
+            return self.step(exp.TsOrDsToDate(this=side.this), operator, steps[0], steps[1])
+        inner = side.this
+        if self.kind(inner) == "date":
+            return self.compare(inner, operator, other)
+        return self.of_timestamp(inner, operator, other)
+
+    def of_timestamp(self, inner: exp.Expression, operator: str, other: exp.Expression) -> Formula:
+        """``date(h) op d``: a day starts at its midnight and is passed at the next one."""
+        return self.step(inner, operator, timestamp(other), timestamp(day_after(other)))
+
+    # -- numbers ------------------------------------------------------------------------------
+    def peel_number(self, side: exp.Expression, operator: str, other: exp.Expression) -> Formula:
+        ge, gt = (other, plus(other, exp.Literal.number(1)))
+        if not is_exact(other):
+            ge = exp.Ceil(this=other.copy())
+            gt = plus(exp.Floor(this=other.copy()), exp.Literal.number(1))
+        at: Callable[[exp.Expression], exp.Expression]
+        if isinstance(side, exp.DateDiff):
+            return self.peel_datediff(side, operator, ge, gt)
+        if isinstance(side, exp.TimestampDiff):
+            return self.peel_timestampdiff(side, operator, ge, gt)
+        if isinstance(side, exp.Year | exp.Extract):
+            self.need_fixed_zone()
+            inner = side.expression if isinstance(side, exp.Extract) else side.this
+            inner = inner.this if isinstance(inner, exp.TsOrDsToDate) else inner
+            return self.step(exp.TsOrDsToDate(this=inner), operator, new_year(ge), new_year(gt))
+        if isinstance(side, exp.StrToUnix | exp.UnixSeconds):
+            at = from_epoch(1_000_000)
+        elif isinstance(side, exp.UnixMillis):
+            at = from_epoch(1_000)
+        elif isinstance(side, exp.UnixMicros):
+            at = from_epoch(1)
+        else:
+            raise self.refuse()
+        return self.step(side.this, operator, at(ge), at(gt))
+
+    def peel_datediff(
+        self, side: exp.DateDiff, operator: str, ge: exp.Expression, gt: exp.Expression
+    ) -> Formula:
+        """datediff counts the midnights between: ``>= n`` from the midnight n days after."""
+        self.need_fixed_zone()
+        if unit_name(side.args.get("unit")) not in ("", "DAY"):
+            raise self.refuse()
+        end, start = side.this, side.expression
+        if timing.contains_now(start):
+            if timing.contains_now(end):
+                raise self.refuse("now() stands twice in one difference")
+            mirrored = exp.DateDiff(this=start, expression=end)
+            low, high = negative(gt), negative(ge)
+            # -g >= n iff g <= -n; for whole numbers g <= -n iff g < -n + 1
+            return self._mirrored(mirrored, operator, low, high)
+        origin = start.this if isinstance(start, exp.TsOrDsToDate) else start
+        day = to_date(origin)
+        inner = end if isinstance(end, exp.TsOrDsToDate) else exp.TsOrDsToDate(this=end)
+        return self.step(inner, operator, plus_days(day, ge), plus_days(day, gt))
+
+    def _mirrored(
+        self, mirrored: exp.Expression, operator: str, low: exp.Expression, high: exp.Expression
+    ) -> Formula:
+        """``-g op n`` for a whole-numbered g, with low = -gt(n) and high = -ge(n)."""
+        table = {">=": ("<=", high), ">": ("<=", low), "<": (">", high), "<=": (">", low)}
+        flipped, bound = table[operator]
+        return self.compare(mirrored, flipped, typed(bound, "bigint"))
+
+    def peel_timestampdiff(
+        self, side: exp.TimestampDiff, operator: str, ge: exp.Expression, gt: exp.Expression
+    ) -> Formula:
+        """Whole units, counted towards zero: n > 0 from e + n units, else from e + (n-1) units + 1µs."""
+        unit = self.fixed_unit(side.args.get("unit"))
+        end, start = side.this, side.expression
+        if timing.contains_now(start):
+            if timing.contains_now(end):
+                raise self.refuse("now() stands twice in one difference")
+            mirrored = exp.TimestampDiff(this=start, expression=end, unit=exp.var(unit))
+            return self._mirrored(mirrored, operator, negative(gt), negative(ge))
+        origin = self.as_timestamp(start)
+
+        def at(count: exp.Expression) -> exp.Expression:
+            above = timestamp_add(origin, count, unit)
+            below = timing.next_instant(
+                timestamp_add(origin, plus(count, exp.Literal.number(-1)), unit)
+            )
+            positive = exp.GT(this=timing.wrapped(count), expression=exp.Literal.number(0))
+            case = exp.Case(ifs=[exp.If(this=positive, true=above)], default=below)
+            return typed(case, "timestamp")
+
+        return self.step(end, operator, at(ge), at(gt))
+
+    # -- kinds and coercions ------------------------------------------------------------------
+    def kind(self, side: exp.Expression) -> str:
+        """timestamp, date, number or interval: what a side that reads the clock evaluates to."""
+        while isinstance(side, exp.Paren):
+            side = side.this
+        if timing.is_now(side):
+            is_date = isinstance(side, exp.CurrentDate) or side.name.lower() == "curdate"
+            return "date" if is_date else "timestamp"
+        if isinstance(side, exp.Cast):
+            return self.kind_of_cast(side)
+        if isinstance(side, exp.TsOrDsToDate | exp.TsOrDsAdd | exp.DateAdd | exp.DateTrunc):
+            return "date"
+        if isinstance(side, exp.TimestampTrunc | exp.TimestampAdd):
+            return "timestamp"
+        if isinstance(side, exp.Neg):
+            return self.kind(side.this)
+        if isinstance(side, exp.Add | exp.Sub):
+            return self.kind_of_sum(side)
+        numbers = (exp.DateDiff, exp.TimestampDiff, exp.StrToUnix, exp.UnixSeconds)
+        numbers += (exp.UnixMillis, exp.UnixMicros, exp.Year)  # type: ignore[assignment]
+        if isinstance(side, numbers):
+            return "number"
+        if isinstance(side, exp.Extract) and side.name.upper() in ("YEAR", "Y", "YEARS"):
+            return "number"
+        raise self.refuse()
+
+    def kind_of_cast(self, side: exp.Cast) -> str:
+        target = side.args["to"]
+        if target.is_type("date"):
+            return "date"
+        if target.is_type("timestamp", "timestamptz", "timestampntz", "timestampltz"):
+            return "timestamp"
+        raise self.refuse()
+
+    def kind_of_sum(self, side: exp.Expression) -> str:
+        left, right = side.this, side.expression
+        on_left = timing.contains_now(left)
+        kind = self.kind(left if on_left else right)
+        rest = right if on_left else left
+        if kind == "number":
+            return kind
+        if span_of(rest):
+            return "timestamp" if kind == "date" and span_of(rest) == "short" else kind
+        if isinstance(rest, exp.Interval | exp.MakeInterval):
+            self.need_fixed(rest)
+        if kind == "date" and on_left and rest.type is not None and rest.is_type(*INTEGERS):
+            return kind
+        return "interval"
+
+    def as_timestamp(self, other: exp.Expression) -> exp.Expression:
+        if is_timestamp(other) and not other.is_type("timestampntz"):
+            return other
+        known = other.type is None or other.is_type("unknown", "null")
+        castable = ("date", "text", "varchar", "char", "timestampntz")
+        if known or other.is_type(*castable):
+            return timestamp(other)
+        raise self.refuse(
+            f"now() is compared with {other.type}, which is no point in time",
+            "compare it with a TIMESTAMP or DATE",
+        )
+
+    def as_date(self, other: exp.Expression) -> exp.Expression:
+        if other.is_type("date"):
+            return other
+        if other.is_type("text", "varchar", "char", "null"):
+            return typed(exp.cast(other.copy(), "date"), "date")
+        raise self.refuse(
+            "the type of what a date is compared with is not known",
+            "cast it: cast(... as date) or cast(... as timestamp)",
+        )
+
+    def as_number(self, other: exp.Expression) -> exp.Expression:
+        if other.is_type(*INTEGERS, "decimal", "double", "float"):
+            return other
+        raise self.refuse(
+            "the type of what a number is compared with is not known", "cast(... as bigint)"
+        )
+
+    def as_integer(self, other: exp.Expression) -> exp.Expression:
+        if other.is_type(*INTEGERS):
+            return other
+        raise self.refuse("a number of days or units is not a whole number", "cast(... as int)")
+
+
+def _bound(operator: str, other: exp.Expression) -> Formula:
+    """``s op e`` as a half-open bound: semantics, section 1."""
+    passed = operator in (">", "<=")
+    edge = timing.next_instant(other) if passed else other.copy()
+    return Lower(edge) if operator in (">", ">=") else Upper(edge)

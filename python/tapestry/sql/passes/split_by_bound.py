@@ -1,0 +1,113 @@
+"""Split ``max(L_1 ... L_k) in (tau, t]`` into disjoint branches that each narrow one source.
+
+    branch j:  L_j > tau,  L_i <= tau for i < j,  all L <= t        (semantics, section 2)
+
+The branches are disjoint and together exactly ``max L in (tau, t]``.  A bound known never to lie
+after another one makes no branch; where its row may have come late the branch stays, narrowed to
+rows whose ts is not after tau, which are the late ones only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tapestry.sql.frame import Frame, at_most, greater
+from tapestry.sql.order import Order
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One branch: the bound that falls into the window (None: all of history), its conditions."""
+
+    narrowed: exp.Expression | None
+    conditions: tuple[exp.Expression, ...]
+
+
+def drop_redundant_bounds(
+    bounds: tuple[exp.Expression, ...], order: Order
+) -> tuple[exp.Expression, ...]:
+    """Bounds that another one implies left out, the implying ones in front.
+
+    The result has the same maximum; a bound of a source with late rows is kept behind the bounds
+    that would imply it.
+    """
+    kept: list[exp.Expression] = []
+    behind: list[exp.Expression] = []
+    for i, bound in enumerate(bounds):
+        implied = any(
+            order.not_after(bound, other) and not (order.not_after(other, bound) and i < j)
+            for j, other in enumerate(bounds)
+            if i != j
+        )
+        if not implied:
+            kept.append(bound)
+        elif order.needs_late(bound):
+            behind.append(bound)
+    return tuple(kept + behind)
+
+
+def split_by_bound(bounds: tuple[exp.Expression, ...], frame: Frame) -> list[Branch]:
+    """The branches of ``max(bounds) in (tau, t]``."""
+    order = frame.order
+    bounds = drop_redundant_bounds(bounds, order)
+    reached = tuple(at_most(bound, frame.t) for bound in bounds)
+    if frame.tau is None or not bounds:
+        return [Branch(None, reached)]
+    branches = []
+    for j, bound in enumerate(bounds):
+        conditions = [greater(bound, frame.tau), reached[j]]
+        conditions += [at_most(earlier, frame.tau) for earlier in bounds[:j]]
+        conditions += reached[j + 1 :]
+        if order.needs_late(bound) and any(order.not_after(bound, e) for e in bounds[:j]):
+            conditions.append(_in_time_before(bound, frame))
+        branches.append(Branch(bound, tuple(conditions)))
+    return branches
+
+
+def narrowing(bound: exp.Expression, aliases: set[str], frame: Frame) -> list[exp.Expression]:
+    """What ``bound > tau`` and the assumptions imply for the ts of the tables called ``aliases``.
+
+    From ``m.ts + i > tau`` and ``r.ts >= m.ts + k`` follows ``r.ts > tau - i + k``: a range that
+    reaches the scan of r.  It holds for ts itself, so late rows do not matter, except that the
+    arrival of a late row says nothing about its ts.
+    """
+    order = frame.order
+    anchor = order.anchor(bound)
+    if frame.tau is None or anchor is None or order.needs_late(bound):
+        return []
+    implied = []
+    for known in order.assumptions:
+        if order.written.get(anchor.alias) != known.earlier:
+            continue
+        for alias in sorted(aliases):
+            if order.written.get(alias) != known.later:
+                continue
+            shift = known.offset - anchor.offset
+            implied.append(greater(_ts_of(alias, order), _shifted(frame.tau, shift)))
+    return implied
+
+
+def _in_time_before(bound: exp.Expression, frame: Frame) -> exp.Expression:
+    anchor = frame.order.anchor(bound)
+    assert anchor is not None and frame.tau is not None
+    ts = _ts_of(anchor.alias, frame.order)
+    return at_most(ts, _shifted(frame.tau, -anchor.offset))
+
+
+def _ts_of(alias: str, order: Order) -> exp.Expression:
+    return exp.column(order.arrival_columns[alias], table=alias)
+
+
+def _shifted(instant: exp.Expression, micros: int) -> exp.Expression:
+    if not micros:
+        return instant.copy()
+    kind = exp.Add if micros > 0 else exp.Sub
+    unit, amount = "MICROSECOND", abs(micros)
+    for name, size in (("DAY", 86_400_000_000), ("SECOND", 1_000_000)):
+        if amount % size == 0:
+            unit, amount = name, amount // size
+            break
+    length = exp.Interval(this=exp.Literal.string(str(amount)), unit=exp.var(unit))
+    return kind(this=instant.copy(), expression=length)

@@ -1,0 +1,199 @@
+"""Q → standard form → Q_M → Q^I: the passes in order, and the rewriting that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+from tapestry.sql import timing
+from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.describe import describe
+from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
+from tapestry.sql.order import Assumption, parse_assumptions
+from tapestry.sql.passes.inline_views import inline_views
+from tapestry.sql.passes.normalize_subqueries import normalize_subqueries
+from tapestry.sql.passes.parse import parse
+from tapestry.sql.passes.refuse_nondeterministic import refuse_nondeterministic
+from tapestry.sql.passes.resolve_names import output_names, resolve_names
+from tapestry.sql.passes.to_standard_form import to_standard_form
+from tapestry.sql.render import TIME_BEGINS_CTE, Answers, Rendering, render_bounds, tables_of
+from tapestry.sql.scan import Scan, Window
+from tapestry.sql.strategy_bounds import fits_bounds
+from tapestry.sql.strategy_candidates import edges
+
+TIME_BEGINS = exp.Subquery(this=exp.select("at").from_(TIME_BEGINS_CTE))
+TIME_BEGINS.type = exp.DataType.build("timestamptz")
+
+STRATEGIES = ("bounds", "anti_join", "gaps", "candidates")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the way from Q to Q^I: the pass, why it is allowed, the query after it."""
+
+    name: str
+    why: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """A query that can be kept exactly, ready to be rendered for any window."""
+
+    columns: tuple[str, ...]
+    sources: tuple[str, ...]
+    canonical: str
+    trace: tuple[Step, ...]
+    parts: tuple[Answers, ...]
+    catalog: Catalog
+    assumptions: tuple[Assumption, ...]
+
+    @property
+    def strategy(self) -> str:
+        """The costliest strategy among the blocks: bounds, anti_join, gaps or candidates."""
+        names = [strategy_of(block) for part in self.parts for block in part.blocks]
+        return max(names, key=STRATEGIES.index)
+
+    def incremental(self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark") -> str:
+        """Q^I over one window: the select list and ``_matched_at`` of every new answer, once.
+
+        ``window.tau=None`` gives Q_M(t). ``scans`` has one entry for each of ``sources``.
+        """
+        tau = None if window.tau is None else timing.literal(window.tau)
+        return self.rendering(scans, dialect).incremental(tau, timing.literal(window.t))
+
+    def bounds(
+        self,
+        tau: datetime | None,
+        t: datetime,
+        scans: Mapping[str, Scan],
+        dialect: str = "spark",
+    ) -> tuple[str, ...]:
+        """SELECTs of one timestamp each: no new answer without new rows before the least of them.
+
+        NULL says that nothing is due; ``tau`` is the end of the last run and only documents it.
+        """
+        return render_bounds(self.rendering(scans, dialect), timing.literal(t))
+
+    def rendering(self, scans: Mapping[str, Scan], dialect: str) -> Rendering:
+        """What renders this query over these scans."""
+        missing = [name for name in self.sources if name not in scans]
+        if missing:
+            raise KeyError(f"no scan for {', '.join(missing)}")
+        return Rendering(self.parts, self.columns, self.catalog, scans, self.assumptions, dialect)
+
+
+def rewrite(
+    sql: str,
+    catalog: Catalog,
+    assume: Sequence[str] = (),
+    begin: datetime | None = None,
+) -> Rewriting:
+    """Rewrite a query for incremental evaluation (Tapestry, sections 4 and 5; semantics, section 2).
+
+    ``assume`` are orders of arrival columns that the author knows; ``begin`` bounds the instants
+    of interest from below.  Raises Refusal with the reason, the place in the SQL and a way out.
+    """
+    parsed = parse(sql)
+    inlined = inline_views(parsed, catalog)
+    resolved = resolve_names(inlined, catalog)
+    refuse_nondeterministic(resolved, catalog)
+    columns = output_names(parsed, resolved, catalog)
+    parts = []
+    for part in normalize_subqueries(resolved, catalog):
+        blocks = tuple(_timed(to_standard_form(arm), begin) for arm in part.arms)
+        parts.append(Answers(tuple(b for b in blocks if b.disjuncts), part.by_value))
+    parts = [part for part in parts if part.blocks]
+    if not parts:
+        raise Refusal("the query can never have an answer", sql, "check its conditions")
+    sources = _sources(parts)
+    _refuse_all_static(sources, catalog, sql)
+    arrivals = _written_arrivals(parts, catalog)
+    assumptions = parse_assumptions(assume, arrivals, catalog.time_zone)
+    canonical = resolved.sql("spark", pretty=True, comments=False)
+    canonical += f"\n-- session time zone {catalog.time_zone}"
+    trace = (
+        Step("query", "what the author wrote", parsed.sql("spark", pretty=True)),
+        Step("resolve_names", "views inlined, columns and stars resolved", canonical),
+        Step(
+            "standard_form",
+            "validity of every row as half-open intervals: lower bounds <= s < upper bounds",
+            describe(parts, columns),
+        ),
+    )
+    return Rewriting(columns, sources, canonical, trace, tuple(parts), catalog, assumptions)
+
+
+def strategy_of(block: Block) -> str:
+    """The cheapest exact strategy of a block (semantics, section 2, "First instant")."""
+    if not any(conjunction.exists for conjunction in block.disjuncts):
+        return "bounds"
+    if fits_bounds(block):
+        return "anti_join"
+    found = [edge for conjunction in block.disjuncts for edge in edges(conjunction)]
+    if all(edge.rises_at_end and len(edge.chain) == 1 for edge in found):
+        return "gaps"
+    return "candidates"
+
+
+def _timed(block: Block, begin: datetime | None) -> Block:
+    """Every disjunct bounded from below: by the model's begin, by the begin of time."""
+    disjuncts = []
+    for conjunction in block.disjuncts:
+        lowers = conjunction.lowers
+        if not _arrives(conjunction):
+            # Only static tables: valid since ever, but time begins at the earliest arrival.
+            lowers += (TIME_BEGINS.copy(),)
+        if begin is not None:
+            lowers += (timing.literal(begin),)
+        disjuncts.append(replace(conjunction, lowers=lowers))
+    return replace(block, disjuncts=tuple(disjuncts))
+
+
+def _arrives(conjunction: Conjunction) -> bool:
+    """Does the conjunction need a row of an append-only source to be true?"""
+    if any(isinstance(t, SourceTable) and t.appended for t in conjunction.tables):
+        return True
+    return any(not one.negated and _arrives(one.inner) for one in conjunction.exists)
+
+
+def all_tables(parts: Sequence[Answers]) -> list[Table]:
+    """Every table of every block, subqueries and value tables included."""
+    return [
+        table
+        for part in parts
+        for block in part.blocks
+        for conjunction in block.disjuncts
+        for table in tables_of(conjunction)
+    ]
+
+
+def _sources(parts: Sequence[Answers]) -> tuple[str, ...]:
+    tables = all_tables(parts)
+    return tuple(dict.fromkeys(t.source for t in tables if isinstance(t, SourceTable)))
+
+
+def _refuse_all_static(sources: tuple[str, ...], catalog: Catalog, sql: str) -> None:
+    for name in sources:
+        relation = catalog.relations[name]
+        if isinstance(relation, Source) and relation.arrival is not None:
+            return
+    raise Refusal(
+        "no source of this query grows: all are static",
+        sql,
+        "name the arrival column of one (loaded_at_field, or meta: {arrival: ts}), or use a table",
+    )
+
+
+def _written_arrivals(parts: Sequence[Answers], catalog: Catalog) -> dict[str, str]:
+    arrivals = {}
+    for table in all_tables(parts):
+        if isinstance(table, SourceTable) and table.appended:
+            source = catalog.relations[table.source]
+            assert isinstance(source, Source) and source.arrival is not None
+            arrivals[table.written] = source.arrival.lower()
+    return arrivals

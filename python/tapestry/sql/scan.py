@@ -1,0 +1,34 @@
+"""How a run reads a source, and over which window: the parameters of a rendered query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One source pinned for one run.
+
+    relation
+        What may stand behind FROM: ``db.messages VERSION AS OF 12`` or ``(SELECT ...)``.
+    arrival
+        SQL over its columns that gives the effective arrival as TIMESTAMP; None for a static source.
+    row_id
+        SQL that tells every row of this pinned relation from every other.
+    late
+        May a row's arrival differ from its ts? False allows cheaper branches.
+    """
+
+    relation: str
+    arrival: str | None
+    row_id: str
+    late: bool = False
+
+
+@dataclass(frozen=True)
+class Window:
+    """The half-open window ``(tau, t]`` of instants, timezone-aware; ``tau=None`` is minus infinity."""
+
+    tau: datetime | None
+    t: datetime

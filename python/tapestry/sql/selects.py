@@ -1,0 +1,123 @@
+"""Small pieces of SQL that all strategies share: FROM clauses, [NOT] EXISTS, non-empty intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+from tapestry.sql import timing
+from tapestry.sql.frame import Frame, at_most, less
+from tapestry.sql.ir import Conjunction, Exists, SourceTable, Table, ValueTable
+from tapestry.sql.passes.to_standard_form import to_standard_form
+
+
+@dataclass(frozen=True)
+class Reads:
+    """What a rendering reads: source name -> name of the CTE that applies its scan."""
+
+    names: Mapping[str, str]
+
+    def from_clause(
+        self, select: exp.Select, tables: tuple[Table, ...], frame: Frame
+    ) -> exp.Select:
+        """The select with these tables in its FROM clause."""
+        for i, table in enumerate(tables):
+            relation = self.relation(table, frame)
+            if i == 0 and select.args.get("from_") is None:
+                select = select.from_(relation, copy=False)
+            else:
+                select = select.join(relation, join_type="cross", copy=False)
+        return select
+
+    def relation(self, table: Table, frame: Frame) -> exp.Expression:
+        """One table of a FROM clause under its alias."""
+        alias = exp.TableAlias(this=exp.to_identifier(table.alias))
+        if isinstance(table, SourceTable):
+            return exp.Table(this=exp.to_identifier(self.names[table.source]), alias=alias)
+        return exp.Subquery(this=self.universe(table, frame), alias=alias)
+
+    def universe(self, table: ValueTable, frame: Frame) -> exp.Query:
+        """All values that a table by value may hold up to t: a superset, its membership decides."""
+        parts: list[exp.Query] = []
+        for arm in table.universe:
+            for conjunction in to_standard_form(arm).disjuncts:
+                named = [
+                    exp.alias_(value.copy(), name)
+                    for value, name in zip(arm.select, table.columns, strict=True)
+                ]
+                select = self.from_clause(exp.select(*named), conjunction.tables, frame)
+                reached = [at_most(bound, frame.t) for bound in conjunction.lowers]
+                parts.append(where(select.distinct(), [*conjunction.conditions, *reached]))
+        if not parts:
+            raise Refusal("a part of the query can never hold a row", hint="leave it out")
+        query = parts[0]
+        for part in parts[1:]:
+            query = exp.union(query, part, distinct=True, copy=False)
+        return query
+
+    def exists(
+        self, exists: Exists, frame: Frame, validity: Iterable[exp.Expression]
+    ) -> exp.Expression:
+        """``[NOT] EXISTS`` of a conjunction without subqueries of its own."""
+        inner = exists.inner
+        select = self.from_clause(exp.select("1"), inner.tables, frame)
+        node: exp.Expression = exp.Exists(this=where(select, [*inner.conditions, *validity]))
+        return exp.Not(this=node) if exists.negated else node
+
+
+def where(select: exp.Select, conditions: Iterable[exp.Expression]) -> exp.Select:
+    """The select with these conditions, each in parentheses where it needs them."""
+    unique = dict.fromkeys(conditions)
+    parts = [_operand(condition) for condition in unique if not _is_true(condition)]
+    return select.where(*parts, copy=False) if parts else select
+
+
+def non_empty(conjunction: Conjunction) -> list[exp.Expression]:
+    """``max(lowers) < min(uppers)`` pair by pair: a NULL bound makes its pair unknown, never true."""
+    return [less(low, high) for low in conjunction.lowers for high in conjunction.uppers]
+
+
+def valid_at(conjunction: Conjunction, instant: exp.Expression) -> list[exp.Expression]:
+    """The conjunction's interval contains the instant."""
+    return [at_most(low, instant) for low in conjunction.lowers] + [
+        less(instant, high) for high in conjunction.uppers
+    ]
+
+
+def source_columns(nodes: Iterable[exp.Expression], aliases: Iterable[str]) -> dict[str, list[str]]:
+    """alias -> names of its columns that the expressions use, in order of first use."""
+    used: dict[str, dict[str, None]] = {alias: {} for alias in aliases}
+    for node in nodes:
+        for column in node.find_all(exp.Column):
+            if column.table in used:
+                used[column.table][column.name] = None
+    return {alias: list(names) for alias, names in used.items()}
+
+
+def expressions_of(conjunction: Conjunction) -> Iterable[exp.Expression]:
+    """All expressions of a conjunction, those of its subqueries included."""
+    yield from conjunction.conditions
+    yield from conjunction.lowers
+    yield from conjunction.uppers
+    for exists in conjunction.exists:
+        yield from expressions_of(exists.inner)
+
+
+def _operand(condition: exp.Expression) -> exp.Expression:
+    return exp.Paren(this=condition.copy()) if isinstance(condition, exp.Or) else condition.copy()
+
+
+def _is_true(condition: exp.Expression) -> bool:
+    return isinstance(condition, exp.Boolean) and bool(condition.this)
+
+
+def not_holding(conditions: list[exp.Expression]) -> exp.Expression:
+    """``NOT (all of them)`` where unknown counts as not holding."""
+    if not conditions:
+        return exp.false()
+    together = exp.and_(*(timing.wrapped(c) for c in conditions), copy=False, wrap=False)
+    guarded = exp.Coalesce(this=together, expressions=[exp.false()])
+    return exp.Not(this=guarded)

@@ -1,0 +1,76 @@
+"""``Q(s)``, the static answer: the query over the visible rows with the clock set to s.
+
+This is the definition (semantics, section 1) and shares nothing with the rewriting but the parsing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+from tapestry.sql import timing
+from tapestry.sql.catalog import Catalog
+from tapestry.sql.passes.inline_views import inline_views
+from tapestry.sql.passes.parse import parse, table_name
+from tapestry.sql.scan import Scan
+
+
+def static_answer(
+    sql: str, catalog: Catalog, s: datetime, scans: Mapping[str, Scan], dialect: str = "spark"
+) -> str:
+    """The query's text over the rows with ``arrival <= s``, every reading of the clock being s.
+
+    Raises Refusal for a relation that the catalog does not know.
+    """
+    tree = set_clock(inline_views(parse(sql), catalog), s)
+    bodies: dict[str, str] = {}
+    for table in list(tree.find_all(exp.Table)):
+        name = table_name(table)
+        scan = scans.get(name)
+        if scan is None:
+            continue
+        visible = "visible_" + name.replace(".", "_")
+        bodies[visible] = _visible(scan, s, catalog, name, dialect)
+        alias = table.alias or table.name
+        table.replace(
+            exp.Table(
+                this=exp.to_identifier(visible),
+                alias=exp.TableAlias(this=exp.to_identifier(alias)),
+            )
+        )
+    if not bodies:
+        raise Refusal("the query reads no known source", sql)
+    ctes = ", ".join(f"{name} AS ({body})" for name, body in bodies.items())
+    return f"WITH {ctes} SELECT * FROM ({tree.sql(dialect)}) AS answer"
+
+
+def set_clock(tree: exp.Query, s: datetime) -> exp.Query:
+    """The query with now() and its like replaced by the instant s."""
+
+    def replace(node: exp.Expression) -> exp.Expression:
+        if not timing.is_now(node):
+            return node
+        dates = isinstance(node, exp.CurrentDate) or node.name.lower() == "curdate"
+        instant = timing.literal(s)
+        return exp.cast(instant, "date") if dates else instant
+
+    clocks = tree.copy()
+    for column in list(clocks.find_all(exp.Column)):
+        if column.name.lower() == "localtimestamp" and not column.table:
+            column.replace(exp.Localtimestamp())
+    return clocks.transform(replace, copy=False)
+
+
+def _visible(scan: Scan, s: datetime, catalog: Catalog, name: str, dialect: str) -> str:
+    source = catalog.relations[name]
+    columns = getattr(source, "columns", ())
+    listed = ", ".join(
+        exp.column(c.name, quoted=not c.name.isidentifier()).sql(dialect) for c in columns
+    )
+    text = f"SELECT {listed or '*'} FROM {scan.relation}"
+    if scan.arrival is None:
+        return text
+    return f"{text} WHERE {scan.arrival} <= {timing.literal(s).sql(dialect)}"

@@ -1,0 +1,85 @@
+"""Strategies 1 and 2: the first instant of a disjunct is ``c = max(lowers)``, or it has none.
+
+1. no subquery: ``s0 = c``.
+2. NOT EXISTS whose inner rows never expire: once false it stays false, so ``s0 = c``, kept iff no
+   inner row starts at or before c (the paper's section 4.3, exact at ties).
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tapestry.names import MATCHED_AT
+from tapestry.sql.frame import Frame, at_most, greatest, less
+from tapestry.sql.ir import Block, Conjunction
+from tapestry.sql.passes.split_by_bound import drop_redundant_bounds, narrowing, split_by_bound
+from tapestry.sql.selects import Reads, non_empty, not_holding, where
+
+
+def fits_bounds(block: Block) -> bool:
+    """Is every subquery of the block a NOT EXISTS whose inner rows, once there, stay?"""
+    return all(
+        exists.negated and not exists.inner.uppers and not exists.inner.exists
+        for conjunction in block.disjuncts
+        for exists in conjunction.exists
+    )
+
+
+def select_by_bounds(
+    block: Block, columns: tuple[str, ...], frame: Frame, reads: Reads
+) -> list[exp.Select]:
+    """Disjoint selects of the derivations whose first instant lies in the frame's window."""
+    selects = []
+    for i, conjunction in enumerate(block.disjuncts):
+        for branch in split_by_bound(conjunction.lowers, frame):
+            kept = drop_redundant_bounds(conjunction.lowers, frame.order)
+            first = greatest(kept)
+            conditions = [*conjunction.conditions, *branch.conditions, *non_empty(conjunction)]
+            aliases = {table.alias for table in conjunction.tables}
+            if branch.narrowed is not None:
+                conditions += narrowing(branch.narrowed, aliases, frame)
+            conditions += _absent(conjunction, first, frame, reads, branch.narrowed)
+            conditions += _no_earlier(block, i, first, frame, reads)
+            listed = [
+                exp.alias_(value.copy(), name, quoted=not name.isidentifier())
+                for value, name in zip(block.select, columns, strict=True)
+            ]
+            listed.append(exp.alias_(first.copy(), MATCHED_AT))
+            select = reads.from_clause(exp.select(*listed), conjunction.tables, frame)
+            selects.append(where(select, conditions))
+    return selects
+
+
+def _absent(
+    conjunction: Conjunction,
+    first: exp.Expression,
+    frame: Frame,
+    reads: Reads,
+    narrowed: exp.Expression | None,
+) -> list[exp.Expression]:
+    """NOT EXISTS of an inner row that starts at or before the first instant."""
+    absent = []
+    for exists in conjunction.exists:
+        started = [at_most(low, first) for low in exists.inner.lowers]
+        if narrowed is not None:
+            aliases = {table.alias for table in exists.inner.tables}
+            started += narrowing(narrowed, aliases, frame)
+        absent.append(reads.exists(exists, frame, started))
+    return absent
+
+
+def _no_earlier(
+    block: Block, index: int, first: exp.Expression, frame: Frame, reads: Reads
+) -> list[exp.Expression]:
+    """No other disjunct of the same derivation starts earlier (or at once and stands before)."""
+    others = []
+    for k, other in enumerate(block.disjuncts):
+        if k == index:
+            continue
+        compare = at_most if k < index else less
+        starts = drop_redundant_bounds(other.lowers, frame.order)
+        conditions = [*other.conditions, *non_empty(other)]
+        conditions += [compare(low, first) for low in other.lowers]
+        conditions += _absent(other, greatest(starts), frame, reads, None)
+        others.append(not_holding(conditions))
+    return others

@@ -1,0 +1,359 @@
+"""Strategies 3 and 4: candidate instants, each checked; the least that holds is the first instant.
+
+For one derivation with interval ``[c, d)`` the first instant is c, or the start of an inner interval
+at positive polarity, or the end of one at negative polarity, counting every NOT at every depth: the
+truth of a conjunction rises nowhere else (semantics, section 2, "First instant").  A derivation is new
+iff its least holding candidate lies in ``(tau, t]``: found by the candidates in the window, dropped
+where a candidate at or before tau holds as well.
+
+With NOT EXISTS only, one level deep, the candidates are c and the ends of inner intervals
+(strategy 3, "gaps"); else all of them (strategy 4, "candidates").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from tapestry.names import MATCHED_AT, ROW_ID
+from tapestry.sql import timing
+from tapestry.sql.frame import Frame, at_most, greater, greatest, least
+from tapestry.sql.ir import Block, Conjunction, Exists, SourceTable, Table
+from tapestry.sql.passes.split_by_bound import drop_redundant_bounds, split_by_bound
+from tapestry.sql.selects import (
+    Reads,
+    expressions_of,
+    non_empty,
+    source_columns,
+    valid_at,
+    where,
+)
+
+AT = "_at"
+_RANK = "_rank"
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A chain of nested subqueries whose intervals may make the outer condition true."""
+
+    chain: tuple[Conjunction, ...]
+    rises_at_end: bool
+
+    @property
+    def last(self) -> Conjunction:
+        return self.chain[-1]
+
+
+def edges(conjunction: Conjunction) -> Iterator[Edge]:
+    """All chains at which the truth of the conjunction can rise besides its own start."""
+
+    def below(exists: tuple[Exists, ...], chain: tuple[Conjunction, ...], negative: bool):  # type: ignore[no-untyped-def]
+        for one in exists:
+            polarity = negative != one.negated
+            here = (*chain, one.inner)
+            if not polarity:
+                yield Edge(here, False)
+            elif one.inner.uppers:
+                yield Edge(here, True)
+            yield from below(one.inner.exists, here, polarity)
+
+    yield from below(conjunction.exists, (), False)
+
+
+@dataclass
+class CandidatePlan:
+    """The CTEs of one block, in order, and the select that uses them."""
+
+    block: Block
+    columns: tuple[str, ...]
+    frame: Frame
+    reads: Reads
+    prefix: str
+    ctes: list[tuple[str, exp.Query]] = field(default_factory=list)
+
+    def select(self) -> exp.Select:
+        """The derivations whose first instant lies in the window, with ``_matched_at``."""
+        found = self.union(
+            "found",
+            [
+                alive
+                for i, conjunction in enumerate(self.block.disjuncts, start=1)
+                for alive in [self.alive(f"{i}", conjunction, None)]
+            ],
+        )
+        first = self.first_of(found)
+        conditions: list[exp.Expression] = []
+        if self.frame.tau is not None:
+            conditions.append(self.not_earlier(first))
+        listed = [
+            exp.alias_(self.outer(value, "f"), name, quoted=not name.isidentifier())
+            for value, name in zip(self.block.select, self.columns, strict=True)
+        ]
+        listed.append(exp.alias_(exp.column(AT, table="f"), MATCHED_AT))
+        return where(exp.select(*listed).from_(_aliased(first, "f")), conditions)
+
+    # -- names and columns --------------------------------------------------------------------
+    def name(self, part: str) -> str:
+        return f"{self.prefix}_{part}"
+
+    def add(self, part: str, query: exp.Query) -> str:
+        name = self.name(part)
+        self.ctes.append((name, query))
+        return name
+
+    def keys(self) -> list[tuple[str, exp.Expression]]:
+        """What tells one derivation from another: row ids, or the values of tables by value."""
+        return self.keys_of(self.block.tables)
+
+    def keys_of(self, tables: tuple[Table, ...]) -> list[tuple[str, exp.Expression]]:
+        keys = []
+        for table in tables:
+            names = (ROW_ID,) if isinstance(table, SourceTable) else table.columns
+            for name in names:
+                keys.append((f"_key_{table.alias}_{name}", exp.column(name, table=table.alias)))
+        return keys
+
+    def structs(self) -> list[exp.Expression]:
+        """One struct a table, of the columns that the block uses later."""
+        return self.structs_of(self.block.tables)
+
+    def structs_of(self, tables: tuple[Table, ...]) -> list[exp.Expression]:
+        nodes = list(self.block.select)
+        for conjunction in self.block.disjuncts:
+            nodes.extend(expressions_of(conjunction))
+        used = source_columns(nodes, [table.alias for table in tables])
+        return [
+            exp.alias_(
+                exp.Struct(
+                    expressions=[
+                        exp.PropertyEQ(
+                            this=exp.to_identifier(name), expression=exp.column(name, table=alias)
+                        )
+                        for name in names
+                    ]
+                ),
+                alias,
+            )
+            for alias, names in used.items()
+            if names
+        ]
+
+    def outer(
+        self, node: exp.Expression, relation: str, tables: tuple[Table, ...] | None = None
+    ) -> exp.Expression:
+        """The node with ``m.x`` read from the struct m of ``relation``: ``relation.m.x``."""
+        aliases = {table.alias for table in (tables or self.block.tables)}
+
+        def replace(part: exp.Expression) -> exp.Expression:
+            if isinstance(part, exp.Column) and part.table in aliases and not part.db:
+                return exp.column(part.this.copy(), table=part.table, db=relation)
+            return part
+
+        return node.copy().transform(replace, copy=False)
+
+    def conjunction_over(self, conjunction: Conjunction, relation: str) -> Conjunction:
+        """The conjunction with the block's own tables read from structs of ``relation``."""
+
+        def over(nodes: tuple[exp.Expression, ...]) -> tuple[exp.Expression, ...]:
+            return tuple(self.outer(node, relation) for node in nodes)
+
+        exists = tuple(
+            Exists(one.negated, self.conjunction_over(one.inner, relation))
+            for one in conjunction.exists
+        )
+        return Conjunction(
+            conjunction.tables,
+            over(conjunction.conditions),
+            over(conjunction.lowers),
+            over(conjunction.uppers),
+            exists,
+        )
+
+    # -- candidates ---------------------------------------------------------------------------
+    def alive(self, part: str, conjunction: Conjunction, base: str | None) -> exp.Select:
+        """The candidates of one disjunct that hold; over a base relation: those before tau."""
+        stage = "tried" if base is None else "tried_before"
+        tried = self.union(f"{stage}_{part}", list(self.candidates(conjunction, base)))
+        over = self.conjunction_over(conjunction, "k")
+        instant = exp.column(AT, table="k")
+        checks = [
+            self.check(f"{stage}_{part}_{n}", tried, one, instant, self.keys())
+            for n, one in enumerate(over.exists, start=1)
+        ]
+        return where(exp.select("k.*").from_(_aliased(tried, "k")), checks)
+
+    def candidates(self, conjunction: Conjunction, base: str | None) -> Iterator[exp.Select]:
+        """Selects of (derivation, candidate): in the window, or over a base at or before tau."""
+        frame = self.frame
+        if base is not None:
+            before = frame.before()
+            assert before is not None
+            frame = before
+            conjunction = self.conjunction_over(conjunction, "b")
+        lowers = drop_redundant_bounds(conjunction.lowers, frame.order)
+        own = [*conjunction.conditions, *non_empty(conjunction)]
+        if lowers:
+            for branch in split_by_bound(conjunction.lowers, frame):
+                reached = [*branch.conditions]
+                if base is not None:
+                    reached = [at_most(low, frame.t) for low in conjunction.lowers]
+                yield self.candidate(
+                    conjunction.tables, greatest(lowers), [*own, *reached], base, ()
+                )
+        for edge in edges(conjunction):
+            yield from self.edge_candidates(conjunction, edge, base, frame)
+
+    def edge_candidates(
+        self, conjunction: Conjunction, edge: Edge, base: str | None, frame: Frame
+    ) -> Iterator[exp.Select]:
+        last = edge.last
+        if not edge.rises_at_end and not last.lowers:
+            return  # static rows, there since ever: they start nothing
+        instant = least(last.uppers) if edge.rises_at_end else greatest(last.lowers)
+        conditions = [*conjunction.conditions, *valid_at(conjunction, instant)]
+        chain: list[Table] = []
+        for link in edge.chain:
+            conditions += [*link.conditions, *non_empty(link)]
+            chain += link.tables
+        if edge.rises_at_end:
+            # An inner row with a NULL bound is valid at no instant: no edge, though least skips it.
+            conditions += [
+                exp.Not(this=exp.Is(this=timing.wrapped(upper), expression=exp.Null()))
+                for upper in last.uppers
+            ]
+            window = [at_most(instant, frame.t)]
+            if frame.tau is not None:
+                window = [greater(upper, frame.tau) for upper in last.uppers] + window
+            yield self.candidate(
+                conjunction.tables, instant, [*conditions, *window], base, tuple(chain)
+            )
+            return
+        for branch in split_by_bound(last.lowers, frame):
+            reached = [*branch.conditions]
+            if frame.tau is None:
+                reached = [at_most(low, frame.t) for low in last.lowers]
+            yield self.candidate(
+                conjunction.tables, instant, [*conditions, *reached], base, tuple(chain)
+            )
+
+    def candidate(
+        self,
+        tables: tuple[Table, ...],
+        instant: exp.Expression,
+        conditions: list[exp.Expression],
+        base: str | None,
+        chain: tuple[Table, ...],
+    ) -> exp.Select:
+        if base is None:
+            listed = [exp.alias_(key, name) for name, key in self.keys()]
+            select = exp.select(*listed, *self.structs(), exp.alias_(instant.copy(), AT))
+            select = self.reads.from_clause(select, tables + chain, self.frame)
+        else:
+            names = [name for name, _ in self.keys()]
+            names += [struct.alias for struct in self.structs()]
+            listed = [exp.column(name, table="b") for name in names]
+            select = exp.select(*listed, exp.alias_(instant.copy(), AT)).from_(_aliased(base, "b"))
+            select = self.reads.from_clause(select, chain, self.frame)
+        return where(select, conditions)
+
+    # -- checks -------------------------------------------------------------------------------
+    def check(
+        self,
+        part: str,
+        tried: str,
+        exists: Exists,
+        instant: exp.Expression,
+        keys: list[tuple[str, exp.Expression]],
+    ) -> exp.Expression:
+        """``[NOT] EXISTS`` at the candidate instant, over the relation k of candidates.
+
+        A subquery with subqueries of its own is computed as a relation of witnesses, since Spark
+        knows no correlation over two levels: (candidate, inner rows) for which everything holds.
+        """
+        inner = exists.inner
+        if not inner.exists:
+            return self.reads.exists(exists, self.frame, valid_at(inner, instant))
+        names = [name for name, _ in keys]
+        inner_keys = self.keys_of(inner.tables)
+        listed = [exp.column(name, table="k") for name in [*names, AT]]
+        listed += [exp.alias_(key, name) for name, key in inner_keys]
+        listed += self.structs_of(inner.tables)
+        carried = [s.alias for s in self.structs()]
+        listed += [exp.column(name, table="k") for name in carried]
+        select = exp.select(*listed).from_(_aliased(tried, "k"))
+        select = self.reads.from_clause(select, inner.tables, self.frame)
+        pairs = self.add(
+            f"{part}_pairs", where(select, [*inner.conditions, *valid_at(inner, instant)])
+        )
+        all_keys = [*keys, *inner_keys]
+        nested = []
+        for n, one in enumerate(inner.exists, start=1):
+            over = Exists(one.negated, self._over_inner(one.inner, inner.tables))
+            nested.append(self.check(f"{part}_{n}", pairs, over, instant, all_keys))
+        witnesses = self.add(
+            f"{part}_witnesses", where(exp.select("k.*").from_(_aliased(pairs, "k")), nested)
+        )
+        same = [_same(name, "w", "k") for name in [*names, AT]]
+        node: exp.Expression = exp.Exists(
+            this=where(exp.select("1").from_(_aliased(witnesses, "w")), same)
+        )
+        return exp.Not(this=node) if exists.negated else node
+
+    def _over_inner(self, conjunction: Conjunction, tables: tuple[Table, ...]) -> Conjunction:
+        def over(nodes: tuple[exp.Expression, ...]) -> tuple[exp.Expression, ...]:
+            return tuple(self.outer(node, "k", tables) for node in nodes)
+
+        exists = tuple(
+            Exists(one.negated, self._over_inner(one.inner, tables)) for one in conjunction.exists
+        )
+        return Conjunction(
+            conjunction.tables,
+            over(conjunction.conditions),
+            over(conjunction.lowers),
+            over(conjunction.uppers),
+            exists,
+        )
+
+    # -- first and earlier --------------------------------------------------------------------
+    def union(self, part: str, selects: list[exp.Select]) -> str:
+        query: exp.Query = selects[0]
+        for select in selects[1:]:
+            query = exp.union(query, select, distinct=False, copy=False)
+        return self.add(part, query)
+
+    def first_of(self, found: str) -> str:
+        """One row a derivation: the one with the least instant."""
+        names = [exp.column(name, table="k") for name, _ in self.keys()]
+        rank = exp.Window(
+            this=exp.RowNumber(),
+            partition_by=names,
+            order=exp.Order(expressions=[exp.Ordered(this=exp.column(AT, table="k"))]),
+        )
+        ranked = exp.select("k.*", exp.alias_(rank, _RANK)).from_(_aliased(found, "k"))
+        query = exp.select("*").from_(ranked.subquery("r")).where(f"{_RANK} = 1")
+        return self.add("first", query)
+
+    def not_earlier(self, first: str) -> exp.Expression:
+        selects = [
+            self.alive(f"{i}", conjunction, first)
+            for i, conjunction in enumerate(self.block.disjuncts, start=1)
+        ]
+        earlier = self.union("earlier", selects)
+        same = [_same(name, "e", "f") for name, _ in self.keys()]
+        inner = where(exp.select("1").from_(_aliased(earlier, "e")), same)
+        return exp.Not(this=exp.Exists(this=inner))
+
+
+def _aliased(name: str, alias: str) -> exp.Table:
+    return exp.Table(
+        this=exp.to_identifier(name), alias=exp.TableAlias(this=exp.to_identifier(alias))
+    )
+
+
+def _same(name: str, left: str, right: str) -> exp.Expression:
+    return exp.NullSafeEQ(
+        this=exp.column(name, table=left), expression=exp.column(name, table=right)
+    )

@@ -1,0 +1,56 @@
+"""Which pieces of SQL depend on the current instant, and small builders of timestamp expressions."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from sqlglot import exp
+
+NOW_NAMES = frozenset({"now", "curdate", "current_timestamp", "current_date", "localtimestamp"})
+NOW_NODES = (exp.CurrentTimestamp, exp.CurrentDate, exp.Localtimestamp, exp.CurrentDatetime)
+
+
+def is_now(node: exp.Expression) -> bool:
+    """Is this node itself a reading of the clock, as a timestamp or a date?"""
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in NOW_NAMES
+    return isinstance(node, NOW_NODES)
+
+
+def contains_now(node: exp.Expression) -> bool:
+    """Does this expression read the clock anywhere?"""
+    return any(is_now(part) for part in node.walk())
+
+
+def literal(instant: datetime) -> exp.Expression:
+    """An instant as SQL, exact to the microsecond; timezone-aware instants are written in UTC.
+
+    >>> literal(datetime(2026, 1, 2, tzinfo=timezone.utc)).sql("spark")
+    "CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)"
+    """
+    aware = instant if instant.tzinfo else instant.replace(tzinfo=timezone.utc)
+    text = aware.astimezone(timezone.utc).isoformat(sep=" ")
+    return exp.cast(exp.Literal.string(text), "timestamptz")
+
+
+def interval(amount: int, unit: str) -> exp.Interval:
+    """``INTERVAL 'amount' unit``."""
+    return exp.Interval(this=exp.Literal.string(str(amount)), unit=exp.var(unit))
+
+
+def next_instant(node: exp.Expression) -> exp.Expression:
+    """``node + 1 microsecond``: the first instant after it."""
+    return exp.Add(this=wrapped(node), expression=interval(1, "MICROSECOND"))
+
+
+def previous_instant(node: exp.Expression) -> exp.Expression:
+    """``node - 1 microsecond``."""
+    return exp.Sub(this=wrapped(node), expression=interval(1, "MICROSECOND"))
+
+
+def wrapped(node: exp.Expression) -> exp.Expression:
+    """A copy of the node, in parentheses where an operator around it could bind tighter."""
+    copy = node.copy()
+    loose = (exp.Binary, exp.Not, exp.Neg, exp.Between, exp.In)
+    needs = isinstance(copy, loose) and not isinstance(copy, exp.Dot)
+    return exp.Paren(this=copy) if needs else copy
