@@ -1,0 +1,110 @@
+"""The archive that a demonstration plays: which step brings which row, and when it arrived.
+
+A row can be read when the archive has reached it: the latest ``ts`` of the rows up to it. A row
+that can be read only after a run although its ``ts`` lies before that run is late: it arrives one
+microsecond after that run (`arr`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import duckdb
+
+TABLES = ("messages", "votes", "reminders")
+EXPECTED = Path(__file__).parent / "expected"
+
+_STEPS = """
+create table {name} as
+with numbered as (select row_number() over () as rid, * from read_parquet('{path}')),
+reached as (
+  select *, max(ts) over (order by {order}, rid rows unbounded preceding) as readable from numbered
+),
+stepped as (
+  select *, coalesce((select min(n) from steps where t >= readable), 1) as step from reached
+)
+select s.* exclude (readable),
+  case when s.ts <= b.t then b.t + interval 1 microsecond else s.ts end as arr
+from stepped s left join steps b on b.n = s.step - 1
+"""
+
+
+@dataclass
+class Archive:
+    """Files of rows, cut into steps; ``steps`` are the instants t of the runs."""
+
+    files: Mapping[str, Path]
+    steps: Sequence[datetime]
+    variables: Mapping[str, str]
+    database: duckdb.DuckDBPyConnection = field(default_factory=duckdb.connect)
+
+    def __post_init__(self) -> None:
+        self.database.execute("set timezone = 'UTC'")
+        self.database.execute("create table steps (n integer, t timestamptz)")
+        self.database.executemany("insert into steps values (?, ?)", list(enumerate(self.steps, 1)))
+        for name, path in self.files.items():
+            order = "archive_seq" if name == "messages" else "ts"
+            self.database.execute(_STEPS.format(name=name, path=path, order=order))
+        for name, value in self.variables.items():
+            self.database.execute(f"set variable {name} = ?", [value])
+
+    def write_step(self, name: str, step: int, path: Path) -> int:
+        """Write the rows that a step brings to a parquet file; their number."""
+        columns = "* exclude (rid, step, arr)"
+        order = "archive_seq" if name == "messages" else "ts"
+        self.database.execute(
+            f"copy (select {columns} from {name} where step = {step} order by {order}, rid) "
+            f"to '{path}' (format parquet)"
+        )
+        return self._number(f"select count(*) from {name} where step = {step}")
+
+    def late_rows(self, step: int) -> int:
+        """How many rows of a step are late."""
+        rows = (f"select arr, ts from {name} where step = {step}" for name in self.files)
+        return self._number(
+            f"select count(*) from ({' union all '.join(rows)}) where arr is distinct from ts"
+        )
+
+    def expect(self, model: str, *, at_once: bool = False) -> str:
+        """Name of a view with what a model must hold at the end; at once: as if no row was late."""
+        self._show_rows(at_once)
+        query = (EXPECTED / f"{model}.sql").read_text("utf-8")
+        end = self.steps[-1].isoformat()
+        self.database.execute(f"set variable t = timestamptz '{end}'")
+        self.database.execute(f"create or replace table due.expected as {query}")
+        return "due.expected"
+
+    def _show_rows(self, at_once: bool) -> None:
+        """The tables as the expected queries see them: a row without ts is never visible."""
+        self.database.execute("create schema if not exists due")
+        for name in self.files:
+            replace = "* replace (ts as arr)" if at_once else "*"
+            self.database.execute(
+                f"create or replace view due.{name} as "
+                f"select {replace} from main.{name} where ts is not null"
+            )
+        self.database.execute("set search_path = 'due'")
+
+    def _number(self, query: str) -> int:
+        row = self.database.execute(query).fetchone()
+        assert row is not None
+        return int(row[0])
+
+
+def even_steps(start: datetime, days: float, count: int) -> list[datetime]:
+    """Instants that cut a span into even steps."""
+    return [start + timedelta(days=days * n / count) for n in range(1, count + 1)]
+
+
+def monthly_steps(path: Path) -> list[datetime]:
+    """The first of each month after the first message, up to the one after the last message."""
+    first, last = duckdb.execute(
+        f"select min(ts at time zone 'UTC'), max(ts at time zone 'UTC') from read_parquet('{path}')"
+    ).fetchone() or (None, None)
+    if first is None or last is None:
+        return []
+    months = range(first.year * 12 + first.month, last.year * 12 + last.month + 1)
+    return [datetime(m // 12, m % 12 + 1, 1, tzinfo=timezone.utc) for m in months]
