@@ -45,13 +45,13 @@ def _select(block: Block, conjunction: Conjunction, columns: tuple[str, ...]) ->
     return where(select, _conditions(conjunction, reads, frame))
 
 
-def _conditions(conjunction: Conjunction, reads: Reads, frame: Frame) -> Iterable[exp.Expression]:
+def _conditions(conjunction: Conjunction, reads: Reads, frame: Frame) -> Iterable[exp.Expr]:
     yield from conjunction.conditions
     yield from valid_at(conjunction, exp.column("s"))
     for exists in conjunction.exists:
         inner = exists.inner
         select = reads.from_clause(exp.select("1"), inner.tables, frame)
-        node: exp.Expression = exp.Exists(this=where(select, _conditions(inner, reads, frame)))
+        node: exp.Expr = exp.Exists(this=where(select, _conditions(inner, reads, frame)))
         yield exp.Not(this=node) if exists.negated else node
 
 

@@ -23,81 +23,81 @@ TRUNCATIONS = {
 INTEGERS = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
 
 
-def typed(node: exp.Expression, kind: str) -> exp.Expression:
+def typed(node: exp.Expr, kind: str) -> exp.Expr:
     copy = node.copy()
     copy.type = exp.DataType.build("timestamptz" if kind == "timestamp" else kind)
     return copy
 
 
-def typed_like(node: exp.Expression, other: exp.Expression) -> exp.Expression:
+def typed_like(node: exp.Expr, other: exp.Expr) -> exp.Expr:
     copy = node.copy()
     copy.type = other.type
     return copy
 
 
-def is_timestamp(node: exp.Expression) -> bool:
+def is_timestamp(node: exp.Expr) -> bool:
     return bool(node.is_type("timestamp", "timestamptz", "timestampntz", "timestampltz"))
 
 
-def is_exact(node: exp.Expression) -> bool:
+def is_exact(node: exp.Expr) -> bool:
     return bool(node.is_type(*INTEGERS))
 
 
-def timestamp(node: exp.Expression) -> exp.Expression:
+def timestamp(node: exp.Expr) -> exp.Expr:
     if is_timestamp(node) and not node.is_type("timestampntz"):
         return node.copy()
     return typed(exp.cast(node.copy(), "timestamptz"), "timestamp")
 
 
-def to_date(node: exp.Expression) -> exp.Expression:
+def to_date(node: exp.Expr) -> exp.Expr:
     if node.is_type("date"):
         return node.copy()
     return typed(exp.cast(node.copy(), "date"), "date")
 
 
-def plus(left: exp.Expression, right: exp.Expression) -> exp.Expression:
+def plus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     total = exp.Add(this=timing.wrapped(left), expression=timing.wrapped(right))
     total.type = left.type
     return total
 
 
-def minus(left: exp.Expression, right: exp.Expression) -> exp.Expression:
+def minus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     total = exp.Sub(this=timing.wrapped(left), expression=timing.wrapped(right))
     total.type = left.type
     return total
 
 
-def negative(node: exp.Expression) -> exp.Expression:
+def negative(node: exp.Expr) -> exp.Expr:
     copy = exp.Neg(this=timing.wrapped(node))
     copy.type = node.type
     return copy
 
 
-def plus_days(day: exp.Expression, count: exp.Expression) -> exp.Expression:
+def plus_days(day: exp.Expr, count: exp.Expr) -> exp.Expr:
     plus = exp.TsOrDsAdd(this=day.copy(), expression=timing.wrapped(count), unit=exp.var("DAY"))
     return typed(plus, "date")
 
 
-def day_after(day: exp.Expression) -> exp.Expression:
+def day_after(day: exp.Expr) -> exp.Expr:
     return plus_days(day, exp.Literal.number(1))
 
 
-def date_trunc(unit: str, node: exp.Expression) -> exp.Expression:
+def date_trunc(unit: str, node: exp.Expr) -> exp.Expr:
     return exp.TimestampTrunc(this=node.copy(), unit=exp.var(unit))
 
 
-def next_step(node: exp.Expression, unit: str) -> exp.Expression:
+def next_step(node: exp.Expr, unit: str) -> exp.Expr:
     name = "MONTH" if unit == "QUARTER" else unit
     return exp.Add(this=node.copy(), expression=timing.interval(TRUNCATIONS[unit], name))
 
 
-def timestamp_add(node: exp.Expression, count: exp.Expression, unit: str) -> exp.Expression:
+def timestamp_add(node: exp.Expr, count: exp.Expr, unit: str) -> exp.Expr:
     moved = exp.TimestampAdd(this=node.copy(), expression=timing.wrapped(count), unit=exp.var(unit))
     return typed(moved, "timestamp")
 
 
-def from_epoch(micros: int) -> Callable[[exp.Expression], exp.Expression]:
-    def at(count: exp.Expression) -> exp.Expression:
+def from_epoch(micros: int) -> Callable[[exp.Expr], exp.Expr]:
+    def at(count: exp.Expr) -> exp.Expr:
         total = timing.wrapped(count)
         if micros > 1:
             total = exp.Mul(this=total, expression=exp.Literal.number(micros))
@@ -106,7 +106,7 @@ def from_epoch(micros: int) -> Callable[[exp.Expression], exp.Expression]:
     return at
 
 
-def new_year(year: exp.Expression) -> exp.Expression:
+def new_year(year: exp.Expr) -> exp.Expr:
     """January 1st of a year, also of one outside of the calendar's usual range."""
     months = exp.Mul(
         this=exp.Paren(

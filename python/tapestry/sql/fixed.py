@@ -27,7 +27,7 @@ def zone_is_fixed(zone: str) -> bool:
     return zone.startswith("Etc/")
 
 
-def unit_name(node: exp.Expression | None) -> str:
+def unit_name(node: exp.Expr | None) -> str:
     """The unit of an interval in upper case and singular; '' where there is none."""
     if node is None:
         return ""
@@ -37,7 +37,7 @@ def unit_name(node: exp.Expression | None) -> str:
     return name[:-1] if name.endswith("S") else name
 
 
-def span_of(node: exp.Expression) -> str:
+def span_of(node: exp.Expr) -> str:
     """How long an interval expression is: 'short' (below a day's unit), 'day', or '' if not fixed.
 
     Months and years have no fixed length; so has an interval whose text is not understood.

@@ -13,8 +13,8 @@ from tapestry.sql.order import Order
 class Frame:
     """One window ``(tau, t]`` as SQL expressions; ``tau=None`` is minus infinity."""
 
-    tau: exp.Expression | None
-    t: exp.Expression
+    tau: exp.Expr | None
+    t: exp.Expr
     order: Order
 
     def before(self) -> Frame | None:
@@ -22,32 +22,32 @@ class Frame:
         return None if self.tau is None else Frame(None, self.tau, self.order)
 
 
-def at_most(left: exp.Expression, right: exp.Expression) -> exp.Expression:
+def at_most(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """``left <= right``."""
     return exp.LTE(this=left.copy(), expression=right.copy())
 
 
-def less(left: exp.Expression, right: exp.Expression) -> exp.Expression:
+def less(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """``left < right``."""
     return exp.LT(this=left.copy(), expression=right.copy())
 
 
-def greater(left: exp.Expression, right: exp.Expression) -> exp.Expression:
+def greater(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """``left > right``."""
     return exp.GT(this=left.copy(), expression=right.copy())
 
 
-def greatest(bounds: tuple[exp.Expression, ...]) -> exp.Expression:
+def greatest(bounds: tuple[exp.Expr, ...]) -> exp.Expr:
     """The latest of some bounds that are known not to be NULL (Spark's greatest skips NULLs)."""
     return _extreme(exp.Greatest, bounds)
 
 
-def least(bounds: tuple[exp.Expression, ...]) -> exp.Expression:
+def least(bounds: tuple[exp.Expr, ...]) -> exp.Expr:
     """The earliest of some bounds that are known not to be NULL."""
     return _extreme(exp.Least, bounds)
 
 
-def _extreme(function: type[exp.Expression], bounds: tuple[exp.Expression, ...]) -> exp.Expression:
+def _extreme(function: type[exp.Expr], bounds: tuple[exp.Expr, ...]) -> exp.Expr:
     if len(bounds) == 1:
         return bounds[0].copy()
     copies = [bound.copy() for bound in bounds]

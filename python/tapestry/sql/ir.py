@@ -1,6 +1,6 @@
 """The standard form of semantics, section 2, as frozen dataclasses.
 
-A query is a union of *arms*; an arm is a select list over tables, filtered by a formula; the formula
+A query is a union of *arms*; an arm is a select list over tables, filtered by a formula; that
 becomes *disjuncts* (``Conjunction``), each ``P and (lower bounds <= s) and (s < upper bounds) and
 [not] exists ...``.  Every row of every relation so has a validity, a finite set of intervals
 ``[start, end)``: a join intersects, OR unites, NOT EXISTS subtracts.
@@ -27,7 +27,7 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class ValueTable:
-    """A derived table whose rows count by value (DISTINCT, UNION, ...): all values it may ever hold.
+    """A derived table that counts by value (DISTINCT, UNION, ...): all values it may ever hold.
 
     That a value is there at an instant is said by a membership formula beside it.
     """
@@ -58,21 +58,21 @@ class Or:
 class Condition:
     """A condition free of time and subqueries: opaque to the theory."""
 
-    sql: exp.Expression
+    sql: exp.Expr
 
 
 @dataclass(frozen=True)
 class Lower:
     """``bound <= s``; never true where the bound is NULL."""
 
-    bound: exp.Expression
+    bound: exp.Expr
 
 
 @dataclass(frozen=True)
 class Upper:
     """``s < bound``; never true where the bound is NULL."""
 
-    bound: exp.Expression
+    bound: exp.Expr
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Arm:
 
     tables: tuple[Table, ...]
     where: Formula
-    select: tuple[exp.Expression, ...]
+    select: tuple[exp.Expr, ...]
 
 
 @dataclass(frozen=True)
@@ -108,12 +108,12 @@ class Exists:
 
 @dataclass(frozen=True)
 class Conjunction:
-    """One disjunct: true for a derivation on ``[max(lowers), min(uppers))`` less what ``exists`` say."""
+    """One disjunct: true on ``[max(lowers), min(uppers))`` less what ``exists`` say."""
 
     tables: tuple[Table, ...]
-    conditions: tuple[exp.Expression, ...]
-    lowers: tuple[exp.Expression, ...]
-    uppers: tuple[exp.Expression, ...]
+    conditions: tuple[exp.Expr, ...]
+    lowers: tuple[exp.Expr, ...]
+    uppers: tuple[exp.Expr, ...]
     exists: tuple[Exists, ...]
 
 
@@ -122,7 +122,7 @@ class Block:
     """An arm in standard form: derivations over ``tables``, valid where some disjunct is."""
 
     tables: tuple[Table, ...]
-    select: tuple[exp.Expression, ...]
+    select: tuple[exp.Expr, ...]
     disjuncts: tuple[Conjunction, ...]
 
 
@@ -143,7 +143,7 @@ class SetQuery:
 
 @dataclass(frozen=True)
 class UnionAll:
-    """Arms beside each other; an answer belongs to its arm, and counts there by that arm's identity."""
+    """Arms beside each other; an answer counts in its arm by the identity of that arm."""
 
     inputs: tuple[Bag | SetQuery, ...]
 

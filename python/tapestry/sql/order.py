@@ -2,8 +2,8 @@
 
 A bound of the form ``alias.ts + fixed interval`` or ``alias._arrival`` is an *anchor*: a table, an
 offset in microseconds and whether it is the arrival.  A row's arrival is never before its ts, and
-equals it unless the row was late; so ``m._arrival`` is not after ``m.ts + 14 days`` for rows in time
-only, and a late row's arrival implies nothing (semantics, section 2).
+equals it unless the row was late; so ``m._arrival`` is not after ``m.ts + 14 days`` for rows in
+time only, and a late row's arrival implies nothing (semantics, section 2).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Order:
     assumptions: tuple[Assumption, ...]
     zone: str
 
-    def anchor(self, bound: exp.Expression) -> Anchor | None:
+    def anchor(self, bound: exp.Expr) -> Anchor | None:
         """The bound as an anchor, or None where it is some other expression."""
         offset = 0
         while isinstance(bound, exp.Add | exp.Sub | exp.Paren):
@@ -88,7 +88,7 @@ class Order:
             return Anchor(bound.table, offset, False)
         return None
 
-    def not_after(self, first: exp.Expression, second: exp.Expression) -> bool:
+    def not_after(self, first: exp.Expr, second: exp.Expr) -> bool:
         """Is ``first <= second`` for all rows *that came in time*, where neither is NULL?"""
         one, two = self.anchor(first), self.anchor(second)
         if one is None or two is None:
@@ -102,13 +102,13 @@ class Order:
             for known in self.assumptions
         )
 
-    def needs_late(self, bound: exp.Expression) -> bool:
+    def needs_late(self, bound: exp.Expr) -> bool:
         """Can the bound be later than what its row's ts implies?"""
         anchor = self.anchor(bound)
         return anchor is not None and anchor.is_arrival and anchor.alias in self.late
 
 
-def micros(node: exp.Expression, zone: str) -> int | None:
+def micros(node: exp.Expr, zone: str) -> int | None:
     """Microseconds of a literal interval of fixed length; None for any other expression."""
     if not isinstance(node, exp.Interval) or not isinstance(node.this, exp.Literal):
         return None

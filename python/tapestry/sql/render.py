@@ -1,4 +1,4 @@
-"""Render standard form as SQL over one window: the scans, the strategies' selects, one statement."""
+"""Render standard form as SQL over one window: scans, the strategies' selects, one statement."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Rendering:
     assumptions: tuple[Assumption, ...]
     dialect: str
 
-    def incremental(self, tau: exp.Expression | None, t: exp.Expression) -> str:
+    def incremental(self, tau: exp.Expr | None, t: exp.Expr) -> str:
         """Q^I over the window, given as SQL expressions."""
         frame = Frame(tau, t, self.order())
         statement = _Statement([], [])
@@ -135,7 +135,7 @@ class Rendering:
         return source
 
     def text(self, ctes: list[tuple[str, exp.Query]], query: exp.Query) -> str:
-        """The statement: one CTE a source that applies its scan, then the others, then the query."""
+        """The statement: one CTE a source that applies its scan, the other CTEs, the query."""
         trees = [tree for _, tree in ctes] + [query]
         begins = any(
             table.name == TIME_BEGINS_CTE for tree in trees for table in tree.find_all(exp.Table)
@@ -191,7 +191,7 @@ class Rendering:
         return f"SELECT MIN({ARRIVAL}) AS at FROM ({' UNION ALL '.join(arms)}) AS arrivals"
 
 
-def render_bounds(rendering: Rendering, t: exp.Expression) -> tuple[str, ...]:
+def render_bounds(rendering: Rendering, t: exp.Expr) -> tuple[str, ...]:
     """One SELECT for each bound that may start an answer after t without a new row.
 
     Those are the lower bounds, the starts of inner intervals at positive polarity and the ends at
@@ -204,16 +204,16 @@ def render_bounds(rendering: Rendering, t: exp.Expression) -> tuple[str, ...]:
     for conjunction, bounds in _starting(rendering):
         for bound in bounds:
             aliases = {column.table for column in bound.find_all(exp.Column)}
-            owners = [table for table in tables_of(conjunction) if table.alias in aliases]
+            owners = {t.alias: t for t in tables_of(conjunction) if t.alias in aliases}
             if bound.find(exp.Query) is not None:
                 continue  # the begin of time: not after any arrival that was seen
             if not aliases:
                 # the model's begin
                 later = exp.If(this=greater(bound, t), true=bound.copy(), false=exp.Null())
                 query: exp.Select = exp.select(exp.alias_(later, "due"))
-            elif len(owners) == 1 and len(aliases) == 1:
+            elif len(aliases) == 1:
                 query = exp.select(exp.alias_(exp.Min(this=bound.copy()), "due"))
-                query = reads.from_clause(query, (owners[0],), frame)
+                query = reads.from_clause(query, tuple(owners.values()), frame)
                 query = where(query, [greater(bound, t)])
             else:
                 query = exp.select(exp.alias_(t.copy(), "due"))
@@ -223,7 +223,7 @@ def render_bounds(rendering: Rendering, t: exp.Expression) -> tuple[str, ...]:
 
 def _starting(
     rendering: Rendering,
-) -> Iterator[tuple[Conjunction, tuple[exp.Expression, ...]]]:
+) -> Iterator[tuple[Conjunction, tuple[exp.Expr, ...]]]:
     for part in rendering.parts:
         for block in part.blocks:
             for conjunction in block.disjuncts:

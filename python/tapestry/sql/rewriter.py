@@ -93,7 +93,7 @@ def rewrite(
     assume: Sequence[str] = (),
     begin: datetime | None = None,
 ) -> Rewriting:
-    """Rewrite a query for incremental evaluation (Tapestry, sections 4 and 5; semantics, section 2).
+    """Rewrite a query for incremental evaluation (Tapestry, sections 4 and 5).
 
     ``assume`` are orders of arrival columns that the author knows; ``begin`` bounds the instants
     of interest from below.  Raises Refusal with the reason, the place in the SQL and a way out.
@@ -194,6 +194,7 @@ def _written_arrivals(parts: Sequence[Answers], catalog: Catalog) -> dict[str, s
     for table in all_tables(parts):
         if isinstance(table, SourceTable) and table.appended:
             source = catalog.relations[table.source]
-            assert isinstance(source, Source) and source.arrival is not None
+            assert isinstance(source, Source)
+            assert source.arrival is not None
             arrivals[table.written] = source.arrival.lower()
     return arrivals

@@ -13,7 +13,7 @@ class Scan:
     relation
         What may stand behind FROM: ``db.messages VERSION AS OF 12`` or ``(SELECT ...)``.
     arrival
-        SQL over its columns that gives the effective arrival as TIMESTAMP; None for a static source.
+        SQL over its columns that gives the effective arrival as TIMESTAMP; None: static.
     row_id
         SQL that tells every row of this pinned relation from every other.
     late
@@ -28,7 +28,7 @@ class Scan:
 
 @dataclass(frozen=True)
 class Window:
-    """The half-open window ``(tau, t]`` of instants, timezone-aware; ``tau=None`` is minus infinity."""
+    """The window ``(tau, t]`` of timezone-aware instants; ``tau=None`` is minus infinity."""
 
     tau: datetime | None
     t: datetime

@@ -1,4 +1,4 @@
-"""Small pieces of SQL that all strategies share: FROM clauses, [NOT] EXISTS, non-empty intervals."""
+"""Pieces of SQL that all strategies share: FROM clauses, [NOT] EXISTS, non-empty intervals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Reads:
                 select = select.join(relation, join_type="cross", copy=False)
         return select
 
-    def relation(self, table: Table, frame: Frame) -> exp.Expression:
+    def relation(self, table: Table, frame: Frame) -> exp.Expr:
         """One table of a FROM clause under its alias."""
         alias = exp.TableAlias(this=exp.to_identifier(table.alias))
         if isinstance(table, SourceTable):
@@ -58,36 +58,34 @@ class Reads:
             query = exp.union(query, part, distinct=True, copy=False)
         return query
 
-    def exists(
-        self, exists: Exists, frame: Frame, validity: Iterable[exp.Expression]
-    ) -> exp.Expression:
+    def exists(self, exists: Exists, frame: Frame, validity: Iterable[exp.Expr]) -> exp.Expr:
         """``[NOT] EXISTS`` of a conjunction without subqueries of its own."""
         inner = exists.inner
         select = self.from_clause(exp.select("1"), inner.tables, frame)
-        node: exp.Expression = exp.Exists(this=where(select, [*inner.conditions, *validity]))
+        node: exp.Expr = exp.Exists(this=where(select, [*inner.conditions, *validity]))
         return exp.Not(this=node) if exists.negated else node
 
 
-def where(select: exp.Select, conditions: Iterable[exp.Expression]) -> exp.Select:
+def where(select: exp.Select, conditions: Iterable[exp.Expr]) -> exp.Select:
     """The select with these conditions, each in parentheses where it needs them."""
     unique = dict.fromkeys(conditions)
     parts = [_operand(condition) for condition in unique if not _is_true(condition)]
     return select.where(*parts, copy=False) if parts else select
 
 
-def non_empty(conjunction: Conjunction) -> list[exp.Expression]:
-    """``max(lowers) < min(uppers)`` pair by pair: a NULL bound makes its pair unknown, never true."""
+def non_empty(conjunction: Conjunction) -> list[exp.Expr]:
+    """``max(lowers) < min(uppers)`` pair by pair: with a NULL bound a pair is never true."""
     return [less(low, high) for low in conjunction.lowers for high in conjunction.uppers]
 
 
-def valid_at(conjunction: Conjunction, instant: exp.Expression) -> list[exp.Expression]:
+def valid_at(conjunction: Conjunction, instant: exp.Expr) -> list[exp.Expr]:
     """The conjunction's interval contains the instant."""
     return [at_most(low, instant) for low in conjunction.lowers] + [
         less(instant, high) for high in conjunction.uppers
     ]
 
 
-def source_columns(nodes: Iterable[exp.Expression], aliases: Iterable[str]) -> dict[str, list[str]]:
+def source_columns(nodes: Iterable[exp.Expr], aliases: Iterable[str]) -> dict[str, list[str]]:
     """alias -> names of its columns that the expressions use, in order of first use."""
     used: dict[str, dict[str, None]] = {alias: {} for alias in aliases}
     for node in nodes:
@@ -97,7 +95,7 @@ def source_columns(nodes: Iterable[exp.Expression], aliases: Iterable[str]) -> d
     return {alias: list(names) for alias, names in used.items()}
 
 
-def expressions_of(conjunction: Conjunction) -> Iterable[exp.Expression]:
+def expressions_of(conjunction: Conjunction) -> Iterable[exp.Expr]:
     """All expressions of a conjunction, those of its subqueries included."""
     yield from conjunction.conditions
     yield from conjunction.lowers
@@ -106,15 +104,15 @@ def expressions_of(conjunction: Conjunction) -> Iterable[exp.Expression]:
         yield from expressions_of(exists.inner)
 
 
-def _operand(condition: exp.Expression) -> exp.Expression:
+def _operand(condition: exp.Expr) -> exp.Expr:
     return exp.Paren(this=condition.copy()) if isinstance(condition, exp.Or) else condition.copy()
 
 
-def _is_true(condition: exp.Expression) -> bool:
+def _is_true(condition: exp.Expr) -> bool:
     return isinstance(condition, exp.Boolean) and bool(condition.this)
 
 
-def not_holding(conditions: list[exp.Expression]) -> exp.Expression:
+def not_holding(conditions: list[exp.Expr]) -> exp.Expr:
     """``NOT (all of them)`` where unknown counts as not holding."""
     if not conditions:
         return exp.false()

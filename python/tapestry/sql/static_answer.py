@@ -50,7 +50,7 @@ def static_answer(
 def set_clock(tree: exp.Query, s: datetime) -> exp.Query:
     """The query with now() and its like replaced by the instant s."""
 
-    def replace(node: exp.Expression) -> exp.Expression:
+    def replace(node: exp.Expr) -> exp.Expr:
         if not timing.is_now(node):
             return node
         dates = isinstance(node, exp.CurrentDate) or node.name.lower() == "curdate"
@@ -61,7 +61,9 @@ def set_clock(tree: exp.Query, s: datetime) -> exp.Query:
     for column in list(clocks.find_all(exp.Column)):
         if column.name.lower() == "localtimestamp" and not column.table:
             column.replace(exp.Localtimestamp())
-    return clocks.transform(replace, copy=False)
+    changed = clocks.transform(replace, copy=False)
+    assert isinstance(changed, exp.Query)
+    return changed
 
 
 def _visible(scan: Scan, s: datetime, catalog: Catalog, name: str, dialect: str) -> str:

@@ -52,11 +52,11 @@ def select_by_bounds(
 
 def _absent(
     conjunction: Conjunction,
-    first: exp.Expression,
+    first: exp.Expr,
     frame: Frame,
     reads: Reads,
-    narrowed: exp.Expression | None,
-) -> list[exp.Expression]:
+    narrowed: exp.Expr | None,
+) -> list[exp.Expr]:
     """NOT EXISTS of an inner row that starts at or before the first instant."""
     absent = []
     for exists in conjunction.exists:
@@ -69,8 +69,8 @@ def _absent(
 
 
 def _no_earlier(
-    block: Block, index: int, first: exp.Expression, frame: Frame, reads: Reads
-) -> list[exp.Expression]:
+    block: Block, index: int, first: exp.Expr, frame: Frame, reads: Reads
+) -> list[exp.Expr]:
     """No other disjunct of the same derivation starts earlier (or at once and stands before)."""
     others = []
     for k, other in enumerate(block.disjuncts):

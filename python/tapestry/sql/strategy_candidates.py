@@ -1,10 +1,10 @@
 """Strategies 3 and 4: candidate instants, each checked; the least that holds is the first instant.
 
-For one derivation with interval ``[c, d)`` the first instant is c, or the start of an inner interval
-at positive polarity, or the end of one at negative polarity, counting every NOT at every depth: the
-truth of a conjunction rises nowhere else (semantics, section 2, "First instant").  A derivation is new
-iff its least holding candidate lies in ``(tau, t]``: found by the candidates in the window, dropped
-where a candidate at or before tau holds as well.
+For one derivation with interval ``[c, d)`` the first instant is c, or the start of an inner
+interval at positive polarity, or the end of one at negative polarity, counting every NOT at every
+depth: the truth of a conjunction rises nowhere else (semantics, section 2, "First instant").  A
+derivation is new iff its least holding candidate lies in ``(tau, t]``: found by the candidates in
+the window, dropped where a candidate at or before tau holds as well.
 
 With NOT EXISTS only, one level deep, the candidates are c and the ends of inner intervals
 (strategy 3, "gaps"); else all of them (strategy 4, "candidates").
@@ -85,7 +85,7 @@ class CandidatePlan:
             ],
         )
         first = self.first_of(found)
-        conditions: list[exp.Expression] = []
+        conditions: list[exp.Expr] = []
         if self.frame.tau is not None:
             conditions.append(self.not_earlier(first))
         listed = [
@@ -104,23 +104,23 @@ class CandidatePlan:
         self.ctes.append((name, query))
         return name
 
-    def keys(self) -> list[tuple[str, exp.Expression]]:
+    def keys(self) -> list[tuple[str, exp.Expr]]:
         """What tells one derivation from another: row ids, or the values of tables by value."""
         return self.keys_of(self.block.tables)
 
-    def keys_of(self, tables: tuple[Table, ...]) -> list[tuple[str, exp.Expression]]:
-        keys = []
+    def keys_of(self, tables: tuple[Table, ...]) -> list[tuple[str, exp.Expr]]:
+        keys: list[tuple[str, exp.Expr]] = []
         for table in tables:
             names = (ROW_ID,) if isinstance(table, SourceTable) else table.columns
             for name in names:
                 keys.append((f"_key_{table.alias}_{name}", exp.column(name, table=table.alias)))
         return keys
 
-    def structs(self) -> list[exp.Expression]:
+    def structs(self) -> list[exp.Expr]:
         """One struct a table, of the columns that the block uses later."""
         return self.structs_of(self.block.tables)
 
-    def structs_of(self, tables: tuple[Table, ...]) -> list[exp.Expression]:
+    def structs_of(self, tables: tuple[Table, ...]) -> list[exp.Expr]:
         nodes = list(self.block.select)
         for conjunction in self.block.disjuncts:
             nodes.extend(expressions_of(conjunction))
@@ -142,12 +142,12 @@ class CandidatePlan:
         ]
 
     def outer(
-        self, node: exp.Expression, relation: str, tables: tuple[Table, ...] | None = None
-    ) -> exp.Expression:
+        self, node: exp.Expr, relation: str, tables: tuple[Table, ...] | None = None
+    ) -> exp.Expr:
         """The node with ``m.x`` read from the struct m of ``relation``: ``relation.m.x``."""
         aliases = {table.alias for table in (tables or self.block.tables)}
 
-        def replace(part: exp.Expression) -> exp.Expression:
+        def replace(part: exp.Expr) -> exp.Expr:
             if isinstance(part, exp.Column) and part.table in aliases and not part.db:
                 return exp.column(part.this.copy(), table=part.table, db=relation)
             return part
@@ -157,7 +157,7 @@ class CandidatePlan:
     def conjunction_over(self, conjunction: Conjunction, relation: str) -> Conjunction:
         """The conjunction with the block's own tables read from structs of ``relation``."""
 
-        def over(nodes: tuple[exp.Expression, ...]) -> tuple[exp.Expression, ...]:
+        def over(nodes: tuple[exp.Expr, ...]) -> tuple[exp.Expr, ...]:
             return tuple(self.outer(node, relation) for node in nodes)
 
         exists = tuple(
@@ -242,8 +242,8 @@ class CandidatePlan:
     def candidate(
         self,
         tables: tuple[Table, ...],
-        instant: exp.Expression,
-        conditions: list[exp.Expression],
+        instant: exp.Expr,
+        conditions: list[exp.Expr],
         base: str | None,
         chain: tuple[Table, ...],
     ) -> exp.Select:
@@ -265,9 +265,9 @@ class CandidatePlan:
         part: str,
         tried: str,
         exists: Exists,
-        instant: exp.Expression,
-        keys: list[tuple[str, exp.Expression]],
-    ) -> exp.Expression:
+        instant: exp.Expr,
+        keys: list[tuple[str, exp.Expr]],
+    ) -> exp.Expr:
         """``[NOT] EXISTS`` at the candidate instant, over the relation k of candidates.
 
         A subquery with subqueries of its own is computed as a relation of witnesses, since Spark
@@ -278,7 +278,7 @@ class CandidatePlan:
             return self.reads.exists(exists, self.frame, valid_at(inner, instant))
         names = [name for name, _ in keys]
         inner_keys = self.keys_of(inner.tables)
-        listed = [exp.column(name, table="k") for name in [*names, AT]]
+        listed: list[exp.Expr] = [exp.column(name, table="k") for name in [*names, AT]]
         listed += [exp.alias_(key, name) for name, key in inner_keys]
         listed += self.structs_of(inner.tables)
         carried = [s.alias for s in self.structs()]
@@ -297,13 +297,13 @@ class CandidatePlan:
             f"{part}_witnesses", where(exp.select("k.*").from_(_aliased(pairs, "k")), nested)
         )
         same = [_same(name, "w", "k") for name in [*names, AT]]
-        node: exp.Expression = exp.Exists(
+        node: exp.Expr = exp.Exists(
             this=where(exp.select("1").from_(_aliased(witnesses, "w")), same)
         )
         return exp.Not(this=node) if exists.negated else node
 
     def _over_inner(self, conjunction: Conjunction, tables: tuple[Table, ...]) -> Conjunction:
-        def over(nodes: tuple[exp.Expression, ...]) -> tuple[exp.Expression, ...]:
+        def over(nodes: tuple[exp.Expr, ...]) -> tuple[exp.Expr, ...]:
             return tuple(self.outer(node, "k", tables) for node in nodes)
 
         exists = tuple(
@@ -336,7 +336,7 @@ class CandidatePlan:
         query = exp.select("*").from_(ranked.subquery("r")).where(f"{_RANK} = 1")
         return self.add("first", query)
 
-    def not_earlier(self, first: str) -> exp.Expression:
+    def not_earlier(self, first: str) -> exp.Expr:
         selects = [
             self.alive(f"{i}", conjunction, first)
             for i, conjunction in enumerate(self.block.disjuncts, start=1)
@@ -353,7 +353,7 @@ def _aliased(name: str, alias: str) -> exp.Table:
     )
 
 
-def _same(name: str, left: str, right: str) -> exp.Expression:
+def _same(name: str, left: str, right: str) -> exp.Expr:
     return exp.NullSafeEQ(
         this=exp.column(name, table=left), expression=exp.column(name, table=right)
     )

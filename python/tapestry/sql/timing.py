@@ -1,4 +1,4 @@
-"""Which pieces of SQL depend on the current instant, and small builders of timestamp expressions."""
+"""Which pieces of SQL read the clock, and small builders of timestamp expressions."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ NOW_NAMES = frozenset({"now", "curdate", "current_timestamp", "current_date", "l
 NOW_NODES = (exp.CurrentTimestamp, exp.CurrentDate, exp.Localtimestamp, exp.CurrentDatetime)
 
 
-def is_now(node: exp.Expression) -> bool:
+def is_now(node: exp.Expr) -> bool:
     """Is this node itself a reading of the clock, as a timestamp or a date?"""
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in NOW_NAMES
     return isinstance(node, NOW_NODES)
 
 
-def contains_now(node: exp.Expression) -> bool:
+def contains_now(node: exp.Expr) -> bool:
     """Does this expression read the clock anywhere?"""
     return any(is_now(part) for part in node.walk())
 
 
-def literal(instant: datetime) -> exp.Expression:
+def literal(instant: datetime) -> exp.Expr:
     """An instant as SQL, exact to the microsecond; timezone-aware instants are written in UTC.
 
     >>> literal(datetime(2026, 1, 2, tzinfo=timezone.utc)).sql("spark")
@@ -38,17 +38,17 @@ def interval(amount: int, unit: str) -> exp.Interval:
     return exp.Interval(this=exp.Literal.string(str(amount)), unit=exp.var(unit))
 
 
-def next_instant(node: exp.Expression) -> exp.Expression:
+def next_instant(node: exp.Expr) -> exp.Expr:
     """``node + 1 microsecond``: the first instant after it."""
     return exp.Add(this=wrapped(node), expression=interval(1, "MICROSECOND"))
 
 
-def previous_instant(node: exp.Expression) -> exp.Expression:
+def previous_instant(node: exp.Expr) -> exp.Expr:
     """``node - 1 microsecond``."""
     return exp.Sub(this=wrapped(node), expression=interval(1, "MICROSECOND"))
 
 
-def wrapped(node: exp.Expression) -> exp.Expression:
+def wrapped(node: exp.Expr) -> exp.Expr:
     """A copy of the node, in parentheses where an operator around it could bind tighter."""
     copy = node.copy()
     loose = (exp.Binary, exp.Not, exp.Neg, exp.Between, exp.In)

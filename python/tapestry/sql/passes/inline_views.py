@@ -50,11 +50,12 @@ def _is_cte(table: exp.Table) -> bool:
     """Does the name refer to a CTE of a query around it?"""
     if table.db:
         return False
-    node: exp.Expression | None = table
+    node: exp.Expr | None = table
     while node is not None:
         with_ = node.args.get("with_")
-        if with_ is not None:
-            if any(cte.alias.lower() == table.name.lower() for cte in with_.expressions):
-                return True
+        if with_ is not None and table.name.lower() in {
+            cte.alias.lower() for cte in with_.expressions
+        }:
+            return True
         node = node.parent
     return False

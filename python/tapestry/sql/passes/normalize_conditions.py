@@ -1,9 +1,9 @@
 """Bring a condition to negation normal form: when is it true, false, or unknown?
 
-``truth(condition, wanted)`` gives the formula that holds exactly where the three-valued condition has
-the wanted value.  Everything free of time and subqueries stays opaque; so NOT, IS TRUE, COALESCE and
-CASE over time atoms are expanded by the definition of SQL's connectives, and NOT of unknown stays
-unknown (semantics, section 2, "Standard form" and "NULL").
+``_Truth.of(condition, wanted)`` gives the formula that holds exactly where the three-valued
+condition has the wanted value.  Everything free of time and subqueries stays opaque; NOT, IS TRUE,
+COALESCE and CASE over time atoms are expanded by the definition of SQL's connectives, and NOT of
+unknown stays unknown (semantics, section 2, "Standard form" and "NULL").
 """
 
 from __future__ import annotations
@@ -24,26 +24,28 @@ CONDITIONS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Exists, ex
 class Context(Protocol):
     """What the normalization needs of the block around the condition."""
 
-    zone: str
+    @property
+    def zone(self) -> str:
+        """The session time zone."""
 
-    def resolve(self, node: exp.Expression) -> exp.Expression:
+    def resolve(self, node: exp.Expr) -> exp.Expr:
         """The expression over the block's base tables."""
 
-    def exists(self, query: exp.Expression, negated: bool) -> Formula:
+    def exists(self, query: exp.Expr, negated: bool) -> Formula:
         """EXISTS over a correlated subquery."""
 
     def exists_where(
-        self, query: exp.Expression, of: Callable[[list[exp.Expression]], exp.Expression]
+        self, query: exp.Expr, of: Callable[[list[exp.Expr]], exp.Expr]
     ) -> ExistsFormula:
         """EXISTS over the rows of a subquery whose select list satisfies a condition."""
 
 
-def normalize_conditions(condition: exp.Expression, context: Context) -> Formula:
+def normalize_conditions(condition: exp.Expr, context: Context) -> Formula:
     """The formula that holds exactly where the condition is true."""
     return _Truth(context).of(condition, "true")
 
 
-def is_opaque(node: exp.Expression) -> bool:
+def is_opaque(node: exp.Expr) -> bool:
     """Is the expression free of the clock and of subqueries?"""
     return not any(timing.is_now(part) or isinstance(part, exp.Query) for part in node.walk())
 
@@ -52,7 +54,7 @@ class _Truth:
     def __init__(self, context: Context) -> None:
         self.context = context
 
-    def of(self, node: exp.Expression, wanted: str) -> Formula:
+    def of(self, node: exp.Expr, wanted: str) -> Formula:
         """The formula for ``node`` being 'true', 'false' or 'unknown'."""
         while isinstance(node, exp.Paren):
             node = node.this
@@ -62,7 +64,7 @@ class _Truth:
             return TRUE if wanted == "unknown" else FALSE
         if is_opaque(node):
             return self.opaque(node, wanted)
-        handlers: list[tuple[type[exp.Expression], Callable[..., Formula]]] = [
+        handlers: list[tuple[type[exp.Expr], Callable[..., Formula]]] = [
             (exp.Not, self.negation),
             (exp.And, self.conjunction),
             (exp.Or, self.disjunction),
@@ -81,7 +83,7 @@ class _Truth:
             return self.comparison(node, wanted)
         raise self.refuse(node)
 
-    def refuse(self, node: exp.Expression) -> Refusal:
+    def refuse(self, node: exp.Expr) -> Refusal:
         if any(isinstance(part, exp.Query) for part in node.walk()):
             return Refusal(
                 "a subquery that gives a value inside a condition is not supported yet",
@@ -94,7 +96,7 @@ class _Truth:
             "compare now() with an expression over the data, alone on one side",
         )
 
-    def opaque(self, node: exp.Expression, wanted: str) -> Formula:
+    def opaque(self, node: exp.Expr, wanted: str) -> Formula:
         resolved = self.context.resolve(node)
         if wanted == "true":
             parts = resolved.flatten() if isinstance(resolved, exp.And) else [resolved]
@@ -103,7 +105,7 @@ class _Truth:
             return Condition(exp.Not(this=timing.wrapped(resolved)))
         return Condition(exp.Is(this=timing.wrapped(resolved), expression=exp.Null()))
 
-    def not_true(self, node: exp.Expression) -> Formula:
+    def not_true(self, node: exp.Expr) -> Formula:
         return any_of(self.of(node, "false"), self.of(node, "unknown"))
 
     # -- connectives --------------------------------------------------------------------------
@@ -166,15 +168,15 @@ class _Truth:
         if not all(is_opaque(needle) for needle in needles):
             raise self.refuse(node)
 
-        def matching(columns: list[exp.Expression]) -> exp.Expression:
+        def matching(columns: list[exp.Expr]) -> exp.Expr:
             pairs = zip(needles, columns, strict=True)
             return exp.and_(*(exp.EQ(this=_p(n), expression=_p(c)) for n, c in pairs), copy=False)
 
-        def unclear(columns: list[exp.Expression]) -> exp.Expression:
+        def unclear(columns: list[exp.Expr]) -> exp.Expr:
             """True for the rows that make the comparison unknown."""
             return exp.Is(this=timing.wrapped(matching(columns)), expression=exp.Null())
 
-        def found(of: Callable[[list[exp.Expression]], exp.Expression], negated: bool) -> Formula:
+        def found(of: Callable[[list[exp.Expr]], exp.Expr], negated: bool) -> Formula:
             exists = self.context.exists_where(query, of)
             return ExistsFormula(negated, exists.arms)
 
@@ -196,7 +198,7 @@ class _Truth:
         equalities = [
             exp.EQ(this=node.this.copy(), expression=item.copy()) for item in node.expressions
         ]
-        union: exp.Expression = equalities[0]
+        union: exp.Expr = equalities[0]
         for equality in equalities[1:]:
             union = exp.Or(this=union, expression=equality)
         return self.of(union, wanted)
@@ -228,7 +230,7 @@ class _Truth:
         return all_of(*before) if wanted == "unknown" else any_of(*parts)
 
     # -- comparisons --------------------------------------------------------------------------
-    def comparison(self, node: exp.Expression, wanted: str) -> Formula:
+    def comparison(self, node: exp.Expr, wanted: str) -> Formula:
         left, right = _p_inner(node.this), _p_inner(node.expression)
         for side, other, on_left in ((left, right, True), (right, left, False)):
             if isinstance(side, exp.Case | exp.If) and not is_opaque(side):
@@ -240,9 +242,7 @@ class _Truth:
         atom = solve_time_atom(self.context.resolve(node), self.context.zone)
         return {"true": atom.true, "false": atom.false, "unknown": atom.unknown}[wanted]
 
-    def equivalence(
-        self, node: exp.Expression, left: exp.Expression, right: exp.Expression, wanted: str
-    ) -> Formula:
+    def equivalence(self, node: exp.Expr, left: exp.Expr, right: exp.Expr, wanted: str) -> Formula:
         """``a = b``, ``<=>`` and their negations between conditions."""
 
         def both(first: str, second: str) -> Formula:
@@ -274,7 +274,7 @@ class _Truth:
 
 def case_branches(
     node: exp.Case | exp.If,
-) -> tuple[list[tuple[exp.Expression, exp.Expression]], exp.Expression]:
+) -> tuple[list[tuple[exp.Expr, exp.Expr]], exp.Expr]:
     """The (condition, result) pairs of a CASE or IF, and its default."""
     if isinstance(node, exp.If):
         default = node.args.get("false") or exp.Null()
@@ -290,12 +290,12 @@ def case_branches(
 
 
 def _push_into_case(
-    node: exp.Expression, case: exp.Case | exp.If, other: exp.Expression, on_left: bool
-) -> exp.Expression:
+    node: exp.Expr, case: exp.Case | exp.If, other: exp.Expr, on_left: bool
+) -> exp.Expr:
     """``CASE ... THEN r ... END op e`` is ``CASE ... THEN r op e ... END``."""
     branches, default = case_branches(case)
 
-    def compared(result: exp.Expression) -> exp.Expression:
+    def compared(result: exp.Expr) -> exp.Expr:
         left, right = (result, other) if on_left else (other, result)
         return type(node)(this=_p(left), expression=_p(right))
 
@@ -305,11 +305,11 @@ def _push_into_case(
     )
 
 
-def _p(node: exp.Expression) -> exp.Expression:
+def _p(node: exp.Expr) -> exp.Expr:
     return timing.wrapped(node)
 
 
-def _p_inner(node: exp.Expression) -> exp.Expression:
+def _p_inner(node: exp.Expr) -> exp.Expr:
     while isinstance(node, exp.Paren):
         node = node.this
     return node

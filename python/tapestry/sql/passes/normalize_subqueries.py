@@ -9,7 +9,7 @@ formula that says when each is there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -19,13 +19,11 @@ from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.ir import (
     FALSE,
     TRUE,
-    And,
     Arm,
     Bag,
     Condition,
     ExistsFormula,
     Formula,
-    Or,
     Part,
     SetQuery,
     SourceTable,
@@ -33,14 +31,13 @@ from tapestry.sql.ir import (
     UnionAll,
     ValueTable,
     all_of,
-    any_of,
 )
 from tapestry.sql.passes.normalize_conditions import is_opaque, normalize_conditions
 from tapestry.sql.passes.parse import table_name
+from tapestry.sql.passes.refuse_unsupported import LATER, refuse_block, refuse_modifiers
+from tapestry.sql.values import Names, arms_of, member, one, union_all, universe_of
 
-_LATER = "aggregates, windows, LIMIT and scalar subqueries are not supported yet"
-
-Columns = Mapping[str, exp.Expression]
+Columns = Mapping[str, exp.Expr]
 
 
 @dataclass(frozen=True)
@@ -52,21 +49,6 @@ class _From:
     columns: Mapping[str, Columns]
 
 
-@dataclass
-class _Names:
-    """Aliases that are unique in the whole query."""
-
-    taken: set[str] = field(default_factory=set)
-
-    def new(self, wanted: str) -> str:
-        name, count = wanted, 1
-        while name.lower() in self.taken:
-            count += 1
-            name = f"{wanted}_{count}"
-        self.taken.add(name.lower())
-        return name
-
-
 @dataclass(frozen=True)
 class _Scope:
     """Where columns and CTEs are looked up: this block first, then the blocks around it."""
@@ -75,7 +57,7 @@ class _Scope:
     ctes: Mapping[str, tuple[exp.Query, _Scope]]
     parent: _Scope | None = None
 
-    def column(self, node: exp.Column) -> exp.Expression:
+    def column(self, node: exp.Column) -> exp.Expr:
         scope: _Scope | None = self
         blocks = 0
         while scope is not None:
@@ -94,7 +76,7 @@ class _Scope:
 
 
 def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[Part, ...]:
-    """The query as arms beside each other; raises Refusal for what the theory does not cover yet."""
+    """The query as arms; raises Refusal for what the theory does not cover yet."""
     builder = _Builder(catalog)
     top = builder.query(tree, _Scope({}, {}))
     parts = []
@@ -108,16 +90,16 @@ class _Builder:
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
         self.zone = catalog.time_zone
-        self.names = _Names()
+        self.names = Names()
 
     # -- queries ------------------------------------------------------------------------------
-    def query(self, node: exp.Expression, scope: _Scope) -> Bag | SetQuery | UnionAll:
+    def query(self, node: exp.Expr, scope: _Scope) -> Bag | SetQuery | UnionAll:
         while isinstance(node, exp.Subquery):
-            _refuse_modifiers(node)
+            refuse_modifiers(node)
             scope = _with_ctes(node, scope)
             node = node.this
         scope = _with_ctes(node, scope)
-        _refuse_modifiers(node)
+        refuse_modifiers(node)
         if isinstance(node, exp.SetOperation):
             return self.set_operation(node, scope)
         if not isinstance(node, exp.Select):
@@ -136,12 +118,12 @@ class _Builder:
                 raise Refusal(
                     f"{operator.upper()} ALL", node.sql("spark"), f"write {operator.upper()}"
                 )
-            return _union_all(sides)
-        return SetQuery(operator, tuple(part for side in sides for part in [_one(side)]))
+            return union_all(sides)
+        return SetQuery(operator, tuple(part for side in sides for part in [one(side)]))
 
     def select(self, node: exp.Select, scope: _Scope) -> Bag:
         """The arms of one SELECT block: one for each way to form a row of its FROM clause."""
-        _refuse_block(node)
+        refuse_block(node)
         arms = []
         for source in self.from_clause(node, scope):
             inner = _Scope(source.columns, scope.ctes, scope)
@@ -153,7 +135,7 @@ class _Builder:
             arms.append(Arm(source.tables, where, select))
         return Bag(tuple(arms))
 
-    def output(self, item: exp.Expression, scope: _Scope) -> exp.Expression:
+    def output(self, item: exp.Expr, scope: _Scope) -> exp.Expr:
         value = item.this if isinstance(item, exp.Alias) else item
         if not is_opaque(value):
             if timing.contains_now(value):
@@ -162,7 +144,7 @@ class _Builder:
                     item.sql("spark"),
                     "leave it out; _matched_at holds the first instant of the answer",
                 )
-            raise Refusal(_LATER, item.sql("spark"), "join the table, or use EXISTS in WHERE")
+            raise Refusal(LATER, item.sql("spark"), "join the table, or use EXISTS in WHERE")
         return self.resolve(value, scope)
 
     # -- the FROM clause ----------------------------------------------------------------------
@@ -175,12 +157,12 @@ class _Builder:
             rows = self.join(rows, join, scope)
         return rows
 
-    def relation(self, node: exp.Expression, scope: _Scope) -> list[_From]:
+    def relation(self, node: exp.Expr, scope: _Scope) -> list[_From]:
         if isinstance(node, exp.Table):
             rows = self.table(node, scope)
         elif isinstance(node, exp.Subquery):
             rows = self.derived(self.query(node.this, _with_ctes(node, scope)), node)
-            _refuse_modifiers(node)
+            refuse_modifiers(node)
         else:
             raise Refusal("this cannot stand in FROM", node.sql("spark"))
         for join in node.args.get("joins") or []:
@@ -195,7 +177,7 @@ class _Builder:
         source = self.catalog.relations[name]
         assert isinstance(source, Source)
         alias = self.names.new(node.alias_or_name)
-        columns: dict[str, exp.Expression] = {}
+        columns: dict[str, exp.Expr] = {}
         for column in source.columns:
             reference = exp.column(column.name.lower(), table=alias)
             reference.type = exp.DataType.build(column.type, dialect="spark")
@@ -207,7 +189,7 @@ class _Builder:
     def derived(
         self,
         query: Bag | SetQuery | UnionAll,
-        node: exp.Expression,
+        node: exp.Expr,
         body: exp.Query | None = None,
     ) -> list[_From]:
         """A derived table: merged where it counts by derivation, a value table where by value."""
@@ -228,7 +210,7 @@ class _Builder:
     def value_table(self, query: SetQuery, alias: str, names: list[str]) -> _From:
         unique = self.names.new(alias)
         universe = universe_of(query)
-        columns: dict[str, exp.Expression] = {}
+        columns: dict[str, exp.Expr] = {}
         for name, first in zip(names, universe[0].select, strict=True):
             reference = exp.column(name, table=unique)
             reference.type = first.type
@@ -276,19 +258,19 @@ class _Builder:
         for row in kept:
             arms = []
             for candidate in other:
-                columns = {**row.columns, **candidate.columns}
-                match = all_of(candidate.where, self.on(columns, node, scope))
+                both = {**row.columns, **candidate.columns}
+                match = all_of(candidate.where, self.on(both, node, scope))
                 arms.append(Arm(candidate.tables, match, ()))
             where = all_of(row.where, ExistsFormula(True, tuple(arms)))
             result.append(_From(row.tables, where, {**row.columns, **nulls}))
         return result
 
     # -- conditions ---------------------------------------------------------------------------
-    def condition(self, node: exp.Expression, scope: _Scope) -> Formula:
+    def condition(self, node: exp.Expr, scope: _Scope) -> Formula:
         return normalize_conditions(node, _Context(self, scope))
 
-    def resolve(self, node: exp.Expression, scope: _Scope) -> exp.Expression:
-        def replace(part: exp.Expression) -> exp.Expression:
+    def resolve(self, node: exp.Expr, scope: _Scope) -> exp.Expr:
+        def replace(part: exp.Expr) -> exp.Expr:
             return timing.wrapped(scope.column(part)) if isinstance(part, exp.Column) else part
 
         if isinstance(node, exp.Column):
@@ -296,7 +278,7 @@ class _Builder:
         return node.copy().transform(replace, copy=False)
 
     def exists_arms(
-        self, node: exp.Expression, scope: _Scope, keep_select: bool
+        self, node: exp.Expr, scope: _Scope, keep_select: bool
     ) -> tuple[Arm, ...] | None:
         """The arms of a subquery under EXISTS; None where it always returns a row."""
         while isinstance(node, exp.Subquery):
@@ -327,21 +309,21 @@ class _Context:
     def zone(self) -> str:
         return self.builder.zone
 
-    def resolve(self, node: exp.Expression) -> exp.Expression:
+    def resolve(self, node: exp.Expr) -> exp.Expr:
         return self.builder.resolve(node, self.scope)
 
-    def exists(self, query: exp.Expression, negated: bool) -> Formula:
+    def exists(self, query: exp.Expr, negated: bool) -> Formula:
         arms = self.builder.exists_arms(query, self.scope, keep_select=False)
         if arms is None:
             return FALSE if negated else TRUE
         return ExistsFormula(negated, arms)
 
     def exists_where(
-        self, query: exp.Expression, of: Callable[[list[exp.Expression]], exp.Expression]
+        self, query: exp.Expr, of: Callable[[list[exp.Expr]], exp.Expr]
     ) -> ExistsFormula:
         arms = self.builder.exists_arms(query, self.scope, keep_select=True)
         if arms is None:
-            raise Refusal(_LATER, query.sql("spark"), "join the table instead")
+            raise Refusal(LATER, query.sql("spark"), "join the table instead")
         narrowed = (
             Arm(arm.tables, all_of(arm.where, Condition(of(list(arm.select)))), arm.select)
             for arm in arms
@@ -349,91 +331,16 @@ class _Context:
         return ExistsFormula(False, tuple(narrowed))
 
 
-def member(query: Bag | SetQuery | UnionAll, values: tuple[exp.Expression, ...]) -> Formula:
-    """When is this row of values in the answer? Values compare with ``<=>`` (NULLs are equal)."""
-    if isinstance(query, UnionAll):
-        return any_of(*(member(part, values) for part in query.inputs))
-    if isinstance(query, Bag):
-        return any_of(
-            *(
-                ExistsFormula(False, (Arm(a.tables, all_of(a.where, *_same(a, values)), a.select),))
-                for a in query.arms
-            )
-        )
-    parts = [member(part, values) for part in query.inputs]
-    if query.operator == "intersect":
-        return all_of(*parts)
-    if query.operator == "except":
-        return all_of(parts[0], *(negated(part) for part in parts[1:]))
-    return any_of(*parts)
-
-
-def negated(formula: Formula) -> Formula:
-    """The negation of a membership formula, which is never unknown."""
-    if isinstance(formula, And):
-        return any_of(*(negated(part) for part in formula.parts))
-    if isinstance(formula, Or):
-        return all_of(*(negated(part) for part in formula.parts))
-    assert isinstance(formula, ExistsFormula)
-    return ExistsFormula(not formula.negated, formula.arms)
-
-
-def universe_of(query: Bag | SetQuery | UnionAll) -> tuple[Arm, ...]:
-    """Arms whose values are all that the query may ever hold (of EXCEPT, the left side's)."""
-    if isinstance(query, Bag):
-        return query.arms
-    if isinstance(query, SetQuery) and query.operator in ("except", "intersect"):
-        return universe_of(query.inputs[0])
-    return tuple(arm for part in query.inputs for arm in universe_of(part))
-
-
-def arms_of(query: Bag | SetQuery, names: _Names) -> list[Arm]:
-    """The rows of a query as arms: for EXISTS it does not matter how often a row comes."""
-    if isinstance(query, Bag):
-        return list(query.arms)
-    if query.operator in ("distinct", "union"):
-        return [arm for part in query.inputs for arm in arms_of(_one(part), names)]
-    universe = universe_of(query)
-    alias = names.new("v")
-    columns = tuple(f"c{i}" for i, _ in enumerate(universe[0].select, start=1))
-    values = []
-    for column, first in zip(columns, universe[0].select, strict=True):
-        reference = exp.column(column, table=alias)
-        reference.type = first.type
-        values.append(reference)
-    where = member(query, tuple(values))
-    return [Arm((ValueTable(alias, columns, universe),), where, tuple(values))]
-
-
-def _same(arm: Arm, values: tuple[exp.Expression, ...]) -> list[Formula]:
-    return [
-        Condition(exp.NullSafeEQ(this=timing.wrapped(mine), expression=timing.wrapped(value)))
-        for mine, value in zip(arm.select, values, strict=True)
-    ]
-
-
-def _one(query: Bag | SetQuery | UnionAll) -> Bag | SetQuery:
-    """A UNION ALL inside of a set operation: values count once anyway."""
-    return SetQuery("union", query.inputs) if isinstance(query, UnionAll) else query
-
-
-def _union_all(sides: list[Bag | SetQuery | UnionAll]) -> UnionAll:
-    flat: list[Bag | SetQuery] = []
-    for side in sides:
-        flat.extend(side.inputs if isinstance(side, UnionAll) else (side,))
-    return UnionAll(tuple(flat))
-
-
-def _null_like(value: exp.Expression) -> exp.Expression:
+def _null_like(value: exp.Expr) -> exp.Expr:
     if value.type is None or value.is_type("unknown", "null"):
-        null: exp.Expression = exp.Null()
+        null: exp.Expr = exp.Null()
     else:
         null = exp.cast(exp.Null(), value.type.copy())
     null.type = value.type
     return null
 
 
-def _with_ctes(node: exp.Expression, scope: _Scope) -> _Scope:
+def _with_ctes(node: exp.Expr, scope: _Scope) -> _Scope:
     with_ = node.args.get("with_")
     if with_ is None:
         return scope
@@ -445,12 +352,12 @@ def _with_ctes(node: exp.Expression, scope: _Scope) -> _Scope:
     return scope
 
 
-def _listed(node: exp.Expression) -> bool:
+def _listed(node: exp.Expr) -> bool:
     alias = node.args.get("alias")
     return alias is not None and bool(alias.columns)
 
 
-def _without_order(node: exp.Expression) -> exp.Expression:
+def _without_order(node: exp.Expr) -> exp.Expr:
     """EXISTS does not care for ORDER BY, nor for a LIMIT of at least one row."""
     copy = node.copy()
     copy.set("order", None)
@@ -467,27 +374,3 @@ def _is_global_aggregate(node: exp.Select) -> bool:
         for part in item.walk()
     )
     return aggregates and node.args.get("group") is None and node.args.get("having") is None
-
-
-def _refuse_modifiers(node: exp.Expression) -> None:
-    if node.args.get("limit") is not None or node.args.get("offset") is not None:
-        raise Refusal(
-            f"LIMIT: {_LATER}", node.sql("spark"), "filter by a condition, or use a view downstream"
-        )
-
-
-def _refuse_block(node: exp.Select) -> None:
-    for clause in ("windows", "qualify", "sort", "cluster", "distribute"):
-        if node.args.get(clause):
-            raise Refusal(f"{clause.upper()}: {_LATER}", node.sql("spark"))
-    group = node.args.get("group")
-    if group is not None and any(group.args.get(k) for k in ("rollup", "cube", "grouping_sets")):
-        raise Refusal(f"ROLLUP, CUBE, GROUPING SETS: {_LATER}", group.sql("spark"))
-    for item in [*node.selects, node.args.get("having")]:
-        if item is None:
-            continue
-        for part in item.walk(prune=lambda n: isinstance(n, exp.Query)):
-            if isinstance(part, exp.Window | exp.AggFunc):
-                raise Refusal(_LATER, part.sql("spark"), "compute it in a table downstream")
-            if isinstance(part, exp.Explode | exp.Posexplode | exp.Inline):
-                raise Refusal("a generator in the select list", part.sql("spark"))

@@ -1,4 +1,4 @@
-"""Read a query's text with sqlglot's Spark dialect; what it cannot read is refused, never a traceback."""
+"""Read a query's text with sqlglot's Spark dialect; what it cannot read is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
 
-_UNSUPPORTED: tuple[tuple[type[exp.Expression], str, str], ...] = (
+_UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Lateral, "LATERAL VIEW and lateral subqueries", "explode in a view or table upstream"),
     (exp.Pivot, "PIVOT", "write one CASE per column in a view upstream"),
     (exp.TableSample, "TABLESAMPLE", "filter by a hash of a key instead"),
@@ -84,7 +84,7 @@ def _replace_semi_joins(select: exp.Select) -> None:
         inner = exp.select("1").from_(join.this.copy())
         if join.args.get("on") is not None:
             inner = inner.where(join.args["on"].copy())
-        condition: exp.Expression = exp.Exists(this=inner)
+        condition: exp.Expr = exp.Exists(this=inner)
         if join.kind == "ANTI":
             condition = exp.Not(this=condition)
         select.where(condition, copy=False)

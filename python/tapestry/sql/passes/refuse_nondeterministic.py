@@ -1,4 +1,4 @@
-"""Refuse what does not give the same answer twice: a model over it could not be kept, nor checked."""
+"""Refuse what does not give the same answer twice: it could be neither kept nor checked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NONDETERMINISTIC = frozenset(
 
 
 def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> None:
-    """Raise Refusal for rand(), uuid() and their like, and for functions not declared deterministic."""
+    """Raise Refusal for rand(), uuid() and functions that are not declared deterministic."""
     for node in tree.find_all(exp.Func):
         names = {node.name.lower()} if isinstance(node, exp.Anonymous) else _names(node)
         if names & NONDETERMINISTIC:

@@ -1,4 +1,4 @@
-"""Give every column its table, expand stars and USING, and know every expression's type (sqlglot)."""
+"""Give every column its table, expand stars and USING, and type every expression (sqlglot)."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def output_names(original: exp.Query, resolved: exp.Query, catalog: Catalog) -> 
 
 
 def _recognize_clock_columns(tree: exp.Query, catalog: Catalog) -> None:
-    """Spark reads ``localtimestamp`` without parentheses as the clock unless a column is called so."""
-    clocks: dict[str, type[exp.Expression]] = {
+    """Spark reads a bare ``localtimestamp`` as the clock unless a column is called so."""
+    clocks: dict[str, type[exp.Expr]] = {
         "localtimestamp": exp.Localtimestamp,
         "current_timestamp": exp.CurrentTimestamp,
         "current_date": exp.CurrentDate,

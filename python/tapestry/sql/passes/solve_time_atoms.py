@@ -1,7 +1,7 @@
 """Solve a comparison with the clock for the instant s: semantics, section 2, "time atom".
 
-A comparison of f(s) with e, f monotone in s, holds on one half-open interval of instants.  Peeling f
-layer by layer moves each layer to the other side: ``g(h) >= e`` iff ``h >= ge(e)`` and ``g(h) > e``
+A comparison of f(s) with e, f monotone in s, holds on one half-open interval of instants.  Peeling
+f layer by layer moves each layer to the other side: ``g(h) >= e`` iff ``h >= ge(e)``, ``g(h) > e``
 iff ``h >= gt(e)``, where ge(e) is the least argument at which g reaches e and gt(e) the least at
 which it passes e.  A step function so is solved at its step, exactly.  Where f is not monotone no
 such pair exists, and the comparison is refused.
@@ -17,7 +17,6 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.expressions import (
-    INTEGERS,
     TRUNCATIONS,
     date_trunc,
     day_after,
@@ -36,10 +35,11 @@ from tapestry.sql.expressions import (
     typed,
     typed_like,
 )
-from tapestry.sql.fixed import DAY_UNITS, SHORT_UNITS, span_of, unit_name, zone_is_fixed
+from tapestry.sql.fixed import DAY_UNITS, SHORT_UNITS, span_of, unit_name
 from tapestry.sql.ir import Condition, Formula, Lower, Upper, all_of, any_of
+from tapestry.sql.kinds import NOT_MONOTONE, Kinds
 
-OPERATORS: dict[type[exp.Expression], str] = {
+OPERATORS: dict[type[exp.Expr], str] = {
     exp.GT: ">",
     exp.GTE: ">=",
     exp.LT: "<",
@@ -51,7 +51,6 @@ OPERATORS: dict[type[exp.Expression], str] = {
 }
 _FLIPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 _NEGATED = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "=": "<>", "<>": "="}
-_NOT_MONOTONE = "cannot be solved for the instant: it is not monotone in now()"
 _SYNONYMS = {"MM": "MONTH", "MON": "MONTH", "YYYY": "YEAR", "YY": "YEAR", "DD": "DAY"}
 
 
@@ -64,7 +63,7 @@ class TimeAtom:
     unknown: Formula
 
 
-def solve_time_atom(comparison: exp.Expression, zone: str) -> TimeAtom:
+def solve_time_atom(comparison: exp.Expr, zone: str) -> TimeAtom:
     """Solve one comparison that reads the clock on exactly one side.
 
     Raises Refusal, with the place, where the side is not monotone in now().
@@ -92,30 +91,17 @@ def solve_time_atom(comparison: exp.Expression, zone: str) -> TimeAtom:
     )
 
 
-class _Solver:
+class _Solver(Kinds):
     """One comparison in one session time zone; every method returns the formula for "true"."""
 
-    def __init__(self, comparison: exp.Expression, zone: str) -> None:
-        self.comparison = comparison
-        self.fixed_zone = zone_is_fixed(zone)
-        self.zone = zone
-
-    def refuse(self, reason: str = "", hint: str = "") -> Refusal:
-        text = self.comparison.sql("spark")
-        return Refusal(
-            reason or f"a condition on now() {_NOT_MONOTONE}",
-            text,
-            hint or "compare now() itself with an expression: now() >= m.due + interval 1 month",
-        )
-
-    def solve(self, side: exp.Expression, operator: str, other: exp.Expression) -> Formula:
+    def solve(self, side: exp.Expr, operator: str, other: exp.Expr) -> Formula:
         if operator == "=":
             return all_of(self.solve(side, ">=", other), self.solve(side, "<=", other))
         if operator == "<>":
             return any_of(self.solve(side, "<", other), self.solve(side, ">", other))
         return self.compare(side, operator, other)
 
-    def compare(self, side: exp.Expression, operator: str, other: exp.Expression) -> Formula:
+    def compare(self, side: exp.Expr, operator: str, other: exp.Expr) -> Formula:
         """``side operator other`` for a side that reads the clock and an other that does not."""
         while isinstance(side, exp.Paren):
             side = side.this
@@ -133,16 +119,12 @@ class _Solver:
         other = coerce[kind](other) if kind in coerce else other
         return self.peel(side, operator, other, kind)
 
-    def step(
-        self, inner: exp.Expression, operator: str, ge: exp.Expression, gt: exp.Expression
-    ) -> Formula:
+    def step(self, inner: exp.Expr, operator: str, ge: exp.Expr, gt: exp.Expr) -> Formula:
         """``g(inner) operator e`` given the least arguments at which g reaches and passes e."""
         bound = ge if operator in (">=", "<") else gt
         return self.compare(inner, ">=" if operator in (">", ">=") else "<", bound)
 
-    def peel(
-        self, side: exp.Expression, operator: str, other: exp.Expression, kind: str
-    ) -> Formula:
+    def peel(self, side: exp.Expr, operator: str, other: exp.Expr, kind: str) -> Formula:
         if timing.is_now(side) and kind == "timestamp":
             return _bound(operator, other)
         if isinstance(side, exp.Neg):
@@ -156,9 +138,7 @@ class _Solver:
         return self.peel_number(side, operator, other)
 
     # -- sums ---------------------------------------------------------------------------------
-    def peel_sum(
-        self, side: exp.Expression, operator: str, other: exp.Expression, kind: str
-    ) -> Formula:
+    def peel_sum(self, side: exp.Expr, operator: str, other: exp.Expr, kind: str) -> Formula:
         left, right = side.this, side.expression
         adding = isinstance(side, exp.Add)
         if timing.contains_now(left) and timing.contains_now(right):
@@ -184,7 +164,7 @@ class _Solver:
         moved = minus(other, right) if adding else plus(other, right)
         return self.compare(left, operator, typed_like(moved, other))
 
-    def need_exact(self, term: exp.Expression) -> None:
+    def need_exact(self, term: exp.Expr) -> None:
         if not is_exact(term):
             raise self.refuse(
                 "a sum with now() is solved exactly for whole numbers only",
@@ -193,10 +173,10 @@ class _Solver:
 
     def move_interval(
         self,
-        inner: exp.Expression,
+        inner: exp.Expr,
         operator: str,
-        other: exp.Expression,
-        length: exp.Expression,
+        other: exp.Expr,
+        length: exp.Expr,
         adding: bool,
     ) -> Formula:
         """``h ± i op e`` iff ``h op e ∓ i``, for an interval of fixed length."""
@@ -212,35 +192,18 @@ class _Solver:
 
     def compare_length(
         self,
-        inner: exp.Expression,
+        inner: exp.Expr,
         operator: str,
-        origin: exp.Expression,
-        length: exp.Expression,
+        origin: exp.Expr,
+        length: exp.Expr,
     ) -> Formula:
         """``h - origin op length`` iff ``h op origin + length``."""
         self.need_fixed(length)
         start = origin if is_timestamp(origin) else timestamp(origin)
         return self.compare(inner, operator, typed(plus(start, length), "timestamp"))
 
-    def need_fixed(self, length: exp.Expression) -> None:
-        span = span_of(length)
-        if not span:
-            raise self.refuse(
-                f"an interval without a fixed length {_NOT_MONOTONE}",
-                "add it to the data instead: now() >= m.ts + interval 1 month",
-            )
-        if span == "day":
-            self.need_fixed_zone()
-
-    def need_fixed_zone(self) -> None:
-        if not self.fixed_zone:
-            raise self.refuse(
-                f"days of now() are not of one length in the session time zone {self.zone}",
-                "add days to the data (now() >= m.ts + interval 1 day), or set the zone to UTC",
-            )
-
     # -- timestamps ---------------------------------------------------------------------------
-    def peel_timestamp(self, side: exp.Expression, operator: str, other: exp.Expression) -> Formula:
+    def peel_timestamp(self, side: exp.Expr, operator: str, other: exp.Expr) -> Formula:
         if isinstance(side, exp.Cast):
             return self.compare(side.this, operator, typed(other, "timestamp"))
         if isinstance(side, exp.TimestampTrunc):
@@ -258,7 +221,7 @@ class _Solver:
             return self.compare(side.this, operator, moved)
         raise self.refuse()
 
-    def truncation(self, node: exp.Expression) -> str:
+    def truncation(self, node: exp.Expr) -> str:
         unit = node.name.upper()
         unit = _SYNONYMS.get(unit, unit)
         if unit not in TRUNCATIONS:
@@ -267,11 +230,11 @@ class _Solver:
             self.need_fixed_zone()
         return unit
 
-    def fixed_unit(self, node: exp.Expression | None) -> str:
+    def fixed_unit(self, node: exp.Expr | None) -> str:
         unit = unit_name(node)
         if unit not in SHORT_UNITS | DAY_UNITS:
             raise self.refuse(
-                f"a difference in {unit or 'an unknown unit'} {_NOT_MONOTONE}",
+                f"a difference in {unit or 'an unknown unit'} {NOT_MONOTONE}",
                 "add it to the data instead: now() >= m.ts + interval 1 month",
             )
         if unit in DAY_UNITS:
@@ -279,7 +242,7 @@ class _Solver:
         return unit
 
     # -- dates --------------------------------------------------------------------------------
-    def peel_date(self, side: exp.Expression, operator: str, other: exp.Expression) -> Formula:
+    def peel_date(self, side: exp.Expr, operator: str, other: exp.Expr) -> Formula:
         self.need_fixed_zone()
         if timing.is_now(side):  # current_date() is date(now())
             return self.of_timestamp(exp.CurrentTimestamp(), operator, other)
@@ -290,7 +253,12 @@ class _Solver:
         if isinstance(side, exp.DateTrunc):
             unit = self.truncation(side.args["unit"])
             steps = [
-                to_date(next_step(exp.DateTrunc(unit=exp.Literal.string(unit), this=day), unit))
+                to_date(
+                    next_step(
+                        exp.DateTrunc(unit=exp.Literal.string(unit), this=day),  # type: ignore[no-untyped-call]
+                        unit,
+                    )
+                )
                 for day in (plus_days(other, exp.Literal.number(-1)), other)
             ]
             return self.step(exp.TsOrDsToDate(this=side.this), operator, steps[0], steps[1])
@@ -299,17 +267,17 @@ class _Solver:
             return self.compare(inner, operator, other)
         return self.of_timestamp(inner, operator, other)
 
-    def of_timestamp(self, inner: exp.Expression, operator: str, other: exp.Expression) -> Formula:
+    def of_timestamp(self, inner: exp.Expr, operator: str, other: exp.Expr) -> Formula:
         """``date(h) op d``: a day starts at its midnight and is passed at the next one."""
         return self.step(inner, operator, timestamp(other), timestamp(day_after(other)))
 
     # -- numbers ------------------------------------------------------------------------------
-    def peel_number(self, side: exp.Expression, operator: str, other: exp.Expression) -> Formula:
+    def peel_number(self, side: exp.Expr, operator: str, other: exp.Expr) -> Formula:
         ge, gt = (other, plus(other, exp.Literal.number(1)))
         if not is_exact(other):
             ge = exp.Ceil(this=other.copy())
             gt = plus(exp.Floor(this=other.copy()), exp.Literal.number(1))
-        at: Callable[[exp.Expression], exp.Expression]
+        at: Callable[[exp.Expr], exp.Expr]
         if isinstance(side, exp.DateDiff):
             return self.peel_datediff(side, operator, ge, gt)
         if isinstance(side, exp.TimestampDiff):
@@ -330,7 +298,7 @@ class _Solver:
         return self.step(side.this, operator, at(ge), at(gt))
 
     def peel_datediff(
-        self, side: exp.DateDiff, operator: str, ge: exp.Expression, gt: exp.Expression
+        self, side: exp.DateDiff, operator: str, ge: exp.Expr, gt: exp.Expr
     ) -> Formula:
         """datediff counts the midnights between: ``>= n`` from the midnight n days after."""
         self.need_fixed_zone()
@@ -350,7 +318,7 @@ class _Solver:
         return self.step(inner, operator, plus_days(day, ge), plus_days(day, gt))
 
     def _mirrored(
-        self, mirrored: exp.Expression, operator: str, low: exp.Expression, high: exp.Expression
+        self, mirrored: exp.Expr, operator: str, low: exp.Expr, high: exp.Expr
     ) -> Formula:
         """``-g op n`` for a whole-numbered g, with low = -gt(n) and high = -ge(n)."""
         table = {">=": ("<=", high), ">": ("<=", low), "<": (">", high), "<=": (">", low)}
@@ -358,9 +326,9 @@ class _Solver:
         return self.compare(mirrored, flipped, typed(bound, "bigint"))
 
     def peel_timestampdiff(
-        self, side: exp.TimestampDiff, operator: str, ge: exp.Expression, gt: exp.Expression
+        self, side: exp.TimestampDiff, operator: str, ge: exp.Expr, gt: exp.Expr
     ) -> Formula:
-        """Whole units, counted towards zero: n > 0 from e + n units, else from e + (n-1) units + 1µs."""
+        """Counted towards zero: n > 0 from e + n units, else from e + (n-1) units + 1µs."""
         unit = self.fixed_unit(side.args.get("unit"))
         end, start = side.this, side.expression
         if timing.contains_now(start):
@@ -370,7 +338,7 @@ class _Solver:
             return self._mirrored(mirrored, operator, negative(gt), negative(ge))
         origin = self.as_timestamp(start)
 
-        def at(count: exp.Expression) -> exp.Expression:
+        def at(count: exp.Expr) -> exp.Expr:
             above = timestamp_add(origin, count, unit)
             below = timing.next_instant(
                 timestamp_add(origin, plus(count, exp.Literal.number(-1)), unit)
@@ -381,91 +349,8 @@ class _Solver:
 
         return self.step(end, operator, at(ge), at(gt))
 
-    # -- kinds and coercions ------------------------------------------------------------------
-    def kind(self, side: exp.Expression) -> str:
-        """timestamp, date, number or interval: what a side that reads the clock evaluates to."""
-        while isinstance(side, exp.Paren):
-            side = side.this
-        if timing.is_now(side):
-            is_date = isinstance(side, exp.CurrentDate) or side.name.lower() == "curdate"
-            return "date" if is_date else "timestamp"
-        if isinstance(side, exp.Cast):
-            return self.kind_of_cast(side)
-        if isinstance(side, exp.TsOrDsToDate | exp.TsOrDsAdd | exp.DateAdd | exp.DateTrunc):
-            return "date"
-        if isinstance(side, exp.TimestampTrunc | exp.TimestampAdd):
-            return "timestamp"
-        if isinstance(side, exp.Neg):
-            return self.kind(side.this)
-        if isinstance(side, exp.Add | exp.Sub):
-            return self.kind_of_sum(side)
-        numbers = (exp.DateDiff, exp.TimestampDiff, exp.StrToUnix, exp.UnixSeconds)
-        numbers += (exp.UnixMillis, exp.UnixMicros, exp.Year)  # type: ignore[assignment]
-        if isinstance(side, numbers):
-            return "number"
-        if isinstance(side, exp.Extract) and side.name.upper() in ("YEAR", "Y", "YEARS"):
-            return "number"
-        raise self.refuse()
 
-    def kind_of_cast(self, side: exp.Cast) -> str:
-        target = side.args["to"]
-        if target.is_type("date"):
-            return "date"
-        if target.is_type("timestamp", "timestamptz", "timestampntz", "timestampltz"):
-            return "timestamp"
-        raise self.refuse()
-
-    def kind_of_sum(self, side: exp.Expression) -> str:
-        left, right = side.this, side.expression
-        on_left = timing.contains_now(left)
-        kind = self.kind(left if on_left else right)
-        rest = right if on_left else left
-        if kind == "number":
-            return kind
-        if span_of(rest):
-            return "timestamp" if kind == "date" and span_of(rest) == "short" else kind
-        if isinstance(rest, exp.Interval | exp.MakeInterval):
-            self.need_fixed(rest)
-        if kind == "date" and on_left and rest.type is not None and rest.is_type(*INTEGERS):
-            return kind
-        return "interval"
-
-    def as_timestamp(self, other: exp.Expression) -> exp.Expression:
-        if is_timestamp(other) and not other.is_type("timestampntz"):
-            return other
-        known = other.type is None or other.is_type("unknown", "null")
-        castable = ("date", "text", "varchar", "char", "timestampntz")
-        if known or other.is_type(*castable):
-            return timestamp(other)
-        raise self.refuse(
-            f"now() is compared with {other.type}, which is no point in time",
-            "compare it with a TIMESTAMP or DATE",
-        )
-
-    def as_date(self, other: exp.Expression) -> exp.Expression:
-        if other.is_type("date"):
-            return other
-        if other.is_type("text", "varchar", "char", "null"):
-            return typed(exp.cast(other.copy(), "date"), "date")
-        raise self.refuse(
-            "the type of what a date is compared with is not known",
-            "cast it: cast(... as date) or cast(... as timestamp)",
-        )
-
-    def as_number(self, other: exp.Expression) -> exp.Expression:
-        if other.is_type(*INTEGERS, "decimal", "double", "float"):
-            return other
-        raise self.refuse(
-            "the type of what a number is compared with is not known", "cast(... as bigint)"
-        )
-
-    def as_integer(self, other: exp.Expression) -> exp.Expression:
-        if other.is_type(*INTEGERS):
-            return other
-        raise self.refuse("a number of days or units is not a whole number", "cast(... as int)")
-
-
-def _bound(operator: str, other: exp.Expression) -> Formula:
+def _bound(operator: str, other: exp.Expr) -> Formula:
     """``s op e`` as a half-open bound: semantics, section 1."""
     passed = operator in (">", "<=")
     edge = timing.next_instant(other) if passed else other.copy()

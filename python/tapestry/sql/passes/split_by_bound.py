@@ -21,20 +21,18 @@ from tapestry.sql.order import Order
 class Branch:
     """One branch: the bound that falls into the window (None: all of history), its conditions."""
 
-    narrowed: exp.Expression | None
-    conditions: tuple[exp.Expression, ...]
+    narrowed: exp.Expr | None
+    conditions: tuple[exp.Expr, ...]
 
 
-def drop_redundant_bounds(
-    bounds: tuple[exp.Expression, ...], order: Order
-) -> tuple[exp.Expression, ...]:
+def drop_redundant_bounds(bounds: tuple[exp.Expr, ...], order: Order) -> tuple[exp.Expr, ...]:
     """Bounds that another one implies left out, the implying ones in front.
 
     The result has the same maximum; a bound of a source with late rows is kept behind the bounds
     that would imply it.
     """
-    kept: list[exp.Expression] = []
-    behind: list[exp.Expression] = []
+    kept: list[exp.Expr] = []
+    behind: list[exp.Expr] = []
     for i, bound in enumerate(bounds):
         implied = any(
             order.not_after(bound, other) and not (order.not_after(other, bound) and i < j)
@@ -48,7 +46,7 @@ def drop_redundant_bounds(
     return tuple(kept + behind)
 
 
-def split_by_bound(bounds: tuple[exp.Expression, ...], frame: Frame) -> list[Branch]:
+def split_by_bound(bounds: tuple[exp.Expr, ...], frame: Frame) -> list[Branch]:
     """The branches of ``max(bounds) in (tau, t]``."""
     order = frame.order
     bounds = drop_redundant_bounds(bounds, order)
@@ -66,7 +64,7 @@ def split_by_bound(bounds: tuple[exp.Expression, ...], frame: Frame) -> list[Bra
     return branches
 
 
-def narrowing(bound: exp.Expression, aliases: set[str], frame: Frame) -> list[exp.Expression]:
+def narrowing(bound: exp.Expr, aliases: set[str], frame: Frame) -> list[exp.Expr]:
     """What ``bound > tau`` and the assumptions imply for the ts of the tables called ``aliases``.
 
     From ``m.ts + i > tau`` and ``r.ts >= m.ts + k`` follows ``r.ts > tau - i + k``: a range that
@@ -89,18 +87,19 @@ def narrowing(bound: exp.Expression, aliases: set[str], frame: Frame) -> list[ex
     return implied
 
 
-def _in_time_before(bound: exp.Expression, frame: Frame) -> exp.Expression:
+def _in_time_before(bound: exp.Expr, frame: Frame) -> exp.Expr:
     anchor = frame.order.anchor(bound)
-    assert anchor is not None and frame.tau is not None
+    assert anchor is not None
+    assert frame.tau is not None
     ts = _ts_of(anchor.alias, frame.order)
     return at_most(ts, _shifted(frame.tau, -anchor.offset))
 
 
-def _ts_of(alias: str, order: Order) -> exp.Expression:
+def _ts_of(alias: str, order: Order) -> exp.Expr:
     return exp.column(order.arrival_columns[alias], table=alias)
 
 
-def _shifted(instant: exp.Expression, micros: int) -> exp.Expression:
+def _shifted(instant: exp.Expr, micros: int) -> exp.Expr:
     if not micros:
         return instant.copy()
     kind = exp.Add if micros > 0 else exp.Sub

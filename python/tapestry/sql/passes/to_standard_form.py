@@ -1,8 +1,8 @@
 """An arm's formula as a disjunction of conjunctions: semantics, section 2, "Standard form".
 
 Only time bounds and subqueries are distributed; a condition free of both stays one opaque piece.
-Sound because a WHERE keeps a row iff its condition is true, and in three-valued logic OR is true iff
-some part is, AND iff all parts are.
+Sound because a WHERE keeps a row iff its condition is true, and in three-valued logic OR is true
+iff some part is, AND iff all parts are.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ LIMIT = 64
 class _Terms:
     """A conjunction in the making."""
 
-    conditions: tuple[exp.Expression, ...] = ()
-    lowers: tuple[exp.Expression, ...] = ()
-    uppers: tuple[exp.Expression, ...] = ()
+    conditions: tuple[exp.Expr, ...] = ()
+    lowers: tuple[exp.Expr, ...] = ()
+    uppers: tuple[exp.Expr, ...] = ()
     exists: tuple[Exists, ...] = ()
 
     def merged(self, other: _Terms) -> _Terms:
@@ -59,7 +59,7 @@ class _Terms:
         )
 
 
-def to_standard_form(arm: Arm, extra: tuple[exp.Expression, ...] = ()) -> Block:
+def to_standard_form(arm: Arm, extra: tuple[exp.Expr, ...] = ()) -> Block:
     """The arm as a block; every append-only table adds its arrival as a lower bound.
 
     ``extra`` are further lower bounds of every disjunct (the model's begin, the begin of time).
@@ -73,14 +73,14 @@ def to_standard_form(arm: Arm, extra: tuple[exp.Expression, ...] = ()) -> Block:
     return Block(arm.tables, arm.select, tuple(disjuncts))
 
 
-def arrivals(tables: tuple[Table, ...]) -> tuple[exp.Expression, ...]:
+def arrivals(tables: tuple[Table, ...]) -> tuple[exp.Expr, ...]:
     """The arrival of each append-only table, as lower bounds."""
     return tuple(
         arrival_of(table) for table in tables if isinstance(table, SourceTable) and table.appended
     )
 
 
-def arrival_of(table: SourceTable) -> exp.Expression:
+def arrival_of(table: SourceTable) -> exp.Expr:
     """``alias._arrival``, typed."""
     column = exp.column(ARRIVAL, table=table.alias)
     column.type = exp.DataType.build("timestamptz")
@@ -166,5 +166,5 @@ def _bounded_count(count: int, limit: int = 4 * LIMIT) -> None:
         )
 
 
-def _distinct(nodes: tuple[exp.Expression, ...]) -> tuple[exp.Expression, ...]:
+def _distinct(nodes: tuple[exp.Expr, ...]) -> tuple[exp.Expr, ...]:
     return tuple(dict.fromkeys(nodes))

@@ -1,0 +1,35 @@
+"""Refuse what stands in a block and is not covered yet: aggregates, windows, LIMIT, generators."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+
+LATER = "aggregates, windows, LIMIT and scalar subqueries are not supported yet"
+
+
+def refuse_modifiers(node: exp.Expr) -> None:
+    """Raise Refusal for LIMIT and OFFSET."""
+    if node.args.get("limit") is not None or node.args.get("offset") is not None:
+        raise Refusal(
+            f"LIMIT: {LATER}", node.sql("spark"), "filter by a condition, or use a view downstream"
+        )
+
+
+def refuse_block(node: exp.Select) -> None:
+    """Raise Refusal for what one SELECT holds beyond select, project, join and DISTINCT."""
+    for clause in ("windows", "qualify", "sort", "cluster", "distribute"):
+        if node.args.get(clause):
+            raise Refusal(f"{clause.upper()}: {LATER}", node.sql("spark"))
+    group = node.args.get("group")
+    if group is not None and any(group.args.get(k) for k in ("rollup", "cube", "grouping_sets")):
+        raise Refusal(f"ROLLUP, CUBE, GROUPING SETS: {LATER}", group.sql("spark"))
+    for item in [*node.selects, node.args.get("having")]:
+        if item is None:
+            continue
+        for part in item.walk(prune=lambda n: isinstance(n, exp.Query)):
+            if isinstance(part, exp.Window | exp.AggFunc):
+                raise Refusal(LATER, part.sql("spark"), "compute it in a table downstream")
+            if isinstance(part, exp.Explode | exp.Posexplode | exp.Inline):
+                raise Refusal("a generator in the select list", part.sql("spark"))
