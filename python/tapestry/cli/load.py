@@ -1,0 +1,97 @@
+"""`tapestry load`: a mailbox or a list archive becomes rows of the messages table."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from tapestry.cli.project import open_project, project_options
+
+EXAMPLE = """\b
+Example:
+  tapestry load ~/mail/lists.mbox
+  tapestry load 2019-April.txt.gz --list git
+
+FILE is an mbox (also .gz), a Maildir, a folder of .eml files, one .eml file, or a .parquet file
+with the table's columns. All new messages of a file arrive in one commit; a message that the table
+already holds in the same list (same Message-ID, same List-Id) is left out, so that loading a grown
+mailbox again adds what is new. Of several copies in a file the first one counts.
+
+ts is when the message arrived at the server: the topmost Received header, else the mbox's From
+line, else the sender's Date. A message without any readable date is loaded with ts NULL; models
+never see it. A message without an id gets one made from its content.
+"""
+
+
+@click.command(epilog=EXAMPLE, short_help="Load a mailbox into the messages table.")
+@click.argument(
+    "files",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, path_type=Path),
+)
+@click.option("--into", default="messages", show_default=True, help="Table, in the target schema.")
+@click.option("--list", "newsgroup", help="Name of the list, instead of what the messages say.")
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON a file.")
+@project_options
+def load(
+    files: tuple[Path, ...],
+    into: str,
+    newsgroup: str | None,
+    as_json: bool,
+    project_dir: Path,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """Load a mailbox or a list archive: each new message becomes a row of the messages table."""
+    from tapestry.mail.append import create_table
+
+    with open_project(project_dir, profiles_dir, target) as project:
+        table = into if "." in into else f"{project.schema}.{into}"
+        create_table(project.session, table)
+        for file in files:
+            result = load_file(project.session, table, file, newsgroup)
+            click.echo(json.dumps(result) if as_json else _sentence(result))
+
+
+def load_file(session: object, table: str, file: Path, newsgroup: str | None = None) -> dict:
+    """Load one file; counts of what it held and of what is new."""
+    from tapestry.mail.append import append_new
+    from tapestry.mail.stage import Counts, stage_mailbox
+
+    with tempfile.TemporaryDirectory(prefix="tapestry-load-") as folder:
+        if file.suffix == ".parquet":
+            counts, staged = Counts(), file.resolve()
+        else:
+            staged = Path(folder) / "messages.parquet"
+            counts = stage_mailbox(file, staged, newsgroup)
+        new = append_new(session, table, staged)
+    held = {} if file.suffix == ".parquet" else asdict(counts)
+    return {"file": str(file), "table": table, "new": new, **held}
+
+
+def _sentence(result: dict) -> str:
+    if "read" not in result:
+        return f"{result['file']}: {result['new']} new rows in {result['table']}"
+    there = result["staged"] - result["new"]
+    lines = [
+        f"{result['file']}: {result['read']} messages, {result['new']} new in {result['table']}, "
+        f"{there} already there, {result['repeated']} repeated in the file"
+    ]
+    clocks = result["clocks"]
+    lines.append(
+        f"  ts from Received: {clocks['Received']}, from the From line: {clocks['From_']}, "
+        f"from Date: {clocks['Date']}"
+    )
+    if clocks["none"]:
+        lines.append(f"  {clocks['none']} without a readable date: ts is NULL, no model sees them")
+    if result["id_made_up"]:
+        lines.append(f"  {result['id_made_up']} without an id: made from their content")
+    if result["broken"]:
+        lines.append(f"  {result['broken']} could not be read at all: an id is all they have")
+    return "\n".join(lines)

@@ -1,0 +1,107 @@
+"""The dbt project that a command works on: its profile, and a session on its data."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from tapestry.errors import ConfigurationError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Project:
+    """An open project: ``session`` speaks SQL (`run`, `rows`), ``schema`` is the target's."""
+
+    root: Path
+    schema: str
+    session: Any
+
+
+def project_options(command: Command) -> Command:
+    """dbt's own options for where the project and its profile are."""
+    for option in (
+        click.option("--target", "-t", help="Target of the profile (dbt's --target)."),
+        click.option("--profiles-dir", type=click.Path(path_type=Path), help="dbt's own."),
+        click.option(
+            "--project-dir",
+            type=click.Path(path_type=Path, file_okay=False),
+            default=Path("."),
+            help="Folder of dbt_project.yml; the current one by default.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def open_project(
+    project_dir: Path, profiles_dir: Path | None = None, target: str | None = None
+) -> Iterator[Project]:
+    """Connect as dbt would, with the same profile; closed at the end."""
+    # dbt costs a second to import: only a command that needs it pays.
+    from dbt.adapters.factory import FACTORY
+    from dbt.adapters.tapestry.session import DbtSession
+
+    root = project_dir.resolve()
+    if not (root / "dbt_project.yml").is_file():
+        raise ConfigurationError(
+            "no dbt_project.yml here", str(root), "cd into a dbt project or give --project-dir"
+        )
+    config = _config(root, profiles_dir, target)
+    if config.credentials.type != "tapestry":
+        raise ConfigurationError(
+            f"the profile's type is {config.credentials.type}",
+            f"profile {config.profile_name}, target {config.target_name}",
+            "use `type: tapestry`",
+        )
+    adapter = FACTORY.get_adapter_class_by_name("tapestry")(config, get_context("spawn"))
+    try:
+        with adapter.connection_named("tapestry"):
+            yield Project(root, config.credentials.schema, DbtSession(adapter))
+    finally:
+        adapter.cleanup_connections()
+
+
+def _config(root: Path, profiles_dir: Path | None, target: str | None) -> Any:
+    from dbt.config.runtime import RuntimeConfig
+    from dbt.flags import set_from_args
+    from dbt_common.context import set_invocation_context
+
+    set_invocation_context({})
+    args = Namespace(
+        project_dir=str(root),
+        profiles_dir=str(profiles_dir or _profiles_dir(root)),
+        profile=None,
+        target=target,
+        threads=None,
+        vars={},
+        target_path=None,
+        log_path=None,
+        send_anonymous_usage_stats=False,
+        version_check=True,
+        macro_debugging=False,
+    )
+    set_from_args(args, None)
+    return RuntimeConfig.from_args(args)
+
+
+def _profiles_dir(root: Path) -> Path:
+    """Where dbt looks, and the folder profiles/ of a project that keeps its own."""
+    import os
+
+    given = os.environ.get("DBT_PROFILES_DIR")
+    if given:
+        return Path(given)
+    for folder in (Path.cwd(), root, root / "profiles"):
+        if (folder / "profiles.yml").is_file():
+            return folder
+    return Path.home() / ".dbt"

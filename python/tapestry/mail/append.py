@@ -1,0 +1,81 @@
+"""Staged rows into the Delta table of messages: in one commit, and only those that are new."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class Session(Protocol):
+    """Whatever speaks Spark SQL."""
+
+    def run(self, sql: str) -> None:
+        """Execute a statement."""
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+
+
+TYPES = {
+    "msgid": "STRING",
+    "inreplyto": "STRING",
+    "author": "STRING",
+    "subject": "STRING",
+    "date": "TIMESTAMP",
+    "ts": "TIMESTAMP",
+    "newsgroup": "STRING",
+    "n_refs": "INT",
+    "body_bytes": "INT",
+    "archive_seq": "BIGINT",
+}
+
+
+def create_table(session: Session, table: str) -> None:
+    """Make the messages table unless it is there; its files are kept apart by ``ts``."""
+    schema = table.rpartition(".")[0]
+    if schema:
+        session.run(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    columns = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
+    session.run(
+        f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING delta "
+        "TBLPROPERTIES ('delta.appendOnly' = 'true', 'delta.enableRowTracking' = 'true')"
+    )
+
+
+def append_new(session: Session, table: str, staged: Path) -> int:
+    """Append the staged rows whose (message id, list) the table does not hold; their number.
+
+    A MERGE that only inserts is one commit, and Delta lets only one of two at the same time land
+    if both read the table: a load that is killed, or run again, or run twice at once, leaves each
+    message once.
+    """
+    columns = ", ".join(TYPES)
+    source = f"SELECT {_typed(session, staged)} FROM parquet.`{staged}`"
+    new = session.rows(
+        f"SELECT count(*) FROM ({source}) s "
+        f"LEFT ANTI JOIN {table} t ON t.msgid = s.msgid AND t.newsgroup = s.newsgroup"
+    )[0][0]
+    if not new:
+        return 0
+    merged = session.rows(
+        f"MERGE INTO {table} t USING (SELECT {columns} FROM ({source}) ORDER BY ts) s "
+        "ON t.msgid = s.msgid AND t.newsgroup = s.newsgroup "
+        f"WHEN NOT MATCHED THEN INSERT ({columns}) "
+        f"VALUES ({', '.join('s.' + name for name in TYPES)})"
+    )
+    return int(merged[0][-1])
+
+
+def append_all(session: Session, table: str, staged: Path, types: dict[str, str]) -> None:
+    """Append all rows of a parquet file as they are, duplicates too, in one commit."""
+    columns = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in types.items())
+    session.run(f"INSERT INTO {table} SELECT {columns} FROM parquet.`{staged}`")
+
+
+def _typed(session: Session, staged: Path) -> str:
+    """The columns of the table as the file has them; what the file does not have is NULL."""
+    there = {name.lower() for name, *_ in session.rows(f"DESCRIBE TABLE parquet.`{staged}`")}
+    return ", ".join(
+        f"CAST({name if name in there else 'NULL'} AS {kind}) AS {name}"
+        for name, kind in TYPES.items()
+    )
