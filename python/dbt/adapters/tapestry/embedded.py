@@ -11,15 +11,11 @@ from typing import TYPE_CHECKING
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.tapestry.catalog import open_catalog
 from dbt.adapters.tapestry.jars import remember
 from dbt.adapters.tapestry.java import check_java
 from dbt.adapters.tapestry.log import log4j_properties, spark_log, tail
-from dbt.adapters.tapestry.settings import (
-    CATALOG_DRIVER,
-    SESSION_DEFAULTS,
-    WAREHOUSE,
-    start_settings,
-)
+from dbt.adapters.tapestry.settings import SESSION_DEFAULTS, WAREHOUSE, start_settings
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -28,7 +24,6 @@ if TYPE_CHECKING:
 
 logger = AdapterLogger("Tapestry")
 _lock = threading.Lock()
-_CATALOG_ATTEMPTS = 5
 
 
 def start(
@@ -64,7 +59,11 @@ def start(
         )
         Path(settings[WAREHOUSE].removeprefix("file:")).mkdir(parents=True, exist_ok=True)
         context = _context(settings, log)
-        _open_catalog(context, log)
+        try:
+            open_catalog(context, settings)
+        except DbtRuntimeError:
+            context.stop()
+            raise
         if "spark.jars.packages" in settings:
             remember(settings["spark.jars.packages"], context.getConf().get("spark.jars", "") or "")
         return SparkSession(context)
@@ -107,33 +106,6 @@ def _launch(conf: object, log: Path) -> JavaGateway:
 
     with log.open("ab") as output:
         return launch_gateway(conf, popen_kwargs={"stdout": output, "stderr": output})
-
-
-def _open_catalog(context: SparkContext, log: Path) -> None:
-    """Let the catalog's driver be found, and open the catalog before anything else does.
-
-    Hive looks drivers up from Spark's own class loader, which does not see jars that came with
-    the session; Spark's registry wraps them. Two processes that start within the same second can
-    meet while one of them creates the file: the loser tries again.
-    """
-    jvm = context._jvm
-    assert jvm is not None
-    jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(CATALOG_DRIVER)
-    from pyspark.sql import SparkSession
-
-    for attempt in range(1, _CATALOG_ATTEMPTS + 1):
-        try:
-            SparkSession(context)._jsparkSession.catalog().databaseExists("default")
-            return
-        except Exception as error:
-            logger.debug(f"the catalog did not open, attempt {attempt}: {error}")
-            if attempt == _CATALOG_ATTEMPTS:
-                context.stop()
-                raise DbtRuntimeError(
-                    "Spark's catalog did not open (the file catalog.mv.db in the warehouse).\n"
-                    f"Is its folder writable, and no copy of it open elsewhere? See {log}"
-                ) from error
-            time.sleep(attempt)
 
 
 def _cause(log: Path) -> str:

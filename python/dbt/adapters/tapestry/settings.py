@@ -6,11 +6,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from dbt.adapters.tapestry.catalog import catalog_settings
 from dbt.adapters.tapestry.jars import jar_settings
 
 WAREHOUSE = "spark.sql.warehouse.dir"
-CATALOG_DRIVER = "org.h2.Driver"
-CATALOG_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 
 SESSION_DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
@@ -46,7 +45,7 @@ def start_settings(
         ]
     )
     settings[WAREHOUSE] = given.get(WAREHOUSE, str(root / "warehouse"))
-    settings.update(_catalog(Path(settings[WAREHOUSE].removeprefix("file:"))))
+    settings.update(catalog_settings(Path(settings[WAREHOUSE].removeprefix("file:"))))
     for key, value in given.items():
         separator = _COMBINED.get(key)
         if separator and settings.get(key):
@@ -78,27 +77,6 @@ def _delta() -> dict[str, str]:
     return {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    }
-
-
-def _catalog(warehouse: Path) -> dict[str, str]:
-    """Where Spark keeps the names of tables and views: an H2 database beside the data.
-
-    Spark's own choice, Derby, admits one process. H2 in AUTO_SERVER mode opens the file in the
-    first process and lets the others in through it; when that process leaves or is killed, the
-    next one takes over (docs/adapter.md has the alternatives and what was tried).
-    """
-    url = f"jdbc:h2:file:{warehouse.absolute() / 'catalog'};AUTO_SERVER=TRUE"
-    return {
-        "spark.sql.catalogImplementation": "hive",
-        CATALOG_URL: url,
-        "spark.hadoop.javax.jdo.option.ConnectionDriverName": CATALOG_DRIVER,
-        "spark.hadoop.javax.jdo.option.ConnectionUserName": "sa",
-        "spark.hadoop.javax.jdo.option.ConnectionPassword": "",
-        # H2 sees INFORMATION_SCHEMA and PUBLIC; DataNucleus would look for its tables in both.
-        "spark.hadoop.datanucleus.mapping.Schema": "PUBLIC",
-        "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
-        "spark.hadoop.hive.metastore.schema.verification": "false",
     }
 
 

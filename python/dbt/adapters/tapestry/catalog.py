@@ -1,0 +1,101 @@
+"""Spark's catalog of tables and views: an H2 database beside the data, open to several processes.
+
+Spark's own choice, Derby, admits one process: a second `dbt run`, or a report beside a schedule,
+would fail. H2 in AUTO_SERVER mode opens the file in the first process, and the others come in
+through it; when that process leaves or is killed, another takes over. docs/adapter.md has the
+alternatives and what was tried.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+logger = AdapterLogger("Tapestry")
+
+DRIVER = "org.h2.Driver"
+_JDO = "spark.hadoop.javax.jdo.option."
+_ATTEMPTS = 8
+
+# Dropping a schema makes Hive clean up after its own kind of transactions, in tables that it does
+# not create. They stay empty: Delta keeps its transactions elsewhere.
+_TRANSACTION_TABLES = {
+    "TXN_COMPONENTS": "TC",
+    "COMPLETED_TXN_COMPONENTS": "CTC",
+    "COMPACTION_QUEUE": "CQ",
+    "COMPLETED_COMPACTIONS": "CC",
+}
+
+
+def catalog_settings(warehouse: Path) -> dict[str, str]:
+    """Spark settings that put the catalog into the warehouse's folder."""
+    return {
+        "spark.sql.catalogImplementation": "hive",
+        f"{_JDO}ConnectionURL": f"jdbc:h2:file:{warehouse.absolute() / 'catalog'};AUTO_SERVER=TRUE",
+        f"{_JDO}ConnectionDriverName": DRIVER,
+        f"{_JDO}ConnectionUserName": "sa",
+        f"{_JDO}ConnectionPassword": "",
+        # H2 sees INFORMATION_SCHEMA and PUBLIC; DataNucleus would look for its tables in both.
+        "spark.hadoop.datanucleus.mapping.Schema": "PUBLIC",
+        "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
+        "spark.hadoop.hive.metastore.schema.verification": "false",
+    }
+
+
+def open_catalog(context: SparkContext, settings: Mapping[str, str]) -> None:
+    """Open the database before Hive does, which would try ten times with two seconds between.
+
+    Does nothing where the profile names another catalog. Raises DbtRuntimeError where the file
+    cannot be opened.
+    """
+    url = settings.get(f"{_JDO}ConnectionURL", "")
+    if settings.get(f"{_JDO}ConnectionDriverName") != DRIVER or not url.startswith("jdbc:h2:"):
+        return
+    jvm: Any = context._jvm
+    # Hive looks drivers up from Spark's own class loader, which does not see the jars of a
+    # session; a driver registered through Spark is wrapped in a class that it sees.
+    jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(DRIVER)
+    connection = _connect(jvm, url)
+    statement = connection.createStatement()
+    for table, prefix in _TRANSACTION_TABLES.items():
+        columns = ", ".join(f"{prefix}_{part} VARCHAR" for part in ("DATABASE", "TABLE"))
+        statement.execute(f"CREATE TABLE IF NOT EXISTS {table} ({columns})")
+    # Held open as long as this process lives, so that the file is not closed and opened in turns.
+    context._tapestry_catalog = connection  # type: ignore[attr-defined]
+    _call_it_derby(jvm)
+
+
+def _connect(jvm: Any, url: str) -> Any:
+    """A connection; while another process is just opening or leaving the file, try again."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return jvm.java.sql.DriverManager.getConnection(url, "sa", "")
+        except Exception as error:
+            reason = str(getattr(error, "java_exception", error)).splitlines()[0]
+            logger.debug(f"the catalog did not open, attempt {attempt}: {reason}")
+            time.sleep(0.25 * attempt)
+    raise DbtRuntimeError(
+        f"Spark's catalog did not open: {reason}\n"
+        "It is the file catalog.mv.db in the warehouse: is the folder writable?"
+    )
+
+
+def _call_it_derby(jvm: Any) -> None:
+    """Hive's cleaning after a dropped schema asks for one of five products; H2 is none of them.
+
+    It asks once and remembers; the answer matters for transactions that nobody uses here.
+    """
+    package = jvm.org.apache.hadoop.hive.metastore
+    field = jvm.java.lang.Class.forName(
+        "org.apache.hadoop.hive.metastore.txn.TxnHandler"
+    ).getDeclaredField("dbProduct")
+    field.setAccessible(True)
+    field.set(None, package.DatabaseProduct.DERBY)
