@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import tempfile
 
-from dbt.adapters.tapestry.embedded import start
 from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.tapestry.embedded import start
 
 
 def main() -> int:

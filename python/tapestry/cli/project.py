@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,8 +51,11 @@ def open_project(
     """Connect as dbt would, with the same profile; closed at the end."""
     # dbt costs a second to import: only a command that needs it pays.
     from dbt.adapters.factory import FACTORY
+
     from dbt.adapters.tapestry.session import DbtSession
 
+    # pyspark would print each failed statement as JSON; the error that we raise says it once
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     root = project_dir.resolve()
     if not (root / "dbt_project.yml").is_file():
         raise ConfigurationError(
@@ -96,8 +101,6 @@ def _config(root: Path, profiles_dir: Path | None, target: str | None) -> Any:
 
 def _profiles_dir(root: Path) -> Path:
     """Where dbt looks, and the folder profiles/ of a project that keeps its own."""
-    import os
-
     given = os.environ.get("DBT_PROFILES_DIR")
     if given:
         return Path(given)

@@ -1,1 +1,1 @@
-"""Mailboxes and list archives as rows of a messages table: nothing is lost, broken mail included."""
+"""Mailboxes and list archives as rows of a messages table: broken mail is kept too."""

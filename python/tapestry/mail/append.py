@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
+import pyarrow.parquet as pq
+
 
 class Session(Protocol):
     """Whatever speaks Spark SQL."""
@@ -50,7 +52,7 @@ def append_new(session: Session, table: str, staged: Path) -> int:
     message once.
     """
     columns = ", ".join(TYPES)
-    source = f"SELECT {_typed(session, staged)} FROM parquet.`{staged}`"
+    source = f"SELECT {_typed(staged)} FROM parquet.`{staged}`"
     new = session.rows(
         f"SELECT count(*) FROM ({source}) s "
         f"LEFT ANTI JOIN {table} t ON t.msgid = s.msgid AND t.newsgroup = s.newsgroup"
@@ -72,9 +74,9 @@ def append_all(session: Session, table: str, staged: Path, types: dict[str, str]
     session.run(f"INSERT INTO {table} SELECT {columns} FROM parquet.`{staged}`")
 
 
-def _typed(session: Session, staged: Path) -> str:
+def _typed(staged: Path) -> str:
     """The columns of the table as the file has them; what the file does not have is NULL."""
-    there = {name.lower() for name, *_ in session.rows(f"DESCRIBE TABLE parquet.`{staged}`")}
+    there = {name.lower() for name in pq.read_schema(staged).names}
     return ", ".join(
         f"CAST({name if name in there else 'NULL'} AS {kind}) AS {name}"
         for name, kind in TYPES.items()
