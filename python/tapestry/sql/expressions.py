@@ -55,25 +55,53 @@ def to_date(node: exp.Expr) -> exp.Expr:
     return typed(exp.cast(node.copy(), "date"), "date")
 
 
+def whole(node: exp.Expr) -> int | None:
+    """The value of a literal whole number, negative ones included; None for anything else."""
+    if isinstance(node, exp.Paren):
+        return whole(node.this)
+    if isinstance(node, exp.Neg):
+        value = whole(node.this)
+        return None if value is None else -value
+    return int(node.name) if isinstance(node, exp.Literal) and node.is_int else None
+
+
+def number(value: int) -> exp.Expr:
+    """A whole number as SQL, typed."""
+    literal = exp.Literal.number(value)
+    literal.type = exp.DataType.build("int")
+    return literal
+
+
 def plus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    one, two = whole(left), whole(right)
+    if one is not None and two is not None:
+        return number(one + two)
     total = exp.Add(this=timing.wrapped(left), expression=timing.wrapped(right))
     total.type = left.type
     return total
 
 
 def minus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    one, two = whole(left), whole(right)
+    if one is not None and two is not None:
+        return number(one - two)
     total = exp.Sub(this=timing.wrapped(left), expression=timing.wrapped(right))
     total.type = left.type
     return total
 
 
 def negative(node: exp.Expr) -> exp.Expr:
+    value = whole(node)
+    if value is not None:
+        return number(-value)
     copy = exp.Neg(this=timing.wrapped(node))
     copy.type = node.type
     return copy
 
 
 def plus_days(day: exp.Expr, count: exp.Expr) -> exp.Expr:
+    if not count.is_type("int", "smallint", "tinyint"):
+        count = exp.cast(count.copy(), "int")
     plus = exp.TsOrDsAdd(this=day.copy(), expression=timing.wrapped(count), unit=exp.var("DAY"))
     return typed(plus, "date")
 

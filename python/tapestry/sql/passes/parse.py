@@ -46,6 +46,7 @@ def parse(sql: str) -> exp.Query:
         found = tree.find(kind)
         if found is not None:
             raise Refusal(f"{what} is not supported", found.sql("spark"), hint)
+    _parenthesize_intervals(tree)
     for select in list(tree.find_all(exp.Select)):
         _replace_semi_joins(select)
     return tree
@@ -90,6 +91,17 @@ def _replace_semi_joins(select: exp.Select) -> None:
         select.where(condition, copy=False)
     if select.args.get("joins"):
         select.set("joins", kept)
+
+
+def _parenthesize_intervals(tree: exp.Query) -> None:
+    """``x - INTERVAL 1 DAY 2 HOURS`` is one interval; sqlglot adds its units without parentheses."""
+    for node in list(tree.find_all(exp.Add)):
+        parent = node.parent
+        inside = isinstance(parent, exp.Binary | exp.Neg) and not isinstance(parent, exp.Connector)
+        if inside and isinstance(node.this, exp.Interval | exp.Add):
+            bare = isinstance(parent, exp.Neg | exp.Mul | exp.Div)
+            if node.arg_key == "expression" or bare:
+                node.replace(exp.Paren(this=node.copy()))
 
 
 def _first_line(error: BaseException) -> str:

@@ -34,6 +34,7 @@ from tapestry.sql.expressions import (
     to_date,
     typed,
     typed_like,
+    whole,
 )
 from tapestry.sql.fixed import DAY_UNITS, SHORT_UNITS, span_of, unit_name
 from tapestry.sql.ir import Condition, Formula, Lower, Upper, all_of, any_of
@@ -80,7 +81,9 @@ def solve_time_atom(comparison: exp.Expr, zone: str) -> TimeAtom:
     if timing.contains_now(right):
         left, right = right, left
         operator = _FLIPPED.get(operator, operator)
-    unknown = Condition(exp.Is(this=timing.wrapped(right), expression=exp.Null()))
+    # Every step keeps NULLs: the atom is unknown iff its threshold is NULL.
+    threshold = _bound_of(solver.solve(left, ">=", right))
+    unknown = Condition(exp.Is(this=timing.wrapped(threshold), expression=exp.Null()))
     if operator in ("<=>", "<!>"):
         equal = solver.solve(left, "=", right)
         different = any_of(solver.solve(left, "<>", right), unknown)
@@ -275,8 +278,9 @@ class _Solver(Kinds):
     def peel_number(self, side: exp.Expr, operator: str, other: exp.Expr) -> Formula:
         ge, gt = (other, plus(other, exp.Literal.number(1)))
         if not is_exact(other):
-            ge = exp.Ceil(this=other.copy())
-            gt = plus(exp.Floor(this=other.copy()), exp.Literal.number(1))
+            ge = typed(exp.cast(exp.Ceil(this=other.copy()), "bigint"), "bigint")
+            floor = typed(exp.cast(exp.Floor(this=other.copy()), "bigint"), "bigint")
+            gt = plus(floor, exp.Literal.number(1))
         at: Callable[[exp.Expr], exp.Expr]
         if isinstance(side, exp.DateDiff):
             return self.peel_datediff(side, operator, ge, gt)
@@ -343,11 +347,19 @@ class _Solver(Kinds):
             below = timing.next_instant(
                 timestamp_add(origin, plus(count, exp.Literal.number(-1)), unit)
             )
+            known = whole(count)
+            if known is not None:
+                return above if known > 0 else typed(below, "timestamp")
             positive = exp.GT(this=timing.wrapped(count), expression=exp.Literal.number(0))
             case = exp.Case(ifs=[exp.If(this=positive, true=above)], default=below)
             return typed(case, "timestamp")
 
         return self.step(end, operator, at(ge), at(gt))
+
+
+def _bound_of(formula: Formula) -> exp.Expr:
+    assert isinstance(formula, Lower | Upper)
+    return formula.bound
 
 
 def _bound(operator: str, other: exp.Expr) -> Formula:

@@ -1,0 +1,60 @@
+"""Solved time atoms against their definition, executed in DuckDB; refusals of what is not monotone."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from tapestry.errors import Refusal
+from tests.sql.instants import ROWS, disagreements, instants
+from tests.sql.time_atoms import DUCKDB_TOO, conditions_at_s
+
+
+@pytest.fixture(scope="module")
+def database() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute(f"CREATE TABLE t AS {ROWS.replace('TIMESTAMP', 'TIMESTAMPTZ')}")
+    values = ", ".join(f"('{text}')" for text in instants())
+    connection.execute(
+        f"CREATE TABLE i AS SELECT CAST(v.s || '+00:00' AS TIMESTAMPTZ) AS s FROM (VALUES {values}) v(s)"
+    )
+    return connection
+
+
+@pytest.mark.parametrize("text", DUCKDB_TOO)
+def test_solution_is_the_definition(database: duckdb.DuckDBPyConnection, text: str) -> None:
+    atom, solved = conditions_at_s(text)
+    texts = {wanted: node.sql("duckdb") for wanted, node in solved.items()}
+    columns = disagreements(atom.sql("duckdb"), texts)
+    result = database.execute(f"SELECT {columns} FROM t CROSS JOIN i").fetchone()
+    assert result is not None
+    assert result[:3] == (0, 0, 0), texts
+    assert result[3] > 0
+    assert result[4] > 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hour(now()) = 9",
+        "now() - interval 1 month > ts",
+        "months_between(now(), ts) > 2",
+        "add_months(current_date(), 1) > d",
+        "timestampdiff(month, ts, now()) > 1",
+        "now() > now() - interval 1 hour",
+        "now() > n",
+        "dayofweek(current_date()) = 2",
+        "date_format(now(), 'yyyy') = '2026'",
+        "last_day(now()) > d",
+        "greatest(now(), ts) > due",
+        "current_date() + interval 3 hours > ts",
+        "unix_timestamp(now()) * 2 > n",
+    ],
+)
+def test_what_is_not_monotone_is_refused(text: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        conditions_at_s(text)
+    assert caught.value.where
+    assert caught.value.hint
+    assert len(str(caught.value).splitlines()) <= 5

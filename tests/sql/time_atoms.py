@@ -1,0 +1,164 @@
+"""Comparisons with the clock, and how to judge their solution by the definition.
+
+``truth_at_s`` writes a solved formula as a condition on an instant column ``s``; beside it the atom
+itself, with every reading of the clock replaced by ``s``, is the definition.
+"""
+
+from __future__ import annotations
+
+from sqlglot import MappingSchema, exp
+from sqlglot.optimizer.annotate_types import annotate_types
+
+from tapestry.sql import timing
+from tapestry.sql.passes.parse import parse
+from tapestry.sql.ir import And, Condition, Formula, Lower, Or, Upper
+from tests.sql.truths import solve
+
+TYPES = {"ts": "timestamp", "due": "timestamp", "d": "date", "n": "int", "x": "decimal(10,2)"}
+
+SCHEMA = MappingSchema({"t": TYPES}, dialect="spark")
+
+DUCKDB_TOO = (
+    "now() > ts",
+    "now() >= ts",
+    "now() < ts",
+    "now() <= ts",
+    "now() = ts",
+    "now() <> ts",
+    "now() <=> ts",
+    "ts < now()",
+    "ts >= now()",
+    "now() - interval 28 hours > ts",
+    "now() + interval 3 hours <= ts",
+    "interval 3 hours + now() <= ts",
+    "now() - ts > interval 5 hours",
+    "ts - now() > interval 5 hours",
+    "ts - now() <= interval 0 hours",
+    "now() > d",
+    "now() <= d",
+    "now() > '2026-01-02 03:00:00'",
+    "current_date() > d",
+    "current_date() >= d",
+    "current_date() < d",
+    "current_date() <= d",
+    "current_date() = d",
+    "current_date() <> d",
+    "current_date() > ts",
+    "current_date() >= ts",
+    "current_date() < ts",
+    "current_date() <= ts",
+    "current_date() = ts",
+    "current_date() - interval 1 day < d",
+    "current_date() + interval 2 days >= ts",
+    "date(now()) = d",
+    "to_date(now()) <= d",
+    "cast(now() as date) > date '2026-01-02'",
+    "date(now() - interval 5 hours) >= d",
+    "date_trunc('hour', now()) >= ts",
+    "date_trunc('hour', now()) > ts",
+    "date_trunc('hour', now()) < ts",
+    "date_trunc('hour', now()) <= ts",
+    "date_trunc('hour', now()) = ts",
+    "date_trunc('day', now()) >= ts",
+    "date_trunc('day', now()) = ts",
+    "date_trunc('week', now()) > ts",
+    "date_trunc('month', now()) = ts",
+    "date_trunc('year', now() + interval 3 hours) <= ts",
+    "year(now()) >= n",
+    "year(now()) < n",
+    "year(now()) = n",
+    "extract(year from now()) > n",
+    "timestamp '2026-01-02 00:00:00' <= now()",
+    "now() between ts and due",
+)
+
+SPARK_ONLY = (
+    "now() - interval 1 day 2 hours >= ts",
+    "now() - n * interval 1 hour >= ts",
+    "now() - interval '1 2:03:04' day to second < ts",
+    "timestampadd(hour, n, now()) > ts",
+    "dateadd(minute, -30, now()) <= ts",
+    "date_trunc('quarter', now()) >= ts",
+    "trunc(now(), 'MM') >= d",
+    "trunc(now(), 'year') > d",
+    "trunc(now(), 'MM') = d",
+    "unix_timestamp(now()) > unix_timestamp(ts)",
+    "unix_timestamp() >= unix_timestamp(ts) + 3600",
+    "unix_timestamp(now()) - unix_timestamp(ts) >= 7200",
+    "unix_timestamp(now()) - unix_timestamp(ts) = 7200",
+    "unix_timestamp(ts) - unix_timestamp(now()) > n",
+    "unix_seconds(now()) <= unix_seconds(due)",
+    "unix_millis(now()) <= unix_millis(due)",
+    "unix_micros(now()) < unix_micros(due)",
+    "unix_micros(now()) >= unix_micros(due) + n",
+    "unix_timestamp(now()) > unix_timestamp(ts) + x",
+    "datediff(now(), ts) >= 1",
+    "datediff(now(), ts) > n",
+    "datediff(now(), d) = n",
+    "datediff(now(), d) <= x",
+    "datediff(d, now()) >= n",
+    "datediff(d, now()) > n",
+    "datediff(d, now()) < n",
+    "datediff(d, now()) <= n",
+    "datediff(d, now()) = n",
+    "date_add(current_date(), n) >= d",
+    "date_sub(current_date(), n) < d",
+    "date_add(now(), 2) = d",
+    "date_sub(current_date(), 1) > ts",
+    "current_date() - 2 < d",
+    "current_date() - d > interval 1 day",
+    "timestampdiff(hour, ts, now()) >= n",
+    "timestampdiff(hour, ts, now()) > n",
+    "timestampdiff(hour, ts, now()) = n",
+    "timestampdiff(hour, ts, now()) < n",
+    "timestampdiff(hour, ts, now()) >= 0",
+    "timestampdiff(hour, ts, now()) <= -1",
+    "timestampdiff(day, ts, now()) > 0",
+    "timestampdiff(hour, now(), due) >= n",
+    "timestampdiff(hour, now(), due) <= n",
+    "timestampdiff(hour, now(), due) = 0",
+)
+
+
+def conditions_at_s(text: str) -> tuple[exp.Expr, dict[str, exp.Expr]]:
+    """The atom with s for the clock, and its solution: 'true', 'false' and 'unknown' as conditions."""
+    tree = parse(f"select {text}").selects[0]
+    for column in tree.find_all(exp.Column):
+        column.set("table", exp.to_identifier("t"))
+    query = annotate_types(
+        exp.select(exp.alias_(tree, "atom")).from_("t"), schema=SCHEMA, dialect="spark"
+    )
+    tree = query.selects[0].this
+    solved = {wanted: truth_at_s(solve(tree, wanted)) for wanted in ("true", "false", "unknown")}
+    return _with_clock(tree), solved
+
+
+def truth_at_s(formula: Formula) -> exp.Expr:
+    """A formula of bounds and conditions as SQL over the instant column s; never unknown."""
+    if isinstance(formula, And | Or):
+        combine = exp.And if isinstance(formula, And) else exp.Or
+        result: exp.Expr = exp.Boolean(this=isinstance(formula, And))
+        for part in formula.parts:
+            result = combine(
+                this=exp.Paren(this=result), expression=exp.Paren(this=truth_at_s(part))
+            )
+        return result
+    s = exp.column("s")
+    if isinstance(formula, Lower):
+        node: exp.Expr = exp.LTE(this=formula.bound.copy(), expression=s)
+    elif isinstance(formula, Upper):
+        node = exp.LT(this=s, expression=formula.bound.copy())
+    else:
+        assert isinstance(formula, Condition)
+        node = formula.sql.copy()
+    return exp.Coalesce(this=timing.wrapped(node), expressions=[exp.false()])
+
+
+def _with_clock(tree: exp.Expr) -> exp.Expr:
+    def replace(node: exp.Expr) -> exp.Expr:
+        if not timing.is_now(node):
+            return node
+        date = isinstance(node, exp.CurrentDate)
+        return exp.cast(exp.column("s"), "date") if date else exp.column("s")
+
+    return tree.copy().transform(replace)
