@@ -56,15 +56,15 @@ class Archive:
         columns = "* exclude (rid, step, arr)"
         order = "archive_seq" if name == "messages" else "ts"
         self.database.execute(
-            f"copy (select {columns} from {name} where step = {step} order by {order}, rid) "
+            f"copy (select {columns} from main.{name} where step = {step} order by {order}, rid) "
             f"to '{path}' (format parquet)"
         )
-        return self._number(f"select count(*) from {name} where step = {step}")
+        return self.number(f"select count(*) from main.{name} where step = {step}")
 
     def late_rows(self, step: int) -> int:
         """How many rows of a step are late."""
-        rows = (f"select arr, ts from {name} where step = {step}" for name in self.files)
-        return self._number(
+        rows = (f"select arr, ts from main.{name} where step = {step}" for name in self.files)
+        return self.number(
             f"select count(*) from ({' union all '.join(rows)}) where arr is distinct from ts"
         )
 
@@ -88,7 +88,8 @@ class Archive:
             )
         self.database.execute("set search_path = 'due'")
 
-    def _number(self, query: str) -> int:
+    def number(self, query: str) -> int:
+        """The single number that a query gives."""
         row = self.database.execute(query).fetchone()
         assert row is not None
         return int(row[0])

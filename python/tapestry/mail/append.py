@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,12 +33,12 @@ TYPES = {
 }
 
 
-def create_table(session: Session, table: str) -> None:
-    """Make the messages table unless it is there; its files are kept apart by ``ts``."""
+def create_table(session: Session, table: str, types: Mapping[str, str] = TYPES) -> None:
+    """Make an append-only table, of messages unless said, if it is not there."""
     schema = table.rpartition(".")[0]
     if schema:
         session.run(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-    columns = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
+    columns = ", ".join(f"{name} {kind}" for name, kind in types.items())
     session.run(
         f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING delta "
         "TBLPROPERTIES ('delta.appendOnly' = 'true', 'delta.enableRowTracking' = 'true')"
@@ -68,7 +69,7 @@ def append_new(session: Session, table: str, staged: Path) -> int:
     return int(merged[0][-1])
 
 
-def append_all(session: Session, table: str, staged: Path, types: dict[str, str]) -> None:
+def append_all(session: Session, table: str, staged: Path, types: Mapping[str, str]) -> None:
     """Append all rows of a parquet file as they are, duplicates too, in one commit."""
     columns = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in types.items())
     session.run(f"INSERT INTO {table} SELECT {columns} FROM parquet.`{staged}`")

@@ -1,0 +1,43 @@
+"""The end of a demonstration: does every table hold what DuckDB computes from the definition?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tapestry.demo.archive import Archive
+from tapestry.demo.play import Player
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Two bags compared: rows expected, expected and not there, there and not expected."""
+
+    model: str
+    expected: int
+    missing: int
+    surplus: int
+
+    @property
+    def equal(self) -> bool:
+        """Nothing is missing and nothing is too much."""
+        return not self.missing and not self.surplus
+
+
+def check(player: Player, archive: Archive, *, at_once: bool = False) -> Iterator[Checked]:
+    """Compare each model's table with what it must hold; at once: with the one run to the end."""
+    for model in player.models:
+        expected = archive.expect(model, at_once=at_once)
+        files = player.export("demo_at_once" if at_once else "demo", model) / "*.parquet"
+        database = archive.database
+        columns = ", ".join(
+            f"{name}::{kind} as {name}"
+            for name, kind, *_ in database.execute(f"describe {expected}").fetchall()
+        )
+        found = f"(select {columns} from read_parquet('{files}'))"
+        yield Checked(
+            model,
+            archive.number(f"select count(*) from {expected}"),
+            archive.number(f"select count(*) from (from {expected} except all from {found})"),
+            archive.number(f"select count(*) from (from {found} except all from {expected})"),
+        )

@@ -1,0 +1,152 @@
+"""Play an archive: at each step its rows are appended, then `dbt run` covers the window."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+from dbt.cli.main import dbtRunner
+
+from dbt.adapters.tapestry.embedded import start
+from tapestry.demo.archive import Archive
+from tapestry.demo.tables import TABLE_TYPES
+from tapestry.mail.append import append_all, create_table
+from tapestry.names import MATCHED_AT
+
+PROFILE = "tapestry"
+
+
+class SparkSession:
+    """The embedded Spark as the session protocol: SQL text in, rows out."""
+
+    def __init__(self, folder: Path) -> None:
+        self._spark: Any = start(root=folder)
+
+    def run(self, sql: str) -> None:
+        """Execute a statement."""
+        self._spark.sql(sql)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        return [tuple(row) for row in self._spark.sql(sql).collect()]
+
+
+@dataclass(frozen=True)
+class Played:
+    """What one step did: rows loaded, rows late, new rows a model, seconds of `dbt run`."""
+
+    step: int
+    since: datetime | None
+    until: datetime
+    loaded: int
+    late: int
+    new: Mapping[str, int]
+    seconds: float
+
+
+class Player:
+    """A folder for everything that a demonstration leaves: warehouse, target, logs, profile."""
+
+    def __init__(
+        self, project: Path, folder: Path, models: Sequence[str], *, threads: int = 2
+    ) -> None:
+        self.project, self.folder, self.models = project, folder, models
+        folder.mkdir(parents=True, exist_ok=True)
+        self.session = SparkSession(folder)
+        self._runner = dbtRunner()
+        profile = {"type": "tapestry", "method": "session", "schema": "demo", "threads": threads}
+        for schema in ("demo", "demo_at_once"):
+            (folder / schema).mkdir(exist_ok=True)
+            outputs = {"demo": {**profile, "schema": schema}}
+            content = {PROFILE: {"target": "demo", "outputs": outputs}}
+            (folder / schema / "profiles.yml").write_text(yaml.safe_dump(content))
+
+    def play(self, archive: Archive) -> Iterator[Played]:
+        """Each step of the archive, when its run is over."""
+        self.create_tables("demo", archive.files)
+        for number, until in enumerate(archive.steps, 1):
+            loaded = self._load_step(archive, number)
+            began = time.monotonic()
+            self.dbt_run("demo", until, archive.variables)
+            seconds = time.monotonic() - began
+            since = archive.steps[number - 2] if number > 1 else None
+            new = self.count_new("demo", since, until)
+            yield Played(number, since, until, loaded, archive.late_rows(number), new, seconds)
+
+    def play_at_once(self, archive: Archive) -> None:
+        """All rows, then one run to the end: a full refresh, in a schema of its own."""
+        self.create_tables("demo_at_once", archive.files)
+        for name, path in archive.files.items():
+            append_all(self.session, f"demo_at_once.{name}", path, TABLE_TYPES[name])
+        self.dbt_run("demo_at_once", archive.steps[-1], archive.variables)
+
+    def create_tables(self, schema: str, names: Mapping[str, Path]) -> None:
+        """The sources, empty."""
+        for name in names:
+            create_table(self.session, f"{schema}.{name}", TABLE_TYPES[name])
+
+    def dbt_run(self, schema: str, until: datetime, variables: Mapping[str, str]) -> None:
+        """One `dbt run` as of an instant; SystemExit where a model fails."""
+        os.environ["TAPESTRY_AS_OF"] = until.isoformat()
+        try:
+            result = self._runner.invoke(self._arguments(schema, variables))
+        finally:
+            del os.environ["TAPESTRY_AS_OF"]
+        if not result.success:
+            raise SystemExit(f"dbt run as of {until} failed; see {self.folder / 'logs/dbt.log'}")
+
+    def count_new(self, schema: str, since: datetime | None, until: datetime) -> dict[str, int]:
+        """The rows of each model whose first instant lies in the window."""
+        window = f"{MATCHED_AT} <= timestamp '{until.isoformat()}'"
+        if since is not None:
+            window += f" and {MATCHED_AT} > timestamp '{since.isoformat()}'"
+        counted = self.session.rows(
+            " union all ".join(
+                f"select '{model}', count(*) from {schema}.{model} where {window}"
+                for model in self.models
+            )
+        )
+        return {str(name): int(count) for name, count in counted}
+
+    def export(self, schema: str, model: str) -> Path:
+        """A model's table as parquet files, for another engine to read."""
+        path = self.folder / "export" / schema / model
+        self.session.run(
+            f"insert overwrite directory '{path}' using parquet select * from {schema}.{model}"
+        )
+        return path
+
+    def _load_step(self, archive: Archive, number: int) -> int:
+        loaded = 0
+        for name in archive.files:
+            path = self.folder / f"{name}.parquet"
+            rows = archive.write_step(name, number, path)
+            if rows:
+                append_all(self.session, f"demo.{name}", path, TABLE_TYPES[name])
+            loaded += rows
+        return loaded
+
+    def _arguments(self, schema: str, variables: Mapping[str, str]) -> list[str]:
+        return [
+            "--quiet",
+            "--log-level-file=info",
+            "run",
+            "--project-dir",
+            str(self.project),
+            "--profiles-dir",
+            str(self.folder / schema),
+            "--target-path",
+            str(self.folder / schema / "target"),
+            "--log-path",
+            str(self.folder / "logs"),
+            "--vars",
+            yaml.safe_dump(dict(variables)),
+            "--select",
+            *self.models,
+        ]

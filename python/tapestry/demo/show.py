@@ -1,0 +1,84 @@
+"""What a demonstration prints: the steps as they pass, and the checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.live import Live
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+
+from tapestry.demo.check import Checked
+from tapestry.demo.play import Played
+
+_SHOWN = 3  # models with a column of their own
+
+
+def show_model(console: Console, path: Path) -> None:
+    """One of the models: plain SQL, nothing incremental about it."""
+    text = Syntax(path.read_text("utf-8").strip(), "sql", background_color="default")
+    console.print(Panel(text, title=f"models/bboard/{path.name}", width=90, highlight=True))
+
+
+def show_steps(console: Console, steps: Iterable[Played], models: Sequence[str]) -> None:
+    """A row for each run; on a terminal the table grows, else each row is printed as it comes."""
+    table = _steps_table(models)
+    if console.is_terminal:
+        with Live(table, console=console, vertical_overflow="visible", auto_refresh=False) as live:
+            for step in steps:
+                table.add_row(*_cells(step, models))
+                live.refresh()
+        return
+    for step in steps:
+        table.add_row(*_cells(step, models))
+        console.print(" ".join(_cells(step, models)))
+    console.print(table)
+
+
+def show_checks(console: Console, title: str, checks: Iterable[Checked]) -> bool:
+    """Each model's comparison; True if all are equal."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("model")
+    for name in ("rows", "missing", "too many"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    good = True
+    for one in checks:
+        good &= one.equal
+        verdict = "[green]equal[/]" if one.equal else "[red]DIFFERENT[/]"
+        numbers = (f"{number:,}" for number in (one.expected, one.missing, one.surplus))
+        table.add_row(one.model, *numbers, verdict)
+    console.print(table)
+    return good
+
+
+def _steps_table(models: Sequence[str]) -> Table:
+    table = Table(title="what each run delivered: new rows", title_justify="left")
+    table.add_column("run", justify="right")
+    table.add_column("window (τ, t]", no_wrap=True)
+    for name in ("rows loaded", "of them late", *_columns(models), "all models", "seconds"):
+        table.add_column(name, justify="right")
+    return table
+
+
+def _columns(models: Sequence[str]) -> list[str]:
+    """The models to show: those with a Figure 4 number of the hard kinds first."""
+    liked = ["q4_unanswered", "q5_conversations", "quiet_for_two_weeks"]
+    first = [model for model in liked if model in models]
+    return [*first, *(model for model in models if model not in first)][:_SHOWN]
+
+
+def _cells(step: Played, models: Sequence[str]) -> list[str]:
+    since = f"{step.since:%Y-%m-%d}" if step.since else "−∞"
+    return [
+        str(step.step),
+        f"{since} … {step.until:%Y-%m-%d}",
+        f"{step.loaded:,}",
+        f"{step.late:,}",
+        *(f"{step.new[model]:,}" for model in _columns(models)),
+        f"{sum(step.new.values()):,}",
+        f"{step.seconds:.1f}",
+    ]
