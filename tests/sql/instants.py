@@ -1,5 +1,7 @@
 """Rows and instants on which solved atoms are compared with their definition."""
 
+from datetime import datetime, timedelta
+
 ROWS = """
     SELECT CAST(ts AS TIMESTAMP) AS ts, CAST(due AS TIMESTAMP) AS due, CAST(d AS DATE) AS d,
            CAST(n AS INT) AS n, CAST(x AS DECIMAL(10, 2)) AS x
@@ -25,8 +27,6 @@ _MICROS = (-1, 0, 1, 500_000)
 
 def instants() -> list[str]:
     """Instants around every step of the atoms: whole hours, and a microsecond on each side."""
-    from datetime import datetime, timedelta
-
     return [
         (datetime.fromisoformat(base) + timedelta(hours=h, microseconds=us)).isoformat(sep=" ")
         for base in _BASES
@@ -36,7 +36,7 @@ def instants() -> list[str]:
 
 
 def disagreements(atom: str, solved: dict[str, str]) -> str:
-    """A select list: rows where the solution differs from the atom, and rows that are true, false."""
+    """A select list: rows where solution and atom differ, and rows that are true, false."""
     tests = {"true": "IS TRUE", "false": "IS FALSE", "unknown": "IS NULL"}
     columns = [
         f"SUM(CASE WHEN (({atom}) {test}) <> ({solved[wanted]}) THEN 1 ELSE 0 END)"

@@ -1,13 +1,13 @@
-"""Solved time atoms against their definition, executed in DuckDB; refusals of what is not monotone."""
+"""Solved time atoms against their definition, executed in DuckDB; refusals of the others."""
 
 from __future__ import annotations
 
 import duckdb
 import pytest
-
-from tapestry.errors import Refusal
 from tests.sql.instants import ROWS, disagreements, instants
 from tests.sql.time_atoms import DUCKDB_TOO, conditions_at_s
+
+from tapestry.errors import Refusal
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,8 @@ def database() -> duckdb.DuckDBPyConnection:
     connection.execute(f"CREATE TABLE t AS {ROWS.replace('TIMESTAMP', 'TIMESTAMPTZ')}")
     values = ", ".join(f"('{text}')" for text in instants())
     connection.execute(
-        f"CREATE TABLE i AS SELECT CAST(v.s || '+00:00' AS TIMESTAMPTZ) AS s FROM (VALUES {values}) v(s)"
+        "CREATE TABLE i AS SELECT CAST(v.s || '+00:00' AS TIMESTAMPTZ) AS s "
+        f"FROM (VALUES {values}) v(s)"
     )
     return connection
 

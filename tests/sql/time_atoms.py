@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from sqlglot import MappingSchema, exp
 from sqlglot.optimizer.annotate_types import annotate_types
+from tests.sql.truths import solve
 
 from tapestry.sql import timing
-from tapestry.sql.passes.parse import parse
 from tapestry.sql.ir import And, Condition, Formula, Lower, Or, Upper
-from tests.sql.truths import solve
+from tapestry.sql.passes.parse import parse
 
 TYPES = {"ts": "timestamp", "due": "timestamp", "d": "date", "n": "int", "x": "decimal(10,2)"}
 
@@ -121,7 +121,7 @@ SPARK_ONLY = (
 
 
 def conditions_at_s(text: str) -> tuple[exp.Expr, dict[str, exp.Expr]]:
-    """The atom with s for the clock, and its solution: 'true', 'false' and 'unknown' as conditions."""
+    """The atom with s for the clock; its solutions 'true', 'false' and 'unknown' as conditions."""
     tree = parse(f"select {text}").selects[0]
     for column in tree.find_all(exp.Column):
         column.set("table", exp.to_identifier("t"))
