@@ -1,70 +1,26 @@
-"""What DuckDB is told to expect of each model is Q_M, by brute force: Q(s) at every event s."""
+"""What DuckDB is told to expect of each model is Q_M, by brute force: Q(s) at every event s.
+
+And the rewritten models, run over the same steps in DuckDB, deliver just that.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
 import duckdb
-import jinja2
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
-from tapestry.demo import generator
-from tapestry.demo.archive import EXPECTED, TABLES, Archive, even_steps
+from tapestry.demo.archive import EXPECTED, TABLES, Archive
+from tapestry.demo.tables import TABLE_TYPES
+from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite
 
-ROOT = Path(__file__).parents[2]
-MODELS = sorted(path.stem for path in (ROOT / "models/bboard").glob("*.sql"))
-VARIABLES = {
-    "one_list": "comp.databases",
-    "list_pattern": "comp.sys.%",
-    "somebody": "joe@parc.example",
-    "jones": "jones@parc.example",
-    "keyword": "base",
-}
-DAYS = 60
+from .archives import MODELS, model_sql, small_archive
 
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
-    """Few rows, each message once: so that equal values mean the same derivation."""
-    folder = tmp_path_factory.mktemp("archive")
-    messages = generator.messages(80, seed=5, days=DAYS)
-    first = pc.index_in(pc.unique(messages["msgid"]), messages["msgid"])
-    messages = messages.take(first)
-    subjects = ["base" if n % 5 == 0 else f"a{n} base" for n in range(len(messages))]
-    place = messages.schema.get_field_index("subject")
-    messages = messages.set_column(place, "subject", pa.array(subjects))
-    late = [n + 15 * (n % 6 == 0) for n in range(len(messages))]  # far later than generated
-    place = messages.schema.get_field_index("archive_seq")
-    messages = messages.set_column(place, "archive_seq", pa.array(late))
-    tables = {
-        "messages": messages,
-        "votes": generator.votes(60, messages, seed=5),
-        "reminders": generator.reminders(30, seed=5, days=DAYS),
-    }
-    paths = {name: folder / f"{name}.parquet" for name in tables}
-    for name, table in tables.items():
-        pq.write_table(table, paths[name])
-    variables = VARIABLES | {"one_message": Counter(_answered(messages)).most_common(1)[0][0]}
-    return Archive(paths, even_steps(generator.START, DAYS + 40, 7), variables)
-
-
-def _answered(messages: pa.Table) -> list[str]:
-    return [parent for parent in messages["inreplyto"].to_pylist() if parent]
-
-
-def _static_answer(model: str, variables: dict[str, str]) -> str:
-    """The model's own text as of an instant `i.s`, over the rows visible then."""
-    text = (ROOT / f"models/bboard/{model}.sql").read_text("utf-8")
-    sql = jinja2.Template(text).render(
-        source=lambda _, name: f"(select * from due.{name} x where x.arr <= i.s)",
-        var=variables.__getitem__,
-    )
-    return sql.replace("now()", "i.s")
+    return small_archive(tmp_path_factory.mktemp("archive"))
 
 
 def _make_instants(database: duckdb.DuckDBPyConnection, end: str) -> None:
@@ -88,7 +44,8 @@ def test_expected_is_the_union_of_the_static_answers(
 ) -> None:
     expected = archive.expect(model, at_once=at_once)
     _make_instants(archive.database, archive.steps[-1].isoformat())
-    answer = _static_answer(model, archive.variables)
+    visible = "(select * from due.{name} x where x.arr <= i.s)"
+    answer = model_sql(model, dict(archive.variables), visible).replace("now()", "i.s")
     brute = (
         "select * exclude (s), min(s) as _matched_at from ("
         f"select i.s, q.* from due.instants i, lateral ({answer}) q"
@@ -98,6 +55,34 @@ def test_expected_is_the_union_of_the_static_answers(
     wanted = database.execute(f"from ({brute}) order by all").fetchall()
     assert database.execute(f"from {expected} order by all").fetchall() == wanted
     assert wanted, "a model without an answer proves nothing"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_rewritten_models_deliver_it_step_by_step(archive: Archive, model: str) -> None:
+    expected = archive.expect(model)
+    catalog = Catalog(
+        {
+            f"due.{name}": Source(
+                f"due.{name}", tuple(Column(c, kind.lower()) for c, kind in types.items()), "ts"
+            )
+            for name, types in TABLE_TYPES.items()
+        }
+    )
+    rewriting = rewrite(model_sql(model, dict(archive.variables), "due.{name}"), catalog)
+    found = []
+    for number, until in enumerate(archive.steps):
+        scans = {
+            f"due.{name}": Scan(
+                f"(select * from main.{name} where step <= {number + 1})", "arr", "rid", late=True
+            )
+            for name in TABLES
+        }
+        window = Window(archive.steps[number - 1] if number else None, until)
+        found += archive.database.execute(
+            rewriting.incremental(window, scans, dialect="duckdb")
+        ).fetchall()
+    wanted = archive.database.execute(f"from {expected}").fetchall()
+    assert sorted(found, key=repr) == sorted(wanted, key=repr)
 
 
 def test_each_model_has_an_expectation() -> None:
@@ -112,3 +97,12 @@ def test_some_rows_are_late(archive: Archive) -> None:
     ).fetchone()
     assert arrived is not None
     assert timedelta(0) < arrived[0] <= arrived[1]
+
+
+def test_every_row_is_loaded_once(archive: Archive, tmp_path: Path) -> None:
+    for name in TABLES:
+        written = [
+            archive.write_step(name, step, tmp_path / "rows.parquet")
+            for step in range(1, len(archive.steps) + 1)
+        ]
+        assert sum(written) == archive.number(f"select count(*) from main.{name}")
