@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlglot import exp
+from sqlglot.optimizer.simplify import simplify_parens
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
@@ -114,8 +115,7 @@ def rewrite(
     _refuse_all_static(sources, catalog, sql)
     arrivals = _written_arrivals(parts, catalog)
     assumptions = parse_assumptions(assume, arrivals, catalog.time_zone)
-    canonical = resolved.sql("spark", pretty=True, comments=False)
-    canonical += f"\n-- session time zone {catalog.time_zone}"
+    canonical = _canonical(resolved, catalog)
     trace = (
         Step("query", "what the author wrote", parsed.sql("spark", pretty=True)),
         Step("resolve_names", "views inlined, columns and stars resolved", canonical),
@@ -138,6 +138,13 @@ def strategy_of(block: Block) -> str:
     if all(edge.rises_at_end and len(edge.chain) == 1 for edge in found):
         return "gaps"
     return "candidates"
+
+
+def _canonical(resolved: exp.Query, catalog: Catalog) -> str:
+    """A text that two queries share iff they are one syntax tree, settings included."""
+    bare = resolved.transform(lambda node: simplify_parens(node, dialect="spark"))
+    text = bare.sql("spark", pretty=True, comments=False)
+    return f"{text}\n-- session time zone {catalog.time_zone}"
 
 
 def _timed(block: Block, begin: datetime | None) -> Block:

@@ -23,7 +23,7 @@ def refuse_block(node: exp.Select) -> None:
         if node.args.get(clause):
             raise Refusal(f"{clause.upper()}: {LATER}", node.sql("spark"))
     group = node.args.get("group")
-    if group is not None and any(group.args.get(k) for k in ("rollup", "cube", "grouping_sets")):
+    if group is not None and group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
         raise Refusal(f"ROLLUP, CUBE, GROUPING SETS: {LATER}", group.sql("spark"))
     for item in [*node.selects, node.args.get("having")]:
         if item is None:

@@ -1,0 +1,515 @@
+-- title: not answered within a day (paper, section 4.3)
+select m.id from messages m
+where now() > m.ts + interval 1 day
+  and not exists (select 1 from messages r where r.parent = m.id)
+-- becomes
+WITH read_messages AS (
+  SELECT id, ts, parent, ts AS _arrival FROM db.messages
+)
+SELECT
+  m.id AS id,
+  (
+    m.ts + INTERVAL '1' DAY
+  ) + INTERVAL '1' MICROSECOND AS _matched_at
+FROM read_messages AS m
+WHERE
+  (
+    m.ts + INTERVAL '1' DAY
+  ) + INTERVAL '1' MICROSECOND > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND (
+    m.ts + INTERVAL '1' DAY
+  ) + INTERVAL '1' MICROSECOND <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  AND NOT EXISTS(
+    SELECT
+      1
+    FROM read_messages AS r
+    WHERE
+      r.parent = m.id
+      AND r._arrival <= (
+        m.ts + INTERVAL '1' DAY
+      ) + INTERVAL '1' MICROSECOND
+  )
+
+-- title: the same, knowing that replies come after what they reply to
+-- assume: r.ts >= m.ts
+select m.id from messages m
+where now() > m.ts + interval 1 day
+  and not exists (select 1 from messages r where r.parent = m.id)
+-- becomes
+WITH read_messages AS (
+  SELECT id, ts, parent, ts AS _arrival FROM db.messages
+)
+SELECT
+  m.id AS id,
+  (
+    m.ts + INTERVAL '1' DAY
+  ) + INTERVAL '1' MICROSECOND AS _matched_at
+FROM read_messages AS m
+WHERE
+  (
+    m.ts + INTERVAL '1' DAY
+  ) + INTERVAL '1' MICROSECOND > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND (
+    m.ts + INTERVAL '1' DAY
+  ) + INTERVAL '1' MICROSECOND <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  AND NOT EXISTS(
+    SELECT
+      1
+    FROM read_messages AS r
+    WHERE
+      r.parent = m.id
+      AND r._arrival <= (
+        m.ts + INTERVAL '1' DAY
+      ) + INTERVAL '1' MICROSECOND
+      AND r.ts > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '86400000001' MICROSECOND
+  )
+
+-- title: no reply in the last twelve hours (paper, section 4.3): may be true again
+select m.id from messages m
+where not exists (
+  select 1 from messages r where r.parent = m.id and now() < r.ts + interval 12 hours
+)
+-- becomes
+WITH read_messages AS (
+  SELECT rowid AS _row_id, ts AS _arrival, ts, id, parent FROM db.messages
+),
+p1_1_tried_1 AS (
+  SELECT
+    m._row_id AS _key_m__row_id,
+    STRUCT(m.id AS id, m._arrival AS _arrival) AS m,
+    m._arrival AS _at
+  FROM read_messages AS m
+  WHERE
+    m._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  UNION ALL
+  SELECT
+    m._row_id AS _key_m__row_id,
+    STRUCT(m.id AS id, m._arrival AS _arrival) AS m,
+    r.ts + INTERVAL '12' HOURS AS _at
+  FROM read_messages AS m
+  CROSS JOIN read_messages AS r
+  WHERE
+    m._arrival <= r.ts + INTERVAL '12' HOURS
+    AND r.parent = m.id
+    AND r._arrival < r.ts + INTERVAL '12' HOURS
+    AND NOT (
+      r.ts + INTERVAL '12' HOURS
+    ) IS NULL
+    AND r.ts + INTERVAL '12' HOURS > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    AND r.ts + INTERVAL '12' HOURS <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_1_found AS (
+  SELECT
+    k.*
+  FROM p1_1_tried_1 AS k
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM read_messages AS r
+      WHERE
+        r.parent = k.m.id AND r._arrival <= k._at AND k._at < r.ts + INTERVAL '12' HOURS
+    )
+),
+p1_1_first AS (
+  SELECT
+    *
+  FROM (
+    SELECT
+      k.*,
+      ROW_NUMBER() OVER (PARTITION BY k._key_m__row_id ORDER BY k._at NULLS LAST) AS _rank
+    FROM p1_1_found AS k
+  ) AS r
+  WHERE
+    _rank = 1
+),
+p1_1_tried_before_1 AS (
+  SELECT
+    b._key_m__row_id,
+    b.m,
+    b.m._arrival AS _at
+  FROM p1_1_first AS b
+  WHERE
+    b.m._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  UNION ALL
+  SELECT
+    b._key_m__row_id,
+    b.m,
+    r.ts + INTERVAL '12' HOURS AS _at
+  FROM p1_1_first AS b
+  CROSS JOIN read_messages AS r
+  WHERE
+    b.m._arrival <= r.ts + INTERVAL '12' HOURS
+    AND r.parent = b.m.id
+    AND r._arrival < r.ts + INTERVAL '12' HOURS
+    AND NOT (
+      r.ts + INTERVAL '12' HOURS
+    ) IS NULL
+    AND r.ts + INTERVAL '12' HOURS <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_1_earlier AS (
+  SELECT
+    k.*
+  FROM p1_1_tried_before_1 AS k
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM read_messages AS r
+      WHERE
+        r.parent = k.m.id AND r._arrival <= k._at AND k._at < r.ts + INTERVAL '12' HOURS
+    )
+)
+SELECT
+  f.m.id AS id,
+  f._at AS _matched_at
+FROM p1_1_first AS f
+WHERE
+  NOT EXISTS(
+    SELECT
+      1
+    FROM p1_1_earlier AS e
+    WHERE
+      e._key_m__row_id IS NOT DISTINCT FROM f._key_m__row_id
+  )
+
+-- title: EXISTS starts an answer when an inner row arrives
+select m.id from messages m where exists (select 1 from messages r where r.parent = m.id)
+-- becomes
+WITH read_messages AS (
+  SELECT rowid AS _row_id, ts AS _arrival, id, parent FROM db.messages
+),
+p1_1_tried_1 AS (
+  SELECT
+    m._row_id AS _key_m__row_id,
+    STRUCT(m.id AS id, m._arrival AS _arrival) AS m,
+    m._arrival AS _at
+  FROM read_messages AS m
+  WHERE
+    m._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  UNION ALL
+  SELECT
+    m._row_id AS _key_m__row_id,
+    STRUCT(m.id AS id, m._arrival AS _arrival) AS m,
+    r._arrival AS _at
+  FROM read_messages AS m
+  CROSS JOIN read_messages AS r
+  WHERE
+    m._arrival <= r._arrival
+    AND r.parent = m.id
+    AND r._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    AND r._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_1_found AS (
+  SELECT
+    k.*
+  FROM p1_1_tried_1 AS k
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM read_messages AS r
+      WHERE
+        r.parent = k.m.id AND r._arrival <= k._at
+    )
+),
+p1_1_first AS (
+  SELECT
+    *
+  FROM (
+    SELECT
+      k.*,
+      ROW_NUMBER() OVER (PARTITION BY k._key_m__row_id ORDER BY k._at NULLS LAST) AS _rank
+    FROM p1_1_found AS k
+  ) AS r
+  WHERE
+    _rank = 1
+),
+p1_1_tried_before_1 AS (
+  SELECT
+    b._key_m__row_id,
+    b.m,
+    b.m._arrival AS _at
+  FROM p1_1_first AS b
+  WHERE
+    b.m._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  UNION ALL
+  SELECT
+    b._key_m__row_id,
+    b.m,
+    r._arrival AS _at
+  FROM p1_1_first AS b
+  CROSS JOIN read_messages AS r
+  WHERE
+    b.m._arrival <= r._arrival
+    AND r.parent = b.m.id
+    AND r._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_1_earlier AS (
+  SELECT
+    k.*
+  FROM p1_1_tried_before_1 AS k
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM read_messages AS r
+      WHERE
+        r.parent = k.m.id AND r._arrival <= k._at
+    )
+)
+SELECT
+  f.m.id AS id,
+  f._at AS _matched_at
+FROM p1_1_first AS f
+WHERE
+  NOT EXISTS(
+    SELECT
+      1
+    FROM p1_1_earlier AS e
+    WHERE
+      e._key_m__row_id IS NOT DISTINCT FROM f._key_m__row_id
+  )
+
+-- title: NOT IN is null-aware
+select m.id from messages m
+where m.parent not in (select r.parent from messages r where r.author = 'bob')
+-- becomes
+WITH read_messages AS (
+  SELECT id, ts AS _arrival, author, parent FROM db.messages
+)
+SELECT
+  m.id AS id,
+  m._arrival AS _matched_at
+FROM read_messages AS m
+WHERE
+  m._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  AND NOT EXISTS(
+    SELECT
+      1
+    FROM read_messages AS r
+    WHERE
+      r.author = 'bob' AND m.parent = r.parent AND r._arrival <= m._arrival
+  )
+  AND NOT EXISTS(
+    SELECT
+      1
+    FROM read_messages AS r_2
+    WHERE
+      r_2.author = 'bob' AND r_2.parent IS NULL AND r_2._arrival <= m._arrival
+  )
+  AND NOT EXISTS(
+    SELECT
+      1
+    FROM read_messages AS r_3
+    WHERE
+      r_3.author = 'bob' AND m.parent IS NULL AND r_3._arrival <= m._arrival
+  )
+
+-- title: a left join is the matches and the rows without one
+select m.id, r.id as reply from messages m left join messages r on r.parent = m.id
+-- becomes
+WITH read_messages AS (
+  SELECT id, ts AS _arrival, parent FROM db.messages
+)
+SELECT
+  m.id AS id,
+  r.id AS reply,
+  GREATEST(m._arrival, r._arrival) AS _matched_at
+FROM read_messages AS m
+CROSS JOIN read_messages AS r
+WHERE
+  r.parent = m.id
+  AND m._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  AND r._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+UNION ALL
+SELECT
+  m.id AS id,
+  r.id AS reply,
+  GREATEST(m._arrival, r._arrival) AS _matched_at
+FROM read_messages AS m
+CROSS JOIN read_messages AS r
+WHERE
+  r.parent = m.id
+  AND r._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND r._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  AND m._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+UNION ALL
+SELECT
+  m.id AS id,
+  CAST(NULL AS INT) AS reply,
+  m._arrival AS _matched_at
+FROM read_messages AS m
+WHERE
+  m._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  AND NOT EXISTS(
+    SELECT
+      1
+    FROM read_messages AS r
+    WHERE
+      r.parent = m.id AND r._arrival <= m._arrival
+  )
+
+-- title: nested NOT EXISTS
+select m.id from messages m where not exists (
+  select 1 from messages r where r.parent = m.id
+    and not exists (select 1 from messages u where u.parent = r.id)
+)
+-- becomes
+WITH read_messages AS (
+  SELECT rowid AS _row_id, ts AS _arrival, id, parent FROM db.messages
+),
+p1_1_tried_1 AS (
+  SELECT
+    m._row_id AS _key_m__row_id,
+    STRUCT(m.id AS id, m._arrival AS _arrival) AS m,
+    m._arrival AS _at
+  FROM read_messages AS m
+  WHERE
+    m._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  UNION ALL
+  SELECT
+    m._row_id AS _key_m__row_id,
+    STRUCT(m.id AS id, m._arrival AS _arrival) AS m,
+    u._arrival AS _at
+  FROM read_messages AS m
+  CROSS JOIN read_messages AS r
+  CROSS JOIN read_messages AS u
+  WHERE
+    m._arrival <= u._arrival
+    AND r.parent = m.id
+    AND u.parent = r.id
+    AND u._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    AND u._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_1_tried_1_1_pairs AS (
+  SELECT
+    k._key_m__row_id,
+    k._at,
+    r._row_id AS _key_r__row_id,
+    STRUCT(r.parent AS parent, r._arrival AS _arrival, r.id AS id) AS r,
+    k.m
+  FROM p1_1_tried_1 AS k
+  CROSS JOIN read_messages AS r
+  WHERE
+    r.parent = k.m.id AND r._arrival <= k._at
+),
+p1_1_tried_1_1_witnesses AS (
+  SELECT
+    k.*
+  FROM p1_1_tried_1_1_pairs AS k
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM read_messages AS u
+      WHERE
+        u.parent = k.r.id AND u._arrival <= k._at
+    )
+),
+p1_1_found AS (
+  SELECT
+    k.*
+  FROM p1_1_tried_1 AS k
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM p1_1_tried_1_1_witnesses AS w
+      WHERE
+        w._key_m__row_id IS NOT DISTINCT FROM k._key_m__row_id
+        AND w._at IS NOT DISTINCT FROM k._at
+    )
+),
+p1_1_first AS (
+  SELECT
+    *
+  FROM (
+    SELECT
+      k.*,
+      ROW_NUMBER() OVER (PARTITION BY k._key_m__row_id ORDER BY k._at NULLS LAST) AS _rank
+    FROM p1_1_found AS k
+  ) AS r
+  WHERE
+    _rank = 1
+),
+p1_1_tried_before_1 AS (
+  SELECT
+    b._key_m__row_id,
+    b.m,
+    b.m._arrival AS _at
+  FROM p1_1_first AS b
+  WHERE
+    b.m._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  UNION ALL
+  SELECT
+    b._key_m__row_id,
+    b.m,
+    u._arrival AS _at
+  FROM p1_1_first AS b
+  CROSS JOIN read_messages AS r
+  CROSS JOIN read_messages AS u
+  WHERE
+    b.m._arrival <= u._arrival
+    AND r.parent = b.m.id
+    AND u.parent = r.id
+    AND u._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_1_tried_before_1_1_pairs AS (
+  SELECT
+    k._key_m__row_id,
+    k._at,
+    r._row_id AS _key_r__row_id,
+    STRUCT(r.parent AS parent, r._arrival AS _arrival, r.id AS id) AS r,
+    k.m
+  FROM p1_1_tried_before_1 AS k
+  CROSS JOIN read_messages AS r
+  WHERE
+    r.parent = k.m.id AND r._arrival <= k._at
+),
+p1_1_tried_before_1_1_witnesses AS (
+  SELECT
+    k.*
+  FROM p1_1_tried_before_1_1_pairs AS k
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM read_messages AS u
+      WHERE
+        u.parent = k.r.id AND u._arrival <= k._at
+    )
+),
+p1_1_earlier AS (
+  SELECT
+    k.*
+  FROM p1_1_tried_before_1 AS k
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM p1_1_tried_before_1_1_witnesses AS w
+      WHERE
+        w._key_m__row_id IS NOT DISTINCT FROM k._key_m__row_id
+        AND w._at IS NOT DISTINCT FROM k._at
+    )
+)
+SELECT
+  f.m.id AS id,
+  f._at AS _matched_at
+FROM p1_1_first AS f
+WHERE
+  NOT EXISTS(
+    SELECT
+      1
+    FROM p1_1_earlier AS e
+    WHERE
+      e._key_m__row_id IS NOT DISTINCT FROM f._key_m__row_id
+  )
+

@@ -1,0 +1,151 @@
+"""Every refusal says the reason, the place and a way out, in at most five lines."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+
+from tapestry.errors import Refusal
+from tapestry.sql import Catalog, Column, Source, View, rewrite
+
+MESSAGES = Source(
+    "db.messages",
+    (
+        Column("id", "int"),
+        Column("parent", "int"),
+        Column("due", "timestamp"),
+        Column("d", "date"),
+        Column("ts", "timestamp"),
+    ),
+    "ts",
+)
+OLD = Source("db.old", (Column("id", "int"), Column("at", "timestamp")), None)
+UPSTREAM = Source(
+    "db.upstream", (Column("id", "int"), Column("_matched_at", "timestamp")), "_matched_at"
+)
+CATALOG = Catalog(
+    {
+        "db.messages": MESSAGES,
+        "db.old": OLD,
+        "db.upstream": UPSTREAM,
+        "db.circle": View("db.circle", "select * from circle", namespace="db"),
+        "db.recent": View("db.recent", "select id, ts from messages", namespace="db"),
+    }
+)
+BERLIN = Catalog({"db.messages": MESSAGES}, time_zone="Europe/Berlin")
+MANY = " and ".join(
+    f"((id = {n} and due > now()) or (id > {n} and due < now() - interval {n} hours))"
+    for n in range(1, 21)
+)
+
+REFUSED = {
+    "select id from": "could not be read",
+    "select 1; select 2": "one SELECT",
+    "delete from db.messages": "one SELECT",
+    "select id from db.unknown": "not known",
+    "select nothing from db.messages": "could not be resolved",
+    "select id, now() from db.messages": "select list",
+    "select id from db.messages where rand() < 0.5": "same value twice",
+    "select uuid() as u from db.messages": "same value twice",
+    "select id from db.messages where my_score(id) > 1": "user-defined",
+    "select id from db.messages where hour(now()) = 9": "not monotone",
+    "select id from db.messages where now() - interval 1 month > ts": "fixed length",
+    "select id from db.messages where coalesce(due, now()) > ts": "monotone",
+    "select id from db.messages where now() > id": "no point in time",
+    "select count(*) as n from db.messages": "aggregates",
+    "select parent, max(id) as top from db.messages group by parent": "aggregates",
+    "select parent from db.messages group by parent having count(*) > 2": "aggregates",
+    "select id, row_number() over (order by ts) as n from db.messages": "aggregates",
+    "select id from db.messages order by ts limit 10": "LIMIT",
+    "select (select max(id) from db.old) as top, id from db.messages": "scalar subqueries",
+    "select id from db.messages where id > (select max(id) from db.old)": "gives a value",
+    "select id from db.messages where id in (select max(id) from db.old)": "aggregates",
+    "select id from db.messages except all select id from db.old": "EXCEPT ALL",
+    "select id from db.messages intersect all select id from db.old": "INTERSECT ALL",
+    "select id from db.messages union by name select id from db.old": "BY NAME",
+    "select id from db.old": "static",
+    "select * from db.upstream": "_matched_at",
+    "select m.id, o.id from db.messages m, db.old o": "two columns",
+    "select explode(array(1, 2)) as x from db.messages": "generator",
+    "select id from db.messages lateral view explode(array(1)) e as x": "LATERAL",
+    "select id from db.messages tablesample (10 percent)": "TABLESAMPLE",
+    "select id from db.messages natural join db.old": "NATURAL",
+    "select id from db.messages m left anti join db.old o using (id)": "USING",
+    "select col1 from values (1), (2)": "VALUES",
+    "select id from db.messages where id = :x": "parameter",
+    "select id from db.messages where id = any (select id from db.old)": "ANY",
+    "select * from db.circle": "circle",
+    "with recursive r as (select id from db.messages) select id from r": "recursive",
+    "select id from db.messages group by rollup (id)": "ROLLUP",
+    f"select id from db.messages where {MANY}": "64",
+    "select id from db.messages m where exists (select 1 from db.old o where o.id = m.id and "
+    "exists (select 1 from db.old p where p.id = m.parent))": "two levels up",
+    "select id from db.messages where 1 = 0 and now() > ts and false": "never have an answer",
+}
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_a_refusal_says_why(sql: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        rewrite(sql, CATALOG)
+    message = str(caught.value)
+    assert REFUSED[sql] in message
+    assert len(message.splitlines()) <= 5
+    assert caught.value.where or caught.value.hint, "neither a place nor a way out"
+    assert "Traceback" not in message
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "now() - interval 1 day > ts",
+        "current_date() > d",
+        "date(now()) = d",
+        "date_trunc('day', now()) > ts",
+        "datediff(now(), ts) > 3",
+        "timestampdiff(day, ts, now()) > 3",
+        "year(now()) > 2025",
+    ],
+)
+def test_days_of_now_are_refused_in_a_zone_with_transitions(condition: str) -> None:
+    sql = f"select id from db.messages where {condition}"
+    with pytest.raises(Refusal, match="Europe/Berlin"):
+        rewrite(sql, BERLIN)
+    assert rewrite(sql, CATALOG).strategy == "bounds"
+
+
+def test_days_of_the_data_are_fine_in_a_zone_with_transitions() -> None:
+    sql = "select id from db.messages where now() > ts + interval 1 day"
+    assert rewrite(sql, BERLIN).strategy == "bounds"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["r.ts", "r.ts >= m.due", "x.ts >= m.ts", "r.ts >= m.ts + interval 1 month", "((", "r.id > 3"],
+)
+def test_an_assumption_of_another_form_is_refused(text: str) -> None:
+    sql = "select m.id from db.messages m, db.messages r where r.parent = m.id"
+    with pytest.raises(Refusal, match="assumption"):
+        rewrite(sql, CATALOG, assume=(text,))
+
+
+def test_declared_functions_are_accepted() -> None:
+    catalog = Catalog({"db.messages": MESSAGES}, deterministic_functions=frozenset({"my_score"}))
+    sql = "select id from db.messages where my_score(id) > 1"
+    assert rewrite(sql, catalog).strategy == "bounds"
+
+
+def test_views_are_inlined_and_part_of_the_query() -> None:
+    begin = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    rewriting = rewrite("select id from db.recent", CATALOG, begin=begin)
+    assert rewriting.sources == ("db.messages",)
+    assert "db.messages" in rewriting.canonical
+
+
+def test_layout_and_comments_do_not_change_a_query() -> None:
+    one = rewrite("select ID from db.messages -- all\nwhere id>1", CATALOG)
+    two = rewrite("SELECT id FROM db.messages\n  WHERE (id > 1)", CATALOG)
+    three = rewrite("SELECT id FROM db.messages WHERE id > 2", CATALOG)
+    assert one.canonical == two.canonical
+    assert one.canonical != three.canonical
