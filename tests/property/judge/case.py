@@ -1,0 +1,77 @@
+"""One case: a query, data, a sequence of windows. What the definition says of it, and what the rewriting gives."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from typing import Any
+
+import duckdb
+
+from judge.data import MICRO, STEP, Data, random_data
+from judge.oracle import Answers, Definition, beginning, instants, load
+from judge.queries import random_query
+from judge.render import spark_text
+from judge.schema import BASE
+from judge.tree import Query
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query over data, run in windows that end at `ends`; `pinned`: a run sees only rows that have arrived."""
+
+    query: Query
+    data: Data
+    ends: tuple[datetime, ...]
+    begin: datetime | None = None
+    pinned: bool = False
+    number: int = -1
+
+    @property
+    def sql(self) -> str:
+        """The query as a user writes it."""
+        return spark_text(self.query)
+
+
+def random_case(number: int) -> Case:
+    """The case of this number: always the same."""
+    rng = random.Random(number)
+    query, data = random_query(rng), random_data(rng)
+    begin = _moment(rng, -4, 12) if rng.random() < 0.08 else None
+    return Case(query, data, _ends(rng), begin, rng.random() < 0.4, number)
+
+
+def _ends(rng: random.Random) -> tuple[datetime, ...]:
+    last = BASE + STEP * rng.randint(9, 34)
+    count = rng.choices((0, 1, 2, 3, 12), (35, 25, 15, 10, 15))[0]
+    return tuple(
+        sorted({last, *(end for _ in range(count) if (end := _moment(rng, 0, 24)) < last)})
+    )
+
+
+def _moment(rng: random.Random, first: int, last: int) -> datetime:
+    tick = rng.choice((timedelta(0), timedelta(0), MICRO, -MICRO))
+    return BASE + STEP * rng.randint(first, last) + tick
+
+
+def expected(case: Case, connection: duckdb.DuckDBPyConnection) -> Answers:
+    """What the definition says: every answer with its first instant, over all windows."""
+    load(connection, case.data)
+    start = beginning(case.query, case.data, case.begin)
+    if start is None or start > case.ends[-1]:
+        return Counter()
+    moments = instants(case.query, case.data, start, case.ends[-1])
+    return normalized(Definition(case.query, connection).answers(moments).elements())
+
+
+def normalized(rows: Any) -> Answers:
+    """Rows as a bag, with one representation for each value."""
+    return Counter(tuple(_plain(cell) for cell in row) for row in rows)
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, datetime):
+        return cell.astimezone(timezone.utc).replace(tzinfo=None) if cell.tzinfo else cell
+    return datetime(cell.year, cell.month, cell.day) if isinstance(cell, date) else cell
