@@ -81,7 +81,8 @@ def database() -> duckdb.DuckDBPyConnection:
         ") v(id, parent, author, due, ts)"
     )
     connection.execute(
-        "CREATE TABLE db.authors AS SELECT * FROM (VALUES ('ann', 1), ('bob', 2), (NULL, 3)) v(author, level)"
+        "CREATE TABLE db.authors AS SELECT * FROM"
+        " (VALUES ('ann', 1), ('bob', 2), (NULL, 3)) v(author, level)"
     )
     return connection
 

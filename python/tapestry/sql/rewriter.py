@@ -12,6 +12,7 @@ from sqlglot.optimizer.simplify import simplify_parens
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.check_assumptions import check_assumptions
 from tapestry.sql.describe import describe
 from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
 from tapestry.sql.order import Assumption, parse_assumptions
@@ -79,6 +80,13 @@ class Rewriting:
         NULL says that nothing is due; ``tau`` is the end of the last run and only documents it.
         """
         return render_bounds(self.rendering(scans, dialect), timing.literal(t))
+
+    def assumption_checks(
+        self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"
+    ) -> tuple[tuple[str, str], ...]:
+        """(assumption, SELECT of one number): how many pairs in the window break it; 0 is right."""
+        tau = None if window.tau is None else timing.literal(window.tau)
+        return check_assumptions(self.rendering(scans, dialect), tau, timing.literal(window.t))
 
     def rendering(self, scans: Mapping[str, Scan], dialect: str) -> Rendering:
         """What renders this query over these scans."""

@@ -53,7 +53,7 @@ def parse(sql: str) -> exp.Query:
 
 
 def relation_names(sql: str) -> tuple[str, ...]:
-    """Normalized names of all relations that a text reads, its own CTEs left out, in order of use.
+    """Normalized names of all relations that a text reads, its own CTEs left out.
 
     >>> relation_names("with c as (select 1 from Db.A) select * from c join `db`.`b` using (k)")
     ('db.b', 'db.a')
@@ -94,7 +94,7 @@ def _replace_semi_joins(select: exp.Select) -> None:
 
 
 def _parenthesize_intervals(tree: exp.Query) -> None:
-    """``x - INTERVAL 1 DAY 2 HOURS`` is one interval; sqlglot adds its units without parentheses."""
+    """``x - INTERVAL 1 DAY 2 HOURS`` is one interval; sqlglot adds its units without brackets."""
     for node in list(tree.find_all(exp.Add)):
         parent = node.parent
         inside = isinstance(parent, exp.Binary | exp.Neg) and not isinstance(parent, exp.Connector)

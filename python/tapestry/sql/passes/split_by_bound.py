@@ -83,7 +83,7 @@ def narrowing(bound: exp.Expr, aliases: set[str], frame: Frame) -> list[exp.Expr
             if order.written.get(alias) != known.later:
                 continue
             shift = known.offset - anchor.offset
-            implied.append(greater(_ts_of(alias, order), _shifted(frame.tau, shift)))
+            implied.append(greater(ts_of(alias, order), shifted(frame.tau, shift)))
     return implied
 
 
@@ -91,15 +91,17 @@ def _in_time_before(bound: exp.Expr, frame: Frame) -> exp.Expr:
     anchor = frame.order.anchor(bound)
     assert anchor is not None
     assert frame.tau is not None
-    ts = _ts_of(anchor.alias, frame.order)
-    return at_most(ts, _shifted(frame.tau, -anchor.offset))
+    ts = ts_of(anchor.alias, frame.order)
+    return at_most(ts, shifted(frame.tau, -anchor.offset))
 
 
-def _ts_of(alias: str, order: Order) -> exp.Expr:
+def ts_of(alias: str, order: Order) -> exp.Expr:
+    """The arrival column of a table: its ts, whenever the row really arrived."""
     return exp.column(order.arrival_columns[alias], table=alias)
 
 
-def _shifted(instant: exp.Expr, micros: int) -> exp.Expr:
+def shifted(instant: exp.Expr, micros: int) -> exp.Expr:
+    """The instant moved by some microseconds."""
     if not micros:
         return instant.copy()
     kind = exp.Add if micros > 0 else exp.Sub

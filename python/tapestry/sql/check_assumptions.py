@@ -1,0 +1,79 @@
+"""Count the pairs of rows that break what the author assumes about the order of arrivals.
+
+An assumption removes branches from the incremental query, so a wrong one would lose answers.  Each
+run counts the pairs that break it among the rows that arrived in the run's own window (in the first
+run: among all rows), for every place of the query where both tables meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from tapestry.sql.frame import Frame, at_most, greater, less
+from tapestry.sql.ir import Conjunction, SourceTable, Table
+from tapestry.sql.order import Assumption
+from tapestry.sql.passes.split_by_bound import shifted, ts_of
+from tapestry.sql.passes.to_standard_form import arrival_of
+from tapestry.sql.render import Rendering
+from tapestry.sql.selects import where
+
+_Meeting = tuple[tuple[Table, ...], tuple[exp.Expr, ...]]
+
+
+def check_assumptions(
+    rendering: Rendering, tau: exp.Expr | None, t: exp.Expr
+) -> tuple[tuple[str, str], ...]:
+    """Pairs of (assumption as written, SELECT of the number of pairs that break it)."""
+    frame = Frame(tau, t, rendering.order())
+    checks: list[tuple[str, str]] = []
+    for known in rendering.assumptions:
+        texts = dict.fromkeys(
+            rendering.text([], _count(rendering, tables, conditions, known, frame))
+            for tables, conditions in _meetings(rendering)
+            if {known.later, known.earlier} <= _written(tables)
+        )
+        checks += [(known.text, text) for text in texts]
+    return tuple(checks)
+
+
+def _count(
+    rendering: Rendering,
+    tables: tuple[Table, ...],
+    conditions: tuple[exp.Expr, ...],
+    known: Assumption,
+    frame: Frame,
+) -> exp.Select:
+    sources = {table.written: table for table in tables if isinstance(table, SourceTable)}
+    later, earlier = sources[known.later], sources[known.earlier]
+    least = shifted(ts_of(earlier.alias, frame.order), known.offset)
+    broken = less(ts_of(later.alias, frame.order), least)
+    window = [at_most(arrival_of(table), frame.t) for table in (later, earlier)]
+    if frame.tau is not None:
+        window += [greater(arrival_of(table), frame.tau) for table in (later, earlier)]
+    select = exp.select(exp.alias_(exp.Count(this=exp.Star()), "broken"))
+    select = rendering.reads().from_clause(select, tables, frame)
+    return where(select, [*conditions, broken, *window])
+
+
+def _meetings(rendering: Rendering) -> Iterator[_Meeting]:
+    """The tables that are joined somewhere, with the conditions that join them."""
+    for part in rendering.parts:
+        for block in part.blocks:
+            for conjunction in block.disjuncts:
+                yield from _below(conjunction, (), ())
+
+
+def _below(
+    conjunction: Conjunction, tables: tuple[Table, ...], conditions: tuple[exp.Expr, ...]
+) -> Iterator[_Meeting]:
+    tables += conjunction.tables
+    conditions += conjunction.conditions
+    yield tables, conditions
+    for exists in conjunction.exists:
+        yield from _below(exists.inner, tables, conditions)
+
+
+def _written(tables: tuple[Table, ...]) -> set[str]:
+    return {table.written for table in tables if isinstance(table, SourceTable)}
