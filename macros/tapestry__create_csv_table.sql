@@ -1,4 +1,5 @@
-{#- A seed in one commit of one table's history: who compares versions of it sees old rows or new. #}
+{#- A seed in one commit of one table's history: who compares versions of it sees old rows or new.
+    With `--empty`, its columns without rows. #}
 {% macro tapestry__create_csv_table(model, agate_table) %}
   {%- set views = [] -%}
   {%- for select in adapter.seed_statements(agate_table, config.get('column_types') or {}) -%}
@@ -6,10 +7,11 @@
     {%- call statement('_') -%}
       {{ create_temporary_view(view, select) }}
     {%- endcall -%}
-    {%- do views.append('select * from ' ~ view) -%}
+    {%- do views.append('select * from ' ~ view ~ (' where false' if flags.EMPTY else '')) -%}
   {%- endfor -%}
+  {%- set sql = create_table_as(False, this, views | join(' union all ')) -%}
   {%- call statement('_') -%}
-    {{ create_table_as(False, this, views | join(' union all ')) }}
+    {{ sql }}
   {%- endcall -%}
-  {{ return(views | join(' union all ')) }}
+  {{ return(sql) }}
 {% endmacro %}

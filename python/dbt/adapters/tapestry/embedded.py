@@ -14,7 +14,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.tapestry.catalog import open_catalog
 from dbt.adapters.tapestry.jars import remember
 from dbt.adapters.tapestry.java import check_java
-from dbt.adapters.tapestry.log import log4j_properties, spark_log, tail
+from dbt.adapters.tapestry.log import hush_pyspark, log4j_properties, spark_log, tail
 from dbt.adapters.tapestry.settings import SESSION_DEFAULTS, WAREHOUSE, start_settings
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def start(
     from pyspark.sql import SparkSession
 
     given = dict(given or {})
+    hush_pyspark()
     if master and master.startswith("sc://"):
         return _connect(master)
     with _lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 from pathlib import Path
@@ -50,3 +51,8 @@ def tail(path: Path, lines: int = 200) -> str:
         return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
     except OSError:
         return ""
+
+
+def hush_pyspark() -> None:
+    """pyspark prints each failed statement to the terminal, as JSON; dbt says it in its own way."""
+    logging.getLogger("SQLQueryContextLogger").disabled = True
