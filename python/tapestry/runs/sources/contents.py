@@ -1,0 +1,111 @@
+"""The content of a row as something that Spark can group and join by.
+
+Rows are compared as bags (semantics, section 3), so their content needs an equality that treats
+NULLs as equal. Spark groups and joins (``<=>``) every type but MAP and VARIANT:
+
+- a MAP becomes its entries in key order: two maps are equal iff these arrays are;
+- a VARIANT becomes its JSON text and its schema: the text alone would mix ``1`` and ``1.0``;
+- inside structs and arrays the same holds for the parts.
+
+Everything else is itself, so that predicates on the column reach the file statistics. Floating
+point follows Spark's grouping: NaN equals NaN, -0.0 equals 0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tapestry.runs.sources.literals import identifier, string
+from tapestry.sql.catalog import Column
+
+
+def column_list(columns: Sequence[Column], alias: str = "") -> str:
+    """The columns by name, separated by commas, qualified with ``alias``."""
+    prefix = f"{alias}." if alias else ""
+    return ", ".join(prefix + identifier(column.name) for column in columns)
+
+
+def keys(columns: Sequence[Column], alias: str = "") -> list[str]:
+    """One expression a column; two rows have the same content iff all of them are ``<=>``."""
+    prefix = f"{alias}." if alias else ""
+    return [canonical(prefix + identifier(column.name), column.type) for column in columns]
+
+
+def named_keys(columns: Sequence[Column], alias: str = "") -> str:
+    """The keys as select items ``_k0, _k1, …``."""
+    return ", ".join(f"{key} AS _k{i}" for i, key in enumerate(keys(columns, alias)))
+
+
+def key_names(columns: Sequence[Column]) -> str:
+    """The names that ``named_keys`` gives."""
+    return ", ".join(f"_k{i}" for i in range(len(columns)))
+
+
+def same_content(columns: Sequence[Column], left: str, right: str) -> str:
+    """The condition under which a row of ``left`` and one of ``right`` have the same content."""
+    pairs = zip(keys(columns, left), keys(columns, right), strict=True)
+    return " AND ".join(f"{one} <=> {other}" for one, other in pairs)
+
+
+def same_keys(columns: Sequence[Column], left: str, right: str) -> str:
+    """The condition under which ``left`` has the content whose named keys stand in ``right``."""
+    items = enumerate(keys(columns, left))
+    return " AND ".join(f"{key} <=> {right}._k{i}" for i, key in items)
+
+
+def canonical(expression: str, type_text: str, depth: int = 0) -> str:
+    """An expression that is equal for two values iff the values are, of a type Spark can compare.
+
+    >>> canonical("m", "map<string,int>")
+    'array_sort(map_entries(m))'
+    >>> canonical("a", "array<int>")
+    'a'
+    """
+    text = type_text.strip()
+    lower = text.lower()
+    if "map<" not in lower and "variant" not in lower:
+        return expression
+    if lower == "variant":
+        pair = f"to_json({expression}) AS json, schema_of_variant({expression}) AS type"
+        return f"IF({expression} IS NULL, NULL, struct({pair}))"
+    if lower.startswith("map<"):
+        key, value = _split(_inside(text))
+        entries = f"map_entries({expression})"
+        if (plain := canonical("e", value)) != "e":
+            del plain
+            name = f"e{depth}"
+            part = canonical(f"{name}.value", value, depth + 1)
+            entry = f"struct({canonical(f'{name}.key', key, depth + 1)} AS key, {part} AS value)"
+            entries = f"transform({entries}, {name} -> {entry})"
+        return f"array_sort({entries})"
+    if lower.startswith("array<"):
+        name = f"e{depth}"
+        part = canonical(name, _inside(text), depth + 1)
+        return f"transform({expression}, {name} -> {part})"
+    if lower.startswith("struct<"):
+        items = []
+        for field in _split(_inside(text)):
+            name, _, field_type = field.partition(":")
+            name = name.strip().strip("`")
+            value = canonical(f"{expression}.{identifier(name)}", field_type, depth)
+            items.append(f"{string(name)}, {value}")
+        return f"IF({expression} IS NULL, NULL, named_struct({', '.join(items)}))"
+    return expression
+
+
+def _inside(text: str) -> str:
+    return text[text.index("<") + 1 : text.rindex(">")]
+
+
+def _split(text: str) -> list[str]:
+    """Split a type's parameters at the commas of the outermost level."""
+    parts, depth, start = [], 0, 0
+    for position, letter in enumerate(text):
+        if letter in "<(":
+            depth += 1
+        elif letter in ">)":
+            depth -= 1
+        elif letter == "," and depth == 0:
+            parts.append(text[start:position])
+            start = position + 1
+    return [*parts, text[start:]]

@@ -1,0 +1,182 @@
+"""From a name in a query to what stands behind it: a Delta table or a view.
+
+Other formats have no versions, so they cannot be pinned: refused (semantics, section 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from tapestry.errors import Refusal
+from tapestry.names import ARRIVAL, ROW_ID
+from tapestry.runs.session import Session
+from tapestry.runs.sources.literals import identifier, relation_name
+from tapestry.sql.catalog import Column, View
+
+LATE = "_late"
+"""What a side table knows of a late row besides its columns and its arrival."""
+
+RESERVED = frozenset({ARRIVAL, ROW_ID, LATE, "_metadata"})
+ARRIVAL_TYPES = ("timestamp", "timestamp_ntz", "date")
+DETAILS = "# Detailed Table Information"
+SESSION_CATALOG = "spark_catalog."
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """A Delta table that a query reads."""
+
+    name: str
+    columns: tuple[Column, ...]
+    table_id: str
+    location: str
+    properties: Mapping[str, str] = field(default_factory=dict)
+    partitioned_by: tuple[str, ...] = ()
+
+    @property
+    def row_tracking(self) -> bool:
+        """Does Delta keep an id and the commit version of every row?"""
+        return self.properties.get("delta.enableRowTracking", "").lower() == "true"
+
+    def at(self, version: int) -> str:
+        """The table at one version, as it stands behind FROM."""
+        return f"{relation_name(self.name)} VERSION AS OF {version}"
+
+
+def describe(session: Session, name: str) -> SourceTable | View:
+    """Look at ``name``: one DESCRIBE for a view, two for a Delta table; no Spark job.
+
+    Raises Refusal for names that are not there, temporary views and formats other than Delta.
+    """
+    try:
+        rows = session.rows(f"DESCRIBE TABLE EXTENDED {relation_name(name)}")
+    except Exception as error:
+        if "NOT_FOUND" not in str(error):
+            raise
+        raise Refusal(
+            f"there is no table or view {name}",
+            where=name,
+            hint="load or build it first; is its schema the one that the query names?",
+        ) from error
+    columns, details = _parts(rows)
+    if details.get("Type", "").upper() == "VIEW":
+        return _view(name, columns, details)
+    provider = details.get("Provider", "").lower()
+    if provider != "delta":
+        raise _not_delta(name, provider)
+    _refuse_reserved(name, columns)
+    detail = session.rows(f"DESCRIBE DETAIL {relation_name(name)}")[0]
+    return SourceTable(
+        name=name,
+        columns=columns,
+        table_id=str(detail[1]),
+        location=str(detail[4]),
+        properties=_mapping(detail[9]),
+        partitioned_by=tuple(detail[7] or ()),
+    )
+
+
+def arrival_column(table: SourceTable, arrival: str) -> Column:
+    """The arrival column of ``table``; TIMESTAMP, or NTZ and DATE, which count in the session zone.
+
+    Raises Refusal when it is not there or has another type.
+    """
+    wanted = arrival.replace("`", "").lower()
+    for column in table.columns:
+        if column.name.lower() == wanted:
+            break
+    else:
+        near = get_close_matches(wanted, [c.name.lower() for c in table.columns], 1)
+        known = near[0] if near else ", ".join(c.name for c in table.columns)
+        raise Refusal(
+            f"the arrival column {arrival} is not in {table.name}",
+            where=table.name,
+            hint=f"set arrival or loaded_at_field to one of its columns: {known}",
+        )
+    if column.type.lower() not in ARRIVAL_TYPES:
+        raise Refusal(
+            f"the arrival column {arrival} of {table.name} has the type {column.type};"
+            " an arrival is a TIMESTAMP, TIMESTAMP_NTZ or DATE",
+            where=table.name,
+            hint=f"let the loader write a timestamp column, or a view cast({arrival} as timestamp)"
+            " materialized as a Delta table",
+        )
+    return column
+
+
+def arrival_sql(column: Column, alias: str = "") -> str:
+    """The arrival column as TIMESTAMP.
+
+    A cast only where the type asks for one: Spark unwraps it from comparisons with literals, so
+    file statistics and partitions still prune.
+    """
+    text = (f"{alias}." if alias else "") + identifier(column.name)
+    return text if column.type.lower() == "timestamp" else f"CAST({text} AS TIMESTAMP)"
+
+
+def _parts(rows: list[tuple[Any, ...]]) -> tuple[tuple[Column, ...], dict[str, str]]:
+    """The columns, and what the detailed table information says."""
+    columns: list[Column] = []
+    details: dict[str, str] = {}
+    section = "columns"
+    for name, text, *_ in rows:
+        if name == "" or name.startswith("# "):
+            section = "details" if name == DETAILS else "other"
+        elif section == "columns":
+            columns.append(Column(name, str(text).lower()))
+        elif section == "details":
+            details[name] = str(text)
+    return tuple(columns), details
+
+
+def _view(name: str, columns: tuple[Column, ...], details: Mapping[str, str]) -> View:
+    sql = details.get("View Text") or details.get("View Original Text", "")
+    namespace = details.get("View Catalog and Namespace", "").replace("`", "")
+    produced = details.get("View Query Output Columns", "").strip("[]").replace("`", "")
+    given = [column.name for column in columns]
+    if produced and [part.strip() for part in produced.split(",")] != given:
+        # CREATE VIEW v (a, b) AS …: the names stand outside the text.
+        items = ", ".join(
+            f"{identifier(old.strip())} AS {identifier(new)}"
+            for old, new in zip(produced.split(","), given, strict=True)
+        )
+        sql = f"SELECT {items} FROM ({sql})"
+    return View(name, sql, namespace.removeprefix(SESSION_CATALOG))
+
+
+def _not_delta(name: str, provider: str) -> Refusal:
+    if not provider:
+        return Refusal(
+            f"{name} is a temporary view: another session would not find it",
+            where=name,
+            hint="make it a Delta table, or a view in a schema over Delta tables",
+        )
+    ways = f"materialize it as a Delta table (create table … using delta as select * from {name})"
+    if provider == "parquet":
+        ways = f"convert to delta {name}, or {ways}"
+    return Refusal(
+        f"{name} is a {provider} table; it has no versions, so a run cannot pin what it read",
+        where=name,
+        hint=ways,
+    )
+
+
+def _refuse_reserved(name: str, columns: tuple[Column, ...]) -> None:
+    if taken := [c.name for c in columns if c.name.lower() in RESERVED]:
+        raise Refusal(
+            f"{name} has a column {taken[0]}, a name that a run needs for itself",
+            where=name,
+            hint=f"rename the column {taken[0]} in the source",
+        )
+
+
+def _mapping(value: Any) -> dict[str, str]:
+    """A map of strings; thrift gives it as JSON text."""
+    if isinstance(value, str):
+        import json
+
+        value = json.loads(value)
+    return dict(value or {})

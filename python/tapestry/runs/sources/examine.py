@@ -1,0 +1,302 @@
+"""The one entry point: what happened to a source since the last run, and how this run reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import uuid4
+
+from tapestry.errors import LateRowsFound, SourceHistoryGone, SourceRewritten
+from tapestry.runs.session import Session
+from tapestry.runs.sources.contents import key_names
+from tapestry.runs.sources.describe import SourceTable, arrival_column, arrival_sql
+from tapestry.runs.sources.fingerprints import Fingerprint, fingerprint
+from tapestry.runs.sources.history import Commit, read_history, table_id_at
+from tapestry.runs.sources.late import Late, by_stored, find_late, late_contents
+from tapestry.runs.sources.pins import Pin
+from tapestry.runs.sources.rewrites import (
+    Versions,
+    columns_at,
+    compare,
+    rewritten,
+    touched_files,
+)
+from tapestry.runs.sources.scans import late_scan, plain_scan
+from tapestry.runs.sources.side import Side, keep, read_side, side_name
+from tapestry.runs.sources.since import Rules, Since
+from tapestry.sql.catalog import Column
+from tapestry.sql.scan import Scan
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What a run has to know about one source.
+
+    changed
+        Does this run read another version than the last one?
+    late_rows, null_rows, vanished_rows
+        Late rows of this window; its new rows without ts, which are never visible; rows that are
+        gone since the last run (``deletes_ok``).
+    scan
+        How the query reads the source.
+    before
+        Statements to be executed, in order, before the target's commit.
+    refresh
+        The model has to be built again (``on_source_rewrite: refresh``).
+    warnings
+        Sentences for the user.
+    """
+
+    changed: bool
+    late_rows: int
+    null_rows: int
+    scan: Scan
+    before: tuple[str, ...] = ()
+    refresh: bool = False
+    warnings: tuple[str, ...] = ()
+    vanished_rows: int = 0
+
+
+@dataclass(frozen=True)
+class _Change:
+    """What a window did to a source: late rows, and a query over the contents that vanished."""
+
+    late: Late
+    vanished: int = 0
+    vanished_contents: str = ""
+    refresh: bool = False
+
+
+def examine(
+    session: Session,
+    table: SourceTable,
+    *,
+    arrival: str | None,
+    last_pin: Pin | None,
+    pin: Pin,
+    tau: datetime | None,
+    config: Rules,
+    target: str,
+    generation: str,
+    n: int,
+    stored: Fingerprint | None = None,
+) -> Examination:
+    """Examine one source for run ``n`` of ``generation`` of ``target`` (semantics, section 3).
+
+    ``last_pin`` and ``tau`` are those of the last run that landed (None at first, and for a source
+    that the query did not read before); ``stored`` is its fingerprint of the rows with ts <= τ,
+    where it kept one. Without a change there is no Spark job, unless the source has a side table.
+
+    Raises SourceRewritten, SourceHistoryGone, LateRowsFound or Refusal.
+    """
+    column = None if arrival is None else arrival_column(table, arrival)
+    if last_pin is None or tau is None:
+        scan = plain_scan(table, pin, column)
+        nulls = 0 if column is None else _nulls(session, table, pin, column)
+        return Examination(True, 0, nulls, scan, warnings=_null_warning(table, column, nulls))
+    if column is None:
+        return _static(Since(session, table, None, last_pin, pin, tau, config, stored))
+    name, batch = side_name(target, table.name), uuid4().hex
+    side = read_side(session, name, generation, n, batch, last_pin)
+    if last_pin == pin:
+        return Examination(False, 0, 0, _scan(table, pin, column, side, own=False))
+    since = Since(session, table, column, last_pin, pin, tau, config, stored)
+    _refuse_lost_columns(since, side)
+    change = _change(since)
+    if change.refresh:
+        return Examination(True, 0, 0, plain_scan(table, pin, column), refresh=True)
+    late = change.late
+    warnings = _late_warning(since, late) + _null_warning(table, column, late.nulls)
+    before = keep(since, side, late, change.vanished_contents)
+    own = any(statement.startswith("INSERT") for statement in before)
+    scan = _scan(table, pin, column, side, own)
+    return Examination(True, late.rows, late.nulls, scan, before, False, warnings, change.vanished)
+
+
+def _scan(table: SourceTable, pin: Pin, column: Column, side: Side, own: bool) -> Scan:
+    if own or side.live:
+        return late_scan(table, pin, column, side, own)
+    return plain_scan(table, pin, column)
+
+
+def _change(since: Since) -> _Change:
+    """Classify the window and take the cheapest exact way to its late rows."""
+    commits = _commits(since)
+    if commits is None:
+        return _without_history(since)
+    replaced = since.last.table_id != since.pin.table_id
+    if not replaced and all(commit.kind != "rewrite" for commit in commits):
+        return _Change(find_late(since, commits))
+    return _compared(since, commits)
+
+
+def _commits(since: Since) -> tuple[Commit, ...] | None:
+    """The commits of the window; None when the log does not connect the two pins."""
+    last, pin = since.last, since.pin
+    if pin.version <= last.version:
+        return None
+    try:
+        commits = read_history(
+            since.session, since.table, last.version, pin.version, since.arrival, since.tau
+        )
+    except SourceHistoryGone:
+        return None
+    if last.table_id == pin.table_id:
+        return commits
+    # CREATE OR REPLACE gives the table a new id in the same log; DROP and CREATE begin a new log.
+    if pin.table_id not in {commit.table_id for commit in commits}:
+        return None
+    before = table_id_at(since.session, since.table, last.version)
+    return commits if before == last.table_id else None
+
+
+def _compared(since: Since, commits: Sequence[Commit]) -> _Change:
+    """A window that rewrote files: what counts is the difference as bags."""
+    table, last, pin = since.table, since.last, since.pin
+    try:
+        old = table.columns
+        if any(commit.metadata for commit in commits):
+            old = columns_at(since.session, table, last.version)
+        versions = Versions(
+            table, since.arrival, last.version, pin.version, old, touched_files(commits)
+        )
+        found = compare(since.session, versions, since.tau, since.grave_until)
+    except Exception as error:
+        if since.stored is not None:
+            return _without_history(since)
+        if since.rules.on_source_rewrite == "refresh":
+            return _Change(Late(), refresh=True)
+        raise _incomparable(since, commits) from error
+    contents = late_contents(since, versions)
+    late = Late(found.late, found.grave, found.nulls, found.least, contents, "bags")
+    if not found.vanished:
+        return _Change(late)
+    rule = since.rules.on_source_rewrite
+    if rule == "refresh":
+        return _Change(Late(), refresh=True)
+    if rule != "deletes_ok":
+        rows = "1 row" if found.vanished == 1 else f"{found.vanished} rows"
+        raise rewritten(table, commits, f"lost or changed {rows}")
+    gone = f"SELECT {key_names(table.columns)}, -_d AS _n FROM ({versions.counts()}) WHERE _d < 0"
+    return _Change(late, found.vanished, gone)
+
+
+def _without_history(since: Since) -> _Change:
+    """Nothing connects the two pins but, perhaps, a stored count."""
+    if since.stored is None and since.rules.on_source_rewrite == "refresh":
+        return _Change(Late(), refresh=True)
+    recreated = since.last.table_id != since.pin.table_id
+    try:
+        return _Change(by_stored(since, 0, None))
+    except SourceHistoryGone as error:
+        if since.rules.on_source_rewrite == "refresh":
+            return _Change(Late(), refresh=True)
+        if recreated:
+            raise _incomparable(since, ()) from error
+        raise
+
+
+def _incomparable(since: Since, commits: Sequence[Commit]) -> SourceRewritten:
+    what = "was dropped and made again" if not commits else "was rewritten"
+    return rewritten(
+        since.table,
+        commits,
+        f"{what}, and its state at the last run can no longer be read to compare",
+        "set on_source_rewrite: refresh, or build the model again with --full-refresh; reload a"
+        " source with create or replace, truncate or overwrite, which keep its history",
+    )
+
+
+def _static(since: Since) -> Examination:
+    """A look-up table: visible at every instant, so that any change rewrites the past."""
+    scan = plain_scan(since.table, since.pin, None)
+    if since.last == since.pin:
+        return Examination(False, 0, 0, scan)
+    commits = _commits(since)
+    rule = since.rules.on_source_rewrite
+    found = None
+    if commits is not None:
+        if not any(commit.kind in ("append", "rewrite") for commit in commits):
+            return Examination(True, 0, 0, scan)
+        try:
+            old = columns_at(since.session, since.table, since.last.version)
+            versions = Versions(
+                since.table,
+                None,
+                since.last.version,
+                since.pin.version,
+                old,
+                touched_files(commits),
+            )
+            found = compare(since.session, versions, None, None)
+        except Exception:
+            found = None
+    if found is None:
+        if since.stored is not None and since.stored.same_as(
+            fingerprint(since.session, since.table, since.pin.version, None, None)
+        ):
+            return Examination(True, 0, 0, scan)
+        if rule == "refresh":
+            return Examination(True, 0, 0, scan, refresh=True)
+        raise _incomparable(since, commits or ())
+    if not found.vanished and not found.appended:
+        return Examination(True, 0, 0, scan)
+    if rule == "refresh":
+        return Examination(True, 0, 0, scan, refresh=True)
+    if rule == "deletes_ok" and not found.appended:
+        return Examination(True, 0, 0, scan, vanished_rows=found.vanished)
+    changes = f"{found.appended} new and {found.vanished} vanished"
+    raise rewritten(
+        since.table,
+        commits or (),
+        f"is static, but its rows changed ({changes})",
+        "set on_source_rewrite: refresh, or run once with --full-refresh; if its rows have an"
+        " arrival time, give the source an arrival column",
+    )
+
+
+def _refuse_lost_columns(since: Since, side: Side) -> None:
+    """Late rows are known by their content; without a column they had it is another content."""
+    if not side.live:
+        return
+    there = {column.name.lower() for column in since.table.columns}
+    own = {"_late", "_arrival", "_row_id"}
+    lost = [c.name for c in side.columns if c.name.lower() not in there | own]
+    if lost and since.rules.on_source_rewrite != "refresh":
+        raise SourceRewritten(
+            f"{since.table.name} no longer has the column {lost[0]}, by which rows that came late"
+            " are known",
+            where=since.table.name,
+            hint="build the model again with --full-refresh",
+        )
+
+
+def _late_warning(since: Since, late: Late) -> tuple[str, ...]:
+    """Warn about, or fail on, rows that are late by ``late_after`` or more."""
+    if not late.grave or since.rules.late_rows == "deliver":
+        return ()
+    rows = "1 row" if late.grave == 1 else f"{late.grave} rows"
+    text = f"{rows} came to {since.table.name} {since.rules.late_after} or more after their time"
+    if since.rules.late_rows == "fail":
+        raise LateRowsFound(
+            text,
+            where=since.table.name,
+            hint="set late_rows: warn or deliver to let them arrive now, or repair the source",
+        )
+    return (f"{text}; they count as arrived just after {since.tau:%Y-%m-%d %H:%M:%S.%f} UTC",)
+
+
+def _nulls(session: Session, table: SourceTable, pin: Pin, column: Column) -> int:
+    """Rows without ts; statistics leave out every file that has none."""
+    relation = table.at(pin.version)
+    rows = session.rows(f"SELECT count(*) FROM {relation} WHERE {arrival_sql(column)} IS NULL")
+    return int(rows[0][0])
+
+
+def _null_warning(table: SourceTable, column: Column | None, nulls: int) -> tuple[str, ...]:
+    if column is None or not nulls:
+        return ()
+    rows = "1 new row" if nulls == 1 else f"{nulls} new rows"
+    verb = "has" if nulls == 1 else "have"
+    return (f"{rows} of {table.name} {verb} no {column.name} and will never be visible",)

@@ -1,0 +1,207 @@
+"""What happened to a source between two versions, read from its log with one query.
+
+The log's actions say more than DESCRIBE HISTORY: whether data changed, which files, and their
+statistics, so that late rows are mostly excluded without opening a data file.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from tapestry.errors import SourceHistoryGone
+from tapestry.runs.session import Session
+from tapestry.runs.sources.describe import SourceTable
+from tapestry.runs.sources.literals import identifier, string, timestamp
+from tapestry.sql.catalog import Column
+
+Kind = Literal["append", "compaction", "metadata", "rewrite"]
+
+NAMES = 500
+"""More file names than this do not go into a query: then it reads without them."""
+
+COLUMN_OPERATIONS = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
+"""Metadata alone, yet the values of old rows change: compared like a rewrite."""
+
+LISTED = 64
+"""So many log files are named one by one; more are found by their common prefix."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One commit of a source; file names stand for their last path segment.
+
+    late_files, late_from
+        Files with new data that may hold rows with ts <= τ, and a lower bound of ts in them in
+        microseconds (None: unknown). ``late_count`` may exceed the names, which are at most 500.
+    nulls
+        Rows with NULL ts in files with new data; None where statistics do not say.
+    """
+
+    version: int
+    kind: Kind
+    operation: str = ""
+    millis: int = 0
+    metadata: bool = False
+    table_id: str | None = None
+    touched: tuple[str, ...] = ()
+    late_files: tuple[str, ...] = ()
+    late_count: int = 0
+    late_from: int | None = None
+    nulls: int | None = 0
+
+
+def read_history(
+    session: Session,
+    table: SourceTable,
+    after: int,
+    until: int,
+    arrival: Column | None = None,
+    tau: datetime | None = None,
+) -> tuple[Commit, ...]:
+    """The commits of versions ``(after, until]``, in order.
+
+    Raises SourceHistoryGone when the log no longer reaches back that far.
+    """
+    query = _query(table, after, until, arrival, tau)
+    try:
+        rows = session.rows(query)
+    except Exception as error:
+        raise _gone(table, after, until) from error
+    commits = tuple(_commit(row) for row in sorted(rows))
+    if [commit.version for commit in commits] != list(range(after + 1, until + 1)):
+        raise _gone(table, after, until)
+    return commits
+
+
+def table_id_at(session: Session, table: SourceTable, version: int) -> str | None:
+    """The table id that was in force at ``version``, None when the log does not say any more."""
+    rows = session.rows(
+        "SELECT max_by(get_json_object(value, '$.metaData.id'), _metadata.file_name)"
+        f" FROM text.{_log(table, '[0-9]' * 20)}"
+        f" WHERE _metadata.file_name <= {string(_file(version))} AND value LIKE '{{\"metaData\":%'"
+    )
+    return rows[0][0] if rows else None
+
+
+def _gone(table: SourceTable, after: int, until: int) -> SourceHistoryGone:
+    return SourceHistoryGone(
+        f"the log of {table.name} does not tell what happened in versions {after + 1} to {until}",
+        where=table.name,
+        hint="run more often than delta.logRetentionDuration, or build the model again with"
+        " --full-refresh",
+    )
+
+
+def _file(version: int) -> str:
+    return f"{version:020d}.json"
+
+
+def _log(table: SourceTable, pattern: str) -> str:
+    return identifier(f"{table.location.rstrip('/')}/_delta_log/{pattern}.json")
+
+
+def _paths(table: SourceTable, after: int, until: int) -> tuple[str, str]:
+    """What stands behind FROM, and the condition that leaves only the wanted log files."""
+    first, last = f"{after + 1:020d}", f"{until:020d}"
+    if until - after <= LISTED:
+        names = [f"{version:020d}" for version in range(after + 1, until + 1)]
+        pattern = names[0] if len(names) == 1 else "{" + ",".join(names) + "}"
+        return f"text.{_log(table, pattern)}", "true"
+    prefix = os.path.commonprefix([first, last])
+    pattern = prefix + "[0-9]" * (20 - len(prefix))
+    name = "_metadata.file_name"
+    condition = f"{name} BETWEEN {string(_file(after + 1))} AND {string(_file(until))}"
+    return f"text.{_log(table, pattern)}", condition
+
+
+def _query(
+    table: SourceTable, after: int, until: int, arrival: Column | None, tau: datetime | None
+) -> str:
+    source, condition = _paths(table, after, until)
+    lowest, nulls = "CAST(NULL AS TIMESTAMP)", "CAST(NULL AS BIGINT)"
+    if arrival is not None:
+        lowest, nulls = _statistics(table, arrival)
+    # Statistics are cut to milliseconds; one of them is the distance that keeps the test sound.
+    early = f"lowest IS NULL OR lowest <= {timestamp(tau)} + INTERVAL 1 MILLISECOND"
+    early = f"NOT nothing AND ({early})" if tau is not None else "false"
+    schema = (
+        "commitInfo STRUCT<operation STRING, timestamp BIGINT>, metaData STRUCT<id STRING>,"
+        " add STRUCT<path STRING, dataChange BOOLEAN, stats STRING,"
+        " partitionValues MAP<STRING, STRING>>, remove STRUCT<path STRING, dataChange BOOLEAN>"
+    )
+    limit = NAMES + 1
+    return f"""
+WITH log AS (
+  SELECT CAST(substring(_metadata.file_name, 1, 20) AS BIGINT) AS version,
+    from_json(value, {string(schema)}) AS action
+  FROM {source} WHERE {condition}
+), actions AS (
+  SELECT version, action, action.add.dataChange AS added, action.remove.dataChange AS removed,
+    element_at(split(coalesce(action.add.path, action.remove.path), '/'), -1) AS file,
+    from_json(action.add.stats, 'numRecords BIGINT').numRecords AS records,
+    {lowest} AS lowest, {nulls} AS nulls
+  FROM log
+), files AS (
+  SELECT *, coalesce(nulls = records, false) AS nothing FROM actions
+)
+SELECT version, max(action.commitInfo.operation), max(action.commitInfo.timestamp),
+  count_if(added), count_if(removed), count_if(action.add.path IS NOT NULL
+    OR action.remove.path IS NOT NULL), count_if(action.metaData IS NOT NULL),
+  max(action.metaData.id),
+  to_json(slice(collect_set(file), 1, {limit})),
+  to_json(slice(collect_set(file) FILTER (WHERE added AND {early}), 1, {limit})),
+  count_if(added AND {early}),
+  CASE WHEN count_if(added AND {early} AND lowest IS NULL) = 0
+    THEN unix_micros(min(lowest) FILTER (WHERE added AND {early})) - 1000 END,
+  CASE WHEN count_if(added AND nulls IS NULL) = 0
+    THEN coalesce(sum(nulls) FILTER (WHERE added), 0) END
+FROM files GROUP BY version"""
+
+
+def _statistics(table: SourceTable, arrival: Column) -> tuple[str, str]:
+    """SQL for the least arrival of a file and for its number of NULLs."""
+    name = identifier(arrival.name)
+    schema = (
+        f"numRecords BIGINT, minValues STRUCT<{name}: STRING>, nullCount STRUCT<{name}: BIGINT>"
+    )
+    stats = f"from_json(action.add.stats, {string(schema)})"
+    if arrival.name in table.partitioned_by:
+        value = f"action.add.partitionValues[{string(arrival.name)}]"
+        known = f"map_contains_key(action.add.partitionValues, {string(arrival.name)})"
+        nulls = f"IF({known}, IF({value} IS NULL, {stats}.numRecords, 0), NULL)"
+        return f"try_cast({value} AS TIMESTAMP)", nulls
+    return f"try_cast({stats}.minValues.{name} AS TIMESTAMP)", f"{stats}.nullCount.{name}"
+
+
+def _commit(row: tuple[object, ...]) -> Commit:
+    import json
+
+    version, operation, millis, added, removed, files, metadata, table_id = row[:8]
+    touched, late_files, late_count, late_from, nulls = row[8:]
+    kind: Kind = "metadata"
+    if removed or operation in COLUMN_OPERATIONS:
+        kind = "rewrite"
+    elif added:
+        kind = "append"
+    elif files:
+        kind = "compaction"
+    return Commit(
+        version=_int(version),
+        kind=kind,
+        operation=str(operation or ""),
+        millis=_int(millis or 0),
+        metadata=bool(metadata),
+        table_id=None if table_id is None else str(table_id),
+        touched=tuple(json.loads(str(touched))),
+        late_files=tuple(json.loads(str(late_files))),
+        late_count=_int(late_count),
+        late_from=None if late_from is None else _int(late_from),
+        nulls=None if nulls is None else _int(nulls),
+    )
+
+
+def _int(value: object) -> int:
+    return int(str(value))

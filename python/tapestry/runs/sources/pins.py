@@ -1,0 +1,63 @@
+"""Which version of a source a run reads: one pin a source for the whole invocation.
+
+Checks and sibling models read the same pins, so that diamonds agree (semantics, section 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Lock
+
+from tapestry.runs.session import Session
+from tapestry.runs.sources.describe import SourceTable, describe
+from tapestry.runs.sources.literals import relation_name
+from tapestry.sql.catalog import View
+
+
+@dataclass(frozen=True)
+class Pin:
+    """One version of one Delta table; a table that was dropped and made again has another id."""
+
+    table_id: str
+    version: int
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """A source as this invocation sees it."""
+
+    table: SourceTable
+    pin: Pin
+
+
+class Pins:
+    """The pins of one invocation. The caller owns it; models in several threads may share it."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Pinned | View] = {}
+        self._locks: dict[str, Lock] = {}
+        self._lock = Lock()
+
+    def of(self, session: Session, name: str) -> Pinned | View:
+        """The source behind ``name``, described and pinned at the first call.
+
+        Raises Refusal for what cannot be pinned (see ``describe``).
+        """
+        with self._lock:
+            lock = self._locks.setdefault(name, Lock())
+        with lock:
+            if name not in self._known:
+                self._known[name] = _look(session, name)
+            return self._known[name]
+
+
+def _look(session: Session, name: str) -> Pinned | View:
+    found = describe(session, name)
+    if isinstance(found, View):
+        return found
+    return Pinned(found, Pin(found.table_id, newest_version(session, name)))
+
+
+def newest_version(session: Session, name: str) -> int:
+    """The newest version of a Delta table."""
+    return int(session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT 1")[0][0])

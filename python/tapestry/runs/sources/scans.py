@@ -1,0 +1,60 @@
+"""From a pin and a side table to the scan that a query reads.
+
+Without late rows it is the table itself, pinned, so that every predicate reaches file statistics.
+With late rows it is a union: the source without the contents that were ever late, and those from
+the side table. Predicates go down into both arms, on the arrival too: in the first it is ts.
+"""
+
+from __future__ import annotations
+
+from tapestry.names import ARRIVAL, ROW_ID
+from tapestry.runs.sources.contents import column_list, keys
+from tapestry.runs.sources.describe import SourceTable, arrival_sql
+from tapestry.runs.sources.pins import Pin
+from tapestry.runs.sources.side import Side, not_late
+from tapestry.sql.catalog import Column
+from tapestry.sql.scan import Scan
+
+
+def plain_scan(table: SourceTable, pin: Pin, arrival: Column | None) -> Scan:
+    """A source none of whose rows was ever late."""
+    arr = None if arrival is None else arrival_sql(arrival)
+    return Scan(table.at(pin.version), arr, row_id(table))
+
+
+def late_scan(table: SourceTable, pin: Pin, arrival: Column, side: Side, own: bool) -> Scan:
+    """A source with late rows; ``own``: this run adds some to the side table."""
+    columns = table.columns
+    live = side.rows(columns, own)
+    relation = (
+        f"(SELECT {column_list(columns, '_s')}, {arrival_sql(arrival, '_s')} AS {ARRIVAL},"
+        f" {row_id(table, '_s')} AS {ROW_ID} FROM {table.at(pin.version)} AS _s"
+        f" WHERE {not_late(columns, live)} UNION ALL {live})"
+    )
+    return Scan(relation, ARRIVAL, ROW_ID, late=True)
+
+
+def row_id(table: SourceTable, alias: str = "") -> str:
+    """SQL that tells every row of one version from every other, as a string.
+
+    Row tracking has an id. Without it Delta shows no position in a file, so the content is the id
+    (128 bits of hash), and equal rows are numbered: which of them gets which number cannot be seen.
+    The window is over all columns, so that any predicate passes through it to the files, and it is
+    dropped by Spark where nobody asks for the id.
+    """
+    prefix = f"{alias}." if alias else ""
+    if table.row_tracking:
+        return f"CAST({prefix}_metadata.row_id AS STRING)"
+    parts = keys(table.columns, alias)
+    content = ", ".join(parts)
+    # -0.0 and 0.0 are one content to a window but two rows to a reader: numbered by their text.
+    floats = [
+        f"CAST({part} AS STRING)"
+        for part, column in zip(parts, table.columns, strict=True)
+        if "float" in column.type or "double" in column.type
+    ]
+    order = ", ".join(floats) or parts[0]
+    return (
+        f"concat_ws('-', hex(xxhash64({content})), hex(xxhash64('id', {content})),"
+        f" CAST(row_number() OVER (PARTITION BY {content} ORDER BY {order}) AS STRING))"
+    )

@@ -1,0 +1,267 @@
+"""Late rows kept: the side table ``<target>__late_<k>``, which gives them their arrival for ever.
+
+A late row is known by its content. The table holds *every* copy of a content that was ever late:
+the late copies with their arrival, the copies that were in time with their ts. No copy with ts <= τ
+can turn up without being late, so these are all there will be, and a scan takes such contents from
+here and everything else from the source. A copy that vanishes (``deletes_ok``) is ended by a second
+row with the same id; of equal copies the one that arrived last ends first.
+
+The rows of one run are one batch, written by one statement. Batches of runs that did not land
+do not exist (semantics, section 4): those with n at or above this run's, those of another generation,
+and those that read another version of the source than the run that landed n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from zlib import crc32
+
+from tapestry.names import ARRIVAL, ROW_ID
+from tapestry.runs.session import Session
+from tapestry.runs.sources.contents import column_list, same_content, same_keys
+from tapestry.runs.sources.describe import LATE, SourceTable, arrival_sql
+from tapestry.runs.sources.late import Late
+from tapestry.runs.sources.literals import (
+    from_micros,
+    identifier,
+    relation_name,
+    string,
+    strings,
+    timestamp,
+)
+from tapestry.runs.sources.pins import Pin
+from tapestry.runs.sources.since import Since
+from tapestry.sql.catalog import Column
+
+
+@dataclass(frozen=True)
+class Side:
+    """The side table of one source as one run finds it.
+
+    ``garbage`` are batches that do not exist; ``live`` copies are in force; ``ends`` says whether
+    any copy was ended; ``batch`` is this run's own.
+    """
+
+    name: str
+    generation: str
+    n: int
+    batch: str
+    columns: tuple[Column, ...] = ()
+    garbage: tuple[str, ...] = ()
+    live: int = 0
+    ends: bool = False
+
+    @property
+    def exists(self) -> bool:
+        """Is there such a table yet?"""
+        return bool(self.columns)
+
+    def rows(self, source: Sequence[Column], own: bool) -> str:
+        """A query: the copies in force, with the source's columns, arrival and row id.
+
+        ``own`` includes this run's batch, which stands there once its ``before`` was executed.
+        """
+        earlier = f"{LATE}.n < {self.n}"
+        if self.garbage:
+            earlier += f" AND {LATE}.batch NOT IN ({strings(self.garbage)})"
+        if own:
+            earlier = f"({earlier} OR {LATE}.batch = {string(self.batch)})"
+        there = f"{LATE}.generation = {string(self.generation)} AND {earlier}"
+        table = relation_name(self.name)
+        items = ", ".join(self._item(column, own) for column in source)
+        ended = ""
+        if self.ends or own:
+            ended = (
+                f" AND NOT EXISTS (SELECT 1 FROM (SELECT {ROW_ID} AS _id FROM {table}"
+                f" WHERE {there} AND {LATE}.ends) WHERE _id = _t.{ROW_ID})"
+            )
+        return (
+            f"SELECT {items}, {ARRIVAL}, {ROW_ID} FROM {table} AS _t"
+            f" WHERE {there} AND NOT {LATE}.ends{ended}"
+        )
+
+    def _item(self, column: Column, own: bool) -> str:
+        name = identifier(column.name)
+        known = {c.name.lower(): c.type for c in self.columns}.get(column.name.lower())
+        if own or known == column.type:
+            return name
+        if known is None:
+            return f"CAST(NULL AS {column.type}) AS {name}"
+        return f"CAST({name} AS {column.type}) AS {name}"
+
+
+def side_name(target: str, source: str) -> str:
+    """The name of the side table that a target keeps for a source.
+
+    >>> side_name("`db`.`unanswered`", "bboard.messages")
+    'db.unanswered__late_fc4fb6b4'
+    """
+    return f"{target.replace('`', '')}__late_{crc32(source.lower().encode()):08x}"
+
+
+def read_side(
+    session: Session, name: str, generation: str, n: int, batch: str, last_pin: Pin | None
+) -> Side:
+    """What stands in the side table; one catalog look-up when there is none."""
+    schema, _, table = name.rpartition(".")
+    scope = f" IN {relation_name(schema)}" if schema else ""
+    if not session.rows(f"SHOW TABLES{scope} LIKE {string(table)}"):
+        return Side(name, generation, n, batch)
+    described = session.rows(f"DESCRIBE TABLE {relation_name(name)}")
+    columns = tuple(Column(row[0], str(row[1]).lower()) for row in described)
+    batches = session.rows(
+        f"SELECT {LATE}.batch, {LATE}.generation, {LATE}.n, {LATE}.version,"
+        f" sum(IF({LATE}.ends, -1, 1)), bool_or({LATE}.ends)"
+        f" FROM {relation_name(name)} GROUP BY ALL"
+    )
+    garbage = _garbage(batches, generation, n, last_pin)
+    valid = [
+        row for row in batches if row[1] == generation and row[2] < n and row[0] not in garbage
+    ]
+    return Side(
+        name,
+        generation,
+        n,
+        batch,
+        columns,
+        tuple(sorted(garbage)),
+        sum(int(row[4]) for row in valid),
+        any(row[5] for row in valid),
+    )
+
+
+def _garbage(
+    batches: list[tuple[object, ...]], generation: str, n: int, last_pin: Pin | None
+) -> set[str]:
+    """Batches that can never count again. Those with n at or above ours may belong to a run that
+    is still on its way: they are not counted, but left alone."""
+    garbage: set[str] = set()
+    first: dict[object, str] = {}
+    for batch, of, number, version, *_ in sorted(batches, key=lambda row: str(row[0])):
+        name = str(batch)
+        if of != generation:
+            # The generation before may still be the one in force until a refresh has landed.
+            if last_pin is not None:
+                garbage.add(name)
+        elif int(str(number)) < n:
+            # A crashed run and its repetition read the same pins: their batches are the same bag.
+            known = first.setdefault((number, version), name)
+            stray = int(str(number)) == n - 1 and (
+                last_pin is None or int(str(version)) != last_pin.version
+            )
+            if known != name or stray:
+                garbage.add(name)
+    return garbage
+
+
+def keep(since: Since, side: Side, late: Late, vanished: str) -> tuple[str, ...]:
+    """The statements that bring the side table up to this run, to be executed before its commit.
+
+    ``vanished`` is a query over keys with ``_n`` copies that are gone ("" when none are).
+    """
+    ended = _ended(since, side, vanished) if vanished and side.live else ""
+    added = _added(since, side, late) if late.rows else ""
+    statements = []
+    if side.garbage:
+        statements.append(
+            f"DELETE FROM {relation_name(side.name)}"
+            f" WHERE {LATE}.batch IN ({strings(side.garbage)})"
+        )
+    if ended or added:
+        statements += _prepared(since, side)
+        names = f"{LATE}, {ARRIVAL}, {ROW_ID}, {column_list(since.table.columns)}"
+        rows = " UNION ALL ".join(query for query in (ended, added) if query)
+        statements.append(
+            f"INSERT INTO {relation_name(side.name)} ({names}) SELECT {names} FROM ({rows})"
+        )
+    return tuple(statements)
+
+
+def _prepared(since: Since, side: Side) -> list[str]:
+    """Create the table, or let it take on the source's new columns and wider types."""
+    nothing = (
+        f"SELECT {_facts(since, side, 'false')}, CAST(NULL AS TIMESTAMP) AS {ARRIVAL},"
+        f" CAST(NULL AS STRING) AS {ROW_ID}, {column_list(since.table.columns)}"
+        f" FROM {since.table.at(since.pin.version)} WHERE false"
+    )
+    name = relation_name(side.name)
+    if not side.exists:
+        properties = "'delta.enableTypeWidening' = 'true'"
+        if since.table.properties.get("delta.columnMapping.mode", "none") != "none":
+            properties += ", 'delta.columnMapping.mode' = 'name'"
+        return [
+            f"CREATE TABLE IF NOT EXISTS {name} USING delta TBLPROPERTIES ({properties})"
+            f" AS {nothing}"
+        ]
+    known = {column.name.lower(): column.type for column in side.columns}
+    if all(known.get(column.name.lower()) == column.type for column in since.table.columns):
+        return []
+    return [
+        f"MERGE WITH SCHEMA EVOLUTION INTO {name} AS _t USING ({nothing}) AS _n ON false"
+        " WHEN NOT MATCHED THEN INSERT *"
+    ]
+
+
+def _facts(since: Since, side: Side, ends: str) -> str:
+    return (
+        f"named_struct('generation', {string(side.generation)}, 'n', {side.n}L,"
+        f" 'version', {since.pin.version}L, 'batch', {string(side.batch)},"
+        f" 'ends', {ends}) AS {LATE}"
+    )
+
+
+def _ended(since: Since, side: Side, vanished: str) -> str:
+    """End as many copies of each content as vanished, the last arrivals first."""
+    columns = since.table.columns
+    names = column_list(columns, "_l")
+    return (
+        f"SELECT {_facts(since, side, 'true')}, {ARRIVAL}, {ROW_ID}, {column_list(columns)} FROM ("
+        f"SELECT {names}, _l.{ARRIVAL}, _l.{ROW_ID}, _v._n, row_number() OVER (PARTITION BY"
+        f" {', '.join(f'_v._k{i}' for i in range(len(columns)))}"
+        f" ORDER BY _l.{ARRIVAL} DESC, _l.{ROW_ID}) AS _copy"
+        f" FROM ({side.rows(columns, own=False)}) AS _l JOIN ({vanished}) AS _v"
+        f" ON {same_keys(columns, '_l', '_v')}) WHERE _copy <= _n"
+    )
+
+
+def _added(since: Since, side: Side, late: Late) -> str:
+    """The late copies, and with a content that is late for the first time its other copies."""
+    if since.arrival is None or late.least is None:
+        raise ValueError("late rows have an arrival")
+    columns = since.table.columns
+    arr = arrival_sql(since.arrival, "_s")
+    low, high = timestamp(from_micros(late.least)), timestamp(since.tau)
+    known, join = "false", ""
+    if side.live:
+        known = "_known"
+        join = (
+            f" LEFT JOIN (SELECT DISTINCT {_named(columns)}, true AS _is"
+            f" FROM ({side.rows(columns, own=False)})) AS _o ON {same_keys(columns, '_s', '_o')}"
+        )
+    copies = (
+        f"SELECT {column_list(columns, '_s')}, {arr} AS _arr, _l._n,"
+        f" {'_o._is IS NOT NULL' if join else 'false'} AS _known,"
+        f" row_number() OVER (PARTITION BY {', '.join(f'_l._k{i}' for i in range(len(columns)))}"
+        f" ORDER BY {arr}) AS _copy"
+        f" FROM {since.table.at(since.pin.version)} AS _s JOIN ({late.contents}) AS _l"
+        f" ON {same_keys(columns, '_s', '_l')}{join} WHERE {arr} BETWEEN {low} AND {high}"
+    )
+    return (
+        f"SELECT {_facts(since, side, 'false')},"
+        f" IF(_copy <= _n, {timestamp(since.late_arrival)}, _arr) AS {ARRIVAL},"
+        f" uuid() AS {ROW_ID}, {column_list(columns)} FROM ({copies})"
+        f" WHERE _copy <= _n OR NOT {known}"
+    )
+
+
+def _named(columns: Sequence[Column]) -> str:
+    from tapestry.runs.sources.contents import named_keys
+
+    return named_keys(columns)
+
+
+def not_late(since_columns: Sequence[Column], rows: str) -> str:
+    """The condition that the content of ``_s`` is in none of ``rows``."""
+    same = same_content(since_columns, "_l", "_s")
+    return f"NOT EXISTS (SELECT 1 FROM ({rows}) AS _l WHERE {same})"

@@ -1,0 +1,66 @@
+"""The question that an examination asks of one source: what happened since the last run?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from tapestry.runs.session import Session
+from tapestry.runs.sources.describe import SourceTable
+from tapestry.runs.sources.fingerprints import Fingerprint
+from tapestry.runs.sources.literals import INSTANT
+from tapestry.runs.sources.pins import Pin
+from tapestry.sql.catalog import Column
+
+
+class Rules(Protocol):
+    """The part of a model's configuration that says what to do with sources that misbehave."""
+
+    @property
+    def late_rows(self) -> str:
+        """``deliver``, ``warn`` or ``fail``."""
+        ...
+
+    @property
+    def late_after(self) -> timedelta:
+        """From this lateness on, ``warn`` and ``fail`` mean it."""
+        ...
+
+    @property
+    def on_source_rewrite(self) -> str:
+        """``fail``, ``deletes_ok`` or ``refresh``."""
+        ...
+
+
+@dataclass(frozen=True)
+class SourceRules:
+    """The defaults of the interface."""
+
+    late_rows: str = "deliver"
+    late_after: timedelta = timedelta(hours=1)
+    on_source_rewrite: str = "fail"
+
+
+@dataclass(frozen=True)
+class Since:
+    """A source, the pin and the τ of the last run, and the pin of this one."""
+
+    session: Session
+    table: SourceTable
+    arrival: Column | None
+    last: Pin
+    pin: Pin
+    tau: datetime
+    rules: Rules
+    stored: Fingerprint | None = None
+
+    @property
+    def late_arrival(self) -> datetime:
+        """When the rows that turn up late in this window arrive: the first instant after τ."""
+        return self.tau + INSTANT
+
+    @property
+    def grave_until(self) -> datetime:
+        """A late row with ts up to here arrives ``late_after`` or more behind its ts."""
+        return self.late_arrival - self.rules.late_after

@@ -1,0 +1,76 @@
+"""One Spark session with Delta for all tests of this folder, seen through the run's protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+from delta import configure_spark_with_delta_pip
+from pyspark.sql import SparkSession
+
+from tapestry.runs.session import Session
+
+SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "2g",
+}
+
+_schemas = count(1)
+
+
+class SparkSql:
+    """The session protocol over a SparkSession; ``texts`` records what was asked of it."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self.texts: list[str] = []
+
+    def run(self, sql: str) -> None:
+        """Execute a statement."""
+        self.texts.append(sql)
+        self.spark.sql(sql)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Execute a query and return its rows."""
+        self.texts.append(sql)
+        return [tuple(row) for row in self.spark.sql(sql).collect()]
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The one Spark session: two threads, Delta, nothing of it outside a temporary folder."""
+    warehouse = tmp_path_factory.mktemp("warehouse")
+    builder = SparkSession.builder.master("local[2]").config("spark.sql.warehouse.dir", warehouse)
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    session = configure_spark_with_delta_pip(builder).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def session(spark: SparkSession) -> SparkSql:
+    """The session through the protocol of the runs."""
+    adapted = SparkSql(spark)
+    protocol: Session = adapted
+    assert protocol is adapted
+    return adapted
+
+
+@pytest.fixture
+def schema(spark: SparkSession) -> Iterator[str]:
+    """An empty schema of its own for each test."""
+    name = f"s{next(_schemas)}"
+    spark.sql(f"CREATE SCHEMA {name}")
+    yield name
+    spark.sql(f"DROP SCHEMA {name} CASCADE")
