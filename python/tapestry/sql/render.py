@@ -65,7 +65,7 @@ class Rendering:
             statement.selects += selects
             return
         statement.ctes.append((f"{prefix}_new", _union(selects)))
-        named = [_name(name, "n") for name in self.columns]
+        named = [_name(name, "_n") for name in self.columns]
         conditions = []
         before = frame.before()
         if before is not None:
@@ -73,13 +73,13 @@ class Rendering:
             old = self.selects(statement, part, f"{prefix}_old", before)
             statement.ctes.append((f"{prefix}_old", _union(old)))
             same = [
-                exp.NullSafeEQ(this=_name(name, "o"), expression=_name(name, "n"))
+                exp.NullSafeEQ(this=_name(name, "_o"), expression=_name(name, "_n"))
                 for name in self.columns
             ]
-            inner = where(exp.select("1").from_(f"{prefix}_old AS o"), same)
+            inner = where(exp.select("1").from_(f"{prefix}_old AS _o"), same)
             conditions.append(exp.Not(this=exp.Exists(this=inner)))
-        first = exp.alias_(exp.Min(this=exp.column(MATCHED_AT, table="n")), MATCHED_AT)
-        select = exp.select(*named, first).from_(f"{prefix}_new AS n")
+        first = exp.alias_(exp.Min(this=exp.column(MATCHED_AT, table="_n")), MATCHED_AT)
+        select = exp.select(*named, first).from_(f"{prefix}_new AS _n")
         statement.selects.append(where(select, conditions).group_by(*named))
 
     def unique(self, part: Answers) -> bool:

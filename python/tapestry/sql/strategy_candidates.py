@@ -89,11 +89,11 @@ class CandidatePlan:
         if self.frame.tau is not None:
             conditions.append(self.not_earlier(first))
         listed = [
-            exp.alias_(self.outer(value, "f"), name, quoted=not name.isidentifier())
+            exp.alias_(self.outer(value, "_f"), name, quoted=not name.isidentifier())
             for value, name in zip(self.block.select, self.columns, strict=True)
         ]
-        listed.append(exp.alias_(exp.column(AT, table="f"), MATCHED_AT))
-        return where(exp.select(*listed).from_(_aliased(first, "f")), conditions)
+        listed.append(exp.alias_(exp.column(AT, table="_f"), MATCHED_AT))
+        return where(exp.select(*listed).from_(_aliased(first, "_f")), conditions)
 
     # -- names and columns --------------------------------------------------------------------
     def name(self, part: str) -> str:
@@ -177,13 +177,13 @@ class CandidatePlan:
         """The candidates of one disjunct that hold; over a base relation: those before tau."""
         stage = "tried" if base is None else "tried_before"
         tried = self.union(f"{stage}_{part}", list(self.candidates(conjunction, base)))
-        over = self.conjunction_over(conjunction, "k")
-        instant = exp.column(AT, table="k")
+        over = self.conjunction_over(conjunction, "_k")
+        instant = exp.column(AT, table="_k")
         checks = [
             self.check(f"{stage}_{part}_{n}", tried, one, instant, self.keys())
             for n, one in enumerate(over.exists, start=1)
         ]
-        return where(exp.select("k.*").from_(_aliased(tried, "k")), checks)
+        return where(exp.select("_k.*").from_(_aliased(tried, "_k")), checks)
 
     def candidates(self, conjunction: Conjunction, base: str | None) -> Iterator[exp.Select]:
         """Selects of (derivation, candidate): in the window, or over a base at or before tau."""
@@ -192,7 +192,7 @@ class CandidatePlan:
             before = frame.before()
             assert before is not None
             frame = before
-            conjunction = self.conjunction_over(conjunction, "b")
+            conjunction = self.conjunction_over(conjunction, "_b")
         lowers = drop_redundant_bounds(conjunction.lowers, frame.order)
         own = [*conjunction.conditions, *non_empty(conjunction)]
         if lowers:
@@ -254,8 +254,8 @@ class CandidatePlan:
         else:
             names = [name for name, _ in self.keys()]
             names += [struct.alias for struct in self.structs()]
-            listed = [exp.column(name, table="b") for name in names]
-            select = exp.select(*listed, exp.alias_(instant.copy(), AT)).from_(_aliased(base, "b"))
+            listed = [exp.column(name, table="_b") for name in names]
+            select = exp.select(*listed, exp.alias_(instant.copy(), AT)).from_(_aliased(base, "_b"))
             select = self.reads.from_clause(select, chain, self.frame)
         return where(select, conditions)
 
@@ -268,7 +268,7 @@ class CandidatePlan:
         instant: exp.Expr,
         keys: list[tuple[str, exp.Expr]],
     ) -> exp.Expr:
-        """``[NOT] EXISTS`` at the candidate instant, over the relation k of candidates.
+        """``[NOT] EXISTS`` at the candidate instant, over the relation _k of candidates.
 
         A subquery with subqueries of its own is computed as a relation of witnesses, since Spark
         knows no correlation over two levels: (candidate, inner rows) for which everything holds.
@@ -278,12 +278,12 @@ class CandidatePlan:
             return self.reads.exists(exists, self.frame, valid_at(inner, instant))
         names = [name for name, _ in keys]
         inner_keys = self.keys_of(inner.tables)
-        listed: list[exp.Expr] = [exp.column(name, table="k") for name in [*names, AT]]
+        listed: list[exp.Expr] = [exp.column(name, table="_k") for name in [*names, AT]]
         listed += [exp.alias_(key, name) for name, key in inner_keys]
         listed += self.structs_of(inner.tables)
         carried = [s.alias for s in self.structs()]
-        listed += [exp.column(name, table="k") for name in carried]
-        select = exp.select(*listed).from_(_aliased(tried, "k"))
+        listed += [exp.column(name, table="_k") for name in carried]
+        select = exp.select(*listed).from_(_aliased(tried, "_k"))
         select = self.reads.from_clause(select, inner.tables, self.frame)
         pairs = self.add(
             f"{part}_pairs", where(select, [*inner.conditions, *valid_at(inner, instant)])
@@ -294,17 +294,17 @@ class CandidatePlan:
             over = Exists(one.negated, self._over_inner(one.inner, inner.tables))
             nested.append(self.check(f"{part}_{n}", pairs, over, instant, all_keys))
         witnesses = self.add(
-            f"{part}_witnesses", where(exp.select("k.*").from_(_aliased(pairs, "k")), nested)
+            f"{part}_witnesses", where(exp.select("_k.*").from_(_aliased(pairs, "_k")), nested)
         )
-        same = [_same(name, "w", "k") for name in [*names, AT]]
+        same = [_same(name, "_w", "_k") for name in [*names, AT]]
         node: exp.Expr = exp.Exists(
-            this=where(exp.select("1").from_(_aliased(witnesses, "w")), same)
+            this=where(exp.select("1").from_(_aliased(witnesses, "_w")), same)
         )
         return exp.Not(this=node) if exists.negated else node
 
     def _over_inner(self, conjunction: Conjunction, tables: tuple[Table, ...]) -> Conjunction:
         def over(nodes: tuple[exp.Expr, ...]) -> tuple[exp.Expr, ...]:
-            return tuple(self.outer(node, "k", tables) for node in nodes)
+            return tuple(self.outer(node, "_k", tables) for node in nodes)
 
         exists = tuple(
             Exists(one.negated, self._over_inner(one.inner, tables)) for one in conjunction.exists
@@ -326,14 +326,14 @@ class CandidatePlan:
 
     def first_of(self, found: str) -> str:
         """One row a derivation: the one with the least instant."""
-        names = [exp.column(name, table="k") for name, _ in self.keys()]
+        names = [exp.column(name, table="_k") for name, _ in self.keys()]
         rank = exp.Window(
             this=exp.RowNumber(),
             partition_by=names,
-            order=exp.Order(expressions=[exp.Ordered(this=exp.column(AT, table="k"))]),
+            order=exp.Order(expressions=[exp.Ordered(this=exp.column(AT, table="_k"))]),
         )
-        ranked = exp.select("k.*", exp.alias_(rank, _RANK)).from_(_aliased(found, "k"))
-        query = exp.select("*").from_(ranked.subquery("r")).where(f"{_RANK} = 1")
+        ranked = exp.select("_k.*", exp.alias_(rank, _RANK)).from_(_aliased(found, "_k"))
+        query = exp.select("*").from_(ranked.subquery("_r")).where(f"{_RANK} = 1")
         return self.add("first", query)
 
     def not_earlier(self, first: str) -> exp.Expr:
@@ -342,8 +342,8 @@ class CandidatePlan:
             for i, conjunction in enumerate(self.block.disjuncts, start=1)
         ]
         earlier = self.union("earlier", selects)
-        same = [_same(name, "e", "f") for name, _ in self.keys()]
-        inner = where(exp.select("1").from_(_aliased(earlier, "e")), same)
+        same = [_same(name, "_e", "_f") for name, _ in self.keys()]
+        inner = where(exp.select("1").from_(_aliased(earlier, "_e")), same)
         return exp.Not(this=exp.Exists(this=inner))
 
 

@@ -27,11 +27,15 @@ from tapestry.sql.ir import (
 )
 
 
+INTERNAL = frozenset({"_k", "_b", "_f", "_e", "_w", "_r", "_n", "_o"})
+"""Aliases that the rendering uses for relations of its own."""
+
+
 @dataclass
 class Names:
     """Aliases that are unique in the whole query."""
 
-    taken: set[str] = field(default_factory=set)
+    taken: set[str] = field(default_factory=lambda: set(INTERNAL))
 
     def new(self, wanted: str) -> str:
         name, count = wanted, 1

@@ -101,15 +101,17 @@ p1_1_tried_1 AS (
 ),
 p1_1_found AS (
   SELECT
-    k.*
-  FROM p1_1_tried_1 AS k
+    _k.*
+  FROM p1_1_tried_1 AS _k
   WHERE
     NOT EXISTS(
       SELECT
         1
       FROM read_messages AS r
       WHERE
-        r.parent = k.m.id AND r._arrival <= k._at AND k._at < r.ts + INTERVAL '12' HOURS
+        r.parent = _k.m.id
+        AND r._arrival <= _k._at
+        AND _k._at < r.ts + INTERVAL '12' HOURS
     )
 ),
 p1_1_first AS (
@@ -117,31 +119,31 @@ p1_1_first AS (
     *
   FROM (
     SELECT
-      k.*,
-      ROW_NUMBER() OVER (PARTITION BY k._key_m__row_id ORDER BY k._at NULLS LAST) AS _rank
-    FROM p1_1_found AS k
-  ) AS r
+      _k.*,
+      ROW_NUMBER() OVER (PARTITION BY _k._key_m__row_id ORDER BY _k._at NULLS LAST) AS _rank
+    FROM p1_1_found AS _k
+  ) AS _r
   WHERE
     _rank = 1
 ),
 p1_1_tried_before_1 AS (
   SELECT
-    b._key_m__row_id,
-    b.m,
-    b.m._arrival AS _at
-  FROM p1_1_first AS b
+    _b._key_m__row_id,
+    _b.m,
+    _b.m._arrival AS _at
+  FROM p1_1_first AS _b
   WHERE
-    b.m._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    _b.m._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
   UNION ALL
   SELECT
-    b._key_m__row_id,
-    b.m,
+    _b._key_m__row_id,
+    _b.m,
     r.ts + INTERVAL '12' HOURS AS _at
-  FROM p1_1_first AS b
+  FROM p1_1_first AS _b
   CROSS JOIN read_messages AS r
   WHERE
-    b.m._arrival <= r.ts + INTERVAL '12' HOURS
-    AND r.parent = b.m.id
+    _b.m._arrival <= r.ts + INTERVAL '12' HOURS
+    AND r.parent = _b.m.id
     AND r._arrival < r.ts + INTERVAL '12' HOURS
     AND NOT (
       r.ts + INTERVAL '12' HOURS
@@ -150,28 +152,30 @@ p1_1_tried_before_1 AS (
 ),
 p1_1_earlier AS (
   SELECT
-    k.*
-  FROM p1_1_tried_before_1 AS k
+    _k.*
+  FROM p1_1_tried_before_1 AS _k
   WHERE
     NOT EXISTS(
       SELECT
         1
       FROM read_messages AS r
       WHERE
-        r.parent = k.m.id AND r._arrival <= k._at AND k._at < r.ts + INTERVAL '12' HOURS
+        r.parent = _k.m.id
+        AND r._arrival <= _k._at
+        AND _k._at < r.ts + INTERVAL '12' HOURS
     )
 )
 SELECT
-  f.m.id AS id,
-  f._at AS _matched_at
-FROM p1_1_first AS f
+  _f.m.id AS id,
+  _f._at AS _matched_at
+FROM p1_1_first AS _f
 WHERE
   NOT EXISTS(
     SELECT
       1
-    FROM p1_1_earlier AS e
+    FROM p1_1_earlier AS _e
     WHERE
-      e._key_m__row_id IS NOT DISTINCT FROM f._key_m__row_id
+      _e._key_m__row_id IS NOT DISTINCT FROM _f._key_m__row_id
   )
 
 -- title: EXISTS starts an answer when an inner row arrives
@@ -204,15 +208,15 @@ p1_1_tried_1 AS (
 ),
 p1_1_found AS (
   SELECT
-    k.*
-  FROM p1_1_tried_1 AS k
+    _k.*
+  FROM p1_1_tried_1 AS _k
   WHERE
     EXISTS(
       SELECT
         1
       FROM read_messages AS r
       WHERE
-        r.parent = k.m.id AND r._arrival <= k._at
+        r.parent = _k.m.id AND r._arrival <= _k._at
     )
 ),
 p1_1_first AS (
@@ -220,57 +224,57 @@ p1_1_first AS (
     *
   FROM (
     SELECT
-      k.*,
-      ROW_NUMBER() OVER (PARTITION BY k._key_m__row_id ORDER BY k._at NULLS LAST) AS _rank
-    FROM p1_1_found AS k
-  ) AS r
+      _k.*,
+      ROW_NUMBER() OVER (PARTITION BY _k._key_m__row_id ORDER BY _k._at NULLS LAST) AS _rank
+    FROM p1_1_found AS _k
+  ) AS _r
   WHERE
     _rank = 1
 ),
 p1_1_tried_before_1 AS (
   SELECT
-    b._key_m__row_id,
-    b.m,
-    b.m._arrival AS _at
-  FROM p1_1_first AS b
+    _b._key_m__row_id,
+    _b.m,
+    _b.m._arrival AS _at
+  FROM p1_1_first AS _b
   WHERE
-    b.m._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    _b.m._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
   UNION ALL
   SELECT
-    b._key_m__row_id,
-    b.m,
+    _b._key_m__row_id,
+    _b.m,
     r._arrival AS _at
-  FROM p1_1_first AS b
+  FROM p1_1_first AS _b
   CROSS JOIN read_messages AS r
   WHERE
-    b.m._arrival <= r._arrival
-    AND r.parent = b.m.id
+    _b.m._arrival <= r._arrival
+    AND r.parent = _b.m.id
     AND r._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
 ),
 p1_1_earlier AS (
   SELECT
-    k.*
-  FROM p1_1_tried_before_1 AS k
+    _k.*
+  FROM p1_1_tried_before_1 AS _k
   WHERE
     EXISTS(
       SELECT
         1
       FROM read_messages AS r
       WHERE
-        r.parent = k.m.id AND r._arrival <= k._at
+        r.parent = _k.m.id AND r._arrival <= _k._at
     )
 )
 SELECT
-  f.m.id AS id,
-  f._at AS _matched_at
-FROM p1_1_first AS f
+  _f.m.id AS id,
+  _f._at AS _matched_at
+FROM p1_1_first AS _f
 WHERE
   NOT EXISTS(
     SELECT
       1
-    FROM p1_1_earlier AS e
+    FROM p1_1_earlier AS _e
     WHERE
-      e._key_m__row_id IS NOT DISTINCT FROM f._key_m__row_id
+      _e._key_m__row_id IS NOT DISTINCT FROM _f._key_m__row_id
   )
 
 -- title: NOT IN is null-aware
@@ -390,41 +394,41 @@ p1_1_tried_1 AS (
 ),
 p1_1_tried_1_1_pairs AS (
   SELECT
-    k._key_m__row_id,
-    k._at,
+    _k._key_m__row_id,
+    _k._at,
     r._row_id AS _key_r__row_id,
     STRUCT(r.parent AS parent, r._arrival AS _arrival, r.id AS id) AS r,
-    k.m
-  FROM p1_1_tried_1 AS k
+    _k.m
+  FROM p1_1_tried_1 AS _k
   CROSS JOIN read_messages AS r
   WHERE
-    r.parent = k.m.id AND r._arrival <= k._at
+    r.parent = _k.m.id AND r._arrival <= _k._at
 ),
 p1_1_tried_1_1_witnesses AS (
   SELECT
-    k.*
-  FROM p1_1_tried_1_1_pairs AS k
+    _k.*
+  FROM p1_1_tried_1_1_pairs AS _k
   WHERE
     NOT EXISTS(
       SELECT
         1
       FROM read_messages AS u
       WHERE
-        u.parent = k.r.id AND u._arrival <= k._at
+        u.parent = _k.r.id AND u._arrival <= _k._at
     )
 ),
 p1_1_found AS (
   SELECT
-    k.*
-  FROM p1_1_tried_1 AS k
+    _k.*
+  FROM p1_1_tried_1 AS _k
   WHERE
     NOT EXISTS(
       SELECT
         1
-      FROM p1_1_tried_1_1_witnesses AS w
+      FROM p1_1_tried_1_1_witnesses AS _w
       WHERE
-        w._key_m__row_id IS NOT DISTINCT FROM k._key_m__row_id
-        AND w._at IS NOT DISTINCT FROM k._at
+        _w._key_m__row_id IS NOT DISTINCT FROM _k._key_m__row_id
+        AND _w._at IS NOT DISTINCT FROM _k._at
     )
 ),
 p1_1_first AS (
@@ -432,84 +436,84 @@ p1_1_first AS (
     *
   FROM (
     SELECT
-      k.*,
-      ROW_NUMBER() OVER (PARTITION BY k._key_m__row_id ORDER BY k._at NULLS LAST) AS _rank
-    FROM p1_1_found AS k
-  ) AS r
+      _k.*,
+      ROW_NUMBER() OVER (PARTITION BY _k._key_m__row_id ORDER BY _k._at NULLS LAST) AS _rank
+    FROM p1_1_found AS _k
+  ) AS _r
   WHERE
     _rank = 1
 ),
 p1_1_tried_before_1 AS (
   SELECT
-    b._key_m__row_id,
-    b.m,
-    b.m._arrival AS _at
-  FROM p1_1_first AS b
+    _b._key_m__row_id,
+    _b.m,
+    _b.m._arrival AS _at
+  FROM p1_1_first AS _b
   WHERE
-    b.m._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    _b.m._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
   UNION ALL
   SELECT
-    b._key_m__row_id,
-    b.m,
+    _b._key_m__row_id,
+    _b.m,
     u._arrival AS _at
-  FROM p1_1_first AS b
+  FROM p1_1_first AS _b
   CROSS JOIN read_messages AS r
   CROSS JOIN read_messages AS u
   WHERE
-    b.m._arrival <= u._arrival
-    AND r.parent = b.m.id
+    _b.m._arrival <= u._arrival
+    AND r.parent = _b.m.id
     AND u.parent = r.id
     AND u._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
 ),
 p1_1_tried_before_1_1_pairs AS (
   SELECT
-    k._key_m__row_id,
-    k._at,
+    _k._key_m__row_id,
+    _k._at,
     r._row_id AS _key_r__row_id,
     STRUCT(r.parent AS parent, r._arrival AS _arrival, r.id AS id) AS r,
-    k.m
-  FROM p1_1_tried_before_1 AS k
+    _k.m
+  FROM p1_1_tried_before_1 AS _k
   CROSS JOIN read_messages AS r
   WHERE
-    r.parent = k.m.id AND r._arrival <= k._at
+    r.parent = _k.m.id AND r._arrival <= _k._at
 ),
 p1_1_tried_before_1_1_witnesses AS (
   SELECT
-    k.*
-  FROM p1_1_tried_before_1_1_pairs AS k
+    _k.*
+  FROM p1_1_tried_before_1_1_pairs AS _k
   WHERE
     NOT EXISTS(
       SELECT
         1
       FROM read_messages AS u
       WHERE
-        u.parent = k.r.id AND u._arrival <= k._at
+        u.parent = _k.r.id AND u._arrival <= _k._at
     )
 ),
 p1_1_earlier AS (
   SELECT
-    k.*
-  FROM p1_1_tried_before_1 AS k
+    _k.*
+  FROM p1_1_tried_before_1 AS _k
   WHERE
     NOT EXISTS(
       SELECT
         1
-      FROM p1_1_tried_before_1_1_witnesses AS w
+      FROM p1_1_tried_before_1_1_witnesses AS _w
       WHERE
-        w._key_m__row_id IS NOT DISTINCT FROM k._key_m__row_id
-        AND w._at IS NOT DISTINCT FROM k._at
+        _w._key_m__row_id IS NOT DISTINCT FROM _k._key_m__row_id
+        AND _w._at IS NOT DISTINCT FROM _k._at
     )
 )
 SELECT
-  f.m.id AS id,
-  f._at AS _matched_at
-FROM p1_1_first AS f
+  _f.m.id AS id,
+  _f._at AS _matched_at
+FROM p1_1_first AS _f
 WHERE
   NOT EXISTS(
     SELECT
       1
-    FROM p1_1_earlier AS e
+    FROM p1_1_earlier AS _e
     WHERE
-      e._key_m__row_id IS NOT DISTINCT FROM f._key_m__row_id
+      _e._key_m__row_id IS NOT DISTINCT FROM _f._key_m__row_id
   )
 

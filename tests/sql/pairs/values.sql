@@ -33,19 +33,19 @@ p1_old AS (
     AND messages.due <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
 )
 SELECT
-  n.author,
-  MIN(n._matched_at) AS _matched_at
-FROM p1_new AS n
+  _n.author,
+  MIN(_n._matched_at) AS _matched_at
+FROM p1_new AS _n
 WHERE
   NOT EXISTS(
     SELECT
       1
-    FROM p1_old AS o
+    FROM p1_old AS _o
     WHERE
-      o.author IS NOT DISTINCT FROM n.author
+      _o.author IS NOT DISTINCT FROM _n.author
   )
 GROUP BY
-  n.author
+  _n.author
 
 -- title: UNION of a growing and a static table
 select author from messages union select author from authors
@@ -112,19 +112,19 @@ p1_old AS (
     ) <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
 )
 SELECT
-  n.author,
-  MIN(n._matched_at) AS _matched_at
-FROM p1_new AS n
+  _n.author,
+  MIN(_n._matched_at) AS _matched_at
+FROM p1_new AS _n
 WHERE
   NOT EXISTS(
     SELECT
       1
-    FROM p1_old AS o
+    FROM p1_old AS _o
     WHERE
-      o.author IS NOT DISTINCT FROM n.author
+      _o.author IS NOT DISTINCT FROM _n.author
   )
 GROUP BY
-  n.author
+  _n.author
 
 -- title: EXCEPT is EXISTS and NOT EXISTS on values
 select id from messages except select parent from messages
@@ -152,22 +152,22 @@ p1_1_tried_1 AS (
 ),
 p1_1_found AS (
   SELECT
-    k.*
-  FROM p1_1_tried_1 AS k
+    _k.*
+  FROM p1_1_tried_1 AS _k
   WHERE
     EXISTS(
       SELECT
         1
       FROM read_messages AS messages
       WHERE
-        messages.id IS NOT DISTINCT FROM k.v.c1 AND messages._arrival <= k._at
+        messages.id IS NOT DISTINCT FROM _k.v.c1 AND messages._arrival <= _k._at
     )
     AND NOT EXISTS(
       SELECT
         1
       FROM read_messages AS messages_2
       WHERE
-        messages_2.parent IS NOT DISTINCT FROM k.v.c1 AND messages_2._arrival <= k._at
+        messages_2.parent IS NOT DISTINCT FROM _k.v.c1 AND messages_2._arrival <= _k._at
     )
 ),
 p1_1_first AS (
@@ -175,55 +175,55 @@ p1_1_first AS (
     *
   FROM (
     SELECT
-      k.*,
-      ROW_NUMBER() OVER (PARTITION BY k._key_v_c1 ORDER BY k._at NULLS LAST) AS _rank
-    FROM p1_1_found AS k
-  ) AS r
+      _k.*,
+      ROW_NUMBER() OVER (PARTITION BY _k._key_v_c1 ORDER BY _k._at NULLS LAST) AS _rank
+    FROM p1_1_found AS _k
+  ) AS _r
   WHERE
     _rank = 1
 ),
 p1_1_tried_before_1 AS (
   SELECT
-    b._key_v_c1,
-    b.v,
+    _b._key_v_c1,
+    _b.v,
     messages._arrival AS _at
-  FROM p1_1_first AS b
+  FROM p1_1_first AS _b
   CROSS JOIN read_messages AS messages
   WHERE
-    messages.id IS NOT DISTINCT FROM b.v.c1
+    messages.id IS NOT DISTINCT FROM _b.v.c1
     AND messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
 ),
 p1_1_earlier AS (
   SELECT
-    k.*
-  FROM p1_1_tried_before_1 AS k
+    _k.*
+  FROM p1_1_tried_before_1 AS _k
   WHERE
     EXISTS(
       SELECT
         1
       FROM read_messages AS messages
       WHERE
-        messages.id IS NOT DISTINCT FROM k.v.c1 AND messages._arrival <= k._at
+        messages.id IS NOT DISTINCT FROM _k.v.c1 AND messages._arrival <= _k._at
     )
     AND NOT EXISTS(
       SELECT
         1
       FROM read_messages AS messages_2
       WHERE
-        messages_2.parent IS NOT DISTINCT FROM k.v.c1 AND messages_2._arrival <= k._at
+        messages_2.parent IS NOT DISTINCT FROM _k.v.c1 AND messages_2._arrival <= _k._at
     )
 )
 SELECT
-  f.v.c1 AS id,
-  f._at AS _matched_at
-FROM p1_1_first AS f
+  _f.v.c1 AS id,
+  _f._at AS _matched_at
+FROM p1_1_first AS _f
 WHERE
   NOT EXISTS(
     SELECT
       1
-    FROM p1_1_earlier AS e
+    FROM p1_1_earlier AS _e
     WHERE
-      e._key_v_c1 IS NOT DISTINCT FROM f._key_v_c1
+      _e._key_v_c1 IS NOT DISTINCT FROM _f._key_v_c1
   )
 
 -- title: INTERSECT is EXISTS in both
@@ -255,22 +255,22 @@ p1_1_tried_1 AS (
 ),
 p1_1_found AS (
   SELECT
-    k.*
-  FROM p1_1_tried_1 AS k
+    _k.*
+  FROM p1_1_tried_1 AS _k
   WHERE
     EXISTS(
       SELECT
         1
       FROM read_messages AS messages
       WHERE
-        messages.author IS NOT DISTINCT FROM k.v.c1 AND messages._arrival <= k._at
+        messages.author IS NOT DISTINCT FROM _k.v.c1 AND messages._arrival <= _k._at
     )
     AND EXISTS(
       SELECT
         1
       FROM read_authors AS authors
       WHERE
-        authors.author IS NOT DISTINCT FROM k.v.c1
+        authors.author IS NOT DISTINCT FROM _k.v.c1
     )
 ),
 p1_1_first AS (
@@ -278,55 +278,55 @@ p1_1_first AS (
     *
   FROM (
     SELECT
-      k.*,
-      ROW_NUMBER() OVER (PARTITION BY k._key_v_c1 ORDER BY k._at NULLS LAST) AS _rank
-    FROM p1_1_found AS k
-  ) AS r
+      _k.*,
+      ROW_NUMBER() OVER (PARTITION BY _k._key_v_c1 ORDER BY _k._at NULLS LAST) AS _rank
+    FROM p1_1_found AS _k
+  ) AS _r
   WHERE
     _rank = 1
 ),
 p1_1_tried_before_1 AS (
   SELECT
-    b._key_v_c1,
-    b.v,
+    _b._key_v_c1,
+    _b.v,
     messages._arrival AS _at
-  FROM p1_1_first AS b
+  FROM p1_1_first AS _b
   CROSS JOIN read_messages AS messages
   WHERE
-    messages.author IS NOT DISTINCT FROM b.v.c1
+    messages.author IS NOT DISTINCT FROM _b.v.c1
     AND messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
 ),
 p1_1_earlier AS (
   SELECT
-    k.*
-  FROM p1_1_tried_before_1 AS k
+    _k.*
+  FROM p1_1_tried_before_1 AS _k
   WHERE
     EXISTS(
       SELECT
         1
       FROM read_messages AS messages
       WHERE
-        messages.author IS NOT DISTINCT FROM k.v.c1 AND messages._arrival <= k._at
+        messages.author IS NOT DISTINCT FROM _k.v.c1 AND messages._arrival <= _k._at
     )
     AND EXISTS(
       SELECT
         1
       FROM read_authors AS authors
       WHERE
-        authors.author IS NOT DISTINCT FROM k.v.c1
+        authors.author IS NOT DISTINCT FROM _k.v.c1
     )
 )
 SELECT
-  f.v.c1 AS author,
-  f._at AS _matched_at
-FROM p1_1_first AS f
+  _f.v.c1 AS author,
+  _f._at AS _matched_at
+FROM p1_1_first AS _f
 WHERE
   NOT EXISTS(
     SELECT
       1
-    FROM p1_1_earlier AS e
+    FROM p1_1_earlier AS _e
     WHERE
-      e._key_v_c1 IS NOT DISTINCT FROM f._key_v_c1
+      _e._key_v_c1 IS NOT DISTINCT FROM _f._key_v_c1
   )
 
 -- title: a join to a derived table counts its rows by value
@@ -362,15 +362,15 @@ p1_1_tried_1 AS (
 ),
 p1_1_found AS (
   SELECT
-    k.*
-  FROM p1_1_tried_1 AS k
+    _k.*
+  FROM p1_1_tried_1 AS _k
   WHERE
     EXISTS(
       SELECT
         1
       FROM read_messages AS messages
       WHERE
-        messages.author IS NOT DISTINCT FROM k.v.author AND messages._arrival <= k._at
+        messages.author IS NOT DISTINCT FROM _k.v.author AND messages._arrival <= _k._at
     )
 ),
 p1_1_first AS (
@@ -378,52 +378,52 @@ p1_1_first AS (
     *
   FROM (
     SELECT
-      k.*,
-      ROW_NUMBER() OVER (PARTITION BY k._key_a__row_id, k._key_v_author ORDER BY k._at NULLS LAST) AS _rank
-    FROM p1_1_found AS k
-  ) AS r
+      _k.*,
+      ROW_NUMBER() OVER (PARTITION BY _k._key_a__row_id, _k._key_v_author ORDER BY _k._at NULLS LAST) AS _rank
+    FROM p1_1_found AS _k
+  ) AS _r
   WHERE
     _rank = 1
 ),
 p1_1_tried_before_1 AS (
   SELECT
-    b._key_a__row_id,
-    b._key_v_author,
-    b.a,
-    b.v,
+    _b._key_a__row_id,
+    _b._key_v_author,
+    _b.a,
+    _b.v,
     messages._arrival AS _at
-  FROM p1_1_first AS b
+  FROM p1_1_first AS _b
   CROSS JOIN read_messages AS messages
   WHERE
-    b.v.author = b.a.author
-    AND messages.author IS NOT DISTINCT FROM b.v.author
+    _b.v.author = _b.a.author
+    AND messages.author IS NOT DISTINCT FROM _b.v.author
     AND messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
 ),
 p1_1_earlier AS (
   SELECT
-    k.*
-  FROM p1_1_tried_before_1 AS k
+    _k.*
+  FROM p1_1_tried_before_1 AS _k
   WHERE
     EXISTS(
       SELECT
         1
       FROM read_messages AS messages
       WHERE
-        messages.author IS NOT DISTINCT FROM k.v.author AND messages._arrival <= k._at
+        messages.author IS NOT DISTINCT FROM _k.v.author AND messages._arrival <= _k._at
     )
 )
 SELECT
-  f.a.level AS level,
-  f.v.author AS author,
-  f._at AS _matched_at
-FROM p1_1_first AS f
+  _f.a.level AS level,
+  _f.v.author AS author,
+  _f._at AS _matched_at
+FROM p1_1_first AS _f
 WHERE
   NOT EXISTS(
     SELECT
       1
-    FROM p1_1_earlier AS e
+    FROM p1_1_earlier AS _e
     WHERE
-      e._key_a__row_id IS NOT DISTINCT FROM f._key_a__row_id
-      AND e._key_v_author IS NOT DISTINCT FROM f._key_v_author
+      _e._key_a__row_id IS NOT DISTINCT FROM _f._key_a__row_id
+      AND _e._key_v_author IS NOT DISTINCT FROM _f._key_v_author
   )
 
