@@ -19,6 +19,8 @@ class Session(Protocol):
         """The rows of a query."""
 
 
+_ATTEMPTS = 5
+
 TYPES = {
     "msgid": "STRING",
     "inreplyto": "STRING",
@@ -48,10 +50,20 @@ def create_table(session: Session, table: str, types: Mapping[str, str] = TYPES)
 def append_new(session: Session, table: str, staged: Path) -> int:
     """Append the staged rows whose (message id, list) the table does not hold; their number.
 
-    A MERGE that only inserts is one commit, and Delta lets only one of two at the same time land
-    if both read the table: a load that is killed, or run again, or run twice at once, leaves each
-    message once.
+    A MERGE that only inserts is one commit, and of two at the same time Delta lets only one land,
+    as both read the table; the other looks again. So a load that is killed, or run again, or run
+    twice at once, leaves each message once.
     """
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _merge(session, table, staged)
+        except Exception as error:
+            if "DELTA_CONCURRENT" not in str(error):
+                raise
+    return _merge(session, table, staged)
+
+
+def _merge(session: Session, table: str, staged: Path) -> int:
     columns = ", ".join(TYPES)
     source = f"SELECT {_typed(staged)} FROM parquet.`{staged}`"
     new = session.rows(

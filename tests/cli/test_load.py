@@ -1,0 +1,135 @@
+"""`tapestry load` on an embedded Spark: new messages once, in one commit, whatever happens."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dbt.adapters.tapestry.embedded import start
+from tapestry.cli.main import commands
+from tapestry.demo import generator
+from tapestry.mail.append import append_new, create_table
+from tapestry.mail.stage import stage_mailbox
+
+SPARK_ROOT = Path(__file__).parents[2] / ".demo" / "tests"
+
+
+def _mail(number: int) -> bytes:
+    return (
+        b"From joe@parc.example Thu Jan  3 05:06:07 1991\n"
+        b"Message-ID: <%d@parc.example>\nFrom: joe@parc.example\nSubject: s\n\nhello\n\n" % number
+    )
+
+
+@pytest.fixture(scope="module")
+def spark() -> Any:
+    return start(root=SPARK_ROOT)
+
+
+@pytest.fixture
+def project(tmp_path: Path, spark: Any) -> Iterator[Path]:
+    """An empty dbt project whose target schema nobody else uses."""
+    schema = f"load_{uuid.uuid4().hex[:8]}"
+    (tmp_path / "dbt_project.yml").write_text("name: mine\nprofile: mine\n")
+    (tmp_path / "schema").write_text(schema)
+    (tmp_path / "profiles.yml").write_text(
+        json.dumps(
+            {"mine": {"target": "local", "outputs": {
+                "local": {"type": "tapestry", "method": "session", "schema": schema},
+                "other": {"type": "spark", "method": "session", "schema": schema, "host": "x"},
+            }}}
+        )
+    )  # fmt: skip
+    yield tmp_path
+    spark.sql(f"drop schema if exists {schema} cascade")
+
+
+def _load(project: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(
+        commands,
+        ["load", "--project-dir", str(project), "--profiles-dir", str(project), *arguments],
+    )
+
+
+def _table(project: Path) -> str:
+    return f"{(project / 'schema').read_text()}.messages"
+
+
+def test_only_new_messages_are_added_in_one_commit_each(project: Path, spark: Any) -> None:
+    box = project / "box"
+    box.write_bytes(_mail(1) + _mail(2))
+    first = _load(project, str(box), "--json")
+    assert first.exit_code == 0, first.output
+    result = json.loads(first.stdout.splitlines()[-1])
+    assert (result["new"], result["read"], result["clocks"]["From_"]) == (2, 2, 2)
+    assert "0 new" in _load(project, str(box)).output
+    with box.open("ab") as file:
+        file.write(_mail(3) + _mail(1))
+    grown = _load(project, str(box)).output
+    assert "4 messages, 1 new" in grown
+    assert "1 repeated in the file" in grown
+    rows = spark.sql(f"select msgid, cast(ts as string) from {_table(project)}").collect()
+    assert sorted(rows) == [(f"{n}@parc.example", "1991-01-03 05:06:07") for n in (1, 2, 3)]
+    history = spark.sql(f"describe history {_table(project)}").collect()
+    assert [row.operation for row in history] == ["MERGE", "MERGE", "CREATE TABLE"]
+
+
+def test_two_loads_at_once_add_each_message_once(project: Path, spark: Any) -> None:
+    box, staged = project / "box", project / "staged.parquet"
+    box.write_bytes(b"".join(_mail(number) for number in range(50)))
+    stage_mailbox(box, staged)
+
+    class Session:
+        def __init__(self) -> None:
+            self.spark = spark.newSession()
+
+        def run(self, sql: str) -> None:
+            self.spark.sql(sql)
+
+        def rows(self, sql: str) -> list[tuple[Any, ...]]:
+            return [tuple(row) for row in self.spark.sql(sql).collect()]
+
+    create_table(Session(), _table(project))
+
+    with ThreadPoolExecutor(3) as pool:
+        new = list(pool.map(lambda _: append_new(Session(), _table(project), staged), range(3)))
+    assert sum(new) == 50
+    assert spark.sql(f"select count(*) from {_table(project)}").collect()[0][0] == 50
+
+
+def test_a_parquet_file_with_fewer_columns(project: Path, spark: Any) -> None:
+    import pyarrow.parquet as pq
+
+    file = project / "messages.parquet"
+    table = generator.messages(200, seed=1).drop_columns(["archive_seq", "date"])
+    pq.write_table(table, file)
+    assert f"{len(table)} new rows" in _load(project, str(file)).output
+    assert "0 new rows" in _load(project, str(file)).output
+    seen = spark.sql(f"select count(*), count(ts), count(date) from {_table(project)}").collect()
+    assert seen == [(len(table), len(table) - table["ts"].null_count, 0)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["/no/such/file"], "does not exist"),
+        ([], "Missing argument"),
+    ],
+)
+def test_wrong_usage(project: Path, arguments: list[str], message: str) -> None:
+    result = _load(project, *arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def test_help_has_an_example() -> None:
+    result = CliRunner().invoke(commands, ["load", "--help"])
+    assert result.exit_code == 0
+    assert "tapestry load ~/mail/lists.mbox" in result.output
