@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dbt.adapters.spark.connections import SparkConnectionMethod, SparkCredentials
@@ -21,6 +21,8 @@ class TapestryCredentials(SparkCredentials):
 
     method: SparkConnectionMethod = SparkConnectionMethod.SESSION
     master: str | None = None
+    # Any, so that numbers and true/false need no quotes in YAML; Spark gets text.
+    server_side_parameters: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def __pre_deserialize__(cls, data: Any) -> Any:

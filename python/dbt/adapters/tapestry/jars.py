@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from urllib.parse import urlparse
 
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -46,7 +47,7 @@ def jar_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 def remember(coordinates: str, jars: str) -> None:
     """Keep the list of files that Ivy found for these coordinates."""
-    files = [jar.removeprefix("file:").replace("//", "/") for jar in jars.split(",") if jar]
+    files = [urlparse(jar).path for jar in jars.split(",") if jar]
     if not files or not all(os.path.isfile(file) for file in files):
         return
     path = _memory(coordinates)

@@ -1,0 +1,175 @@
+"""The adapter's small parts, without a Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+import stat
+from decimal import Decimal
+from pathlib import Path
+
+import agate
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.tapestry import jars
+from dbt.adapters.tapestry.credentials import TapestryCredentials
+from dbt.adapters.tapestry.failures import short_message
+from dbt.adapters.tapestry.handle import literal
+from dbt.adapters.tapestry.java import check_java
+from dbt.adapters.tapestry.seeds import seed_batches
+from dbt.adapters.tapestry.settings import start_settings
+
+
+def _credentials(**given: object) -> TapestryCredentials:
+    data = {"schema": "s", **given}
+    TapestryCredentials.validate(TapestryCredentials.translate_aliases(data))
+    return TapestryCredentials.from_dict(data)
+
+
+def test_a_schema_is_enough() -> None:
+    credentials = _credentials()
+    assert credentials.embedded
+    assert credentials.type == "tapestry"
+    assert dict(credentials.connection_info()) == {
+        "method": "session",
+        "master": None,
+        "schema": "s",
+    }
+
+
+def test_the_profile_wins_over_ansi_off() -> None:
+    assert _credentials().server_side_parameters["spark.sql.ansi.enabled"] == "false"
+    given = {"spark.sql.ansi.enabled": True}
+    credentials = _credentials(server_side_parameters=given)
+    assert credentials.server_side_parameters["spark.sql.ansi.enabled"] == "true"
+
+
+def test_settings_are_overridden_and_lists_extended(tmp_path: Path) -> None:
+    given = {
+        "spark.sql.extensions": "mine.Extension",
+        "spark.driver.memory": "7g",
+        "spark.driver.extraJavaOptions": "-Dmine=1",
+    }
+    settings = start_settings(given, tmp_path, "local[3]", tmp_path / "log4j2.properties")
+    assert settings["spark.sql.extensions"].startswith("io.delta.sql.DeltaSparkSessionExtension,")
+    assert settings["spark.sql.extensions"].endswith("mine.Extension")
+    assert settings["spark.driver.extraJavaOptions"].endswith(" -Dmine=1")
+    assert settings["spark.driver.memory"] == "7g"
+    assert settings["spark.master"] == "local[3]"
+    assert settings["spark.sql.session.timeZone"] == "UTC"
+    assert settings["spark.sql.warehouse.dir"] == str(tmp_path / "warehouse")
+
+
+def test_jars_are_remembered_while_they_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    wanted = jars.packages()
+    assert jars.jar_settings({}) == {"spark.jars.packages": wanted}
+    jar = tmp_path / "delta.jar"
+    jar.touch()
+    jars.remember(wanted, f"file://{jar}")
+    assert jars.jar_settings({}) == {"spark.jars": str(jar)}
+    jar.unlink()
+    assert jars.jar_settings({}) == {"spark.jars.packages": wanted}
+
+
+def _java(folder: Path, text: str) -> None:
+    program = folder / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho '{text}' >&2\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('openjdk version "21" 2023-09-19', 21),
+        ('java version "1.8.0_412"', None),
+        ('openjdk version "11.0.2" 2019-01-15', None),
+        ("hello", None),
+    ],
+)
+def test_java_is_17_or_21(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, found: int | None
+) -> None:
+    _java(tmp_path, text)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    if found:
+        assert check_java() == found
+        return
+    with pytest.raises(DbtRuntimeError) as error:
+        check_java()
+    assert "Spark needs Java 17 or 21" in str(error.value.msg)
+    assert len(str(error.value.msg).splitlines()) == 2
+
+
+def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(DbtRuntimeError, match="found none on PATH"):
+        check_java()
+
+
+@pytest.mark.parametrize(
+    ("value", "sql"),
+    [
+        (None, "NULL"),
+        (True, "true"),
+        (2**60, "1152921504606846976"),
+        (Decimal("0.10"), "'0.10'"),
+        ("it's a \\", r"'it\'s a \\'"),
+        (dt.date(2020, 2, 29), "'2020-02-29'"),
+        (dt.datetime(2020, 2, 29, 1, 2, 3), "TIMESTAMP '2020-02-29 01:02:03'"),
+    ],
+)
+def test_literals(value: object, sql: str) -> None:
+    assert literal(value) == sql
+
+
+def test_an_empty_seed_keeps_its_columns() -> None:
+    table = agate.Table([], ["id", "na`me"], [agate.Number(), agate.Text()])
+    (select,) = seed_batches(table, ["bigint", "string"])
+    assert select.startswith("select cast(c0 as bigint) as `id`, cast(c1 as string) as `na``me`")
+    assert select.endswith("where false")
+
+
+class _Java:
+    """A Java exception, as far as messages go."""
+
+    def __init__(self, message: str | None, cause: _Java | None = None) -> None:
+        self.message, self.cause = message, cause
+
+    def getMessage(self) -> str | None:
+        return self.message
+
+    def getCause(self) -> _Java | None:
+        return self.cause
+
+    def getClass(self) -> _Java:
+        return self
+
+    def getSimpleName(self) -> str:
+        return "NullPointerException"
+
+
+def test_messages_are_cut_to_what_matters() -> None:
+    parse = "\n[PARSE_SYNTAX_ERROR] Syntax error at or near 'fro'. (line 1, pos 9)\n\n== SQL ==\n"
+    text = parse + "select a fro t\n---------^^^\n"
+    assert short_message(ValueError(text)).splitlines() == [
+        "[PARSE_SYNTAX_ERROR] Syntax error at or near 'fro'. (line 1, pos 9)",
+        "select a fro t",
+        "---------^^^",
+    ]
+    plan = "[UNRESOLVED_COLUMN] no `a`; line 1 pos 7;\n'Project ['a]\n+- OneRowRelation\n"
+    assert short_message(ValueError(plan)) == "[UNRESOLVED_COLUMN] no `a`; line 1 pos 7"
+
+
+def test_the_cause_with_an_error_class_is_told() -> None:
+    error = ValueError("outer")
+    cause = _Java("[DIVIDE_BY_ZERO] Division by zero.\n\tat org.apache.X(Y.scala:1)")
+    error.java_exception = _Java("Job aborted due to stage failure", cause)  # type: ignore[attr-defined]
+    assert short_message(error) == "[DIVIDE_BY_ZERO] Division by zero."
+    error.java_exception = _Java(None)  # type: ignore[attr-defined]
+    assert short_message(error) == "NullPointerException"
