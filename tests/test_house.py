@@ -110,6 +110,23 @@ def _public(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.ClassDef]:
                 yield from _public(node.body)
 
 
+def test_the_adapter_imports_only_the_layers_below() -> None:
+    """Layer 3 knows layers 0 to 2 (import-linter cannot look into dbt's own package)."""
+    below = ("tapestry.errors", "tapestry.names", "tapestry.sql", "tapestry.runs")
+    wrong = []
+    for path in _tracked("python/dbt/adapters/tapestry/*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            wrong += [
+                f"{_named(path, node.lineno)} {name}"
+                for name in names
+                if name.split(".")[0] == "tapestry" and not name.startswith(below)
+            ]
+    assert not wrong
+
+
 def test_the_macros_are_one_copy() -> None:
     """The wheel takes the top-level macros through a link; a second copy would drift."""
     link = ROOT / "python/dbt/include/tapestry/macros"
