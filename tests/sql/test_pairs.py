@@ -57,7 +57,7 @@ def _read() -> list[tuple[Path, str, str, str]]:
 PAIRS = _read()
 
 
-def _rewriting(query: str):  # type: ignore[no-untyped-def]
+def rewriting_of(query: str):  # type: ignore[no-untyped-def]
     assume = tuple(re.findall(r"^-- assume: (.*)$", query, flags=re.MULTILINE))
     return rewrite(query, CATALOG, assume=assume)
 
@@ -90,7 +90,7 @@ def database() -> duckdb.DuckDBPyConnection:
 @pytest.mark.parametrize("pair", PAIRS, ids=[title for _, title, _, _ in PAIRS])
 def test_the_incremental_query_reads_so(pair: tuple[Path, str, str, str]) -> None:
     path, title, query, expected = pair
-    rendered = _rewriting(query).incremental(WINDOW, SCANS)
+    rendered = rewriting_of(query).incremental(WINDOW, SCANS)
     if os.environ.get("TAPESTRY_WRITE_PAIRS"):
         _write(path, title, query, rendered)
         return
@@ -102,7 +102,7 @@ def test_it_delivers_what_was_ever_an_answer(
     database: duckdb.DuckDBPyConnection, pair: tuple[Path, str, str, str]
 ) -> None:
     query = pair[2]
-    rewriting = _rewriting(query)
+    rewriting = rewriting_of(query)
     first: dict[tuple[object, ...], datetime] = {}
     instants = [
         START + timedelta(hours=6 * n, microseconds=us) for n in range(-8, 40) for us in (-1, 0, 1)
