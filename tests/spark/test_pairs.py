@@ -7,9 +7,9 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from tests.sql.test_pairs import CATALOG, END, PAIRS, START, rewriting_of
 
 from tapestry.sql import Scan, Window, static_answer
-from tests.sql.test_pairs import CATALOG, END, PAIRS, START, rewriting_of
 
 SCANS = {
     "messages": Scan("pair_messages", "ts", "id"),
