@@ -20,6 +20,7 @@ VARIABLES = {
     "list_pattern": "comp.sys.%",
     "somebody": "joe@parc.example",
     "jones": "jones@parc.example",
+    "voter": "jones@parc.example",
     "keyword": "base",
 }
 DAYS = 60

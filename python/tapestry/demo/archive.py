@@ -21,7 +21,7 @@ _STEPS = """
 create table {name} as
 with numbered as (select row_number() over () as rid, * from read_parquet('{path}')),
 reached as (
-  select *, max(ts) over (order by {order}, rid rows unbounded preceding) as readable from numbered
+  select *, max(ts) over ({order}, rid rows unbounded preceding) as readable from numbered
 ),
 stepped as (
   select *, coalesce((select min(n) from steps where t >= readable), 1) as step from reached
@@ -46,7 +46,9 @@ class Archive:
         self.database.execute("create table steps (n integer, t timestamptz)")
         self.database.executemany("insert into steps values (?, ?)", list(enumerate(self.steps, 1)))
         for name, path in self.files.items():
-            order = "archive_seq" if name == "messages" else "ts"
+            order = "order by ts"
+            if name == "messages":  # each list has an archive of its own
+                order = "partition by newsgroup order by archive_seq"
             self.database.execute(_STEPS.format(name=name, path=path, order=order))
         for name, value in self.variables.items():
             self.database.execute(f"set variable {name} = ?", [value])

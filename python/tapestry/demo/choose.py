@@ -6,6 +6,8 @@ from pathlib import Path
 
 import duckdb
 
+from tapestry.demo.columns import JONES
+
 
 def choose_variables(path: Path) -> dict[str, str]:
     """The busiest list, its family, busy authors, a common word, a much answered message."""
@@ -25,6 +27,7 @@ def choose_variables(path: Path) -> dict[str, str]:
         "list_pattern": family(one_list),
         "somebody": top("author"),
         "jones": top("author", 1),
+        "voter": JONES,
         "keyword": top(r"regexp_extract(subject, '([a-z]{6,})$', 1)", 1),
         "one_message": top("inreplyto"),
     }

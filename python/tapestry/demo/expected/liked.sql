@@ -3,7 +3,7 @@ select m.msgid, m.newsgroup, m.author, m.subject, greatest(m.arr, v.first_vote) 
 from messages m
 join (
   select msgid, min(arr) as first_vote from votes
-  where vote > 0 and voter = getvariable('jones')
+  where vote > 0 and voter = getvariable('voter')
   group by msgid
 ) v on v.msgid = m.msgid
 where m.arr <= getvariable('t') and v.first_vote <= getvariable('t')
