@@ -68,16 +68,7 @@ class Order:
 
     def anchor(self, bound: exp.Expr) -> Anchor | None:
         """The bound as an anchor, or None where it is some other expression."""
-        offset = 0
-        while isinstance(bound, exp.Add | exp.Sub | exp.Paren):
-            if isinstance(bound, exp.Paren):
-                bound = bound.this
-                continue
-            step = micros(bound.expression, self.zone)
-            if step is None:
-                return None
-            offset += step if isinstance(bound, exp.Add) else -step
-            bound = bound.this
+        bound, offset = base_and_offset(bound, self.zone)
         if not isinstance(bound, exp.Column):
             return None
         if bound.name == ARRIVAL:
@@ -106,6 +97,21 @@ class Order:
         """Can the bound be later than what its row's ts implies?"""
         anchor = self.anchor(bound)
         return anchor is not None and anchor.is_arrival and anchor.alias in self.late
+
+
+def base_and_offset(bound: exp.Expr, zone: str) -> tuple[exp.Expr, int]:
+    """A bound as ``base + offset`` microseconds, with every interval of fixed length taken off."""
+    offset = 0
+    while isinstance(bound, exp.Add | exp.Sub | exp.Paren):
+        if isinstance(bound, exp.Paren):
+            bound = bound.this
+            continue
+        step = micros(bound.expression, zone)
+        if step is None:
+            break
+        offset += step if isinstance(bound, exp.Add) else -step
+        bound = bound.this
+    return bound, offset
 
 
 def micros(node: exp.Expr, zone: str) -> int | None:

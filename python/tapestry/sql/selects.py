@@ -85,6 +85,11 @@ def valid_at(conjunction: Conjunction, instant: exp.Expr) -> list[exp.Expr]:
     ]
 
 
+def aliases_of(node: exp.Expr) -> set[str]:
+    """The tables whose columns an expression without subqueries uses."""
+    return {column.table for column in node.find_all(exp.Column)}
+
+
 def source_columns(nodes: Iterable[exp.Expr], aliases: Iterable[str]) -> dict[str, list[str]]:
     """alias -> names of its columns that the expressions use, in order of first use."""
     used: dict[str, dict[str, None]] = {alias: {} for alias in aliases}

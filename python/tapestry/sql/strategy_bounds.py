@@ -11,9 +11,15 @@ from sqlglot import exp
 
 from tapestry.names import MATCHED_AT
 from tapestry.sql.frame import Frame, at_most, greatest, less
-from tapestry.sql.ir import Block, Conjunction
-from tapestry.sql.passes.split_by_bound import drop_redundant_bounds, narrowing, split_by_bound
-from tapestry.sql.selects import Reads, non_empty, not_holding, where
+from tapestry.sql.ir import Block, Conjunction, Exists
+from tapestry.sql.passes.split_by_bound import (
+    Branch,
+    drop_redundant_bounds,
+    narrowed_first,
+    narrowing,
+    split_by_bound,
+)
+from tapestry.sql.selects import Reads, aliases_of, non_empty, not_holding, where
 
 
 def fits_bounds(block: Block) -> bool:
@@ -38,14 +44,15 @@ def select_by_bounds(
             aliases = {table.alias for table in conjunction.tables}
             if branch.narrowed is not None:
                 conditions += narrowing(branch.narrowed, aliases, frame)
-            conditions += _absent(conjunction, first, frame, reads, branch.narrowed)
+            conditions += _absent(conjunction, first, frame, reads, branch)
             conditions += _no_earlier(block, i, first, frame, reads)
             listed = [
                 exp.alias_(value.copy(), name, quoted=not name.isidentifier())
                 for value, name in zip(block.select, columns, strict=True)
             ]
             listed.append(exp.alias_(first.copy(), MATCHED_AT))
-            select = reads.from_clause(exp.select(*listed), conjunction.tables, frame)
+            tables = narrowed_first(conjunction.tables, branch)
+            select = reads.from_clause(exp.select(*listed), tables, frame)
             selects.append(where(select, conditions))
     return selects
 
@@ -55,17 +62,46 @@ def _absent(
     first: exp.Expr,
     frame: Frame,
     reads: Reads,
-    narrowed: exp.Expr | None,
+    branch: Branch | None,
 ) -> list[exp.Expr]:
     """NOT EXISTS of an inner row that starts at or before the first instant."""
     absent = []
     for exists in conjunction.exists:
         started = [at_most(low, first) for low in exists.inner.lowers]
-        if narrowed is not None:
+        if branch is not None and branch.narrowed is not None:
             aliases = {table.alias for table in exists.inner.tables}
-            started += narrowing(narrowed, aliases, frame)
+            started += narrowing(branch.narrowed, aliases, frame)
+            started += _only_keys_of(conjunction, branch, exists, frame, reads)
         absent.append(reads.exists(exists, frame, started))
     return absent
+
+
+def _only_keys_of(
+    conjunction: Conjunction, branch: Branch, exists: Exists, frame: Frame, reads: Reads
+) -> list[exp.Expr]:
+    """The inner rows cut down to the keys of the rows that the branch is about.
+
+    ``r.parent = m.id`` with few m: ``r.parent IN (SELECT m.id FROM m WHERE ...)`` is implied, and
+    lets Spark send the few keys to the scan of r instead of shuffling all of r.
+    """
+    assert branch.narrowed is not None
+    outer = {column.table for column in branch.narrowed.find_all(exp.Column)}
+    narrowed = [table for table in conjunction.tables if table.alias in outer]
+    if len(narrowed) != 1:
+        return []
+    alias = narrowed[0].alias
+    own = [*conjunction.conditions, *branch.conditions]
+    own = [condition for condition in own if aliases_of(condition) == {alias}]
+    inner = {table.alias for table in exists.inner.tables}
+    for condition in exists.inner.conditions:
+        if not isinstance(condition, exp.EQ):
+            continue
+        sides = (condition.this, condition.expression)
+        for key, wanted in (sides, sides[::-1]):
+            if aliases_of(wanted) == {alias} and aliases_of(key) and aliases_of(key) <= inner:
+                keys = reads.from_clause(exp.select(wanted.copy()), (narrowed[0],), frame)
+                return [exp.In(this=key.copy(), query=where(keys, own).subquery())]
+    return []
 
 
 def _no_earlier(

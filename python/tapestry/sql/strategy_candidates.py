@@ -21,7 +21,7 @@ from tapestry.names import MATCHED_AT, ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.frame import Frame, at_most, greater, greatest, least
 from tapestry.sql.ir import Block, Conjunction, Exists, SourceTable, Table
-from tapestry.sql.passes.split_by_bound import drop_redundant_bounds, split_by_bound
+from tapestry.sql.passes.split_by_bound import drop_redundant_bounds, narrowed_first, split_by_bound
 from tapestry.sql.selects import (
     Reads,
     expressions_of,
@@ -201,7 +201,10 @@ class CandidatePlan:
                 if base is not None:
                     reached = [at_most(low, frame.t) for low in conjunction.lowers]
                 yield self.candidate(
-                    conjunction.tables, greatest(lowers), [*own, *reached], base, ()
+                    narrowed_first(conjunction.tables, branch),
+                    greatest(lowers),
+                    [*own, *reached],
+                    base,
                 )
         for edge in edges(conjunction):
             yield from self.edge_candidates(conjunction, edge, base, frame)
@@ -228,16 +231,15 @@ class CandidatePlan:
             if frame.tau is not None:
                 window = [greater(upper, frame.tau) for upper in last.uppers] + window
             yield self.candidate(
-                conjunction.tables, instant, [*conditions, *window], base, tuple(chain)
+                tuple(chain), instant, [*conditions, *window], base, conjunction.tables
             )
             return
         for branch in split_by_bound(last.lowers, frame):
             reached = [*branch.conditions]
             if frame.tau is None:
                 reached = [at_most(low, frame.t) for low in last.lowers]
-            yield self.candidate(
-                conjunction.tables, instant, [*conditions, *reached], base, tuple(chain)
-            )
+            first = narrowed_first(tuple(chain), branch)
+            yield self.candidate(first, instant, [*conditions, *reached], base, conjunction.tables)
 
     def candidate(
         self,
@@ -245,17 +247,21 @@ class CandidatePlan:
         instant: exp.Expr,
         conditions: list[exp.Expr],
         base: str | None,
-        chain: tuple[Table, ...],
+        block: tuple[Table, ...] = (),
     ) -> exp.Select:
+        """One select of candidates, from ``tables`` and then the block's own, or from the base."""
+        own = {table.alias for table in self.block.tables}
         if base is None:
             listed = [exp.alias_(key, name) for name, key in self.keys()]
             select = exp.select(*listed, *self.structs(), exp.alias_(instant.copy(), AT))
-            select = self.reads.from_clause(select, tables + chain, self.frame)
+            select = self.reads.from_clause(select, tables + block, self.frame)
         else:
             names = [name for name, _ in self.keys()]
             names += [struct.alias for struct in self.structs()]
-            listed = [exp.column(name, table="_b") for name in names]
-            select = exp.select(*listed, exp.alias_(instant.copy(), AT)).from_(_aliased(base, "_b"))
+            columns = [exp.column(name, table="_b") for name in names]
+            select = exp.select(*columns, exp.alias_(instant.copy(), AT))
+            select = select.from_(_aliased(base, "_b"))
+            chain = tuple(table for table in tables if table.alias not in own)
             select = self.reads.from_clause(select, chain, self.frame)
         return where(select, conditions)
 

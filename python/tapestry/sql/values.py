@@ -26,7 +26,6 @@ from tapestry.sql.ir import (
     any_of,
 )
 
-
 INTERNAL = frozenset({"_k", "_b", "_f", "_e", "_w", "_r", "_n", "_o"})
 """Aliases that the rendering uses for relations of its own."""
 

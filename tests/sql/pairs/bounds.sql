@@ -41,12 +41,8 @@ SELECT
   ) + INTERVAL '1' MICROSECOND AS _matched_at
 FROM read_messages AS m
 WHERE
-  (
-    m.ts + INTERVAL '12' HOURS
-  ) + INTERVAL '1' MICROSECOND > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-  AND (
-    m.ts + INTERVAL '12' HOURS
-  ) + INTERVAL '1' MICROSECOND <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  m.ts > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '12' HOUR - INTERVAL '1' MICROSECOND
+  AND m.ts <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '12' HOUR - INTERVAL '1' MICROSECOND
   AND m._arrival < m.ts + INTERVAL '36' HOURS
   AND (
     m.ts + INTERVAL '12' HOURS
@@ -102,8 +98,8 @@ SELECT
   m.id AS id,
   r.id AS reply,
   GREATEST(m._arrival, r._arrival) AS _matched_at
-FROM read_messages AS m
-CROSS JOIN read_messages AS r
+FROM read_messages AS r
+CROSS JOIN read_messages AS m
 WHERE
   r.parent = m.id
   AND r._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
@@ -121,8 +117,8 @@ SELECT
   m.id AS id,
   r.id AS reply,
   r._arrival AS _matched_at
-FROM read_messages AS m
-CROSS JOIN read_messages AS r
+FROM read_messages AS r
+CROSS JOIN read_messages AS m
 WHERE
   r.parent = m.id
   AND r._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
@@ -177,8 +173,8 @@ SELECT
   m.ts + INTERVAL '1' DAY AS _matched_at
 FROM read_messages AS m
 WHERE
-  m.ts + INTERVAL '1' DAY > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-  AND m.ts + INTERVAL '1' DAY <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  m.ts > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR
+  AND m.ts <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR
   AND NOT COALESCE(
     (
       m.author = 'ann'

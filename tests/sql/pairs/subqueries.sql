@@ -13,12 +13,8 @@ SELECT
   ) + INTERVAL '1' MICROSECOND AS _matched_at
 FROM read_messages AS m
 WHERE
-  (
-    m.ts + INTERVAL '1' DAY
-  ) + INTERVAL '1' MICROSECOND > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-  AND (
-    m.ts + INTERVAL '1' DAY
-  ) + INTERVAL '1' MICROSECOND <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  m.ts > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR - INTERVAL '1' MICROSECOND
+  AND m.ts <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR - INTERVAL '1' MICROSECOND
   AND NOT EXISTS(
     SELECT
       1
@@ -28,6 +24,14 @@ WHERE
       AND r._arrival <= (
         m.ts + INTERVAL '1' DAY
       ) + INTERVAL '1' MICROSECOND
+      AND r.parent IN (
+        SELECT
+          m.id
+        FROM read_messages AS m
+        WHERE
+          m.ts > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR - INTERVAL '1' MICROSECOND
+          AND m.ts <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR - INTERVAL '1' MICROSECOND
+      )
   )
 
 -- title: the same, knowing that replies come after what they reply to
@@ -46,12 +50,8 @@ SELECT
   ) + INTERVAL '1' MICROSECOND AS _matched_at
 FROM read_messages AS m
 WHERE
-  (
-    m.ts + INTERVAL '1' DAY
-  ) + INTERVAL '1' MICROSECOND > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-  AND (
-    m.ts + INTERVAL '1' DAY
-  ) + INTERVAL '1' MICROSECOND <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  m.ts > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR - INTERVAL '1' MICROSECOND
+  AND m.ts <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR - INTERVAL '1' MICROSECOND
   AND NOT EXISTS(
     SELECT
       1
@@ -61,7 +61,15 @@ WHERE
       AND r._arrival <= (
         m.ts + INTERVAL '1' DAY
       ) + INTERVAL '1' MICROSECOND
-      AND r.ts > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '86400000001' MICROSECOND
+      AND r.ts > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR - INTERVAL '1' MICROSECOND
+      AND r.parent IN (
+        SELECT
+          m.id
+        FROM read_messages AS m
+        WHERE
+          m.ts > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR - INTERVAL '1' MICROSECOND
+          AND m.ts <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR - INTERVAL '1' MICROSECOND
+      )
   )
 
 -- title: no reply in the last twelve hours (paper, section 4.3): may be true again
@@ -87,8 +95,8 @@ p1_1_tried_1 AS (
     m._row_id AS _key_m__row_id,
     STRUCT(m.id AS id, m._arrival AS _arrival) AS m,
     r.ts + INTERVAL '12' HOURS AS _at
-  FROM read_messages AS m
-  CROSS JOIN read_messages AS r
+  FROM read_messages AS r
+  CROSS JOIN read_messages AS m
   WHERE
     m._arrival <= r.ts + INTERVAL '12' HOURS
     AND r.parent = m.id
@@ -198,8 +206,8 @@ p1_1_tried_1 AS (
     m._row_id AS _key_m__row_id,
     STRUCT(m.id AS id, m._arrival AS _arrival) AS m,
     r._arrival AS _at
-  FROM read_messages AS m
-  CROSS JOIN read_messages AS r
+  FROM read_messages AS r
+  CROSS JOIN read_messages AS m
   WHERE
     m._arrival <= r._arrival
     AND r.parent = m.id
@@ -296,7 +304,17 @@ WHERE
       1
     FROM read_messages AS r
     WHERE
-      r.author = 'bob' AND m.parent = r.parent AND r._arrival <= m._arrival
+      r.author = 'bob'
+      AND m.parent = r.parent
+      AND r._arrival <= m._arrival
+      AND r.parent IN (
+        SELECT
+          m.parent
+        FROM read_messages AS m
+        WHERE
+          m._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+          AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+      )
   )
   AND NOT EXISTS(
     SELECT
@@ -335,8 +353,8 @@ SELECT
   m.id AS id,
   r.id AS reply,
   GREATEST(m._arrival, r._arrival) AS _matched_at
-FROM read_messages AS m
-CROSS JOIN read_messages AS r
+FROM read_messages AS r
+CROSS JOIN read_messages AS m
 WHERE
   r.parent = m.id
   AND r._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
@@ -356,7 +374,16 @@ WHERE
       1
     FROM read_messages AS r
     WHERE
-      r.parent = m.id AND r._arrival <= m._arrival
+      r.parent = m.id
+      AND r._arrival <= m._arrival
+      AND r.parent IN (
+        SELECT
+          m.id
+        FROM read_messages AS m
+        WHERE
+          m._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+          AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+      )
   )
 
 -- title: nested NOT EXISTS
@@ -382,9 +409,9 @@ p1_1_tried_1 AS (
     m._row_id AS _key_m__row_id,
     STRUCT(m.id AS id, m._arrival AS _arrival) AS m,
     u._arrival AS _at
-  FROM read_messages AS m
+  FROM read_messages AS u
   CROSS JOIN read_messages AS r
-  CROSS JOIN read_messages AS u
+  CROSS JOIN read_messages AS m
   WHERE
     m._arrival <= u._arrival
     AND r.parent = m.id

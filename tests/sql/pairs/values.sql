@@ -137,14 +137,14 @@ p1_1_tried_1 AS (
     v.c1 AS _key_v_c1,
     STRUCT(v.c1 AS c1) AS v,
     messages._arrival AS _at
-  FROM (
+  FROM read_messages AS messages
+  CROSS JOIN (
     SELECT DISTINCT
       messages.id AS c1
     FROM read_messages AS messages
     WHERE
       messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
   ) AS v
-  CROSS JOIN read_messages AS messages
   WHERE
     messages.id IS NOT DISTINCT FROM v.c1
     AND messages._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
@@ -240,14 +240,14 @@ p1_1_tried_1 AS (
     v.c1 AS _key_v_c1,
     STRUCT(v.c1 AS c1) AS v,
     messages._arrival AS _at
-  FROM (
+  FROM read_messages AS messages
+  CROSS JOIN (
     SELECT DISTINCT
       messages.author AS c1
     FROM read_messages AS messages
     WHERE
       messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
   ) AS v
-  CROSS JOIN read_messages AS messages
   WHERE
     messages.author IS NOT DISTINCT FROM v.c1
     AND messages._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
@@ -332,11 +332,11 @@ WHERE
 -- title: a join to a derived table counts its rows by value
 select a.level, v.author from authors a join (select distinct author from messages) v on v.author = a.author
 -- becomes
-WITH read_authors AS (
-  SELECT rowid AS _row_id, level, author FROM db.authors
-),
-read_messages AS (
+WITH read_messages AS (
   SELECT ts AS _arrival, author FROM db.messages
+),
+read_authors AS (
+  SELECT rowid AS _row_id, level, author FROM db.authors
 ),
 p1_1_tried_1 AS (
   SELECT
@@ -345,7 +345,8 @@ p1_1_tried_1 AS (
     STRUCT(a.level AS level, a.author AS author) AS a,
     STRUCT(v.author AS author) AS v,
     messages._arrival AS _at
-  FROM read_authors AS a
+  FROM read_messages AS messages
+  CROSS JOIN read_authors AS a
   CROSS JOIN (
     SELECT DISTINCT
       messages.author AS author
@@ -353,7 +354,6 @@ p1_1_tried_1 AS (
     WHERE
       messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
   ) AS v
-  CROSS JOIN read_messages AS messages
   WHERE
     v.author = a.author
     AND messages.author IS NOT DISTINCT FROM v.author

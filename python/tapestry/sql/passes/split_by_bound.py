@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from tapestry.sql import timing
 from tapestry.sql.frame import Frame, at_most, greater
-from tapestry.sql.order import Order
+from tapestry.sql.ir import Table
+from tapestry.sql.order import Order, base_and_offset
 
 
 @dataclass(frozen=True)
@@ -50,18 +52,38 @@ def split_by_bound(bounds: tuple[exp.Expr, ...], frame: Frame) -> list[Branch]:
     """The branches of ``max(bounds) in (tau, t]``."""
     order = frame.order
     bounds = drop_redundant_bounds(bounds, order)
-    reached = tuple(at_most(bound, frame.t) for bound in bounds)
+    reached = tuple(by(bound, frame.t, exp.LTE, order) for bound in bounds)
     if frame.tau is None or not bounds:
         return [Branch(None, reached)]
     branches = []
     for j, bound in enumerate(bounds):
-        conditions = [greater(bound, frame.tau), reached[j]]
-        conditions += [at_most(earlier, frame.tau) for earlier in bounds[:j]]
+        conditions = [by(bound, frame.tau, exp.GT, order), reached[j]]
+        conditions += [by(earlier, frame.tau, exp.LTE, order) for earlier in bounds[:j]]
         conditions += reached[j + 1 :]
         if order.needs_late(bound) and any(order.not_after(bound, e) for e in bounds[:j]):
             conditions.append(_in_time_before(bound, frame))
         branches.append(Branch(bound, tuple(conditions)))
     return branches
+
+
+def by(bound: exp.Expr, instant: exp.Expr, operator: type[exp.Binary], order: Order) -> exp.Expr:
+    """``bound operator instant`` with the column alone: ``m.ts > tau - 28 days``.
+
+    File and page statistics know columns, not sums.  Exact, because an interval of fixed length can
+    change sides, and only such intervals are moved.
+    """
+    base, offset = base_and_offset(bound, order.zone)
+    if offset and isinstance(base, exp.Column) and base.is_type("timestamptz", "timestamp"):
+        return operator(this=base.copy(), expression=shifted(instant, -offset))
+    return operator(this=bound.copy(), expression=instant.copy())
+
+
+def narrowed_first(tables: tuple[Table, ...], branch: Branch) -> tuple[Table, ...]:
+    """The tables of a branch, the one it narrows in front: Spark joins in the order of FROM."""
+    if branch.narrowed is None:
+        return tables
+    aliases = {column.table for column in branch.narrowed.find_all(exp.Column)}
+    return tuple(sorted(tables, key=lambda table: table.alias not in aliases))
 
 
 def narrowing(bound: exp.Expr, aliases: set[str], frame: Frame) -> list[exp.Expr]:
@@ -105,10 +127,9 @@ def shifted(instant: exp.Expr, micros: int) -> exp.Expr:
     if not micros:
         return instant.copy()
     kind = exp.Add if micros > 0 else exp.Sub
-    unit, amount = "MICROSECOND", abs(micros)
-    for name, size in (("DAY", 86_400_000_000), ("SECOND", 1_000_000)):
-        if amount % size == 0:
-            unit, amount = name, amount // size
-            break
-    length = exp.Interval(this=exp.Literal.string(str(amount)), unit=exp.var(unit))
-    return kind(this=instant.copy(), expression=length)
+    moved, rest = instant.copy(), abs(micros)
+    for unit, size in (("HOUR", 3_600_000_000), ("SECOND", 1_000_000), ("MICROSECOND", 1)):
+        amount, rest = divmod(rest, size)
+        if amount:
+            moved = kind(this=moved, expression=timing.interval(amount, unit))
+    return moved
