@@ -17,7 +17,6 @@ from dbt.adapters.tapestry.embedded import start
 from tapestry.demo.archive import Archive
 from tapestry.demo.tables import TABLE_TYPES
 from tapestry.mail.append import append_all, create_table
-from tapestry.names import MATCHED_AT
 
 PROFILE = "tapestry"
 
@@ -73,10 +72,9 @@ class Player:
         for number, until in enumerate(archive.steps, 1):
             loaded = self._load_step(archive, number)
             began = time.monotonic()
-            self.dbt_run("demo", until, archive.variables)
+            new = self.dbt_run("demo", until, archive.variables)
             seconds = time.monotonic() - began
             since = archive.steps[number - 2] if number > 1 else None
-            new = self.count_new("demo", since, until)
             yield Played(number, since, until, loaded, archive.late_rows(number), new, seconds)
 
     def play_at_once(self, archive: Archive) -> None:
@@ -91,8 +89,8 @@ class Player:
         for name in names:
             create_table(self.session, f"{schema}.{name}", TABLE_TYPES[name])
 
-    def dbt_run(self, schema: str, until: datetime, variables: Mapping[str, str]) -> None:
-        """One `dbt run` as of an instant; SystemExit where a model fails."""
+    def dbt_run(self, schema: str, until: datetime, variables: Mapping[str, str]) -> dict[str, int]:
+        """One `dbt run` as of an instant: new rows a model; SystemExit where a model fails."""
         os.environ["TAPESTRY_AS_OF"] = until.isoformat()
         try:
             result = self._runner.invoke(self._arguments(schema, variables))
@@ -100,19 +98,10 @@ class Player:
             del os.environ["TAPESTRY_AS_OF"]
         if not result.success:
             raise SystemExit(f"dbt run as of {until} failed; see {self.folder / 'logs/dbt.log'}")
-
-    def count_new(self, schema: str, since: datetime | None, until: datetime) -> dict[str, int]:
-        """The rows of each model whose first instant lies in the window."""
-        window = f"{MATCHED_AT} <= timestamp '{until.isoformat()}'"
-        if since is not None:
-            window += f" and {MATCHED_AT} > timestamp '{since.isoformat()}'"
-        counted = self.session.rows(
-            " union all ".join(
-                f"select '{model}', count(*) from {schema}.{model} where {window}"
-                for model in self.models
-            )
-        )
-        return {str(name): int(count) for name, count in counted}
+        return {
+            one.node.name: int(one.adapter_response.get("rows_affected") or 0)
+            for one in result.result.results
+        }
 
     def export(self, schema: str, model: str) -> Path:
         """A model's table as parquet files, for another engine to read."""
