@@ -3,7 +3,7 @@
 {% macro tapestry__create_csv_table(model, agate_table) %}
   {%- set views = [] -%}
   {%- for select in adapter.seed_statements(agate_table, config.get('column_types') or {}) -%}
-    {%- set view = make_temp_relation(this, '__seed_' ~ loop.index0) -%}
+    {%- set view = api.Relation.create(identifier='dbt_seed_rows_' ~ loop.index0) -%}
     {%- call statement('_') -%}
       {{ create_temporary_view(view, select) }}
     {%- endcall -%}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import sqlglot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,3 +60,25 @@ def dbt_profile_target(warehouse: Path) -> dict[str, Any]:
 def profile_user() -> str:
     """An embedded Spark knows no users; some suites ask for one."""
     return "nobody"
+
+
+@pytest.fixture(scope="class")
+def from_postgres() -> Callable[[Any], Any]:
+    """Let a suite's `project.run_sql` say in Spark's words what it says in PostgreSQL's."""
+
+    def translating(project: Any) -> Any:
+        run = type(project).run_sql
+
+        def run_sql(sql: str, fetch: str | None = None) -> Any:
+            sql = sql.replace("{schema}", project.test_schema)
+            sql = sql.replace("{database}.", "")
+            result = None
+            for statement in sqlglot.transpile(sql, read="postgres", write="spark", comments=False):
+                if statement.strip():
+                    result = run(project, statement, fetch=fetch)
+            return result
+
+        project.run_sql = run_sql
+        return project
+
+    return translating

@@ -65,13 +65,17 @@ class TestOnSchemaChange(test_incremental_on_schema_change.BaseIncrementalOnSche
         return {"models": {"+incremental_strategy": "merge", "+unique_key": "id"}}
 
     def test_run_incremental_ignore(self, project: Any) -> None:
-        self.run_incremental_ignore(project)
+        source, target = "incremental_ignore", "incremental_ignore_target"
+        self.run_twice_and_assert(f"model_a {source} {target}", source, target, project)
 
     def test_run_incremental_append_new_columns(self, project: Any) -> None:
         self.run_incremental_append_new_columns(project)
 
     def test_run_incremental_fail_on_schema_change(self, project: Any) -> None:
-        self.run_incremental_fail_on_schema_change(project)
+        select = "model_a incremental_fail"
+        run_dbt(["run", "--models", select, "--full-refresh"])
+        results = run_dbt(["run", "--models", select], expect_pass=False)
+        assert "Compilation Error" in results[1].message
 
     @pytest.mark.parametrize("model", ["sync_all_columns", "sync_remove_only"])
     def test_dropping_a_column_is_refused(self, project: Any, model: str) -> None:

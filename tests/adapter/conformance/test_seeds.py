@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
-from dbt.tests.adapter.simple_seed import test_seed, test_seed_type_override
+from dbt.tests.adapter.simple_seed import fixtures, test_seed, test_seed_type_override
 
 pytestmark = pytest.mark.conformance
 
 
-class TestBasicSeed(test_seed.BaseBasicSeedTests):
+class FromPostgres:
+    """The suite sets its tables up in PostgreSQL's SQL."""
+
+    @pytest.fixture(scope="class")
+    def project(self, project: Any, from_postgres: Callable[[Any], Any]) -> Any:
+        return from_postgres(project)
+
+
+class TestBasicSeed(FromPostgres, test_seed.BaseBasicSeedTests):
     pass
 
 
-class TestSeedConfigFullRefreshOn(test_seed.BaseSeedConfigFullRefreshOn):
+class TestSeedConfigFullRefreshOn(FromPostgres, test_seed.BaseSeedConfigFullRefreshOn):
     pass
 
 
-class TestSeedConfigFullRefreshOff(test_seed.BaseSeedConfigFullRefreshOff):
+class TestSeedConfigFullRefreshOff(FromPostgres, test_seed.BaseSeedConfigFullRefreshOff):
     pass
 
 
-class TestSeedCustomSchema(test_seed.BaseSeedCustomSchema):
+class TestSeedCustomSchema(FromPostgres, test_seed.BaseSeedCustomSchema):
     pass
 
 
-class TestSeedWithUniqueDelimiter(test_seed.BaseSeedWithUniqueDelimiter):
+class TestSeedWithUniqueDelimiter(FromPostgres, test_seed.BaseSeedWithUniqueDelimiter):
     pass
 
 
-class TestSeedWithWrongDelimiter(test_seed.BaseSeedWithWrongDelimiter):
+class TestSeedWithWrongDelimiter(FromPostgres, test_seed.BaseSeedWithWrongDelimiter):
     pass
 
 
-class TestSeedWithEmptyDelimiter(test_seed.BaseSeedWithEmptyDelimiter):
+class TestSeedWithEmptyDelimiter(FromPostgres, test_seed.BaseSeedWithEmptyDelimiter):
     pass
 
 
@@ -40,11 +51,11 @@ class TestSeedEnabledViaConfig(test_seed.BaseSimpleSeedEnabledViaConfig):
     pass
 
 
-class TestSeedParsing(test_seed.BaseSeedParsing):
+class TestSeedParsing(FromPostgres, test_seed.BaseSeedParsing):
     pass
 
 
-class TestSeedWithBom(test_seed.BaseSimpleSeedWithBOM):
+class TestSeedWithBom(FromPostgres, test_seed.BaseSimpleSeedWithBOM):
     pass
 
 
@@ -57,4 +68,18 @@ class TestEmptySeed(test_seed.BaseTestEmptySeed):
 
 
 class TestSeedColumnOverride(test_seed_type_override.BaseSimpleSeedColumnOverride):
-    pass
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        """The suite's expectations in Spark's types."""
+        schema = fixtures.properties__schema_yml.replace("type: text", "type: string")
+        schema = schema.replace("type: timestamp without time zone", "type: timestamp")
+        return {"schema.yml": schema.replace("type: integer", "type: bigint")}
+
+    @staticmethod
+    def seed_enabled_types() -> dict[str, str]:
+        return {"seed_id": "string", "birthday": "date"}
+
+    @staticmethod
+    def seed_tricky_types() -> dict[str, str]:
+        names = ("seed_id_str", "looks_like_a_bool", "looks_like_a_date")
+        return dict.fromkeys(names, "string")

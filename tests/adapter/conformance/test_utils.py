@@ -53,6 +53,24 @@ from dbt.tests.adapter.utils.data_types import (
 
 pytestmark = pytest.mark.conformance
 
+UNORDERED = """
+with calculate as (
+    select group_col, {{ listagg('string_text', "', '") }} as actual,
+           'comma_whitespace_unordered' as version
+    from {{ ref('data_listagg') }} where group_col = 3 group by group_col
+    union all
+    select group_col, {{ listagg('DISTINCT string_text', "','") }}, 'distinct_comma'
+    from {{ ref('data_listagg') }} where group_col = 3 group by group_col
+    union all
+    select group_col, {{ listagg('string_text') }}, 'no_params'
+    from {{ ref('data_listagg') }} where group_col = 3 group by group_col
+)
+select calculate.actual, expected.expected
+from calculate
+left join {{ ref('data_listagg_output') }} expected
+on calculate.group_col = expected.group_col and calculate.version = expected.version
+"""
+
 
 class TestAnyValue(test_any_value.BaseAnyValue):
     pass
@@ -154,14 +172,9 @@ class TestListagg(test_listagg.BaseListagg):
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, Any]:
         """Without the arms that order: dbt-spark's listagg ignores `order by` and says so."""
-        arms = fixture_listagg.models__test_listagg_sql.split("union all")
-        first = arms[0].split("calculate as (")
-        kept = [arm for arm in arms[1:] if "_unordered" in arm or "no_params" in arm]
-        kept += [arm for arm in arms[1:] if "'distinct_comma'" in arm]
-        sql = first[0] + "calculate as (" + "union all".join(dict.fromkeys(kept))
         return {
             "test_listagg.yml": fixture_listagg.models__test_listagg_yml,
-            "test_listagg.sql": self.interpolate_macro_namespace(sql, "listagg"),
+            "test_listagg.sql": self.interpolate_macro_namespace(UNORDERED, "listagg"),
         }
 
 
@@ -209,16 +222,34 @@ class TestTypeBoolean(test_type_boolean.BaseTypeBoolean):
     pass
 
 
+def _typed(csv: str, column: str, type_: str) -> dict[str, str]:
+    """The suite's seed with its column's type given: dbt infers the widest one from a CSV file."""
+    return {
+        "expected.csv": csv,
+        "expected.yml": f"""
+version: 2
+seeds:
+  - name: expected
+    config: {{column_types: {{{column}: {type_}}}}}
+""",
+    }
+
+
 class TestTypeFloat(test_type_float.BaseTypeFloat):
-    pass
+    @pytest.fixture(scope="class")
+    def seeds(self) -> dict[str, str]:
+        return _typed(test_type_float.seeds__expected_csv, "float_col", "float")
 
 
 class TestTypeInt(test_type_int.BaseTypeInt):
-    pass
+    @pytest.fixture(scope="class")
+    def seeds(self) -> dict[str, str]:
+        return _typed(test_type_int.seeds__expected_csv, "int_col", "int")
 
 
 class TestTypeNumeric(test_type_numeric.BaseTypeNumeric):
-    pass
+    def numeric_fixture_type(self) -> str:
+        return "decimal(28,6)"
 
 
 class TestTypeString(test_type_string.BaseTypeString):

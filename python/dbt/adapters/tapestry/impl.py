@@ -68,6 +68,16 @@ class TapestryAdapter(ContinuousDoors, SparkAdapter):
         with self.connections.exception_handler("list relations"):
             return list_relations(session, str(schema_relation.schema), self.Relation)
 
+    def list_schemas(self, database: str | None) -> list[str]:
+        """The schemas, with which each invocation of dbt begins."""
+        session = self._embedded_session()
+        if session is None:
+            return super().list_schemas(database)
+        from dbt.adapters.tapestry.listing import list_schemas
+
+        with self.connections.exception_handler("list schemas"):
+            return list_schemas(session)
+
     @available
     def seed_statements(self, table: agate.Table, column_types: Mapping[str, str]) -> list[str]:
         """One SELECT a batch of a seed's rows, typed; together they are the seed."""

@@ -26,6 +26,12 @@ def list_relations(
     return [_relation(found.apply(place), schema, relation) for place in range(found.size())]
 
 
+def list_schemas(session: SparkSession) -> list[str]:
+    """The names of all schemas."""
+    names = session._jsparkSession.sessionState().catalog().externalCatalog().listDatabases()
+    return [names.apply(place) for place in range(names.size())]
+
+
 def _relation(table: Any, schema: str, relation: type[BaseRelation]) -> BaseRelation:
     view = table.tableType().name() == "VIEW"
     provider = table.provider()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import tempfile
 from pathlib import Path
@@ -54,5 +53,11 @@ def tail(path: Path, lines: int = 200) -> str:
 
 
 def hush_pyspark() -> None:
-    """pyspark prints each failed statement to the terminal, as JSON; dbt says it in its own way."""
-    logging.getLogger("SQLQueryContextLogger").disabled = True
+    """Keep pyspark from printing each failed statement to the terminal, as JSON; dbt says it.
+
+    Making that text also breaks on errors of Delta's that Spark has no template for, and their
+    message is lost.
+    """
+    from pyspark.errors.exceptions.captured import CapturedException
+
+    CapturedException._log_exception = lambda self: None  # type: ignore[method-assign]
