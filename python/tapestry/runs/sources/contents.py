@@ -71,8 +71,7 @@ def canonical(expression: str, type_text: str, depth: int = 0) -> str:
     if lower.startswith("map<"):
         key, value = _split(_inside(text))
         entries = f"map_entries({expression})"
-        if (plain := canonical("e", value)) != "e":
-            del plain
+        if canonical("e", value) != "e":
             name = f"e{depth}"
             part = canonical(f"{name}.value", value, depth + 1)
             entry = f"struct({canonical(f'{name}.key', key, depth + 1)} AS key, {part} AS value)"

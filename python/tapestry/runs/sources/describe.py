@@ -5,6 +5,7 @@ Other formats have no versions, so they cannot be pinned: refused (semantics, se
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -74,7 +75,7 @@ def describe(session: Session, name: str) -> SourceTable | View:
         columns=columns,
         table_id=str(detail[1]),
         location=str(detail[4]),
-        properties=_mapping(detail[9]),
+        properties=_properties(detail),
         partitioned_by=tuple(detail[7] or ()),
     )
 
@@ -173,10 +174,11 @@ def _refuse_reserved(name: str, columns: tuple[Column, ...]) -> None:
         )
 
 
-def _mapping(value: Any) -> dict[str, str]:
-    """A map of strings; thrift gives it as JSON text."""
-    if isinstance(value, str):
-        import json
-
-        value = json.loads(value)
-    return dict(value or {})
+def _properties(detail: tuple[Any, ...]) -> dict[str, str]:
+    """The table properties: the one map in the row, whose place differs between Delta versions."""
+    for value in detail[8:]:
+        if isinstance(value, str) and value.startswith("{"):
+            value = json.loads(value)  # thrift gives a map as JSON text
+        if isinstance(value, dict):
+            return {str(key): str(text) for key, text in value.items()}
+    return {}

@@ -6,7 +6,7 @@ statistics, so that late rows are mostly excluded without opening a data file.
 
 from __future__ import annotations
 
-import os
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -110,7 +110,8 @@ def _paths(table: SourceTable, after: int, until: int) -> tuple[str, str]:
         names = [f"{version:020d}" for version in range(after + 1, until + 1)]
         pattern = names[0] if len(names) == 1 else "{" + ",".join(names) + "}"
         return f"text.{_log(table, pattern)}", "true"
-    prefix = os.path.commonprefix([first, last])
+    different = next(i for i in range(20) if first[i] != last[i])
+    prefix = first[:different]
     pattern = prefix + "[0-9]" * (20 - len(prefix))
     name = "_metadata.file_name"
     condition = f"{name} BETWEEN {string(_file(after + 1))} AND {string(_file(until))}"
@@ -125,8 +126,10 @@ def _query(
     if arrival is not None:
         lowest, nulls = _statistics(table, arrival)
     # Statistics are cut to milliseconds; one of them is the distance that keeps the test sound.
-    early = f"lowest IS NULL OR lowest <= {timestamp(tau)} + INTERVAL 1 MILLISECOND"
-    early = f"NOT nothing AND ({early})" if tau is not None else "false"
+    early = "false"
+    if tau is not None:
+        bound = f"{timestamp(tau)} + INTERVAL 1 MILLISECOND"
+        early = f"NOT nothing AND (lowest IS NULL OR lowest <= {bound})"
     schema = (
         "commitInfo STRUCT<operation STRING, timestamp BIGINT>, metaData STRUCT<id STRING>,"
         " add STRUCT<path STRING, dataChange BOOLEAN, stats STRING,"
@@ -177,8 +180,6 @@ def _statistics(table: SourceTable, arrival: Column) -> tuple[str, str]:
 
 
 def _commit(row: tuple[object, ...]) -> Commit:
-    import json
-
     version, operation, millis, added, removed, files, metadata, table_id = row[:8]
     touched, late_files, late_count, late_from, nulls = row[8:]
     kind: Kind = "metadata"

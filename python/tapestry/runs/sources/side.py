@@ -7,8 +7,8 @@ here and everything else from the source. A copy that vanishes (``deletes_ok``) 
 row with the same id; of equal copies the one that arrived last ends first.
 
 The rows of one run are one batch, written by one statement. Batches of runs that did not land
-do not exist (semantics, section 4): those with n at or above this run's, those of another generation,
-and those that read another version of the source than the run that landed n.
+do not exist (semantics, section 4): those with n at or above this run's, those of another
+generation, and those that read another version of the source than the run that landed n.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from zlib import crc32
 
 from tapestry.names import ARRIVAL, ROW_ID
 from tapestry.runs.session import Session
-from tapestry.runs.sources.contents import column_list, same_content, same_keys
-from tapestry.runs.sources.describe import LATE, SourceTable, arrival_sql
+from tapestry.runs.sources.contents import column_list, named_keys, same_content, same_keys
+from tapestry.runs.sources.describe import LATE, arrival_sql
 from tapestry.runs.sources.late import Late
 from tapestry.runs.sources.literals import (
     from_micros,
@@ -236,7 +236,7 @@ def _added(since: Since, side: Side, late: Late) -> str:
     if side.live:
         known = "_known"
         join = (
-            f" LEFT JOIN (SELECT DISTINCT {_named(columns)}, true AS _is"
+            f" LEFT JOIN (SELECT DISTINCT {named_keys(columns)}, true AS _is"
             f" FROM ({side.rows(columns, own=False)})) AS _o ON {same_keys(columns, '_s', '_o')}"
         )
     copies = (
@@ -255,13 +255,7 @@ def _added(since: Since, side: Side, late: Late) -> str:
     )
 
 
-def _named(columns: Sequence[Column]) -> str:
-    from tapestry.runs.sources.contents import named_keys
-
-    return named_keys(columns)
-
-
-def not_late(since_columns: Sequence[Column], rows: str) -> str:
+def not_late(columns: Sequence[Column], rows: str) -> str:
     """The condition that the content of ``_s`` is in none of ``rows``."""
-    same = same_content(since_columns, "_l", "_s")
+    same = same_content(columns, "_l", "_s")
     return f"NOT EXISTS (SELECT 1 FROM ({rows}) AS _l WHERE {same})"

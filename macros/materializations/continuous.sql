@@ -1,0 +1,43 @@
+{#- A continuous model: plan one run, carry it out; what it decides and why is in tapestry.runs. #}
+{% materialization continuous, adapter='tapestry', supported_languages=['sql'] %}
+  {%- set target_relation = this.incorporate(type='table') -%}
+  {%- set existing_relation = load_cached_relation(this) -%}
+  {%- set full_refresh_mode = should_full_refresh() -%}
+  {%- do adapter.check_continuous_flags(flags, model) -%}
+
+  {{ run_hooks(pre_hooks) }}
+
+  {%- if existing_relation is not none and existing_relation.is_view -%}
+    {%- do adapter.drop_relation(existing_relation) -%}
+  {%- endif -%}
+
+  {%- set clauses = options_clause() ~ partition_cols(label="partitioned by")
+    ~ clustered_cols(label="clustered by") ~ location_clause() ~ comment_clause() -%}
+  {%- set plan = adapter.plan_continuous(
+    model, graph, compiled_code, clauses, var('tapestry_as_of', none), run_started_at,
+    full_refresh_mode, flags.EMPTY) -%}
+  {%- for warning in plan.warnings -%}
+    {%- do exceptions.warn(model.name ~ ': ' ~ warning) -%}
+  {%- endfor -%}
+  {%- if plan.action != 'nothing' -%}
+    {%- if config.get('contract').enforced -%}
+      {%- do get_assert_columns_equivalent(compiled_code) -%}
+    {%- endif -%}
+    {%- do write(plan.main) -%}
+  {%- endif -%}
+
+  {%- set outcome = adapter.run_continuous(plan) -%}
+  {%- do store_raw_result('main', message=outcome | string, code=plan.action, rows_affected=outcome.rows) -%}
+
+  {%- if plan.action == 'create' -%}
+    {%- do persist_constraints(target_relation, model) -%}
+  {%- endif -%}
+  {%- if plan.action != 'nothing' -%}
+    {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, full_refresh_mode)) -%}
+    {%- do persist_docs(target_relation, model) -%}
+  {%- endif -%}
+
+  {{ run_hooks(post_hooks) }}
+
+  {{ return({'relations': [target_relation]}) }}
+{% endmaterialization %}

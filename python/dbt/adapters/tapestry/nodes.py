@@ -1,0 +1,94 @@
+"""From dbt's nodes to a `Model` of `tapestry.runs`: its configuration, its sources' arrivals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tapestry.errors import ConfigurationError
+from tapestry.names import MATCHED_AT
+from tapestry.runs.instants import parse_zone
+from tapestry.runs.model import Model, ModelConfig
+from tapestry.runs.relations import plain
+
+CONTINUOUS = "continuous"
+
+
+def continuous_model(
+    node: Mapping[str, Any], graph: Mapping[str, Any], sql: str, clauses: str, zone: str
+) -> Model:
+    """A dbt node as a model to be run.
+
+    Raises ConfigurationError for keys and values of ours that are none.
+    """
+    config = dict(node["config"])
+    if "on_schema_change" not in (node.get("unrendered_config") or {}):
+        config.pop("on_schema_change", None)  # dbt fills in its own default
+    try:
+        parsed = ModelConfig.parse(config, _known_keys(), parse_zone(zone))
+    except ConfigurationError as error:
+        raise ConfigurationError(error.reason, _file(node), error.hint) from error
+    return Model(
+        name=node["name"],
+        relation=plain(node["relation_name"]),
+        sql=sql,
+        config=parsed,
+        arrivals=dict(_arrivals(graph)),
+        file=_file(node),
+        options=clauses,
+        properties=config.get("tblproperties") or {},
+    )
+
+
+def refuse_flags(flags: Any, node: Mapping[str, Any]) -> None:
+    """Raise ConfigurationError for flags that make a run see a part of its sources only."""
+    for flag in ("SAMPLE", "EVENT_TIME_START", "EVENT_TIME_END"):
+        if getattr(flags, flag, None):
+            option = "--" + flag.lower().replace("_", "-")
+            raise ConfigurationError(
+                f"{option} on a continuous model would skip a part of its window for ever",
+                where=_file(node),
+                hint=f"leave {option} out, or --exclude config.materialized:continuous",
+            )
+
+
+def _arrivals(graph: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the project says of each relation: normalized name and arrival column, or `static`."""
+    for node in (*graph["nodes"].values(), *graph["sources"].values()):
+        name = node.get("relation_name")
+        said = _arrival(node)
+        if not name or said is None:
+            continue
+        yield plain(name), said
+        deferred = (node.get("defer_relation") or {}).get("relation_name")
+        if deferred:
+            yield plain(deferred), said
+
+
+def _arrival(node: Mapping[str, Any]) -> str | None:
+    config = node.get("config") or {}
+    meta = {**(node.get("meta") or {}), **(config.get("meta") or {})}
+    for said in (
+        config.get("arrival"),
+        meta.get("arrival"),
+        config.get("loaded_at_field"),
+        node.get("loaded_at_field"),
+    ):
+        if said:
+            return str(said)
+    return MATCHED_AT if config.get("materialized") == CONTINUOUS else None
+
+
+def _file(node: Mapping[str, Any]) -> str:
+    return str(node.get("original_file_path") or "")
+
+
+def _known_keys() -> frozenset[str]:
+    """dbt's keys and the adapter's: none of ours misspelt."""
+    from dbt.artifacts.resources.v1.config import NodeConfig
+
+    from dbt.adapters.tapestry.impl import TapestryConfig
+
+    return frozenset(NodeConfig.__dataclass_fields__) | frozenset(
+        TapestryConfig.__dataclass_fields__
+    )

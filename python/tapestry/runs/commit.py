@@ -1,0 +1,100 @@
+"""Exactly once: the statements that commit a run, and the proof that the commit is its own.
+
+Semantics, section 4. A creation is one statement that writes the rows and the generation. An append
+is one INSERT under Delta's transaction (generation, n), given as write options of that statement:
+session settings would hit every other statement of the session, and of the threads that share it.
+Delta skips a transaction that has landed without saying so, so the history is asked afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tapestry.errors import ConcurrentRun, StateMissing
+from tapestry.names import GENERATION_PROPERTY
+from tapestry.runs.errors_of_delta import already_exists, leftover, lost_race
+from tapestry.runs.instants import show
+from tapestry.runs.model import Model
+from tapestry.runs.session import Session
+from tapestry.runs.sources.literals import identifier, relation_name, string
+from tapestry.runs.state import StateRow
+from tapestry.runs.target import Target, commits_after, landed, look, metadata
+
+CREATE = "CREATE TABLE"
+REPLACE = "CREATE OR REPLACE TABLE"
+
+
+@dataclass(frozen=True)
+class Landed:
+    """The target after run n, its newest version, and how many rows n wrote (None: unknown)."""
+
+    target: Target
+    version: int
+    rows: int | None
+
+
+def create_sql(model: Model, generation: str, select: str, replace: bool) -> str:
+    """The target with its rows and its generation, in one commit."""
+    properties = {**model.properties, GENERATION_PROPERTY: generation}
+    listed = ", ".join(f"{string(k)} = {string(str(v))}" for k, v in properties.items())
+    return (
+        f"{REPLACE if replace else CREATE} {relation_name(model.relation)} USING delta"
+        f" TBLPROPERTIES ({listed}) {model.options} AS\n{select}"
+    )
+
+
+def append_sql(row: StateRow, columns: Sequence[str], select: str) -> str:
+    """The new rows under the transaction (generation, n), with the run's name in the commit."""
+    window = {"tau": show(row.tau), "t": show(row.t)}
+    options = {
+        "txnAppId": row.generation,
+        "txnVersion": str(row.n),
+        "userMetadata": metadata(row.generation, row.n, row.run_id, window),
+    }
+    listed = ", ".join(f"'{key}' = {string(value)}" for key, value in options.items())
+    names = ", ".join(identifier(column) for column in columns)
+    return f"INSERT INTO {relation_name(row.model)} WITH ({listed}) ({names})\n{select}"
+
+
+def commit(session: Session, row: StateRow, main: str) -> None:
+    """Execute the statement that commits n; a race lost here is found out by ``confirm``."""
+    try:
+        session.run(main)
+    except Exception as error:
+        if row.n == 1 and leftover(error) and main.startswith(CREATE):
+            # A creation was killed between its commit and the catalog's entry: nobody's table.
+            commit(session, row, REPLACE + main.removeprefix(CREATE))
+        elif not lost_race(error) and not (row.n == 1 and already_exists(error)):
+            raise
+
+
+def confirm(session: Session, row: StateRow, complete_history: bool = True) -> Landed:
+    """Find the commit that holds n.
+
+    Raises ConcurrentRun where it is another run's, StateMissing where the target is further than
+    the state knows.
+    """
+    target = look(session, row.model)
+    if target is None or target.generation != row.generation:
+        raise concurrent(row)
+    commits = commits_after(session, row.model, row.target_version)
+    found = landed(commits, row.generation, row.n)
+    if found is not None and row.n > 1 and found.run_id != row.run_id:
+        raise concurrent(row)
+    if found is None and row.n > 1 and complete_history:
+        raise StateMissing(
+            f"run {row.n} of {row.model} was skipped: its table is ahead of tapestry_state",
+            hint="bring the state table back to its newest version (was it restored to an older"
+            " one?), or run with --full-refresh",
+        )
+    newest = commits[0].version if commits else row.target_version
+    return Landed(target, newest, None if found is None else found.rows)
+
+
+def concurrent(row: StateRow) -> ConcurrentRun:
+    """The error of a run that another run of the same model overtook."""
+    return ConcurrentRun(
+        f"another run of {row.model} committed first; its rows are there, nothing is lost or twice",
+        hint="run again: the next run goes on from there",
+    )

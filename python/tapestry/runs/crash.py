@@ -1,0 +1,25 @@
+"""Points at which tests kill a run, to see that nothing is lost and nothing comes twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Final
+
+ENVIRONMENT: Final = "TAPESTRY_CRASH_AT"
+
+POINTS: Final = (
+    "planned",  # the plan is made, nothing is written
+    "claimed",  # the state row stands
+    "before_written",  # the side tables of late rows are filled
+    "committed",  # the target's commit has landed, nobody knows
+    "confirmed",  # the run is over but for what comes after it
+)
+"""Every step of a run between two things that it makes durable."""
+
+
+def point(name: str) -> None:
+    """Die here, as by ``kill -9``, if the environment names this point; else nothing."""
+    assert name in POINTS
+    if os.environ.get(ENVIRONMENT) == name:
+        os.kill(os.getpid(), signal.SIGKILL)

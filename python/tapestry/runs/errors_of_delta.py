@@ -1,0 +1,48 @@
+"""What an engine's error means, told from its text: all that thrift and connect give, too."""
+
+from __future__ import annotations
+
+_NOT_FOUND = (
+    "TABLE_OR_VIEW_NOT_FOUND",
+    "SCHEMA_NOT_FOUND",
+    "DELTA_TABLE_NOT_FOUND",
+    "DELTA_MISSING_DELTA_TABLE",
+)
+_LOST_RACE = (
+    "DELTA_CONCURRENT_",
+    "DELTA_METADATA_CHANGED",
+    "DELTA_PROTOCOL_CHANGED",
+    "CONCURRENTTRANSACTIONEXCEPTION",
+    "CONCURRENTWRITEEXCEPTION",
+    "CONCURRENTAPPENDEXCEPTION",
+    "METADATACHANGEDEXCEPTION",
+    "PROTOCOLCHANGEDEXCEPTION",
+    "DELTA_VERSION_ALREADY_EXISTS",
+)
+_EXISTS = ("TABLE_OR_VIEW_ALREADY_EXISTS", "DELTA_TABLE_ALREADY_EXISTS")
+_LEFTOVER = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "LOCATION_ALREADY_EXISTS")
+
+
+def not_found(error: BaseException) -> bool:
+    """There is no such table."""
+    return _says(error, _NOT_FOUND)
+
+
+def lost_race(error: BaseException) -> bool:
+    """Another writer committed first, and this commit did not happen."""
+    return _says(error, _LOST_RACE)
+
+
+def already_exists(error: BaseException) -> bool:
+    """There is such a table by now."""
+    return _says(error, _EXISTS)
+
+
+def leftover(error: BaseException) -> bool:
+    """The folder of the new table is not empty: a creation was killed before the catalog knew."""
+    return _says(error, _LEFTOVER)
+
+
+def _says(error: BaseException, marks: tuple[str, ...]) -> bool:
+    text = f"{type(error).__name__} {error}".upper()
+    return any(mark in text for mark in marks)

@@ -1,0 +1,59 @@
+"""How far the answers of continuous models upstream are complete (semantics, section 3, "A chain").
+
+A model never runs past the models that it reads: then no answer of theirs arrives late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from tapestry.names import GENERATION_PROPERTY, STATE_TABLE
+from tapestry.runs.instants import show
+from tapestry.runs.invocation import Invocation
+from tapestry.runs.session import Session
+from tapestry.runs.sources.pins import Pinned
+from tapestry.runs.target import EMPTY_GENERATION, commits_after, landed
+
+
+def horizons(
+    session: Session, invocation: Invocation, tables: Mapping[str, Pinned]
+) -> tuple[dict[str, datetime], tuple[str, ...]]:
+    """For each continuous model among ``tables`` the instant up to which it is complete; warnings.
+
+    One whose state cannot be found limits nothing: its answers that come late are found as late
+    rows.
+    """
+    limits: dict[str, datetime] = {}
+    warnings: list[str] = []
+    for name, pinned in tables.items():
+        generation = pinned.table.properties.get(GENERATION_PROPERTY, EMPTY_GENERATION)
+        if generation == EMPTY_GENERATION:
+            continue
+        until = invocation.complete.get(name)
+        if until is None:
+            until = _of_state(session, invocation, name, pinned, generation)
+        if until is None:
+            warnings.append(f"the state of {name} is not to be found: its answers may come late")
+        else:
+            limits[name] = until
+            if until < invocation.clock.instant and name not in invocation.complete:
+                warnings.append(f"{name} has run to {show(until)} only: run it too, or first")
+    return limits, tuple(warnings)
+
+
+def _of_state(
+    session: Session, invocation: Invocation, name: str, pinned: Pinned, generation: str
+) -> datetime | None:
+    """τ of the model after the newest run that the pinned version holds."""
+    row = invocation.state(session, generation)
+    schema = name.rpartition(".")[0]
+    if row is None and schema:
+        row = invocation.state(session, generation, f"{schema}.{STATE_TABLE}")
+    if row is None:
+        return None
+    if row.n == 1:
+        return row.t  # the table's generation stands for its first run
+    commits = commits_after(session, name, row.target_version)
+    found = landed(commits, row.generation, row.n)
+    return row.t if found is not None and found.version <= pinned.pin.version else row.tau

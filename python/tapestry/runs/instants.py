@@ -1,0 +1,120 @@
+"""Instants and lengths of time as people write them in YAML and on the command line."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta, timezone, tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from tapestry.errors import ConfigurationError
+
+UNITS = {
+    "microsecond": timedelta(microseconds=1),
+    "millisecond": timedelta(milliseconds=1),
+    "second": timedelta(seconds=1),
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+}
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
+_UTC_NAMES = ("utc", "z", "etc/utc", "gmt")
+
+
+def parse_length(value: Any, key: str) -> timedelta:
+    """A length of time: ``1 hour``, ``90 seconds``, ``1 day 12 hours``; not negative.
+
+    Raises ConfigurationError, which names ``key``.
+
+    >>> parse_length("1 day 12 hours", "lag")
+    datetime.timedelta(days=1, seconds=43200)
+    """
+    if isinstance(value, timedelta) and value >= timedelta(0):
+        return value
+    text = str(value).strip().lower().removeprefix("interval ").strip()
+    parts = _PART.findall(text)
+    known = all(unit.removesuffix("s") in UNITS for _, unit in parts)
+    if not parts or not known or _PART.sub("", text).strip():
+        raise ConfigurationError(
+            f"{key}: {value!r} is not a length of time",
+            hint=f"write it like '30 seconds', '1 hour', '1 day 12 hours' ({', '.join(UNITS)}s)",
+        )
+    length = timedelta(0)
+    for number, unit in parts:
+        length += float(number) * UNITS[unit.removesuffix("s")]
+    return length
+
+
+def parse_instant(value: Any, key: str, zone: tzinfo = timezone.utc) -> datetime:
+    """An instant in UTC from ISO text, a date or a datetime; without an offset it is in ``zone``.
+
+    Raises ConfigurationError, which names ``key``.
+
+    >>> parse_instant("2026-03-01 12:00:00+02:00", "begin").isoformat()
+    '2026-03-01T10:00:00+00:00'
+    """
+    if isinstance(value, datetime):
+        instant = value
+    elif isinstance(value, date):
+        instant = datetime(value.year, value.month, value.day)
+    else:
+        instant = _from_text(str(value), key)
+    if instant.tzinfo is None:
+        instant = instant.replace(tzinfo=zone)
+    return instant.astimezone(timezone.utc)
+
+
+def parse_zone(name: str) -> tzinfo:
+    """The time zone of a Spark session by its name.
+
+    Raises ConfigurationError for a name that this machine does not know.
+    """
+    if name.lower() in _UTC_NAMES:
+        return timezone.utc
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        pass
+    try:
+        offset = datetime.fromisoformat(f"2000-01-01T00:00:00{name.upper().removeprefix('UTC')}")
+        assert offset.tzinfo is not None
+        return offset.tzinfo
+    except (ValueError, AssertionError):
+        raise ConfigurationError(
+            f"the session time zone {name!r} is not known here",
+            hint="set spark.sql.session.timeZone to a name like UTC or Europe/Berlin",
+        ) from None
+
+
+def micros(instant: datetime) -> int:
+    """Microseconds since the epoch, exactly."""
+    since = instant.astimezone(timezone.utc) - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    return since // timedelta(microseconds=1)
+
+
+def show(instant: datetime | None) -> str:
+    """An instant as people read it, in UTC.
+
+    >>> show(datetime(2026, 3, 1, 12, tzinfo=timezone.utc)), show(None)
+    ('2026-03-01 12:00:00', '-infinity')
+    """
+    if instant is None:
+        return "-infinity"
+    return str(instant.astimezone(timezone.utc).replace(tzinfo=None))
+
+
+def _from_text(text: str, key: str) -> datetime:
+    """ISO 8601, also where Python 3.10 is fussy: ``Z``, fractions of any length, no separators."""
+    trimmed = re.sub(r"\s*(z|utc)$", "+00:00", text.strip(), flags=re.IGNORECASE)
+    trimmed = re.sub(r"\.(\d+)", lambda m: "." + m[1][:6].ljust(6, "0"), trimmed)
+    trimmed = re.sub(r"\s+([+-]\d\d:?\d\d)$", r"\1", trimmed)
+    if re.fullmatch(r"\d{8}", trimmed):
+        trimmed = f"{trimmed[:4]}-{trimmed[4:6]}-{trimmed[6:]}"
+    try:
+        return datetime.fromisoformat(trimmed)
+    except ValueError:
+        raise ConfigurationError(
+            f"{key}: {text!r} is not an instant",
+            hint="write it like 2026-03-01, 2026-03-01 12:30:00 or 2026-03-01T12:30:00+01:00",
+        ) from None

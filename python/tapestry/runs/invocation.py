@@ -1,0 +1,52 @@
+"""What all models of one ``dbt run`` share: the clock, the pins, the state as it was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from threading import Lock
+
+from tapestry.runs.clock import Clock
+from tapestry.runs.memory import Memory
+from tapestry.runs.session import Session
+from tapestry.runs.sources.pins import Pins
+from tapestry.runs.state import StateRow, read_states
+
+
+@dataclass
+class Invocation:
+    """One invocation; models in several threads share it.
+
+    complete
+        Continuous models that this invocation has dealt with: the instant up to which their
+        answers are complete in their tables.
+    """
+
+    id: str
+    clock: Clock
+    state_table: str
+    time_zone: str = "UTC"
+    memory: Memory = field(default_factory=Memory)
+    pins: Pins = field(default_factory=Pins)
+    complete: dict[str, datetime] = field(default_factory=dict)
+    _states: dict[str, dict[str, StateRow] | None] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def state(self, session: Session, generation: str, table: str = "") -> StateRow | None:
+        """The newest row of a generation, from the state table (or another one).
+
+        A table is read once an invocation: a claim decides who goes on from a row, so that it need
+        not be the newest any more.
+        """
+        table = table or self.state_table
+        with self._lock:
+            if table not in self._states:
+                self._states[table] = read_states(session, table)
+            return (self._states[table] or {}).get(generation)
+
+    def claimed(self, row: StateRow) -> None:
+        """Remember the row of this invocation's own."""
+        with self._lock:
+            states = self._states.get(self.state_table) or {}
+            states[row.generation] = row
+            self._states[self.state_table] = states

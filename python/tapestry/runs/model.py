@@ -1,0 +1,174 @@
+"""A continuous model: its relation, its query, and what its author configured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta, timezone, tzinfo
+from difflib import get_close_matches
+from typing import Any
+
+from tapestry.errors import ConfigurationError
+from tapestry.runs.instants import parse_instant, parse_length
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "late_rows": ("deliver", "warn", "fail"),
+    "on_source_rewrite": ("fail", "deletes_ok", "refresh"),
+    "on_query_change": ("fail", "continue", "refresh"),
+    "on_target_change": ("fail", "accept"),
+    "on_schema_change": ("fail", "ignore", "append_new_columns", "sync_all_columns"),
+    "verify": ("off",),
+}
+"""The values that a key takes; the first is the default."""
+
+OTHERS = ("late_after", "begin", "lag", "assume", "arrival")
+LATER = {
+    "expectations": "expectations on new rows",
+    "on_verify_failure": "verification of each run",
+}
+"""Keys of the interface that this version does not execute: refused, never silently ignored."""
+
+KEYS = (*CHOICES, *OTHERS, *LATER)
+NOT_KEYS = {"lag", "begin", "assume", "verify", "arrival"}
+"""Too short or too common: a word near one of these is more likely another package's key."""
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """What the author of a model says beside the query (interface, "A model"); all optional."""
+
+    late_rows: str = "deliver"
+    late_after: timedelta = timedelta(hours=1)
+    on_source_rewrite: str = "fail"
+    on_query_change: str = "fail"
+    on_target_change: str = "fail"
+    on_schema_change: str = "fail"
+    verify: str = "off"
+    begin: datetime | None = None
+    lag: timedelta = timedelta(0)
+    assume: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(
+        cls,
+        config: Mapping[str, Any],
+        known: frozenset[str] = frozenset(),
+        zone: tzinfo = timezone.utc,
+    ) -> ModelConfig:
+        """Read a dbt model's configuration, ``meta`` included; the model's own keys come first.
+
+        ``known`` are the keys of dbt and of the adapter; any other key that is one of ours but for
+        its spelling is an error.  Raises ConfigurationError, which lists the valid ones.
+        """
+        meta = config.get("meta") or {}
+        for place in (config, meta):
+            check_spelling(place, known)
+        given: dict[str, Any] = {}
+        for key in KEYS:
+            values = [place[key] for place in (config, meta) if place.get(key) is not None]
+            if len(values) == 2 and values[0] != values[1]:
+                raise ConfigurationError(
+                    f"{key} is {values[0]!r} in the configuration and {values[1]!r} under meta",
+                    hint="keep one of them",
+                )
+            if values:
+                given[key] = values[0]
+        given.pop("arrival", None)  # about the model's readers, not about its runs
+        return cls(**{key: _value(key, value, zone) for key, value in given.items()})
+
+
+@dataclass(frozen=True)
+class Model:
+    """One continuous model as a run sees it.
+
+    relation
+        The target's name, dots between the parts.
+    arrivals
+        What is known of the relations that the query may read: normalized name -> arrival column or
+        ``static``.
+    upstream
+        Normalized names of the continuous models among them.
+    """
+
+    name: str
+    relation: str
+    sql: str
+    config: ModelConfig = field(default_factory=ModelConfig)
+    arrivals: Mapping[str, str] = field(default_factory=dict)
+    upstream: frozenset[str] = frozenset()
+    file: str = ""
+    options: str = ""
+    """What stands between the table's properties and AS in CREATE TABLE: partitions, location."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+def check_spelling(config: Mapping[str, Any], known: frozenset[str] = frozenset()) -> None:
+    """A key that is one of ours but for its spelling is an error (dbt keeps any key silently).
+
+    A key counts as misspelt when it is neither dbt's (``known``) nor ours, and either equals one
+    of ours but for case, hyphens and underscores, or is very near to one of the long ones.
+
+    >>> check_spelling({"on_query_chnage": "refresh"})
+    Traceback (most recent call last):
+    tapestry.errors.ConfigurationError: on_query_chnage is not a configuration key...
+    """
+    for key in config:
+        if key in known or key in KEYS:
+            continue
+        if (meant := _meant(str(key))) is not None:
+            raise ConfigurationError(
+                f"{key} is not a configuration key",
+                hint=f"did you mean {meant}? Valid are: {', '.join(KEYS)}",
+            )
+
+
+def _meant(key: str) -> str | None:
+    def plain(text: str) -> str:
+        return text.lower().replace("_", "").replace("-", "").replace(" ", "")
+
+    for ours in KEYS:
+        if plain(key) == plain(ours):
+            return ours
+    near = get_close_matches(key.lower(), [k for k in KEYS if k not in NOT_KEYS], 1, cutoff=0.85)
+    return near[0] if near else None
+
+
+def _value(key: str, value: Any, zone: tzinfo) -> Any:
+    if key in LATER:
+        raise ConfigurationError(
+            f"{key} is not supported yet: {LATER[key]} come with a later version",
+            hint=f"remove {key}; test the target with dbt's own data tests until then",
+        )
+    if key in CHOICES:
+        return _choice(key, value)
+    if key in ("lag", "late_after"):
+        return parse_length(value, key)
+    if key == "begin":
+        return parse_instant(value, key, zone)
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
+        raise ConfigurationError(
+            f"{key}: {value!r} is not a list of conditions", hint='write it like ["r.ts >= m.ts"]'
+        )
+    return tuple(texts)
+
+
+def _choice(key: str, value: Any) -> str:
+    # YAML reads a bare `off` as false.
+    text = "off" if value is False and "off" in CHOICES[key] else str(value)
+    if text in CHOICES[key]:
+        return text
+    if key == "verify" and text in ("sample", "full"):
+        raise ConfigurationError(
+            f"verify: {text} is not supported yet: checks of each run come with a later version",
+            hint="remove it, or write verify: off, which is what happens now",
+        )
+    near = get_close_matches(text, CHOICES[key], 1)
+    raise ConfigurationError(
+        f"{key}: {text} is not a value of this key",
+        hint=(f"did you mean {near[0]}? " if near else "")
+        + f"Valid are: {', '.join(CHOICES[key])}",
+    )
+
+
+assert {f.name for f in fields(ModelConfig)} == set(KEYS) - set(LATER) - {"arrival"}

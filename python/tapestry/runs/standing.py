@@ -1,0 +1,125 @@
+"""Where a model stands: its table, the newest run that the state knows, whether that landed.
+
+Semantics, sections 3 and 4: rows without state never mean that nothing has run yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tapestry.errors import StateMissing
+from tapestry.runs.invocation import Invocation
+from tapestry.runs.model import Model
+from tapestry.runs.relations import plain
+from tapestry.runs.session import Session
+from tapestry.runs.state import StateRow
+from tapestry.runs.target import (
+    EMPTY_GENERATION,
+    Commit,
+    Target,
+    commits_after,
+    landed,
+    look,
+    refuse_foreign,
+)
+
+ADOPT = "--full-refresh builds it again; `tapestry adopt` (a later version) takes it over as it is"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A model's table and its newest run.
+
+    row
+        None: the table is to be created.
+    crashed
+        The newest run was claimed but has not landed: it is executed again.
+    complete_history
+        The target's log tells of every commit since the newest run was claimed.
+    version
+        The target's newest version; -1 where there is none.
+    """
+
+    target: Target | None
+    row: StateRow | None
+    crashed: bool = False
+    complete_history: bool = True
+    version: int = -1
+
+
+def stand(session: Session, model: Model, invocation: Invocation, refresh: bool) -> Standing:
+    """Look at the target and at the state.
+
+    Raises StateMissing for a table that no state belongs to, TargetChanged where somebody else
+    wrote to it.
+    """
+    target = look(session, model.relation)
+    if target is None:
+        return Standing(None, None)
+    if refresh or target.generation == EMPTY_GENERATION:
+        commits = commits_after(session, model.relation, -1)
+        return Standing(target, None, version=commits[0].version if commits else -1)
+    row = _state_of(session, model, invocation, target)
+    known = invocation.memory.landed(target, row.n)
+    if known is not None:
+        return Standing(target, row, version=known)
+    commits = commits_after(session, model.relation, row.target_version)
+    version = commits[0].version if commits else row.target_version
+    _refuse_copy(model, row, target, commits)
+    _refuse_older_state(model, row, commits)
+    refuse_foreign(model.relation, commits, row.generation, model.config.on_target_change)
+    here = row.n == 1 or landed(commits, row.generation, row.n) is not None
+    if here:
+        invocation.memory.note_landed(target, row.n, version)
+    complete = not commits or commits[-1].version == row.target_version + 1
+    return Standing(target, row, not here, complete, version)
+
+
+def _state_of(session: Session, model: Model, invocation: Invocation, target: Target) -> StateRow:
+    name = model.relation
+    if target.generation is None:
+        raise StateMissing(
+            f"{name} is a table that no run of this model made",
+            where=model.file,
+            hint=ADOPT,
+        )
+    row = invocation.state(session, target.generation)
+    if row is None:
+        raise StateMissing(
+            f"{invocation.state_table} knows nothing of {name}; it belongs to the table",
+            where=model.file,
+            hint="bring the state table back (restore it, or copy it along with its models);"
+            f" {ADOPT}",
+        )
+    if row.model != plain(name):
+        raise StateMissing(
+            f"{name} is a copy of {row.model}, or {row.model} under another name",
+            where=model.file,
+            hint=f"rename it back, or give it a run of its own: {ADOPT}",
+        )
+    return row
+
+
+def _refuse_copy(model: Model, row: StateRow, target: Target, commits: list[Commit]) -> None:
+    """A table cloned back under its name has our properties but another id, or another log."""
+    other_id = row.n > 1 and row.target_id != target.table_id
+    # Of the first run the id is not known beforehand: its commit is what tells.
+    reaches_back = bool(commits) and commits[-1].version == row.target_version + 1
+    other_log = row.n == 1 and reaches_back and landed(commits, row.generation, 1) is None
+    if other_id or other_log:
+        raise StateMissing(
+            f"{model.relation} is not the table that its runs made but a copy of it",
+            where=model.file,
+            hint=ADOPT,
+        )
+
+
+def _refuse_older_state(model: Model, row: StateRow, commits: list[Commit]) -> None:
+    ahead = [c.n or 0 for c in commits if c.generation == row.generation and (c.n or 0) > row.n]
+    if ahead:
+        raise StateMissing(
+            f"the state of {model.relation} stops at run {row.n}, its table has run {max(ahead)}",
+            where=model.file,
+            hint="bring the state table back to its newest version (was it restored to an older"
+            " one?), or run with --full-refresh",
+        )

@@ -1,0 +1,194 @@
+"""``tapestry_state``: which runs of which generation there are, written before they commit.
+
+Semantics, section 4. A row claims the number n of its generation: it is inserted under the Delta
+transaction (generation, n) of the *state* table, so only one row can ever stand for an n, whoever
+else tries at the same time. With it the window, the pins and the query of n are fixed: whoever
+executes n (the run that claimed it, or the next one after a crash) appends the same rows, and the
+transaction (generation, n) of the target lets that happen once. Hence lost races leave no rows, and
+side tables that are keyed by (generation, n) hold rows of the one run that n is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from time import sleep
+from typing import Any
+
+from tapestry.runs.errors_of_delta import already_exists, leftover, lost_race, not_found
+from tapestry.runs.instants import micros
+from tapestry.runs.session import Session
+from tapestry.runs.sources.literals import from_micros, relation_name, string
+from tapestry.runs.sources.pins import Pin
+
+COLUMNS: Mapping[str, str] = {
+    "model": "string",
+    "generation": "string",
+    "n": "bigint",
+    "run_id": "string",
+    "tau": "timestamp",
+    "t": "timestamp",
+    "begin": "timestamp",
+    "target_id": "string",
+    "target_version": "bigint",
+    "pins": "string",
+    "last_pins": "string",
+    "canonical": "string",
+    "sql": "string",
+    "created_at": "timestamp",
+}
+CREATE_ATTEMPTS = 6
+_INSTANTS = ("tau", "t", "begin")
+_LATEST = [c for c in COLUMNS if c != "created_at"]
+
+
+@dataclass(frozen=True)
+class StateRow:
+    """Run n of a generation: what it does, whether or not it has committed.
+
+    pins
+        What it reads; ``last_pins``: what the run before it read (none for the first).
+    target_id, target_version
+        The target when n was claimed ('' and -1: there was none): what was written to it since
+        then is n itself, or somebody else's.
+    canonical
+        The query in canonical text, which can be executed; ``sql`` as the author wrote it.
+    begin
+        The first instant of interest that is in force: the configured one, or where the current
+        query began (``on_query_change: continue``).
+    """
+
+    model: str
+    generation: str
+    n: int
+    run_id: str
+    tau: datetime | None
+    t: datetime
+    begin: datetime | None
+    target_id: str
+    target_version: int
+    pins: Mapping[str, Pin]
+    last_pins: Mapping[str, Pin]
+    canonical: str
+    sql: str
+
+
+def read_states(session: Session, table: str) -> dict[str, StateRow] | None:
+    """The newest row of every generation; None where there is no state table."""
+    items = ", ".join(f"unix_micros({c}) AS {c}" if c in _INSTANTS else c for c in _LATEST)
+    names = ", ".join(f"newest.{c}" for c in _LATEST)
+    sql = (
+        f"SELECT {names} FROM (SELECT max_by(struct({', '.join(_LATEST)}), n) AS newest"
+        f" FROM (SELECT {items} FROM {relation_name(table)}) GROUP BY generation)"
+    )
+    try:
+        rows = session.rows(sql)
+    except Exception as error:
+        if not_found(error):
+            return None
+        raise
+    return {row.generation: row for row in map(_from_row, rows)}
+
+
+def claim(session: Session, table: str, row: StateRow) -> bool:
+    """Insert the row; True iff it is the one that stands for its n now, in the state table.
+
+    False means that another run claimed n in the meantime. A row of one's own that was inserted
+    before (the run id is the same) counts as won.
+    """
+    inserted = _insert(table, row)
+    try:
+        session.run(inserted)
+    except Exception as error:
+        if not_found(error):
+            _create(session, table)
+            session.run(inserted)
+        elif not lost_race(error):
+            raise
+    if row.n == 1:
+        return True  # a new generation: nobody else knows its name
+    standing = session.rows(
+        f"SELECT run_id FROM {relation_name(table)}"
+        f" WHERE generation = {string(row.generation)} AND n = {row.n}"
+    )
+    return [run_id for (run_id,) in standing] == [row.run_id]
+
+
+def compact(session: Session, table: str, row: StateRow, keep: int) -> None:
+    """Drop rows of runs long past and merge small files; nothing depends on either."""
+    session.run(
+        f"DELETE FROM {relation_name(table)}"
+        f" WHERE generation = {string(row.generation)} AND n < {row.n - keep}"
+    )
+    session.run(f"OPTIMIZE {relation_name(table)}")
+
+
+def _create(session: Session, table: str) -> None:
+    """Make the state table; of several that try at once one does, and the others wait for it.
+
+    The loser's error can come before the catalog knows the winner's table: hence once more.
+    """
+    columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+    comment = string("tapestry: where every continuous model stands; do not edit")
+    for attempt in range(CREATE_ATTEMPTS):
+        try:
+            session.run(
+                f"CREATE TABLE IF NOT EXISTS {relation_name(table)} ({columns}) USING delta"
+                f" COMMENT {comment}"
+            )
+            return
+        except Exception as error:
+            known = lost_race(error) or already_exists(error) or leftover(error)
+            if not known or attempt + 1 == CREATE_ATTEMPTS:
+                raise
+            sleep(0.2 * (attempt + 1))
+
+
+def _insert(table: str, row: StateRow) -> str:
+    values = {
+        **{name: _text(getattr(row, name)) for name in COLUMNS if name in _TEXTS},
+        **{name: _instant(getattr(row, name)) for name in _INSTANTS},
+        "n": str(row.n),
+        "target_version": str(row.target_version),
+        "pins": _text(_to_json(row.pins)),
+        "last_pins": _text(_to_json(row.last_pins)),
+        "created_at": "current_timestamp()",
+    }
+    app, version = string(f"tapestry.state.{row.generation}"), string(str(row.n))
+    return (
+        f"INSERT INTO {relation_name(table)} WITH ('txnAppId' = {app}, 'txnVersion' = {version})"
+        f" ({', '.join(COLUMNS)}) SELECT {', '.join(values[name] for name in COLUMNS)}"
+    )
+
+
+_TEXTS = ("model", "generation", "run_id", "target_id", "canonical", "sql")
+
+
+def _text(text: str) -> str:
+    # Spark replaces ${…} by variables even inside literals; \{ is read as {.
+    return string(text).replace("${", "$\\{")
+
+
+def _instant(instant: datetime | None) -> str:
+    if instant is None:
+        return "CAST(NULL AS TIMESTAMP)"
+    return f"timestamp_micros({micros(instant)})"
+
+
+def _to_json(pins: Mapping[str, Pin]) -> str:
+    return json.dumps({name: [pin.table_id, pin.version] for name, pin in sorted(pins.items())})
+
+
+def _pins(text: str) -> dict[str, Pin]:
+    return {name: Pin(str(i), int(version)) for name, (i, version) in json.loads(text).items()}
+
+
+def _from_row(values: tuple[Any, ...]) -> StateRow:
+    row = dict(zip(_LATEST, values, strict=True))
+    for name in _INSTANTS:
+        row[name] = None if row[name] is None else from_micros(int(row[name]))
+    for name in ("pins", "last_pins"):
+        row[name] = _pins(row[name])
+    return StateRow(**row)

@@ -1,0 +1,175 @@
+"""The table of a continuous model as it stands: whose it is, and what was written to it.
+
+Semantics, section 3 ("a target that somebody else changed") and section 4 (generation).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tapestry.errors import TargetChanged
+from tapestry.names import GENERATION_PROPERTY
+from tapestry.runs.errors_of_delta import not_found
+from tapestry.runs.session import Session
+from tapestry.runs.sources.literals import relation_name
+
+EMPTY_GENERATION = "empty"
+"""The generation of a table that `dbt run --empty` made: it has columns and stands for no run."""
+
+HARMLESS = (
+    "OPTIMIZE",
+    "VACUUM",
+    "REORG",
+    "ANALYZE",
+    "COMPUTE STATS",
+    "CLUSTER BY",
+    "SET TBLPROPERTIES",
+    "UNSET TBLPROPERTIES",
+    "CHANGE COLUMN",
+    "ADD COLUMN",
+    "ADD CONSTRAINT",
+    "DROP CONSTRAINT",
+    "UPGRADE PROTOCOL",
+    "ADD FEATURE",
+    "DROP FEATURE",
+    "SET TABLE FEATURE",
+    "ROW TRACKING BACKFILL",
+    "UPDATE COLUMN METADATA",
+)
+"""Operations (how their names begin) that change no answer."""
+CREATIONS = ("CREATE TABLE AS SELECT", "CREATE OR REPLACE TABLE AS SELECT")
+FIRST_LOOK = 20
+
+
+@dataclass(frozen=True)
+class Target:
+    """A Delta table at the place of a model's target. ``look`` costs no Spark job.
+
+    Two equal targets have had no commit in between (the last commit's time is part of it).
+    """
+
+    name: str
+    table_id: str
+    generation: str | None
+    last_commit: str
+    files: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One line of a table's history."""
+
+    version: int
+    operation: str
+    generation: str | None
+    n: int | None
+    run_id: str | None
+    rows: int | None
+
+    @property
+    def harmless(self) -> bool:
+        """Does it leave every answer as it is?"""
+        return self.operation.upper().startswith(HARMLESS)
+
+
+def look(session: Session, name: str) -> Target | None:
+    """The target, or None where there is no table of that name.
+
+    Raises TargetChanged for a table of another format.
+    """
+    try:
+        (row,) = session.rows(f"DESCRIBE DETAIL {relation_name(name)}")
+    except Exception as error:
+        if not_found(error):
+            return None
+        raise
+    if str(row[0]).lower() != "delta":
+        raise TargetChanged(
+            f"{name} is a {row[0]} table; a continuous model keeps its answers in a Delta table",
+            hint="drop or rename it, or run with --full-refresh after that",
+        )
+    properties = json.loads(row[11]) if isinstance(row[11], str) else dict(row[11] or {})
+    generation = properties.get(GENERATION_PROPERTY)
+    return Target(name, str(row[1]), generation, str(row[6]), int(row[9] or 0), int(row[10] or 0))
+
+
+def commits_after(session: Session, name: str, version: int) -> list[Commit]:
+    """The commits above ``version``, newest first, as far back as the log still tells."""
+    rows = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {FIRST_LOOK}")
+    if len(rows) == FIRST_LOOK and int(rows[-1][0]) > version + 1:
+        newest = int(rows[0][0])
+        rows = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {newest - version}")
+    return [_commit(row) for row in rows if int(row[0]) > version]
+
+
+def landed(commits: Sequence[Commit], generation: str, n: int) -> Commit | None:
+    """The commit that holds n of the generation: of n = 1 the creation, else the append."""
+    for commit in commits:
+        if commit.generation == generation and commit.n == n:
+            return commit
+    return None
+
+
+def refuse_foreign(
+    name: str, commits: Sequence[Commit], generation: str, on_target_change: str
+) -> None:
+    """Raise TargetChanged for the newest of ``commits`` that is neither ours nor harmless.
+
+    What lies before the creation of this generation was another table's life.
+    """
+    if on_target_change == "accept":
+        return
+    for commit in commits:
+        if commit.generation == generation and commit.n == 1:
+            return
+        if commit.harmless or (commit.generation == generation and commit.n is not None):
+            continue
+        raise TargetChanged(
+            f"{name} was written by somebody else: {commit.operation} is its version"
+            f" {commit.version}",
+            hint="if that was meant, set on_target_change: accept (answers deleted stay deleted,"
+            f" none comes back); else restore version {commit.version - 1} and accept that,"
+            " or run with --full-refresh",
+        )
+
+
+def metadata(generation: str, n: int, run_id: str, window: Mapping[str, str]) -> str:
+    """What a commit of ours says of itself."""
+    return json.dumps({"tapestry": {"generation": generation, "n": n, "run_id": run_id, **window}})
+
+
+def _commit(row: tuple[Any, ...]) -> Commit:
+    version, operation, parameters, metrics, note = row[0], row[4], row[5], row[12], row[13]
+    ours = _ours(note)
+    generation, n = ours.get("generation"), ours.get("n")
+    if str(operation) in CREATIONS:
+        generation, n = _json(_json(parameters).get("properties")).get(GENERATION_PROPERTY), 1
+    rows = _json(metrics).get("numOutputRows")
+    return Commit(
+        version=int(version),
+        operation=str(operation),
+        generation=generation,
+        n=n if n is None else int(n),
+        run_id=ours.get("run_id"),
+        rows=None if rows is None else int(rows),
+    )
+
+
+def _ours(note: Any) -> dict[str, Any]:
+    if not note or '"tapestry"' not in str(note):
+        return {}
+    return dict(_json(note).get("tapestry") or {})
+
+
+def _json(value: Any) -> dict[str, Any]:
+    """A map, as such or as JSON text (thrift); {} for anything else."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return {}
+    return dict(value) if value else {}

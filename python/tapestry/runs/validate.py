@@ -1,0 +1,27 @@
+"""``dbt run --empty``: the query is analysed by Spark, a table stands there, no state changes."""
+
+from __future__ import annotations
+
+from tapestry.names import MATCHED_AT
+from tapestry.runs.commit import create_sql
+from tapestry.runs.model import Model
+from tapestry.runs.plan import Plan
+from tapestry.runs.session import Session
+from tapestry.runs.target import EMPTY_GENERATION, look
+
+
+def plan_empty(session: Session, model: Model) -> Plan:
+    """A plan without a run: an empty table where there is none, else nothing.
+
+    The table's generation says that it stands for no run, so the first real run builds it. The SQL
+    of `--empty` holds dbt's own LIMIT 0 subqueries, hence it is analysed and not rewritten.
+    """
+    nothing = (
+        f"SELECT *, CAST(NULL AS TIMESTAMP) AS {MATCHED_AT} FROM (\n{model.sql}\n) WHERE false"
+    )
+    session.rows(f"DESCRIBE QUERY {nothing}")
+    if look(session, model.relation) is not None:
+        return Plan("nothing", model, None)
+    main = create_sql(model, EMPTY_GENERATION, nothing, replace=False)
+    session.run(main)
+    return Plan("nothing", model, None)
