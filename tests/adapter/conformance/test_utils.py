@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from dbt.tests.adapter.utils import (
+    fixture_get_intervals_between,
     fixture_listagg,
     test_any_value,
     test_array_append,
@@ -145,7 +146,18 @@ class TestGenerateSeries(test_generate_series.BaseGenerateSeries):
 
 
 class TestGetIntervalsBetween(test_get_intervals_between.BaseGetIntervalsBetween):
-    pass
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, Any]:
+        """The suite's dates in the order that Spark reads."""
+        yml = fixture_get_intervals_between.models__test_get_intervals_between_yml
+        sql = fixture_get_intervals_between.models__test_get_intervals_between_sql
+        sql = sql.replace("'09/01/2023'", "'2023-09-01'").replace("'09/12/2023'", "'2023-09-12'")
+        return {
+            "test_get_intervals_between.yml": yml,
+            "test_get_intervals_between.sql": self.interpolate_macro_namespace(
+                sql, "get_intervals_between"
+            ),
+        }
 
 
 class TestGetPowersOfTwo(test_get_powers_of_two.BaseGetPowersOfTwo):
