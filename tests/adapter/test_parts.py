@@ -105,6 +105,13 @@ def test_java_is_17_or_21(
     assert len(str(error.value.msg).splitlines()) == 2
 
 
+def test_the_release_file_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _java(tmp_path, "never asked")
+    (tmp_path / "release").write_text('IMPLEMENTOR="X"\nJAVA_VERSION="21.0.2"\n')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert check_java() == 21
+
+
 def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -26,7 +26,7 @@ from dbt.tests.adapter.unit_testing import (
     test_quoted_reserved_word_column_names,
     test_types,
 )
-from dbt.tests.util import check_relations_equal, run_dbt
+from dbt.tests.util import check_relations_equal, run_dbt, write_file
 
 pytestmark = pytest.mark.conformance
 
@@ -268,3 +268,21 @@ class TestClonePossible(test_dbt_clone.BaseClonePossible):
 
 class TestCloneSameTargetAndState(test_dbt_clone.BaseCloneSameTargetAndState):
     pass
+
+
+class TestRetry:
+    """`dbt retry` runs what failed and what was skipped for it."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {
+            "good.sql": "select 1 as a",
+            "bad.sql": "select nothing as a",
+            "after.sql": "select * from {{ ref('bad') }}",
+        }
+
+    def test_retry(self, project: Any) -> None:
+        run_dbt(["run"], expect_pass=False)
+        write_file("select 2 as a", project.project_root, "models", "bad.sql")
+        results = run_dbt(["retry"])
+        assert {result.node.name for result in results} == {"bad", "after"}

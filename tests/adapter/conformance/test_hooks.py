@@ -10,7 +10,7 @@ from dbt.tests.util import check_table_does_not_exist, run_dbt
 
 pytestmark = pytest.mark.conformance
 
-COLUMNS = [
+COLUMNS = (
     "test_state",
     "target_dbname",
     "target_host",
@@ -23,7 +23,7 @@ COLUMNS = [
     "run_started_at",
     "invocation_id",
     "thread_id",
-]
+)
 
 
 def _create(project: Any, table: str) -> None:

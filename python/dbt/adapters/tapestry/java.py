@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -20,15 +21,30 @@ def check_java() -> int:
     if not program or not os.path.exists(program):
         where = f"JAVA_HOME is {home}, but there is no bin/java in it" if home else "none on PATH"
         raise DbtRuntimeError(f"Spark needs Java and found {where}.\n{_HINT}")
-    try:
-        shown = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise DbtRuntimeError(f"Java does not start ({program}: {error}).\n{_HINT}") from error
-    version = _major(shown.stderr + shown.stdout)
+    version = _released(program) or _shown(program)
     if version not in SUPPORTED:
         found = f"version {version}" if version else "one that does not tell its version"
         raise DbtRuntimeError(f"Spark needs Java 17 or 21; {program} is {found}.\n{_HINT}")
     return version
+
+
+def _released(program: str) -> int | None:
+    """The version from the file that comes with a JDK or JRE: no JVM has to start for it."""
+    try:
+        text = (Path(program).resolve().parents[1] / "release").read_text()
+    except (OSError, IndexError):
+        return None
+    match = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', text, re.MULTILINE)
+    return int(match.group(1)) if match else None
+
+
+def _shown(program: str) -> int | None:
+    """The version as the program tells it."""
+    try:
+        shown = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise DbtRuntimeError(f"Java does not start ({program}: {error}).\n{_HINT}") from error
+    return _major(shown.stderr + shown.stdout)
 
 
 def _major(text: str) -> int | None:
