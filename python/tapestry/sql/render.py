@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tapestry.names import ARRIVAL, MATCHED_AT, ROW_ID
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.dialects import for_dialect
 from tapestry.sql.frame import Frame, greater
 from tapestry.sql.ir import Block, Conjunction, SourceTable, Table, ValueTable
 from tapestry.sql.order import Assumption, Order
@@ -147,10 +148,12 @@ class Rendering:
         if begins:
             texts.append(f"{TIME_BEGINS_CTE} AS (\n  {self.time_begins()}\n)")
         for name, tree in ctes:
-            body = tree.sql(self.dialect, pretty=True).replace("\n", "\n  ")
+            body = (
+                for_dialect(tree, self.dialect).sql(self.dialect, pretty=True).replace("\n", "\n  ")
+            )
             texts.append(f"{name} AS (\n  {body}\n)")
         head = "WITH " + ",\n".join(texts) + "\n" if texts else ""
-        return head + query.sql(self.dialect, pretty=True)
+        return head + for_dialect(query, self.dialect).sql(self.dialect, pretty=True)
 
     def used_columns(self, trees: list[exp.Query], begins: bool) -> dict[str, list[str]]:
         """source -> names of the columns that the statement reads of it."""
