@@ -1,0 +1,1 @@
+"""Benchmarks: the paper's tables and figures on Spark, each as numbers, a table and a plot."""

@@ -1,0 +1,191 @@
+"""Time statements against each other and read Spark's own metrics of what they read.
+
+Every variant is run once to warm up, then all of them in turn, round after round, so that whatever
+else the machine does falls on all alike; a time is the median over the rounds.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+
+@dataclass
+class Reading:
+    """What one execution read, from the metrics of its scans and tasks."""
+
+    files: int = 0  # over all scans: a file that is scanned twice counts twice
+    file_bytes: int = 0  # sizes of those files
+    rows: int = 0  # rows that the scans gave
+    scans: list[dict[str, Any]] = field(default_factory=list)
+    joins: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Measured:
+    """One variant: what each round took, the medians, and what the warm-up run read.
+
+    ``cpu`` is processor time of Spark and this process: it tells what a variant costs where other
+    programs compete for the machine.
+    """
+
+    seconds: float
+    cpu: float
+    rounds: list[float]
+    cpu_rounds: list[float]
+    answers: int | None
+    reading: dict[str, Any]
+
+
+Action = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Answering:
+    """Execute a SELECT to its last row, and throw the rows away."""
+
+    spark: SparkSession
+    sql: str
+
+    def __call__(self) -> None:
+        self.run(self.spark.sql(self.sql))
+
+    def count(self) -> int:
+        """The same, and how many rows there were."""
+        from pyspark.sql import Observation
+        from pyspark.sql.functions import count, lit
+
+        seen = Observation()
+        self.run(self.spark.sql(self.sql).observe(seen, count(lit(1)).alias("answers")))
+        return int(seen.get["answers"])
+
+    def run(self, frame: DataFrame) -> None:
+        frame.write.format("noop").mode("overwrite").save()
+
+
+def statement(spark: SparkSession, sql: str) -> Action:
+    """Execute a statement that writes."""
+    return lambda: spark.sql(sql).collect()
+
+
+def measure(
+    spark: SparkSession,
+    variants: Mapping[str, Action],
+    rounds: int = 5,
+    reset: Action | None = None,
+    budget: float = 240.0,
+) -> dict[str, dict[str, Any]]:
+    """Warm up, then interleave; fewer rounds (never under 2) where they would take too long.
+
+    ``reset`` runs before each execution and is not timed: it undoes what the last one wrote.
+    """
+    readings, answers = {}, {}
+    spent = 0.0
+    for name, action in variants.items():
+        if reset:
+            reset()
+        began = time.perf_counter()
+        counting = action.count if isinstance(action, Answering) else action
+        answers[name], readings[name] = observed(spark, counting)
+        spent += time.perf_counter() - began
+    rounds = max(2, min(rounds, int(budget / max(spent, 0.001))))
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}
+    for _ in range(rounds):
+        for name, action in variants.items():
+            if reset:
+                reset()
+            taken[name].append(timed(spark, action))
+    results = {}
+    for name, pairs in taken.items():
+        seconds, cpu = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        medians = [round(statistics.median(values), 4) for values in (seconds, cpu)]
+        one = Measured(*medians, seconds, cpu, answers[name], asdict(readings[name]))
+        results[name] = asdict(one)
+    return results
+
+
+def timed(spark: SparkSession, action: Action) -> tuple[float, float]:
+    """Seconds and processor seconds of one execution."""
+    began, cpu = time.perf_counter(), cpu_seconds(spark)
+    action()
+    return round(time.perf_counter() - began, 4), round(cpu_seconds(spark) - cpu, 4)
+
+
+def cpu_seconds(spark: SparkSession) -> float:
+    """Processor time of Spark's JVM and of this process so far (Linux)."""
+    process = spark.sparkContext._gateway.proc.pid
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    ticks = int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK") + time.process_time()
+
+
+def observed(spark: SparkSession, action: Action) -> tuple[Any, Reading]:
+    """Run once: what it counted, and the metrics of all scans of tables (not of Delta's log)."""
+    store = spark._jsparkSession.sharedState().statusStore()  # type: ignore[operator]
+    bus = spark.sparkContext._jsc.sc().listenerBus()
+    bus.waitUntilEmpty()
+    last = max((one.executionId() for one in _items(store.executionsList())), default=-1)
+    result = action()
+    bus.waitUntilEmpty()
+    reading = Reading()
+    for execution in _items(store.executionsList()):
+        if execution.executionId() > last:
+            _read(store, execution.executionId(), reading)
+    return result if isinstance(result, int) else None, reading
+
+
+def _read(store: Any, execution: int, reading: Reading) -> None:
+    metrics = store.executionMetrics(execution)
+    for node in _items(store.planGraph(execution).allNodes()):
+        name = node.name()
+        if name.endswith("Join") or name in ("CartesianProduct", "BroadcastNestedLoopJoin"):
+            reading.joins.append(name)
+        if not name.startswith("Scan parquet spark_catalog."):
+            continue
+        values = {}
+        for metric in _items(node.metrics()):
+            value = metrics.get(metric.accumulatorId())
+            if value.isDefined():
+                values[metric.name()] = value.get()
+        files = _number(values.get("number of files read", "0"))
+        size = _number(values.get("size of files read", "0 B"))
+        rows = _number(values.get("number of output rows", "0"))
+        table = name.rsplit(".", 1)[-1].strip()
+        reading.scans.append({"table": table, "files": files, "bytes": size, "rows": rows})
+        reading.files += files
+        reading.file_bytes += size
+        reading.rows += rows
+
+
+def _items(sequence: Any) -> Iterator[Any]:
+    for i in range(sequence.size()):
+        yield sequence.apply(i)
+
+
+def _number(text: str) -> int:
+    """Spark's text of a metric as a number: ``15,473``, ``818.9 KiB``, or a total above details.
+
+    >>> _number("15,473"), _number("1.5 KiB"), _number("total (min, med, max)\\n2.0 MiB (1 …)")
+    (15473, 1536, 2097152)
+    """
+    parts = text.split("\n")[-1].replace(",", "").split()
+    unit = _UNITS.get(parts[1], 1) if len(parts) > 1 else 1
+    return int(float(parts[0]) * unit)
+
+
+def ratio(
+    results: Mapping[str, Mapping[str, Any]], name: str, to: str, of: str = "rounds"
+) -> float:
+    """The median over the rounds of (time of one) / (time of the other) in the same round."""
+    pairs = zip(results[name][of], results[to][of], strict=True)
+    return statistics.median(one / max(other, 1e-6) for one, other in pairs)
