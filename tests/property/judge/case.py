@@ -45,7 +45,7 @@ def random_case(number: int) -> Case:
 
 def _ends(rng: random.Random) -> tuple[datetime, ...]:
     last = BASE + STEP * rng.randint(9, 34)
-    count = rng.choices((0, 1, 2, 3, 12), (35, 25, 15, 10, 15))[0]
+    count = rng.choices((0, 1, 2, 3, 10), (38, 27, 17, 11, 7))[0]
     return tuple(
         sorted({last, *(end for _ in range(count) if (end := _moment(rng, 0, 24)) < last)})
     )

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, field
 
 from judge import values
 from judge.conditions import Conditions
 from judge.schema import ARRIVAL, TABLES
+from judge.render import spark_text
 from judge.scope import Scope, Visible
-from judge.tree import Item, Join, Query, Relation, Select, SetOp, Text, With, tables_of
+from judge.tree import Item, Join, Query, Relation, Select, SetOp, Text, With, tables_of, walk
 
 TYPES = ("int", "int", "int", "time", "text", "date")
 ALIASES = ("a", "b", "c", "e", "f", "g", "h", "p", "q")
+LONGEST = 450  # characters: larger queries say little that smaller ones do not
+COLUMN = re.compile(r"(\w+\.)?[a-z]\w*")
 KEYS = ("k", "id")
 
 
@@ -33,7 +37,18 @@ class Generator:
                 self.bodies.append((name, self.block(types, depth=1)))
                 self.ctes[name] = dict(zip(self.bodies[-1][1].names, types, strict=True))
         body = self.block(None if self.rng.random() < 0.25 else self._types(), depth=0)
-        return With(tuple(self.bodies), body) if self.bodies else body
+        used = self._used(body)
+        return With(used, body) if used else body
+
+    def _used(self, body: Query) -> tuple[tuple[str, Query], ...]:
+        """The CTEs that a query reads, in order; one that is not read would still count as a source."""
+        wanted = {node.cte for node in walk(body) if isinstance(node, Relation)}
+        kept = []
+        for name, query in reversed(self.bodies):
+            if name in wanted:
+                kept.append((name, query))
+                wanted |= {node.cte for node in walk(query) if isinstance(node, Relation)}
+        return tuple(reversed(kept))
 
     def _types(self) -> tuple[str, ...]:
         return tuple(self.rng.choice(TYPES) for _ in range(self.rng.choice((1, 2, 2, 3))))
@@ -79,10 +94,10 @@ class Generator:
         items: list[Item] = []
         for number, type_ in enumerate(types, 1):
             text, name = values.value(scope, type_, outer=0), f"c{number}"
-            bare = text.spark.rsplit(".", 1)[-1]
+            bare = text.spark.split(".")[-1] if COLUMN.fullmatch(text.spark) else ""
             used = {item.name for item in items}
             name = f"o{number}" if name in used else name
-            if bare.isidentifier() and text.keys and bare not in used and self.rng.random() < 0.3:
+            if bare and text.keys and bare not in used and self.rng.random() < 0.3:
                 items.append(Item(text, bare, aliased=False))
             else:
                 items.append(Item(text, name))
@@ -248,5 +263,7 @@ def random_query(rng: random.Random) -> Query:
     """A random query with at least one append-only source."""
     while True:
         query = Generator(rng).query()
+        if len(spark_text(query)) > LONGEST:
+            continue
         if any(ARRIVAL[table] for table in tables_of(query)):
             return query

@@ -25,6 +25,9 @@ class Scope:
     rng: random.Random
     relations: list[Visible] = field(default_factory=list)
     outer: list[Visible] = field(default_factory=list)
+    hidden: list[Visible] = field(
+        default_factory=list
+    )  # around this one, their alias taken in here
     merged: dict[str, Text] = field(default_factory=dict)  # columns of a USING, by name
     merged_types: dict[str, str] = field(default_factory=dict)
 
@@ -35,6 +38,7 @@ class Scope:
     def hide(self) -> None:
         """Relations around this one whose alias is taken in here cannot be seen."""
         mine = {relation.alias for relation in self.relations}
+        self.hidden += [relation for relation in self.outer if relation.alias in mine]
         self.outer = [relation for relation in self.outer if relation.alias not in mine]
 
     def column(self, type_: str, *, outer: float = 0.2, arrivals: float = 0.0) -> Text | None:
@@ -71,5 +75,5 @@ class Scope:
 
     def _unambiguous(self, name: str, *, own: bool) -> bool:
         here = sum(name in relation.columns for relation in self.relations)
-        there = sum(name in relation.columns for relation in self.outer)
+        there = sum(name in relation.columns for relation in (*self.outer, *self.hidden))
         return here == 1 and name not in self.merged if own else here == 0 and there == 1

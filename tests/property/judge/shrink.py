@@ -28,8 +28,6 @@ def shrink(case: Case, fails: Callable[[Case], bool], budget: int = 1500) -> Cas
 
 
 def _smaller(case: Case) -> Iterator[Case]:
-    for query in variants(case.query):
-        yield replace(case, query=query)
     if case.begin is not None:
         yield replace(case, begin=None)
     if case.pinned:
@@ -39,13 +37,15 @@ def _smaller(case: Case) -> Iterator[Case]:
             yield replace(case, ends=case.ends[:position] + case.ends[position + 1 :])
     used = tables_of(case.query)
     for table, rows in case.data.rows.items():
-        if rows and table not in used:
+        if rows:
             yield replace(case, data=replace(case.data, rows={**case.data.rows, table: ()}))
-        elif table in used:
+        if table in used:
             for index in range(len(rows)):
                 yield replace(case, data=case.data.without(table, index))
     if case.data.late:
         yield replace(case, data=_punctual(case.data))
+    for query in variants(case.query):
+        yield replace(case, query=query)
 
 
 def _punctual(data: Data) -> Data:
