@@ -1,9 +1,9 @@
 """Random histories of a source against the definition of effective arrival, in plain Python.
 
-The definition: of each content there are so many copies, each with an arrival. At the first run it
-is ts. Copies that turn up later arrive at ts, or, with ts <= τ, at the first instant after τ; copies
-that vanish end, the last arrivals first. The scan must give this bag after each run, however the
-source came to its rows, and whatever crashed in between.
+The definition: of each content there are so many copies, each with an arrival. At the first run
+it is ts. Copies that turn up later arrive at ts, or, with ts <= τ, at the first instant after τ;
+copies that vanish end, the last arrivals first. The scan must give this bag after each run, however
+the source came to its rows, and whatever crashed in between.
 """
 
 from __future__ import annotations

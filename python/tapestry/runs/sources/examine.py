@@ -23,7 +23,7 @@ from tapestry.runs.sources.rewrites import (
     touched_files,
 )
 from tapestry.runs.sources.scans import late_scan, plain_scan
-from tapestry.runs.sources.side import Side, keep, read_side, side_name
+from tapestry.runs.sources.side import Side, clean, keep, read_side, side_name
 from tapestry.runs.sources.since import Rules, Since
 from tapestry.sql.catalog import Column
 from tapestry.sql.scan import Scan
@@ -91,16 +91,19 @@ def examine(
     Raises SourceRewritten, SourceHistoryGone, LateRowsFound or Refusal.
     """
     column = None if arrival is None else arrival_column(table, arrival)
-    if last_pin is None or tau is None:
-        scan = plain_scan(table, pin, column)
-        nulls = 0 if column is None else _nulls(session, table, pin, column)
-        return Examination(True, 0, nulls, scan, warnings=_null_warning(table, column, nulls))
     if column is None:
+        if last_pin is None or tau is None:
+            return Examination(True, 0, 0, plain_scan(table, pin, None))
         return _static(Since(session, table, None, last_pin, pin, tau, config, stored))
-    name, batch = side_name(target, table.name), uuid4().hex
-    side = read_side(session, name, generation, n, batch, last_pin)
+    side = Side(side_name(target, table.name), generation, n, uuid4().hex)
+    if n > 1:
+        side = read_side(session, side, last_pin)
+    if last_pin is None or tau is None:
+        nulls, scan = _nulls(session, table, pin, column), plain_scan(table, pin, column)
+        warnings = _null_warning(table, column, nulls)
+        return Examination(True, 0, nulls, scan, clean(side), warnings=warnings)
     if last_pin == pin:
-        return Examination(False, 0, 0, _scan(table, pin, column, side, own=False))
+        return Examination(False, 0, 0, _scan(table, pin, column, side, own=False), clean(side))
     since = Since(session, table, column, last_pin, pin, tau, config, stored)
     _refuse_lost_columns(since, side)
     change = _change(since)

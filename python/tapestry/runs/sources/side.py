@@ -14,7 +14,7 @@ generation, and those that read another version of the source than the run that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from zlib import crc32
 
 from tapestry.names import ARRIVAL, ROW_ID
@@ -100,34 +100,31 @@ def side_name(target: str, source: str) -> str:
     return f"{target.replace('`', '')}__late_{crc32(source.lower().encode()):08x}"
 
 
-def read_side(
-    session: Session, name: str, generation: str, n: int, batch: str, last_pin: Pin | None
-) -> Side:
-    """What stands in the side table; one catalog look-up when there is none."""
-    schema, _, table = name.rpartition(".")
+def read_side(session: Session, side: Side, last_pin: Pin | None) -> Side:
+    """``side`` with what stands in the table; one catalog look-up when there is none."""
+    schema, _, table = side.name.rpartition(".")
     scope = f" IN {relation_name(schema)}" if schema else ""
     if not session.rows(f"SHOW TABLES{scope} LIKE {string(table)}"):
-        return Side(name, generation, n, batch)
-    described = session.rows(f"DESCRIBE TABLE {relation_name(name)}")
+        return side
+    described = session.rows(f"DESCRIBE TABLE {relation_name(side.name)}")
     columns = tuple(Column(row[0], str(row[1]).lower()) for row in described)
     batches = session.rows(
         f"SELECT {LATE}.batch, {LATE}.generation, {LATE}.n, {LATE}.version,"
         f" sum(IF({LATE}.ends, -1, 1)), bool_or({LATE}.ends)"
-        f" FROM {relation_name(name)} GROUP BY ALL"
+        f" FROM {relation_name(side.name)} GROUP BY ALL"
     )
-    garbage = _garbage(batches, generation, n, last_pin)
+    garbage = _garbage(batches, side.generation, side.n, last_pin)
     valid = [
-        row for row in batches if row[1] == generation and row[2] < n and row[0] not in garbage
+        (copies, ends)
+        for batch, generation, n, _, copies, ends in batches
+        if generation == side.generation and n < side.n and batch not in garbage
     ]
-    return Side(
-        name,
-        generation,
-        n,
-        batch,
-        columns,
-        tuple(sorted(garbage)),
-        sum(int(row[4]) for row in valid),
-        any(row[5] for row in valid),
+    return replace(
+        side,
+        columns=columns,
+        garbage=tuple(sorted(garbage)),
+        live=sum(int(copies) for copies, _ in valid),
+        ends=any(ends for _, ends in valid),
     )
 
 
@@ -147,12 +144,22 @@ def _garbage(
         elif int(str(number)) < n:
             # A crashed run and its repetition read the same pins: their batches are the same bag.
             known = first.setdefault((number, version), name)
-            stray = int(str(number)) == n - 1 and (
-                last_pin is None or int(str(version)) != last_pin.version
+            # Without a last pin the query read this source before, but not at the last run:
+            # nobody followed it since.
+            followed = last_pin is not None and (
+                int(str(number)) < n - 1 or int(str(version)) == last_pin.version
             )
-            if known != name or stray:
+            if known != name or not followed:
                 garbage.add(name)
     return garbage
+
+
+def clean(side: Side) -> tuple[str, ...]:
+    """Remove batches that do not exist. Every run has to: a later one could not tell them apart."""
+    if not side.garbage:
+        return ()
+    batches = strings(side.garbage)
+    return (f"DELETE FROM {relation_name(side.name)} WHERE {LATE}.batch IN ({batches})",)
 
 
 def keep(since: Since, side: Side, late: Late, vanished: str) -> tuple[str, ...]:
@@ -162,12 +169,7 @@ def keep(since: Since, side: Side, late: Late, vanished: str) -> tuple[str, ...]
     """
     ended = _ended(since, side, vanished) if vanished and side.live else ""
     added = _added(since, side, late) if late.rows else ""
-    statements = []
-    if side.garbage:
-        statements.append(
-            f"DELETE FROM {relation_name(side.name)}"
-            f" WHERE {LATE}.batch IN ({strings(side.garbage)})"
-        )
+    statements = list(clean(side))
     if ended or added:
         statements += _prepared(since, side)
         names = f"{LATE}, {ARRIVAL}, {ROW_ID}, {column_list(since.table.columns)}"
