@@ -11,30 +11,30 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from tapestry.sql import build
 from tapestry.sql.frame import Frame, at_most, greater, less
 from tapestry.sql.ir import Conjunction, SourceTable, Table
 from tapestry.sql.order import Assumption
 from tapestry.sql.passes.split_by_bound import shifted, ts_of
 from tapestry.sql.passes.to_standard_form import arrival_of
-from tapestry.sql.render import Rendering
+from tapestry.sql.render import Body, Rendering
 from tapestry.sql.selects import where
 
 _Meeting = tuple[tuple[Table, ...], tuple[exp.Expr, ...]]
 
 
-def check_assumptions(
-    rendering: Rendering, tau: exp.Expr | None, t: exp.Expr
-) -> tuple[tuple[str, str], ...]:
+def check_assumptions(rendering: Rendering) -> tuple[tuple[str, Body], ...]:
     """Pairs of (assumption as written, SELECT of the number of pairs that break it)."""
-    frame = Frame(tau, t, rendering.order())
-    checks: list[tuple[str, str]] = []
+    frame = rendering.frame()
+    checks: list[tuple[str, Body]] = []
     for known in rendering.assumptions:
-        texts = dict.fromkeys(
-            rendering.text([], _count(rendering, tables, conditions, known, frame))
+        bodies = {
+            body.query: body
             for tables, conditions in _meetings(rendering)
             if {known.later, known.earlier} <= _written(tables)
-        )
-        checks += [(known.text, text) for text in texts]
+            for body in [rendering.body([], _count(rendering, tables, conditions, known, frame))]
+        }
+        checks += [(known.text, body) for body in bodies.values()]
     return tuple(checks)
 
 
@@ -52,7 +52,7 @@ def _count(
     window = [at_most(arrival_of(table), frame.t) for table in (later, earlier)]
     if frame.tau is not None:
         window += [greater(arrival_of(table), frame.tau) for table in (later, earlier)]
-    select = exp.select(exp.alias_(exp.Count(this=exp.Star()), "broken"))
+    select = build.select([exp.alias_(exp.Count(this=exp.Star()), "broken")])
     select = rendering.reads().from_clause(select, tables, frame)
     return where(select, [*conditions, broken, *window])
 

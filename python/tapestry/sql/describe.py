@@ -7,6 +7,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from tapestry.sql import build
 from tapestry.sql.frame import Frame
 from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
 from tapestry.sql.order import Order
@@ -41,7 +42,7 @@ def _select(block: Block, conjunction: Conjunction, columns: tuple[str, ...]) ->
     reads = Reads({name: name for name in _source_names(conjunction)})
     listed = [exp.alias_(v.copy(), n) for v, n in zip(block.select, columns, strict=True)]
     frame = Frame(None, exp.column("s"), Order({}, {}, frozenset(), (), "UTC"))
-    select = reads.from_clause(exp.select(*listed), conjunction.tables, frame)
+    select = reads.from_clause(build.select(listed), conjunction.tables, frame)
     return where(select, _conditions(conjunction, reads, frame))
 
 
@@ -50,7 +51,7 @@ def _conditions(conjunction: Conjunction, reads: Reads, frame: Frame) -> Iterabl
     yield from valid_at(conjunction, exp.column("s"))
     for exists in conjunction.exists:
         inner = exists.inner
-        select = reads.from_clause(exp.select("1"), inner.tables, frame)
+        select = reads.from_clause(build.select_one(), inner.tables, frame)
         node: exp.Expr = exp.Exists(this=where(select, _conditions(inner, reads, frame)))
         yield exp.Not(this=node) if exists.negated else node
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlglot import exp
 
 from tapestry.names import ARRIVAL, MATCHED_AT, ROW_ID
+from tapestry.sql import build, timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.dialects import for_dialect
 from tapestry.sql.frame import Frame, greater
 from tapestry.sql.ir import Block, Conjunction, SourceTable, Table, ValueTable
 from tapestry.sql.order import Assumption, Order
+from tapestry.sql.passes.split_by_bound import by
 from tapestry.sql.passes.to_standard_form import to_standard_form
 from tapestry.sql.scan import Scan
 from tapestry.sql.selects import Reads, where
@@ -20,6 +23,8 @@ from tapestry.sql.strategy_bounds import fits_bounds, select_by_bounds
 from tapestry.sql.strategy_candidates import CandidatePlan, edges
 
 TIME_BEGINS_CTE = "time_begins"
+TAU, T = "⟨tau⟩", "⟨t⟩"
+"""Stand for the window's ends in a rendered body."""
 
 
 @dataclass(frozen=True)
@@ -39,49 +44,65 @@ class _Statement:
 
 
 @dataclass(frozen=True)
+class Body:
+    """A rendered statement without its scans; the window's ends are placeholders in it."""
+
+    columns: Mapping[str, tuple[str, ...]]
+    begins: bool
+    ctes: tuple[str, ...]
+    query: str
+
+
+@dataclass(frozen=True)
 class Rendering:
-    """One query over given scans."""
+    """One query, for one dialect and for what is known about late rows; ``first``: tau is -inf."""
 
     parts: tuple[Answers, ...]
     columns: tuple[str, ...]
     catalog: Catalog
-    scans: Mapping[str, Scan]
+    sources: tuple[str, ...]
+    late: frozenset[str]
     assumptions: tuple[Assumption, ...]
     dialect: str
+    first: bool
 
-    def incremental(self, tau: exp.Expr | None, t: exp.Expr) -> str:
-        """Q^I over the window, given as SQL expressions."""
-        frame = Frame(tau, t, self.order())
+    def frame(self) -> Frame:
+        """The window ``(TAU, T]`` of placeholders."""
+        tau = None if self.first else timing.placeholder(TAU)
+        return Frame(tau, timing.placeholder(T), self.order())
+
+    def incremental(self) -> Body:
+        """Q^I over the window."""
+        frame = self.frame()
         statement = _Statement([], [])
         for number, part in enumerate(self.parts, start=1):
             self.add_part(statement, part, f"p{number}", frame)
-        query: exp.Query = statement.selects[0]
-        for select in statement.selects[1:]:
-            query = exp.union(query, select, distinct=False, copy=False)
-        return self.text(statement.ctes, query)
+        return self.body(statement.ctes, build.union_all(statement.selects))
 
     def add_part(self, statement: _Statement, part: Answers, prefix: str, frame: Frame) -> None:
         selects = self.selects(statement, part, prefix, frame)
         if not part.by_value or self.unique(part):
             statement.selects += selects
             return
-        statement.ctes.append((f"{prefix}_new", _union(selects)))
+        statement.ctes.append((f"{prefix}_new", build.union_all(selects)))
         named = [_name(name, "_n") for name in self.columns]
         conditions = []
         before = frame.before()
         if before is not None:
             # An answer by value is new iff none of its derivations was an answer at or before tau.
             old = self.selects(statement, part, f"{prefix}_old", before)
-            statement.ctes.append((f"{prefix}_old", _union(old)))
+            statement.ctes.append((f"{prefix}_old", build.union_all(old)))
             same = [
                 exp.NullSafeEQ(this=_name(name, "_o"), expression=_name(name, "_n"))
                 for name in self.columns
             ]
-            inner = where(exp.select("1").from_(f"{prefix}_old AS _o"), same)
+            old_answers = build.table(f"{prefix}_old", "_o")
+            inner = where(build.add_from(build.select_one(), old_answers), same)
             conditions.append(exp.Not(this=exp.Exists(this=inner)))
         first = exp.alias_(exp.Min(this=exp.column(MATCHED_AT, table="_n")), MATCHED_AT)
-        select = exp.select(*named, first).from_(f"{prefix}_new AS _n")
-        statement.selects.append(where(select, conditions).group_by(*named))
+        select = build.add_from(build.select([*named, first]), build.table(f"{prefix}_new", "_n"))
+        select.set("group", exp.Group(expressions=[name.copy() for name in named]))
+        statement.selects.append(where(select, conditions))
 
     def unique(self, part: Answers) -> bool:
         """Does a single block give every value once by itself?"""
@@ -105,7 +126,7 @@ class Rendering:
     # -- what is read -------------------------------------------------------------------------
     def reads(self) -> Reads:
         names: dict[str, str] = {}
-        for source in self.scans:
+        for source in self.sources:
             name = "read_" + source.rsplit(".", 1)[-1]
             while name in names.values():
                 name += "_"
@@ -126,7 +147,7 @@ class Rendering:
                 assert source.arrival is not None
                 arrivals[table.alias] = source.arrival.lower()
                 written[table.alias] = table.written
-                if self.scans[table.source].late:
+                if table.source in self.late:
                     late.add(table.alias)
         return Order(arrivals, written, frozenset(late), self.assumptions, self.catalog.time_zone)
 
@@ -135,27 +156,40 @@ class Rendering:
         assert isinstance(source, Source)
         return source
 
-    def text(self, ctes: list[tuple[str, exp.Query]], query: exp.Query) -> str:
-        """The statement: one CTE a source that applies its scan, the other CTEs, the query."""
+    def body(self, ctes: list[tuple[str, exp.Query]], query: exp.Query) -> Body:
+        """CTEs and query as text."""
         trees = [tree for _, tree in ctes] + [query]
         begins = any(
             table.name == TIME_BEGINS_CTE for tree in trees for table in tree.find_all(exp.Table)
         )
         texts = []
-        names = self.reads().names
-        for source, columns in self.used_columns(trees, begins).items():
-            texts.append(f"{names[source]} AS (\n  {self.read(source, columns)}\n)")
         if begins:
             texts.append(f"{TIME_BEGINS_CTE} AS (\n  {self.time_begins()}\n)")
         for name, tree in ctes:
-            body = (
-                for_dialect(tree, self.dialect).sql(self.dialect, pretty=True).replace("\n", "\n  ")
-            )
-            texts.append(f"{name} AS (\n  {body}\n)")
-        head = "WITH " + ",\n".join(texts) + "\n" if texts else ""
-        return head + for_dialect(query, self.dialect).sql(self.dialect, pretty=True)
+            indented = self.sql(tree).replace("\n", "\n  ")
+            texts.append(f"{name} AS (\n  {indented}\n)")
+        return Body(self.used_columns(trees, begins), begins, tuple(texts), self.sql(query))
 
-    def used_columns(self, trees: list[exp.Query], begins: bool) -> dict[str, list[str]]:
+    def sql(self, tree: exp.Expr) -> str:
+        """The tree in this rendering's dialect."""
+        return for_dialect(tree, self.dialect).sql(self.dialect, pretty=True)
+
+    def finish(
+        self, body: Body, scans: Mapping[str, Scan], tau: datetime | None, t: datetime
+    ) -> str:
+        """The statement: one CTE a source that applies its scan, the other CTEs, the query."""
+        names = self.reads().names
+        reads = [
+            f"{names[source]} AS (\n  {self.read(scans[source], columns)}\n)"
+            for source, columns in body.columns.items()
+        ]
+        ctes = [*reads, *body.ctes]
+        text = ("WITH " + ",\n".join(ctes) + "\n" if ctes else "") + body.query
+        if tau is not None:
+            text = text.replace(TAU, timing.text_of(tau))
+        return text.replace(T, timing.text_of(t))
+
+    def used_columns(self, trees: list[exp.Query], begins: bool) -> Mapping[str, tuple[str, ...]]:
         """source -> names of the columns that the statement reads of it."""
         by_alias = {t.alias: t.source for t in self.tables() if isinstance(t, SourceTable)}
         used: dict[str, dict[str, None]] = {}
@@ -168,13 +202,12 @@ class Rendering:
                 if source is not None:
                     used.setdefault(source, {})[column.name] = None
         if begins:
-            for source in self.scans:
+            for source in self.sources:
                 if self.source(source).arrival is not None:
                     used.setdefault(source, {})[ARRIVAL] = None
-        return {source: list(names) for source, names in used.items()}
+        return {source: tuple(names) for source, names in used.items()}
 
-    def read(self, source: str, columns: list[str]) -> str:
-        scan = self.scans[source]
+    def read(self, scan: Scan, columns: tuple[str, ...]) -> str:
         special = {ARRIVAL: scan.arrival, ROW_ID: scan.row_id}
         listed = []
         for name in columns:
@@ -188,40 +221,42 @@ class Rendering:
         names = self.reads().names
         arms = [
             f"SELECT {ARRIVAL} FROM {names[source]}"
-            for source in self.scans
+            for source in self.sources
             if self.source(source).arrival is not None
         ]
         return f"SELECT MIN({ARRIVAL}) AS at FROM ({' UNION ALL '.join(arms)}) AS arrivals"
 
 
-def render_bounds(rendering: Rendering, t: exp.Expr) -> tuple[str, ...]:
-    """One SELECT for each bound that may start an answer after t without a new row.
+def render_bounds(rendering: Rendering) -> tuple[Body, ...]:
+    """One SELECT for each bound that may start an answer after T without a new row.
 
     Those are the lower bounds, the starts of inner intervals at positive polarity and the ends at
     negative polarity.  A bound over one table is looked up there; of one over several tables
     nothing is known beforehand, so that it counts as due at once.
     """
-    reads = rendering.reads()
-    frame = Frame(None, t, rendering.order())
-    texts: dict[str, None] = {}
+    bodies: dict[str, Body] = {}
     for conjunction, bounds in _starting(rendering):
         for bound in bounds:
-            aliases = {column.table for column in bound.find_all(exp.Column)}
-            owners = {t.alias: t for t in tables_of(conjunction) if t.alias in aliases}
             if bound.find(exp.Query) is not None:
                 continue  # the begin of time: not after any arrival that was seen
-            if not aliases:
-                # the model's begin
-                later = exp.If(this=greater(bound, t), true=bound.copy(), false=exp.Null())
-                query: exp.Select = exp.select(exp.alias_(later, "due"))
-            elif len(aliases) == 1:
-                query = exp.select(exp.alias_(exp.Min(this=bound.copy()), "due"))
-                query = reads.from_clause(query, tuple(owners.values()), frame)
-                query = where(query, [greater(bound, t)])
-            else:
-                query = exp.select(exp.alias_(t.copy(), "due"))
-            texts[rendering.text([], query)] = None
-    return tuple(texts)
+            body = rendering.body([], _due(rendering, conjunction, bound))
+            bodies[body.query] = body
+    return tuple(bodies.values())
+
+
+def _due(rendering: Rendering, conjunction: Conjunction, bound: exp.Expr) -> exp.Select:
+    """The least value of a bound after T."""
+    frame = rendering.frame()
+    aliases = {column.table for column in bound.find_all(exp.Column)}
+    if not aliases:  # the model's begin
+        later = exp.If(this=greater(bound, frame.t), true=bound.copy(), false=exp.Null())
+        return build.select([exp.alias_(later, "due")])
+    if len(aliases) > 1:
+        return build.select([exp.alias_(frame.t.copy(), "due")])
+    owners = {t.alias: t for t in tables_of(conjunction) if t.alias in aliases}
+    query = build.select([exp.alias_(exp.Min(this=bound.copy()), "due")])
+    query = rendering.reads().from_clause(query, tuple(owners.values()), frame)
+    return where(query, [by(bound, frame.t, exp.GT, frame.order)])
 
 
 def _starting(
@@ -246,13 +281,6 @@ def tables_of(conjunction: Conjunction) -> Iterator[Table]:
                     yield from tables_of(inner)
     for exists in conjunction.exists:
         yield from tables_of(exists.inner)
-
-
-def _union(selects: list[exp.Select]) -> exp.Query:
-    query: exp.Query = selects[0]
-    for select in selects[1:]:
-        query = exp.union(query, select, distinct=False, copy=False)
-    return query
 
 
 def _name(name: str, table: str) -> exp.Column:

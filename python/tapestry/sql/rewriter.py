@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlglot import exp
@@ -22,7 +22,7 @@ from tapestry.sql.passes.parse import parse
 from tapestry.sql.passes.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.passes.resolve_names import output_names, resolve_names
 from tapestry.sql.passes.to_standard_form import to_standard_form
-from tapestry.sql.render import TIME_BEGINS_CTE, Answers, Rendering, render_bounds, tables_of
+from tapestry.sql.render import TIME_BEGINS_CTE, Answers, Body, Rendering, render_bounds, tables_of
 from tapestry.sql.scan import Scan, Window
 from tapestry.sql.strategy_bounds import fits_bounds
 from tapestry.sql.strategy_candidates import edges
@@ -53,6 +53,9 @@ class Rewriting:
     parts: tuple[Answers, ...]
     catalog: Catalog
     assumptions: tuple[Assumption, ...]
+    rendered: dict[tuple[frozenset[str], str, bool], Body] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @property
     def strategy(self) -> str:
@@ -63,10 +66,14 @@ class Rewriting:
     def incremental(self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark") -> str:
         """Q^I over one window: the select list and ``_matched_at`` of every new answer, once.
 
-        ``window.tau=None`` gives Q_M(t). ``scans`` has one entry for each of ``sources``.
+        ``window.tau=None`` gives Q_M(t). ``scans`` has one entry for each of ``sources``.  Only the
+        first window costs the rendering; the next ones differ in the scans and the instants.
         """
-        tau = None if window.tau is None else timing.literal(window.tau)
-        return self.rendering(scans, dialect).incremental(tau, timing.literal(window.t))
+        rendering = self.rendering(scans, dialect, window.tau is None)
+        key = (rendering.late, dialect, rendering.first)
+        if key not in self.rendered:
+            self.rendered[key] = rendering.incremental()
+        return rendering.finish(self.rendered[key], scans, window.tau, window.t)
 
     def bounds(
         self,
@@ -79,21 +86,36 @@ class Rewriting:
 
         NULL says that nothing is due; ``tau`` is the end of the last run and only documents it.
         """
-        return render_bounds(self.rendering(scans, dialect), timing.literal(t))
+        rendering = self.rendering(scans, dialect, first=True)
+        bodies = render_bounds(rendering)
+        return tuple(rendering.finish(body, scans, tau, t) for body in bodies)
 
     def assumption_checks(
         self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"
     ) -> tuple[tuple[str, str], ...]:
         """(assumption, SELECT of one number): how many pairs in the window break it; 0 is right."""
-        tau = None if window.tau is None else timing.literal(window.tau)
-        return check_assumptions(self.rendering(scans, dialect), tau, timing.literal(window.t))
+        rendering = self.rendering(scans, dialect, window.tau is None)
+        return tuple(
+            (text, rendering.finish(body, scans, window.tau, window.t))
+            for text, body in check_assumptions(rendering)
+        )
 
-    def rendering(self, scans: Mapping[str, Scan], dialect: str) -> Rendering:
+    def rendering(self, scans: Mapping[str, Scan], dialect: str, first: bool) -> Rendering:
         """What renders this query over these scans."""
         missing = [name for name in self.sources if name not in scans]
         if missing:
             raise KeyError(f"no scan for {', '.join(missing)}")
-        return Rendering(self.parts, self.columns, self.catalog, scans, self.assumptions, dialect)
+        late = frozenset(name for name in self.sources if scans[name].late)
+        return Rendering(
+            self.parts,
+            self.columns,
+            self.catalog,
+            self.sources,
+            late,
+            self.assumptions,
+            dialect,
+            first,
+        )
 
 
 def rewrite(

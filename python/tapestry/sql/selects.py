@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.sql import timing
+from tapestry.sql import build, timing
 from tapestry.sql.frame import Frame, at_most, less
 from tapestry.sql.ir import Conjunction, Exists, SourceTable, Table, ValueTable
 from tapestry.sql.passes.to_standard_form import to_standard_form
@@ -24,12 +24,9 @@ class Reads:
         self, select: exp.Select, tables: tuple[Table, ...], frame: Frame
     ) -> exp.Select:
         """The select with these tables in its FROM clause."""
-        for i, table in enumerate(tables):
+        for table in tables:
             relation = self.relation(table, frame)
-            if i == 0 and select.args.get("from_") is None:
-                select = select.from_(relation, copy=False)
-            else:
-                select = select.join(relation, join_type="cross", copy=False)
+            build.add_from(select, relation)
         return select
 
     def relation(self, table: Table, frame: Frame) -> exp.Expr:
@@ -48,20 +45,18 @@ class Reads:
                     exp.alias_(value.copy(), name)
                     for value, name in zip(arm.select, table.columns, strict=True)
                 ]
-                select = self.from_clause(exp.select(*named), conjunction.tables, frame)
+                select = self.from_clause(build.select(named), conjunction.tables, frame)
                 reached = [at_most(bound, frame.t) for bound in conjunction.lowers]
-                parts.append(where(select.distinct(), [*conjunction.conditions, *reached]))
+                select.set("distinct", exp.Distinct())
+                parts.append(where(select, [*conjunction.conditions, *reached]))
         if not parts:
             raise Refusal("a part of the query can never hold a row", hint="leave it out")
-        query = parts[0]
-        for part in parts[1:]:
-            query = exp.union(query, part, distinct=True, copy=False)
-        return query
+        return build.union(parts)
 
     def exists(self, exists: Exists, frame: Frame, validity: Iterable[exp.Expr]) -> exp.Expr:
         """``[NOT] EXISTS`` of a conjunction without subqueries of its own."""
         inner = exists.inner
-        select = self.from_clause(exp.select("1"), inner.tables, frame)
+        select = self.from_clause(build.select_one(), inner.tables, frame)
         node: exp.Expr = exp.Exists(this=where(select, [*inner.conditions, *validity]))
         return exp.Not(this=node) if exists.negated else node
 
@@ -70,7 +65,7 @@ def where(select: exp.Select, conditions: Iterable[exp.Expr]) -> exp.Select:
     """The select with these conditions, each in parentheses where it needs them."""
     unique = dict.fromkeys(conditions)
     parts = [_operand(condition) for condition in unique if not _is_true(condition)]
-    return select.where(*parts, copy=False) if parts else select
+    return build.add_where(select, parts)
 
 
 def non_empty(conjunction: Conjunction) -> list[exp.Expr]:
@@ -90,13 +85,12 @@ def aliases_of(node: exp.Expr) -> set[str]:
     return {column.table for column in node.find_all(exp.Column)}
 
 
-def source_columns(nodes: Iterable[exp.Expr], aliases: Iterable[str]) -> dict[str, list[str]]:
+def source_columns(nodes: Iterable[exp.Expr]) -> dict[str, list[str]]:
     """alias -> names of its columns that the expressions use, in order of first use."""
-    used: dict[str, dict[str, None]] = {alias: {} for alias in aliases}
+    used: dict[str, dict[str, None]] = {}
     for node in nodes:
         for column in node.find_all(exp.Column):
-            if column.table in used:
-                used[column.table][column.name] = None
+            used.setdefault(column.table, {})[column.name] = None
     return {alias: list(names) for alias, names in used.items()}
 
 

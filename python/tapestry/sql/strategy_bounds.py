@@ -10,6 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.names import MATCHED_AT
+from tapestry.sql import build
 from tapestry.sql.frame import Frame, at_most, greatest, less
 from tapestry.sql.ir import Block, Conjunction, Exists
 from tapestry.sql.passes.split_by_bound import (
@@ -52,7 +53,7 @@ def select_by_bounds(
             ]
             listed.append(exp.alias_(first.copy(), MATCHED_AT))
             tables = narrowed_first(conjunction.tables, branch)
-            select = reads.from_clause(exp.select(*listed), tables, frame)
+            select = reads.from_clause(build.select(listed), tables, frame)
             selects.append(where(select, conditions))
     return selects
 
@@ -99,7 +100,7 @@ def _only_keys_of(
         sides = (condition.this, condition.expression)
         for key, wanted in (sides, sides[::-1]):
             if aliases_of(wanted) == {alias} and aliases_of(key) and aliases_of(key) <= inner:
-                keys = reads.from_clause(exp.select(wanted.copy()), (narrowed[0],), frame)
+                keys = reads.from_clause(build.select([wanted.copy()]), (narrowed[0],), frame)
                 return [exp.In(this=key.copy(), query=where(keys, own).subquery())]
     return []
 

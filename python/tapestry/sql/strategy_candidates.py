@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from tapestry.names import MATCHED_AT, ROW_ID
-from tapestry.sql import timing
+from tapestry.sql import build, timing
 from tapestry.sql.frame import Frame, at_most, greater, greatest, least
 from tapestry.sql.ir import Block, Conjunction, Exists, SourceTable, Table
 from tapestry.sql.passes.split_by_bound import drop_redundant_bounds, narrowed_first, split_by_bound
@@ -73,6 +73,7 @@ class CandidatePlan:
     reads: Reads
     prefix: str
     ctes: list[tuple[str, exp.Query]] = field(default_factory=list)
+    known: dict[str, list[str]] = field(default_factory=dict)
 
     def select(self) -> exp.Select:
         """The derivations whose first instant lies in the window, with ``_matched_at``."""
@@ -93,7 +94,7 @@ class CandidatePlan:
             for value, name in zip(self.block.select, self.columns, strict=True)
         ]
         listed.append(exp.alias_(exp.column(AT, table="_f"), MATCHED_AT))
-        return where(exp.select(*listed).from_(_aliased(first, "_f")), conditions)
+        return where(build.add_from(build.select(listed), build.table(first, "_f")), conditions)
 
     # -- names and columns --------------------------------------------------------------------
     def name(self, part: str) -> str:
@@ -121,10 +122,7 @@ class CandidatePlan:
         return self.structs_of(self.block.tables)
 
     def structs_of(self, tables: tuple[Table, ...]) -> list[exp.Expr]:
-        nodes = list(self.block.select)
-        for conjunction in self.block.disjuncts:
-            nodes.extend(expressions_of(conjunction))
-        used = source_columns(nodes, [table.alias for table in tables])
+        used = {table.alias: self.used().get(table.alias, []) for table in tables}
         return [
             exp.alias_(
                 exp.Struct(
@@ -140,6 +138,15 @@ class CandidatePlan:
             for alias, names in used.items()
             if names
         ]
+
+    def used(self) -> dict[str, list[str]]:
+        """alias -> columns that the block uses anywhere, its subqueries' tables included."""
+        if not self.known:
+            nodes = list(self.block.select)
+            for conjunction in self.block.disjuncts:
+                nodes.extend(expressions_of(conjunction))
+            self.known = source_columns(nodes)
+        return self.known
 
     def outer(
         self, node: exp.Expr, relation: str, tables: tuple[Table, ...] | None = None
@@ -183,7 +190,7 @@ class CandidatePlan:
             self.check(f"{stage}_{part}_{n}", tried, one, instant, self.keys())
             for n, one in enumerate(over.exists, start=1)
         ]
-        return where(exp.select("_k.*").from_(_aliased(tried, "_k")), checks)
+        return where(build.add_from(build.select_all("_k"), build.table(tried, "_k")), checks)
 
     def candidates(self, conjunction: Conjunction, base: str | None) -> Iterator[exp.Select]:
         """Selects of (derivation, candidate): in the window, or over a base at or before tau."""
@@ -253,14 +260,14 @@ class CandidatePlan:
         own = {table.alias for table in self.block.tables}
         if base is None:
             listed = [exp.alias_(key, name) for name, key in self.keys()]
-            select = exp.select(*listed, *self.structs(), exp.alias_(instant.copy(), AT))
+            select = build.select([*listed, *self.structs(), exp.alias_(instant.copy(), AT)])
             select = self.reads.from_clause(select, tables + block, self.frame)
         else:
             names = [name for name, _ in self.keys()]
             names += [struct.alias for struct in self.structs()]
             columns = [exp.column(name, table="_b") for name in names]
-            select = exp.select(*columns, exp.alias_(instant.copy(), AT))
-            select = select.from_(_aliased(base, "_b"))
+            select = build.select([*columns, exp.alias_(instant.copy(), AT)])
+            select = build.add_from(select, build.table(base, "_b"))
             chain = tuple(table for table in tables if table.alias not in own)
             select = self.reads.from_clause(select, chain, self.frame)
         return where(select, conditions)
@@ -289,7 +296,7 @@ class CandidatePlan:
         listed += self.structs_of(inner.tables)
         carried = [s.alias for s in self.structs()]
         listed += [exp.column(name, table="_k") for name in carried]
-        select = exp.select(*listed).from_(_aliased(tried, "_k"))
+        select = build.add_from(build.select(listed), build.table(tried, "_k"))
         select = self.reads.from_clause(select, inner.tables, self.frame)
         pairs = self.add(
             f"{part}_pairs", where(select, [*inner.conditions, *valid_at(inner, instant)])
@@ -300,11 +307,12 @@ class CandidatePlan:
             over = Exists(one.negated, self._over_inner(one.inner, inner.tables))
             nested.append(self.check(f"{part}_{n}", pairs, over, instant, all_keys))
         witnesses = self.add(
-            f"{part}_witnesses", where(exp.select("_k.*").from_(_aliased(pairs, "_k")), nested)
+            f"{part}_witnesses",
+            where(build.add_from(build.select_all("_k"), build.table(pairs, "_k")), nested),
         )
         same = [_same(name, "_w", "_k") for name in [*names, AT]]
         node: exp.Expr = exp.Exists(
-            this=where(exp.select("1").from_(_aliased(witnesses, "_w")), same)
+            this=where(build.add_from(build.select_one(), build.table(witnesses, "_w")), same)
         )
         return exp.Not(this=node) if exists.negated else node
 
@@ -325,10 +333,7 @@ class CandidatePlan:
 
     # -- first and earlier --------------------------------------------------------------------
     def union(self, part: str, selects: list[exp.Select]) -> str:
-        query: exp.Query = selects[0]
-        for select in selects[1:]:
-            query = exp.union(query, select, distinct=False, copy=False)
-        return self.add(part, query)
+        return self.add(part, build.union_all(selects))
 
     def first_of(self, found: str) -> str:
         """One row a derivation: the one with the least instant."""
@@ -338,8 +343,12 @@ class CandidatePlan:
             partition_by=names,
             order=exp.Order(expressions=[exp.Ordered(this=exp.column(AT, table="_k"))]),
         )
-        ranked = exp.select("_k.*", exp.alias_(rank, _RANK)).from_(_aliased(found, "_k"))
-        query = exp.select("*").from_(ranked.subquery("_r")).where(f"{_RANK} = 1")
+        ranked = build.add_from(build.select_all("_k"), build.table(found, "_k"))
+        ranked.append("expressions", exp.alias_(rank, _RANK))
+        relation = exp.Subquery(this=ranked, alias=exp.TableAlias(this=exp.to_identifier("_r")))
+        query = build.add_from(build.select_all(), relation)
+        least = exp.EQ(this=exp.column(_RANK), expression=exp.Literal.number(1))
+        build.add_where(query, [least])
         return self.add("first", query)
 
     def not_earlier(self, first: str) -> exp.Expr:
@@ -349,14 +358,8 @@ class CandidatePlan:
         ]
         earlier = self.union("earlier", selects)
         same = [_same(name, "_e", "_f") for name, _ in self.keys()]
-        inner = where(exp.select("1").from_(_aliased(earlier, "_e")), same)
+        inner = where(build.add_from(build.select_one(), build.table(earlier, "_e")), same)
         return exp.Not(this=exp.Exists(this=inner))
-
-
-def _aliased(name: str, alias: str) -> exp.Table:
-    return exp.Table(
-        this=exp.to_identifier(name), alias=exp.TableAlias(this=exp.to_identifier(alias))
-    )
 
 
 def _same(name: str, left: str, right: str) -> exp.Expr:

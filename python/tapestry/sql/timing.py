@@ -28,8 +28,17 @@ def literal(instant: datetime) -> exp.Expr:
     >>> literal(datetime(2026, 1, 2, tzinfo=timezone.utc)).sql("spark")
     "CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)"
     """
+    return placeholder(text_of(instant))
+
+
+def text_of(instant: datetime) -> str:
+    """An instant in UTC as the text of a timestamp, with its offset."""
     aware = instant if instant.tzinfo else instant.replace(tzinfo=timezone.utc)
-    text = aware.astimezone(timezone.utc).isoformat(sep=" ")
+    return aware.astimezone(timezone.utc).isoformat(sep=" ")
+
+
+def placeholder(text: str) -> exp.Expr:
+    """``CAST('text' AS TIMESTAMP)``, typed."""
     return exp.cast(exp.Literal.string(text), "timestamptz")
 
 

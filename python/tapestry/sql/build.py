@@ -1,0 +1,67 @@
+"""Put SELECTs together from trees, without the parsing and copying of general builders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+
+def select(listed: Iterable[exp.Expr]) -> exp.Select:
+    """``SELECT listed``; the nodes become part of it."""
+    return exp.Select(expressions=list(listed))
+
+
+def select_one() -> exp.Select:
+    """``SELECT 1``, as under EXISTS."""
+    return select([exp.Literal.number(1)])
+
+
+def select_all(alias: str = "") -> exp.Select:
+    """``SELECT *`` or ``SELECT alias.*``."""
+    if not alias:
+        return select([exp.Star()])
+    return select([exp.Column(this=exp.Star(), table=exp.to_identifier(alias))])
+
+
+def table(name: str, alias: str) -> exp.Table:
+    """``name AS alias``."""
+    return exp.Table(
+        this=exp.to_identifier(name), alias=exp.TableAlias(this=exp.to_identifier(alias))
+    )
+
+
+def add_from(query: exp.Select, relation: exp.Expr) -> exp.Select:
+    """The query with one more relation in FROM, cross joined."""
+    if query.args.get("from_") is None:
+        query.set("from_", exp.From(this=relation))
+    else:
+        query.append("joins", exp.Join(this=relation, kind="CROSS"))
+    return query
+
+
+def add_where(query: exp.Select, parts: Sequence[exp.Expr]) -> exp.Select:
+    """The query with the conjunction of the parts as its WHERE; none leaves it without."""
+    if parts:
+        together = parts[0]
+        for part in parts[1:]:
+            together = exp.And(this=together, expression=part)
+        query.set("where", exp.Where(this=together))
+    return query
+
+
+def union_all(queries: Sequence[exp.Query]) -> exp.Query:
+    """The queries with UNION ALL between them."""
+    return _union(queries, distinct=False)
+
+
+def union(queries: Sequence[exp.Query]) -> exp.Query:
+    """The queries with UNION between them."""
+    return _union(queries, distinct=True)
+
+
+def _union(queries: Sequence[exp.Query], distinct: bool) -> exp.Query:
+    together = queries[0]
+    for query in queries[1:]:
+        together = exp.Union(this=together, expression=query, distinct=distinct)
+    return together
