@@ -22,6 +22,8 @@ class Options:
     real: bool = True  # the real messages too, where they are
     rounds: int = 5
     budget: float = 240.0  # seconds for the rounds of one query
+    shares: tuple[float, ...] = (1.0, 0.1, 0.01, 0.001)  # windows of figures 5 and 6
+    queries: tuple[str, ...] = ()  # some of the queries of figures 5 and 6
 
     @property
     def why_no_real(self) -> str:
@@ -38,6 +40,8 @@ def parser(description: str | None = None) -> argparse.ArgumentParser:
     found.add_argument("--rows", type=int, default=Options.rows, help="generated messages; 0: none")
     found.add_argument("--rounds", type=int, default=Options.rounds)
     found.add_argument("--budget", type=float, default=Options.budget, help="seconds a query")
+    found.add_argument("--shares", type=float, nargs="+", default=Options.shares)
+    found.add_argument("--queries", nargs="+", default=(), help="some of figures 5 and 6")
     found.add_argument("--no-real", action="store_true", help="only generated messages")
     found.add_argument("--messages", help=f"parquet file of real messages (else ${REAL_ENV})")
     found.add_argument("--root", help=f"folder for data and warehouse (else ${DATA_ENV})")
@@ -50,7 +54,14 @@ def options_of(arguments: argparse.Namespace) -> Options:
         os.environ[REAL_ENV] = arguments.messages
     if arguments.root:
         os.environ[DATA_ENV] = arguments.root
-    found = Options(arguments.rows, not arguments.no_real, arguments.rounds, arguments.budget)
+    found = Options(
+        arguments.rows,
+        not arguments.no_real,
+        arguments.rounds,
+        arguments.budget,
+        tuple(arguments.shares),
+        tuple(arguments.queries),
+    )
     if found.real and real_messages() is None:
         print(found.why_no_real)
     return found

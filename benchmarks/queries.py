@@ -21,8 +21,8 @@ class Lists:
 GENERATED = Lists("alt.gourmand", "rec.%")
 """3 % and 11 % of the generated messages."""
 
-REAL = Lists("linux-man", "linux-s%")
-"""4.5 % and 11 % of the real messages."""
+REAL = Lists("linux-api", "linux-n%")
+"""8 % and 13 % of the real messages."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ DAYS = 3
 
 @dataclass(frozen=True)
 class ByHand:
-    """What the author of an incremental model adds to the query: a time to look back from, a key."""
+    """What the author of an incremental model adds: a time to look back from, a key."""
 
     since: str  # expression over the query's tables
     key: tuple[str, ...]

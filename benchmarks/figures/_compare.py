@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.common import load, save
 from benchmarks.measure import Action, Answering, measure, ratio
+from benchmarks.options import Options
 from benchmarks.queries import Query, scan
 from benchmarks.tables import Dataset, taus
 from tapestry.sql import Window
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-SHARES = (1.0, 0.1, 0.01, 0.001)
-"""Of all rows, how many are new."""
 
 
 def label(share: float) -> str:
@@ -25,13 +24,18 @@ def compare(
     spark: SparkSession,
     data: Dataset,
     queries: tuple[Query, ...],
-    shares: tuple[float, ...] = SHARES,
+    shares: tuple[float, ...] = Options.shares,
     rounds: int = 5,
     budget: float = 240.0,
+    name: str | None = None,
 ) -> dict[str, Any]:
-    """Query -> variant (``Q`` or a share) -> what was measured, with its ratio to Q."""
+    """Query -> variant (``Q`` or a share) -> what was measured, with its ratio to Q.
+
+    With a name the results are kept under it after each query, beside those of other queries.
+    """
     windows = {share: Window(tau, data.now) for share, tau in taus(spark, data, shares).items()}
-    results = {}
+    known = load(name) if name else None
+    results = known["queries"] if known and known["data"] == data.facts() else {}
     for query in queries:
         rewriting = query.rewriting(data.columns, data.lists)
         plain = query.text(data.relation, data.lists, data.now)
@@ -41,6 +45,8 @@ def compare(
             variants[label(share)] = Answering(spark, sql)
         results[query.name] = with_ratios(measure(spark, variants, rounds, budget=budget))
         report(data.name, query.name, results[query.name])
+        if name:
+            save(name, {"data": data.facts(), "queries": results})
     return {"data": data.facts(), "queries": results}
 
 

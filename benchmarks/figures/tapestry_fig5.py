@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchmarks import tables
-from benchmarks.common import save
 from benchmarks.figures._compare import compare
 from benchmarks.options import Options, main
 from benchmarks.queries import BY_NAME
@@ -28,16 +27,15 @@ def measure_names(
     spark: SparkSession, options: Options, figure: str, names: tuple[str, ...]
 ) -> None:
     """Measure some queries on the real and on the generated messages, each kept on its own."""
-    queries = tuple(BY_NAME[name] for name in names)
+    wanted = options.queries or names
+    queries = tuple(BY_NAME[name] for name in names if name in wanted)
+    arguments = (options.shares, options.rounds, options.budget)
     real = tables.real(spark) if options.real else None
     if real is not None:
-        save(f"{figure}_real", compare(spark, real, queries, rounds=options.rounds))
-    elif options.real:
-        print(options.why_no_real)
+        compare(spark, real, queries, *arguments, name=f"{figure}_real")
     if options.rows:
         data = tables.generated(spark, options.rows)
-        name = f"{figure}_generated_{options.rows}"
-        save(name, compare(spark, data, queries, rounds=options.rounds, budget=options.budget))
+        compare(spark, data, queries, *arguments, name=f"{figure}_generated_{options.rows}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,292 @@
+"""docs/benchmarks.md and its pictures, from the kept results; nothing is run.
+
+The words stand in ``benchmarks/page.md``; each ``{{name}}`` there is replaced by what the function
+of that name gives: a table, a picture, or a sentence that says why there is none.
+
+``python -m benchmarks.page``
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks import plots
+from benchmarks.common import DOCS, RESULTS, ROOT, load
+
+TARGETS = (("Q1", 0.15), ("Q2", 0.15), ("Q3'", 0.25), ("Q4", 0.20), ("Q5'", 0.30))
+PAPER_5 = {
+    "Q1": (2.8, 123.8, 4.2, 0.066),
+    "Q2": (138.0, 139.3, 5.7, 0.18),
+    "Q3": (10.6, 10.2, 8.0, 8.5),
+    "Q4": (9405.2, 13105.4, 2118.7, 1373.5),
+    "Q5": (819.0, 1276.6, 1210.6, 1230.8),
+    "Q3'": (10.6, 619.0, 9.1, 0.60),
+    "Q5'": (819.0, 1288.7, 158.3, 9.6),
+}
+PAPER_9 = {"Q1": (2.4, 2.7, 0.022, 0.002), "Q3'": (5.2, 5.3, 0.187, 0.011)}
+
+
+def largest(prefix: str) -> tuple[str, dict[str, Any]] | None:
+    """The result with the most generated rows."""
+    found = sorted(RESULTS.glob(f"{prefix}_generated_*.json"), key=lambda p: int(_rows(p)))
+    if not found:
+        return None
+    result = load(found[-1].stem)
+    assert result is not None
+    return _rows(found[-1]), result
+
+
+def _rows(path: Path) -> str:
+    return path.stem.rsplit("_", 1)[1]
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table, numbers to the right."""
+    lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def picture(path: Path, words: str) -> str:
+    """A picture, as the page includes it."""
+    return f"![{words}]({path.relative_to(DOCS)})"
+
+
+def seconds(value: float | None) -> str:
+    """Seconds with two or three digits."""
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def measured_on(result: dict[str, Any]) -> str:
+    """When and on what; rows and files of the data."""
+    at, data = result["measured"], result["data"]
+    return (
+        f"{data['rows']:,} messages in {data['files']} files ({data['mib']:,.0f} MiB), "
+        f"{data['from']} to {data['to']}; {at['at'][:10]}, Spark {at['spark']}, "
+        f"{at['cores']} cores, load average {at['load_average']} (others were at work), "
+        f"commit {at['commit']}."
+    )
+
+
+# -- figures 5 and 6 ------------------------------------------------------------------------------
+def targets() -> str:
+    """Which of the targets is met, at the largest size."""
+    queries, rows = _fig56()
+    if not queries:
+        return _missing("tapestry_fig5")
+    lines = []
+    for name, target in TARGETS:
+        one = queries.get(name, {}).get("1 %")
+        if one is None:
+            lines.append([name, f"≤ {target:.2f}", "not measured", "–", "–"])
+            continue
+        met = "**met**" if one["ratio"] <= target else "**missed**"
+        cpu = f"{one['cpu_ratio']:.2f}"
+        lines.append([name, f"≤ {target:.2f}", f"{one['ratio']:.2f}", cpu, met])
+    head = ["", "target", f"time, {int(rows):,} rows", "processor time", ""]
+    return table(head, lines)
+
+
+def _fig56() -> tuple[dict[str, Any], str]:
+    five, six = largest("fig5"), largest("fig6")
+    queries: dict[str, Any] = {}
+    for found in (five, six):
+        queries |= found[1]["queries"] if found else {}
+    return queries, five[0] if five else "0"
+
+
+def compared(prefix: str, name: str, result: dict[str, Any] | None) -> str:
+    """One of figures 5 and 6 on one set of messages: picture, table, where it was measured."""
+    if result is None:
+        return _missing(f"tapestry_{prefix}")
+    queries = result["queries"]
+    title = f"Q and Q^I, {result['data']['rows']:,} messages"
+    shown = picture(plots.compared(f"{prefix}_{name}", queries, title), title)
+    shares = [one for one in next(iter(queries.values())) if one != "Q"]
+    head = ["seconds", "Q", *(f"Q^I {one}" for one in shares)]
+    head += ["1 % : Q", "cpu", "files, Q", "files, 1 %", "rows, Q", "rows, 1 %", "answers, 1 %"]
+    rows = []
+    for query, found in queries.items():
+        plain, one = found["Q"], found["1 %"]
+        row = [query, *(seconds(found[variant]["seconds"]) for variant in ("Q", *shares))]
+        row += [f"**{one['ratio']:.2f}**", f"{one['cpu_ratio']:.2f}"]
+        row += [f"{plain['reading']['files']:,}", f"{one['reading']['files']:,}"]
+        row += [f"{plain['reading']['rows']:,}", f"{one['reading']['rows']:,}"]
+        rows.append([*row, f"{one['answers']:,}"])
+    return "\n\n".join([shown, table(head, rows), measured_on(result)])
+
+
+def fig5_generated() -> str:
+    found = largest("fig5")
+    return compared("fig5", "generated", found[1] if found else None)
+
+
+def fig5_real() -> str:
+    return compared("fig5", "real", load("fig5_real"))
+
+
+def fig6_generated() -> str:
+    found = largest("fig6")
+    return compared("fig6", "generated", found[1] if found else None)
+
+
+def fig6_real() -> str:
+    return compared("fig6", "real", load("fig6_real"))
+
+
+def paper5() -> str:
+    rows = [
+        [name, *(f"{value:g}" for value in values), f"{values[3] / values[0]:.3f}"]
+        for name, values in PAPER_5.items()
+    ]
+    return table(["seconds", "Q", "Q^I 100 %", "Q^I 10 %", "Q^I 1 %", "1 % : Q"], rows)
+
+
+# -- figures 7, 8, 9 ------------------------------------------------------------------------------
+def fig7() -> str:
+    found = largest("fig7")
+    if found is None:
+        return _missing("tapestry_fig7")
+    result = found[1]
+    measured = result["queries"]["Q1"]
+    title = f"Q1 by the size of the window, {result['data']['rows']:,} messages"
+    shown = picture(plots.by_window("fig7_generated", measured, title), title)
+    rows = [
+        [
+            "Q" if name == "Q" else f"Q^I {name}",
+            seconds(one["seconds"]),
+            f"{one['ratio']:.2f}",
+            f"{one['cpu_ratio']:.2f}",
+            f"{one['reading']['files']:,}",
+            f"{one['reading']['file_bytes'] / 2**20:,.1f}",
+            f"{one['reading']['rows']:,}",
+        ]
+        for name, one in measured.items()
+    ]
+    head = ["Q1", "seconds", ": Q", "cpu", "files read", "MiB of files", "rows scanned"]
+    return "\n\n".join([shown, table(head, rows), measured_on(result)])
+
+
+def fig8() -> str:
+    found = largest("fig8")
+    if found is None:
+        return _missing("tapestry_fig8")
+    result = found[1]
+    title = f"{result['new_rows']:,} new messages in databases of growing size"
+    shown = picture(plots.by_size("fig8_generated", result, title), title)
+    rows = []
+    for size, count in result["rows"].items():
+        row = [f"{count:,}"]
+        for prefix in ("Q1 Q", "Q1 QI", "Q3' Q", "Q3' QI"):
+            one = result["variants"][f"{prefix} {size}"]
+            row += [seconds(one["seconds"]), f"{one['reading']['files']:,}"]
+        rows.append(row)
+    head = ["messages", "Q1", "files", "Q1, Q^I", "files"]
+    head += ["Q3", "files", "Q3', Q^I", "files"]
+    return "\n\n".join([shown, table(head, rows), measured_on(result)])
+
+
+def fig9() -> str:
+    found = largest("fig9")
+    if found is None:
+        return _missing("tapestry_fig9")
+    layouts = found[1]["layouts"]
+    shown = picture(plots.by_layout("fig9_generated", layouts, "by layout"), "by layout")
+    rows = []
+    for layout, result in layouts.items():
+        for query, measured in result["queries"].items():
+            row = [f"{query}, {layout}"]
+            for one in measured.values():
+                row += [seconds(one["seconds"]), f"{one['reading']['files']:,}"]
+            rows.append(row)
+    first = next(iter(layouts.values()))
+    variants = list(next(iter(first["queries"].values())))
+    head = ["seconds"]
+    for one in variants:
+        head += ["Q" if one == "Q" else f"Q^I {one}", "files"]
+    said = measured_on({"measured": found[1]["measured"], "data": first["data"]})
+    return "\n\n".join([shown, table(head, rows), said])
+
+
+def paper9() -> str:
+    rows = [[name, *(f"{value:g}" for value in values)] for name, values in PAPER_9.items()]
+    return table(["seconds", "Q", "Q^I 100 %", "Q^I 10 %", "Q^I 1 %"], rows)
+
+
+# -- beside the paper -----------------------------------------------------------------------------
+def rebuild() -> str:
+    found = largest("rebuild")
+    if found is None:
+        return _missing("rebuild", "benchmarks")
+    result = found[1]
+    title = "Bringing a table up to date, 1 % new"
+    shown = picture(plots.kept("rebuild", result["queries"], title), title)
+    rows = []
+    for query, measured in result["queries"].items():
+        row = [query]
+        for one in measured.values():
+            row += [seconds(one["seconds"]), f"{one['ratio']:.2f}"]
+        rows.append(row)
+    head = ["seconds", "rebuild", "", "merge, 3 days back", ": rebuild", "append Q^I", ": rebuild"]
+    return "\n\n".join([shown, table(head, rows), measured_on(result)])
+
+
+def lookback() -> str:
+    result = load("lookback_real")
+    if result is None:
+        return _missing("lookback", "benchmarks")
+    names = {
+        "append": "`ts > max(ts)`, appended",
+        "merge": "3 days of look-back, merged",
+        "rebuild": "rebuilt each time",
+        "tapestry": "tapestry",
+    }
+    rows = []
+    for query, found in result["models"].items():
+        for kind, said in names.items():
+            one = found[kind]
+            row = [f"{query}: {said}", f"{found['truth']:,}", f"{one['rows']:,}"]
+            row += [f"{one['missing']:,}", f"{one['never_delivered']:,}", f"{one['surplus']:,}"]
+            rows.append([*row, f"**{one['missing'] + one['surplus']:,}**"])
+    head = ["", "answers", "rows kept", "missing", "of these no copy at all", "no answer", "wrong"]
+    facts = result["facts"]
+    said = (
+        f"{facts['rows']:,} messages in {facts['runs']} monthly batches; "
+        f"{facts['late_rows']:,} rows came after a run that their ts lies before."
+    )
+    return "\n\n".join([table(head, rows), said])
+
+
+def warm() -> str:
+    result = load("warm")
+    if result is None:
+        return _missing("warm", "benchmarks")
+    rows = [[one["name"], *(str(value) for value in one["values"])] for one in result["rows"]]
+    return "\n\n".join([table(result["head"], rows), result["said"]])
+
+
+_ALL = (targets, fig5_generated, fig5_real, fig6_generated, fig6_real, paper5)
+PIECES: dict[str, Callable[[], str]] = {
+    made.__name__: made for made in (*_ALL, fig7, fig8, fig9, paper9, rebuild, lookback, warm)
+}
+
+
+def _missing(module: str, package: str = "benchmarks.figures") -> str:
+    return f"*Not measured yet: `python -m {package}.{module}`.*"
+
+
+def build() -> Path:
+    """Write the page."""
+    words = (ROOT / "benchmarks" / "page.md").read_text("utf-8")
+    page = re.sub(r"\{\{(\w+)\}\}", lambda found: PIECES[found[1]](), words)
+    path = DOCS / "benchmarks.md"
+    path.write_text(page, "utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    print(build())
