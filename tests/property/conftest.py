@@ -19,10 +19,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def queries(request: pytest.FixtureRequest) -> int:
     """How many random queries."""
-    return int(request.config.getoption("--queries"))
+    return int(request.config.getoption("--queries", 2000))
 
 
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
     """The number of the first one."""
-    return int(request.config.getoption("--seed"))
+    return int(request.config.getoption("--seed", 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
@@ -14,8 +14,8 @@ from judge.data import MICRO, STEP, Data, random_data
 from judge.oracle import Answers, Definition, beginning, instants, load
 from judge.queries import random_query
 from judge.render import spark_text
-from judge.schema import BASE
-from judge.tree import Query
+from judge.schema import ARRIVAL, BASE, TABLES
+from judge.tree import Query, Relation, walk
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Case:
     begin: datetime | None = None
     pinned: bool = False
     number: int = -1
+    assume: tuple[str, ...] = ()
 
     @property
     def sql(self) -> str:
@@ -41,6 +42,45 @@ def random_case(number: int) -> Case:
     query, data = random_query(rng), random_data(rng)
     begin = _moment(rng, -4, 12) if rng.random() < 0.08 else None
     return Case(query, data, _ends(rng), begin, rng.random() < 0.4, number)
+
+
+def assuming_case(number: int) -> Case | None:
+    """The same case with an order of two arrival columns that its data keeps; None: no two tables."""
+    case, rng = random_case(number), random.Random(number)
+    grown = {}
+    for node in walk(case.query):
+        if isinstance(node, Relation):
+            grown.setdefault(node.alias, []).append(node.table)
+    single = [(a, tables[0]) for a, tables in grown.items() if len(tables) == 1 and tables[0]]
+    pairs = [
+        (one, two) for one in single for two in single
+        if one[1] != two[1] and ARRIVAL[one[1]] and ARRIVAL[two[1]]
+    ]  # fmt: skip
+    if not pairs:
+        return None
+    (earlier, first), (later, second) = rng.choice(pairs)
+    text = f"{later}.{ARRIVAL[second]} >= {earlier}.{ARRIVAL[first]}"
+    return replace(case, data=_ordered(case.data, first, second), assume=(text,))
+
+
+def _ordered(data: Data, first: str, second: str) -> Data:
+    """The second table's rows moved on until none has a ts before one of the first table."""
+    one, two = _place(first), _place(second)
+    highest = max((row[one] for row in data.rows[first] if row[one] is not None), default=None)
+    lowest = min((row[two] for row in data.rows[second] if row[two] is not None), default=None)
+    if highest is None or lowest is None or lowest >= highest:
+        return data
+    step = highest - lowest
+    moved = tuple(
+        (*row[:two], row[two] + step, *row[two + 1 : -2], row[-2] + step, row[-1])
+        if row[two] is not None else row
+        for row in data.rows[second]
+    )  # fmt: skip
+    return replace(data, rows={**data.rows, second: moved})
+
+
+def _place(table: str) -> int:
+    return list(TABLES[table]).index(str(ARRIVAL[table]))
 
 
 def _ends(rng: random.Random) -> tuple[datetime, ...]:

@@ -81,7 +81,7 @@ def judge(
     """Compare the runs of a case with the definition."""
     right = expected(case, connection)
     try:
-        rewriting = rewrite(case.sql, CATALOG, begin=utc(case.begin))
+        rewriting = rewrite(case.sql, CATALOG, assume=case.assume, begin=utc(case.begin))
     except errors.Refusal as refusal:
         return Verdict("refused", refusal.reason, answers=right.total())
     except Exception as error:
@@ -120,7 +120,7 @@ def _compare(
     for t, text in texts:
         try:
             got = normalized(connection.execute(text).fetchall())
-        except duckdb.Error as error:
+        except (duckdb.Error, RuntimeError) as error:
             return Verdict("crashed", f"DuckDB: {error}\n{text}", rewriting.strategy, total)
         part = Counter(
             {row: n for row, n in right.items() if row[-1] <= t and (tau is None or row[-1] > tau)}

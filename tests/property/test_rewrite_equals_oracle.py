@@ -1,0 +1,57 @@
+"""Random queries over random tables in random windows: the rewriting gives what the definition says.
+
+`--queries N` of them (default 2000) from number `--seed`; the case of a number is always the same.
+Every run's rows must be the answers whose first instant lies in its window, as a bag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from judge.case import Case, assuming_case, expected, random_case
+from judge.oracle import connect
+from judge.report import Tally, judged, reproduction
+from judge.shrink import shrink
+from judge.verdict import Verdict, judge
+
+REFUSED = 0.10  # refusing everything is no pass
+ANSWERED = 0.55  # nor are queries without answers
+SHOWN = 3
+
+
+def _check(numbers: range, make: Callable[[int], Case | None]) -> Tally:
+    connection, tally = connect(), Tally()
+
+    def verdict_of(case: Case) -> Verdict:
+        return judge(case, connection)
+
+    for number in numbers:
+        case = make(number)
+        if case is None:
+            continue
+        tally.add(case, verdict_of(case))
+        if len(tally.failures) >= SHOWN:
+            break
+    print(tally.text())
+    if tally.failures:
+        texts = []
+        for case in tally.failures:
+            small = shrink(case, judged(case, verdict_of), 400)
+            texts.append(reproduction(small, expected(small, connection), verdict_of(small)))
+        pytest.fail("\n\n".join([tally.text(), *texts]), pytrace=False)
+    return tally
+
+
+def test_rewritings_equal_the_definition(queries: int, seed: int) -> None:
+    """The concatenation of the runs is Q_M(t), run by run."""
+    tally = _check(range(seed, seed + queries), random_case)
+    assert tally.kinds["refused"] <= REFUSED * tally.total, tally.text()
+    assert tally.answered >= ANSWERED * tally.total, tally.text()
+    assert {"bounds", "anti_join", "gaps", "candidates"} <= set(tally.strategies), tally.text()
+
+
+def test_assumed_orders_change_no_answer(queries: int, seed: int) -> None:
+    """`assume` over data that keeps the order, late rows included, loses nothing."""
+    tally = _check(range(seed, seed + max(queries // 4, 1)), assuming_case)
+    assert tally.kinds["refused"] <= REFUSED * tally.total, tally.text()
