@@ -1,5 +1,6 @@
 # Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
 #   make demo                           a small generated message archive, run in steps of simulated time
+#   make demo MODELS=all                 with all example models
 #   make demo DATA=messages.parquet     the same on a file of messages, in monthly steps
 #   make test                           all tests;  make test ARGS="tests/sql -k bounds" some of them
 SHELL := bash
@@ -8,16 +9,17 @@ SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
 DATA ?=
+MODELS ?=
 ARGS ?=
 WITH_JAVA = export JAVA_HOME="$$(tools/java.sh)";
 
 .PHONY: help demo test check lint types layers setup wheel clean
 
 help:
-	@sed -n '1,4s/^# \{0,1\}//p' Makefile
+	@sed -n '1,6s/^# \{0,1\}//p' Makefile
 
 demo: setup
-	@$(WITH_JAVA) $(BIN)/python -m tapestry.demo $(if $(DATA),--data "$(DATA)")
+	@$(WITH_JAVA) $(BIN)/python -m tapestry.demo $(if $(DATA),--data "$(DATA)") $(if $(MODELS),--models "$(MODELS)")
 
 test: setup
 	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)

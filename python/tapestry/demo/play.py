@@ -24,8 +24,8 @@ PROFILE = "tapestry"
 class SparkSession:
     """The embedded Spark as the session protocol: SQL text in, rows out."""
 
-    def __init__(self, folder: Path) -> None:
-        self._spark: Any = start(root=folder)
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self._spark: Any = start(settings)
 
     def run(self, sql: str) -> None:
         """Execute a statement."""
@@ -53,13 +53,26 @@ class Player:
     """A folder for everything that a demonstration leaves: warehouse, target, logs, profile."""
 
     def __init__(
-        self, project: Path, folder: Path, models: Sequence[str], *, threads: int = 2
+        self,
+        project: Path,
+        folder: Path,
+        models: Sequence[str],
+        *,
+        threads: int = 2,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         self.project, self.folder, self.models = project, folder, models
         folder.mkdir(parents=True, exist_ok=True)
-        self.session = SparkSession(folder)
+        warehouse = {"spark.sql.warehouse.dir": str(folder.resolve() / "warehouse")}
+        settings = {**warehouse, **(settings or {})}
+        self.session = SparkSession(settings)
         self._runner = dbtRunner()
-        profile = {"type": "tapestry", "method": "session", "schema": "demo", "threads": threads}
+        profile = {
+            "type": "tapestry",
+            "method": "session",
+            "threads": threads,
+            "server_side_parameters": settings,
+        }
         for schema in ("demo", "demo_at_once"):
             (folder / schema).mkdir(exist_ok=True)
             outputs = {"demo": {**profile, "schema": schema}}
