@@ -35,6 +35,11 @@ class Case:
         """The query as a user writes it."""
         return spark_text(self.query)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of its answers."""
+        return self.query.names
+
 
 def random_case(number: int) -> Case:
     """The case of this number: always the same."""

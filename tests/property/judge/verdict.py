@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 
 from judge.case import Case, expected, normalized
+from judge.data import Data
 from judge.oracle import Answers, literal, load
 from judge.schema import ARRIVAL, SPARK_TYPES, TABLES
 from tapestry import errors
@@ -31,6 +33,27 @@ class Verdict:
         return self.kind in ("crashed", "different")
 
 
+class Problem(Protocol):
+    """What is judged: a query over data in windows, random or written down."""
+
+    @property
+    def sql(self) -> str: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def data(self) -> Data: ...
+    @property
+    def ends(self) -> tuple[datetime, ...]: ...
+    @property
+    def begin(self) -> datetime | None: ...
+    @property
+    def assume(self) -> tuple[str, ...]: ...
+    @property
+    def pinned(self) -> bool: ...
+
+
+Run = Callable[[str], Any]
+
 CATALOG = judged.Catalog(
     {
         name: judged.Source(
@@ -48,7 +71,7 @@ def utc(moment: datetime | None) -> datetime | None:
     return None if moment is None else moment.replace(tzinfo=timezone.utc)
 
 
-def scans(case: Case, t: datetime, names: tuple[str, ...]) -> dict[str, Any]:
+def scans(case: Problem, t: datetime, names: tuple[str, ...]) -> dict[str, Any]:
     """The scans of one run: by effective arrival if rows may be late, by the arrival column otherwise."""
     found = {}
     for name in names:
@@ -63,14 +86,13 @@ def scans(case: Case, t: datetime, names: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-def statements(case: Case, rewriting: Any, dialect: str) -> list[tuple[datetime, str]]:
+def statements(case: Problem, rewriting: Any, dialect: str) -> list[tuple[datetime, str]]:
     """The SQL of every run."""
     texts, tau = [], None
     for t in case.ends:
         window = judged.Window(utc(tau), utc(t))
-        texts.append(
-            (t, rewriting.incremental(window, scans(case, t, rewriting.sources), dialect=dialect))
-        )
+        sources = scans(case, t, rewriting.sources)
+        texts.append((t, rewriting.incremental(window, sources, dialect=dialect)))
         tau = t
     return texts
 
@@ -78,62 +100,51 @@ def statements(case: Case, rewriting: Any, dialect: str) -> list[tuple[datetime,
 def judge(
     case: Case, connection: duckdb.DuckDBPyConnection, rewrite: Any = judged.rewrite
 ) -> Verdict:
-    """Compare the runs of a case with the definition."""
+    """Compare the runs of a case in DuckDB with the definition."""
     right = expected(case, connection)
+    return compare(case, right, duck_runs(case.data, connection), "duckdb", rewrite)
+
+
+def duck_runs(data: Data, connection: duckdb.DuckDBPyConnection) -> Run:
+    """Executes in DuckDB over these rows."""
+    load(connection, data)
+    return lambda text: connection.execute(text).fetchall()
+
+
+def compare(
+    case: Problem, right: Answers, run: Run, dialect: str, rewrite: Any = judged.rewrite
+) -> Verdict:
+    """Compare the runs of a case with what is right."""
+    total, strategy, text = right.total(), "", ""
     try:
         rewriting = rewrite(case.sql, CATALOG, assume=case.assume, begin=utc(case.begin))
+        strategy = rewriting.strategy
+        if tuple(rewriting.columns) != case.names:
+            names = f"columns {rewriting.columns} for {case.names}"
+            return Verdict("different", names, strategy, total)
+        tau: datetime | None = None
+        for t, text in statements(case, rewriting, dialect):
+            difference = _difference(normalized(run(text)), right, tau, t)
+            if difference:
+                return Verdict("different", f"{difference}\n{text}", strategy, total)
+            tau = t
     except errors.Refusal as refusal:
-        return Verdict("refused", refusal.reason, answers=right.total())
+        return Verdict("refused", refusal.reason, strategy, total)
     except Exception as error:
-        return Verdict(
-            "crashed", f"rewrite: {type(error).__name__}: {error}", answers=right.total()
-        )
-    try:
-        texts = statements(case, rewriting, "duckdb")
-    except Exception as error:
-        return Verdict(
-            "crashed",
-            f"incremental: {type(error).__name__}: {error}",
-            rewriting.strategy,
-            right.total(),
-        )
-    return _compare(case, connection, rewriting, texts, right)
+        return Verdict("crashed", f"{type(error).__name__}: {error}\n{text}", strategy, total)
+    return Verdict("equal", "", strategy, total)
 
 
-def _compare(
-    case: Case,
-    connection: duckdb.DuckDBPyConnection,
-    rewriting: Any,
-    texts: list[tuple[datetime, str]],
-    right: Answers,
-) -> Verdict:
-    load(connection, case.data)
-    total = right.total()
-    if tuple(rewriting.columns) != case.query.names:
-        return Verdict(
-            "different",
-            f"columns {rewriting.columns} for {case.query.names}",
-            rewriting.strategy,
-            total,
-        )
-    tau: datetime | None = None
-    for t, text in texts:
-        try:
-            got = normalized(connection.execute(text).fetchall())
-        except (duckdb.Error, RuntimeError) as error:
-            return Verdict("crashed", f"DuckDB: {error}\n{text}", rewriting.strategy, total)
-        part = Counter(
-            {row: n for row, n in right.items() if row[-1] <= t and (tau is None or row[-1] > tau)}
-        )
-        if got != part:
-            difference = f"window ({tau}, {t}]\n  missing    {_rows(part - got)}\n  unexpected {_rows(got - part)}"
-            return Verdict("different", f"{difference}\n{text}", rewriting.strategy, total)
-        tau = t
-    return Verdict("equal", "", rewriting.strategy, total)
+def _difference(got: Answers, right: Answers, tau: datetime | None, t: datetime) -> str:
+    """How a run's rows differ from the answers whose first instant lies in its window."""
+    mine = {row: n for row, n in right.items() if row[-1] <= t and (tau is None or row[-1] > tau)}
+    part = Counter(mine)
+    if got == part:
+        return ""
+    missing, unexpected = _rows(part - got), _rows(got - part)
+    return f"window ({tau}, {t}]\n  missing    {missing}\n  unexpected {unexpected}"
 
 
 def _rows(rows: Answers) -> str:
-    return (
-        "; ".join(f"{n}x({', '.join(str(cell) for cell in row)})" for row, n in rows.items())
-        or "none"
-    )
+    texts = (f"{n}x({', '.join(str(cell) for cell in row)})" for row, n in rows.items())
+    return "; ".join(texts) or "none"

@@ -1,0 +1,102 @@
+"""The judge's random queries on Spark: the rewriting executed there, and the judge's own reading of Spark's functions."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from collections import Counter
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "property"))
+
+from judge.case import Case, expected, normalized, random_case  # noqa: E402
+from judge.data import Data  # noqa: E402
+from judge.oracle import Definition, beginning, connect, instants, load  # noqa: E402
+from judge.report import reproduction  # noqa: E402
+from judge.schema import ARRIVAL, SPARK_TYPES, TABLES  # noqa: E402
+from judge.verdict import compare  # noqa: E402
+
+QUERIES = 30
+READINGS = 60
+LONGEST = 300  # characters: Spark plans the others too slowly for this many
+TODAY = re.compile(r"\b(current_date(\(\))?|curdate\(\))", re.IGNORECASE)
+NOW = re.compile(r"\b(now\(\)|current_timestamp(\(\))?)", re.IGNORECASE)
+UNIX = re.compile(r"\bunix_timestamp\(\)", re.IGNORECASE)
+
+
+def _views(spark: SparkSession, data: Data, seen: datetime | None = None) -> None:
+    """The judge's tables as temporary views; with `seen` only the rows visible then."""
+    for table, columns in TABLES.items():
+        types = [*(SPARK_TYPES[type_] for type_ in columns.values()), "timestamp", "int"]
+        names = [*columns, "_arr", "_rid"]
+        shape = ", ".join(f"{name} {type_}" for name, type_ in zip(names, types, strict=True))
+        rows = [row for row in data.rows[table] if seen is None or _visible(table, row[-2], seen)]
+        if rows:
+            text = ", ".join(f"({', '.join(map(_cell, row, types))})" for row in rows)
+            spark.sql(
+                f"SELECT * FROM VALUES {text} AS t({', '.join(names)})"
+            ).createOrReplaceTempView(table)
+        else:
+            spark.createDataFrame([], shape).createOrReplaceTempView(table)
+
+
+def _visible(table: str, arrival: datetime | None, seen: datetime) -> bool:
+    return ARRIVAL[table] is None or (arrival is not None and arrival <= seen)
+
+
+def _cell(cell: Any, type_: str) -> str:
+    return f"CAST({'NULL' if cell is None else repr(str(cell))} AS {type_})"
+
+
+def _collect(spark: SparkSession, text: str) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in spark.sql(text).collect()]
+
+
+def _cases(count: int, first: int) -> list[Case]:
+    found: list[Case] = []
+    number = first
+    while len(found) < count:
+        case = random_case(number)
+        number += 1
+        if len(case.sql) <= LONGEST and len(case.ends) <= 3:
+            found.append(case)
+    return found
+
+
+@pytest.mark.parametrize("case", _cases(QUERIES, 20_000), ids=lambda case: str(case.number))
+def test_rewriting_on_spark_equals_the_definition(spark: SparkSession, case: Case) -> None:
+    """Q^I in Spark's dialect, run by Spark."""
+    right = expected(case, connect())
+    _views(spark, case.data)
+    verdict = compare(case, right, lambda text: _collect(spark, text), "spark")
+    assert not verdict.failed, reproduction(case, right, verdict)
+
+
+def test_the_judge_reads_spark_functions_as_spark_does(spark: SparkSession) -> None:
+    """Q(s) by the judge is Q(s) by Spark, with now() replaced in the text."""
+    connection = connect()
+    for case in _cases(READINGS, 30_000):
+        load(connection, case.data)
+        start = beginning(case.query, case.data, None)
+        if start is None or start > case.ends[-1]:
+            continue
+        moments = instants(case.query, case.data, start, case.ends[-1])
+        moment = random.Random(case.number).choice(moments)
+        right = normalized(
+            Definition(case.query, connection).at_each([moment]).get(moment, Counter()).elements()
+        )
+        _views(spark, case.data, moment)
+        got = normalized(_collect(spark, _as_of(case.sql, moment)))
+        assert got == right, f"{case.number} at {moment}: {case.sql}"
+
+
+def _as_of(sql: str, moment: datetime) -> str:
+    literal = f"TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S.%f}'"
+    sql = UNIX.sub("unix_timestamp(now())", sql)
+    return NOW.sub(literal, TODAY.sub("CAST(now() AS DATE)", sql))
