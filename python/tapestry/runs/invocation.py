@@ -11,6 +11,7 @@ from tapestry.runs.memory import Memory
 from tapestry.runs.session import Session
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.state import StateRow, read_states
+from tapestry.runs.warm_pins import WarmPins
 
 
 @dataclass
@@ -27,10 +28,13 @@ class Invocation:
     state_table: str
     time_zone: str = "UTC"
     memory: Memory = field(default_factory=Memory)
-    pins: Pins = field(default_factory=Pins)
+    pins: Pins = field(init=False)
     complete: dict[str, datetime] = field(default_factory=dict)
     _states: dict[str, dict[str, StateRow] | None] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        self.pins = WarmPins(self.memory)
 
     def state(self, session: Session, generation: str, table: str = "") -> StateRow | None:
         """The newest row of a generation, from the state table (or another one).

@@ -1,6 +1,8 @@
 """What a warm process remembers between invocations, so that nothing new costs next to nothing.
 
-All of it can be computed again; each entry is keyed by what it was computed from.
+All of it can be found again; each entry is keyed by what it was found from. A table is recognized
+by DESCRIBE DETAIL, which costs no Spark job: two commits of one table never have the same time, for
+each takes longer than a millisecond and Delta lets them through one by one.
 """
 
 from __future__ import annotations
@@ -10,28 +12,53 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from tapestry.runs.sources.pins import Pinned
+from tapestry.runs.state import StateRow
 from tapestry.runs.target import Target
 from tapestry.sql import Rewriting
 
 SIZE = 10_000
 
 
+@dataclass(frozen=True)
+class Known:
+    """A target in a certain state: its newest run, which has landed, and its newest version."""
+
+    target: Target
+    row: StateRow
+    version: int
+
+
 @dataclass
 class Memory:
-    """Facts of earlier invocations of this process."""
+    """Facts of earlier invocations of this process; threads may share it."""
 
-    _landed: dict[str, tuple[Target, int, int]] = field(default_factory=dict)
+    _targets: dict[str, Known] = field(default_factory=dict)
+    _sources: dict[str, tuple[Target, Pinned]] = field(default_factory=dict)
     _quiet: dict[Hashable, datetime | None] = field(default_factory=dict)
     _rewritings: dict[Hashable, Rewriting] = field(default_factory=dict)
 
-    def landed(self, target: Target, n: int) -> int | None:
-        """The target's version, if n was found in this very state of it and nothing foreign."""
-        known = self._landed.get(target.name)
-        return known[2] if known is not None and known[:2] == (target, n) else None
+    def known(self, target: Target) -> Known | None:
+        """The newest run of a target that is still as it was, nothing foreign in its log."""
+        known = self._targets.get(target.name)
+        return known if known is not None and known.target == target else None
 
-    def note_landed(self, target: Target, n: int, version: int) -> None:
-        """n has landed, and the target's log was looked at up to ``version``."""
-        self._landed[target.name] = (target, n, version)
+    def note(self, known: Known) -> None:
+        """A run has landed, and the target's log was looked at up to a version."""
+        self._targets[known.target.name] = known
+
+    def forget(self, name: str) -> None:
+        """Another run of this target is or was under way: look again."""
+        self._targets.pop(name, None)
+
+    def source(self, name: str, now: Target) -> Pinned | None:
+        """A source as it was described, if it has had no commit since."""
+        then, pinned = self._sources.get(name, (None, None))
+        return pinned if then == now else None
+
+    def note_source(self, name: str, then: Target, pinned: Pinned) -> None:
+        """What a source looked like; ``then`` was read before ``pinned``."""
+        self._sources[name] = (then, pinned)
 
     def quiet(self, key: Hashable) -> tuple[bool, datetime | None]:
         """Is it known until when nothing happens by time alone, and until when (None: for ever)?"""

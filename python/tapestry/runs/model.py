@@ -16,7 +16,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "on_source_rewrite": ("fail", "deletes_ok", "refresh"),
     "on_query_change": ("fail", "continue", "refresh"),
     "on_target_change": ("fail", "accept"),
-    "on_schema_change": ("fail", "ignore", "append_new_columns", "sync_all_columns"),
+    "on_schema_change": ("fail", "ignore", "append_new_columns"),
     "verify": ("off",),
 }
 """The values that a key takes; the first is the default."""

@@ -32,10 +32,12 @@ Action = Literal["create", "append", "nothing"]
 
 @dataclass(frozen=True)
 class Plan:
-    """One run: ``row`` is claimed, ``before`` executed, ``main`` commits, ``after`` may fail.
+    """One run: ``row`` is claimed, ``before`` executed, ``checks`` count 0, ``main`` commits.
 
     row
         None where there is nothing to do.
+    checks
+        What the author assumes, each with a SELECT of the number of cases that break it.
     select
         Q^I alone: what people read.
     t
@@ -51,7 +53,7 @@ class Plan:
     row: StateRow | None = None
     before: tuple[str, ...] = ()
     main: str = ""
-    after: tuple[str, ...] = ()
+    checks: tuple[tuple[str, str], ...] = ()
     select: str = ""
     warnings: tuple[str, ...] = ()
     again: bool = False
@@ -152,13 +154,15 @@ def _creation(
         sql=model.sql,
     )
     found = _examine(session, model, query, row)
-    select = query.rewriting.incremental(Window(None, row.t), _scans(found))
+    window = Window(None, row.t)
+    select = query.rewriting.incremental(window, _scans(found))
     return Plan(
         "create",
         model,
         row.t,
         row,
         main=create_sql(model, row.generation, select, replace=standing.target is not None),
+        checks=query.rewriting.assumption_checks(window, _scans(found)),
         select=select,
         warnings=(*warnings, *_warnings(found), *far_ahead(invocation.clock)),
     )
@@ -214,7 +218,8 @@ def _appending(
     found = _examine(session, model, query, row)
     if any(e.refresh for e in found.values()):
         return Plan("create", model, row.t)
-    select = query.rewriting.incremental(Window(row.tau, row.t), _scans(found))
+    window = Window(row.tau, row.t)
+    select = query.rewriting.incremental(window, _scans(found))
     columns: tuple[str, ...] = (*query.rewriting.columns, MATCHED_AT)
     before: tuple[str, ...] = ()
     chosen = select
@@ -227,6 +232,7 @@ def _appending(
         row,
         before=(*before, *(text for e in found.values() for text in e.before)),
         main=append_sql(row, columns, chosen),
+        checks=query.rewriting.assumption_checks(window, _scans(found)),
         select=select,
         warnings=_warnings(found),
         again=standing.crashed,

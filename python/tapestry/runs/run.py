@@ -6,11 +6,12 @@ import logging
 from dataclasses import dataclass
 from datetime import datetime
 
-from tapestry.errors import ConcurrentRun
+from tapestry.errors import ConcurrentRun, ConfigurationError
 from tapestry.runs.commit import commit, concurrent, confirm
 from tapestry.runs.crash import point
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
+from tapestry.runs.memory import Known
 from tapestry.runs.model import Model
 from tapestry.runs.plan import Plan, plan
 from tapestry.runs.relations import plain
@@ -63,7 +64,8 @@ def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
     """Carry a plan out; when this returns, its rows and the fact of the run are durable.
 
     Raises ConcurrentRun where another run of the model got ahead, StateMissing where the state
-    is older than the table; errors of the statements themselves pass through.
+    is older than the table, ConfigurationError where an assumption is wrong; errors of the
+    statements themselves pass through.
     """
     row = planned.row
     if row is None:
@@ -71,21 +73,40 @@ def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
         return Outcome("nothing", None, planned.t)
     point("planned")
     if not planned.again and not claim(session, invocation.state_table, row):
+        invocation.memory.forget(row.model)
         raise concurrent(row)
     invocation.claimed(row)
     point("claimed")
     for statement in planned.before:
         session.run(statement)
     point("before_written")
+    _check(session, planned)
     commit(session, row, planned.main)
     point("committed")
     landed = confirm(session, row, planned.complete_history)
-    invocation.memory.note_landed(landed.target, row.n, landed.version)
+    invocation.memory.note(Known(landed.target, row, landed.version))
     _complete(invocation, planned)
     point("confirmed")
     if row.n % COMPACT_EVERY == 0:
         _tidy(session, planned, invocation)
     return Outcome(planned.action, row.tau, row.t, row.n, landed.rows)
+
+
+def _check(session: Session, planned: Plan) -> None:
+    """Raise ConfigurationError for an assumption that the rows of this window break.
+
+    A wrong one would lose answers, so nothing is published: n stays claimed, and the next run
+    executes it without what the author took back.
+    """
+    for text, count in planned.checks:
+        ((broken,),) = session.rows(count)
+        if broken:
+            cases = "1 pair" if broken == 1 else f"{broken} pairs"
+            raise ConfigurationError(
+                f"assume: {text} does not hold: {cases} of rows in this window break it",
+                where=planned.model.file,
+                hint="remove it, or allow for the difference in it; no answer was written",
+            )
 
 
 def concurrent_of(planned: Plan) -> ConcurrentRun:

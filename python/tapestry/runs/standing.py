@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tapestry.errors import StateMissing
 from tapestry.runs.invocation import Invocation
+from tapestry.runs.memory import Known
 from tapestry.runs.model import Model
 from tapestry.runs.relations import plain
 from tapestry.runs.session import Session
@@ -59,10 +60,10 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     if refresh or target.generation == EMPTY_GENERATION:
         commits = commits_after(session, model.relation, -1)
         return Standing(target, None, version=commits[0].version if commits else -1)
-    row = _state_of(session, model, invocation, target)
-    known = invocation.memory.landed(target, row.n)
+    known = invocation.memory.known(target)
     if known is not None:
-        return Standing(target, row, version=known)
+        return Standing(target, known.row, version=known.version)
+    row = _state_of(session, model, invocation, target)
     commits = commits_after(session, model.relation, row.target_version)
     version = commits[0].version if commits else row.target_version
     _refuse_copy(model, row, target, commits)
@@ -70,7 +71,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     refuse_foreign(model.relation, commits, row.generation, model.config.on_target_change)
     here = row.n == 1 or landed(commits, row.generation, row.n) is not None
     if here:
-        invocation.memory.note_landed(target, row.n, version)
+        invocation.memory.note(Known(target, row, version))
     complete = not commits or commits[-1].version == row.target_version + 1
     return Standing(target, row, not here, complete, version)
 

@@ -1,0 +1,113 @@
+"""A small world for runs: one source, instants as seconds, models run by layer 2 alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from tapestry.names import MATCHED_AT
+from tapestry.runs.clock import Clock
+from tapestry.runs.invocation import Invocation
+from tapestry.runs.memory import Memory
+from tapestry.runs.model import Model, ModelConfig
+from tapestry.runs.plan import Plan
+from tapestry.runs.run import Outcome, execute, prepare
+from tapestry.runs.session import Session
+
+BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
+OLD = "select m.id, m.author from {s}.messages m where now() >= m.ts + interval 10 seconds"
+UNANSWERED = OLD + " and not exists (select 1 from {s}.messages r where r.parent = m.id)"
+ALL = "select m.id, m.author from {s}.messages m"
+
+
+def at(seconds: float) -> datetime:
+    """The instant so many seconds after the beginning."""
+    return BEGIN + timedelta(seconds=seconds)
+
+
+def literal(seconds: float) -> str:
+    """The same as SQL."""
+    return f"timestamp'{at(seconds):%Y-%m-%d %H:%M:%S.%f}'"
+
+
+@dataclass
+class World:
+    """One schema with the table ``messages``; every ``invoke`` is an invocation of its own."""
+
+    session: Session
+    schema: str
+    memory: Memory = field(default_factory=Memory)
+
+    def create(self) -> World:
+        """The source, with three messages: two at 0 and 1, an answer to the second at 5."""
+        self.session.run(
+            f"create table {self.schema}.messages"
+            " (id int, author string, parent int, ts timestamp) using delta"
+        )
+        self.add((1, "a", None, 0), (2, "b", None, 1), (3, "a", 2, 5))
+        return self
+
+    def add(self, *rows: tuple[int, str, int | None, float]) -> None:
+        """Append messages in one commit; the last item is ts in seconds."""
+        values = ", ".join(
+            f"({i}, '{author}', {'null' if parent is None else parent}, {literal(ts)})"
+            for i, author, parent, ts in rows
+        )
+        self.session.run(f"insert into {self.schema}.messages values {values}")
+
+    def model(self, sql: str, name: str = "target", **config: Any) -> Model:
+        """A model over the source."""
+        return Model(
+            name=name,
+            relation=f"{self.schema}.{name}",
+            sql=sql.format(s=self.schema),
+            config=ModelConfig.parse(config),
+            arrivals={f"{self.schema}.messages": "ts"},
+            file=f"models/{name}.sql",
+        )
+
+    def invocation(self, seconds: float, given: bool = True) -> Invocation:
+        """An invocation whose t is so many seconds after the beginning."""
+        clock = Clock(at(seconds), given)
+        state = f"{self.schema}.tapestry_state"
+        return Invocation("test", clock, state, "UTC", self.memory)
+
+    def plan(self, model: Model, seconds: float, full_refresh: bool = False) -> Plan:
+        """What an invocation at t would do."""
+        return prepare(self.session, model, self.invocation(seconds), full_refresh)
+
+    def run(
+        self,
+        model: Model,
+        seconds: float,
+        full_refresh: bool = False,
+        given: bool = True,
+    ) -> Outcome:
+        """One invocation with this model only."""
+        invocation = self.invocation(seconds, given)
+        return execute(
+            self.session, prepare(self.session, model, invocation, full_refresh), invocation
+        )
+
+    def answers(self, name: str = "target", columns: str = "id") -> list[tuple[Any, ...]]:
+        """What stands in a target: the columns and ``_matched_at`` in seconds, sorted."""
+        rows = self.session.rows(
+            f"select {columns}, (unix_micros({MATCHED_AT}) - unix_micros({literal(0)})) / 1e6"
+            f" from {self.schema}.{name}"
+        )
+        return sorted((*row[:-1], float(row[-1])) for row in rows)
+
+    def states(self, columns: str = "n") -> list[tuple[Any, ...]]:
+        """The rows of the state table."""
+        return sorted(self.session.rows(f"select {columns} from {self.schema}.tapestry_state"))
+
+    def versions(self, name: str = "target") -> int:
+        """How many commits a table has."""
+        return len(self.session.rows(f"describe history {self.schema}.{name}"))
+
+
+def ids(answers: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Only the first column."""
+    return [row[0] for row in answers]

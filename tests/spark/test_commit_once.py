@@ -1,0 +1,143 @@
+"""Exactly once: crashes at every point, races, and a state that does not fit its target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.spark.run_world import ALL, UNANSWERED, World, at
+
+from tapestry.errors import ConcurrentRun, StateMissing
+from tapestry.runs import crash, run
+from tapestry.runs.run import execute, prepare
+
+
+class Killed(BaseException):
+    """No handler of ours catches this: the run ends where it is, as when the process is killed."""
+
+
+@pytest.fixture
+def world(session: Any, schema: str) -> World:
+    return World(session, schema).create()
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, name: str | None) -> None:
+    def point(here: str) -> None:
+        if here == name:
+            raise Killed(here)
+
+    monkeypatch.setattr(run, "point", point)
+
+
+@pytest.mark.parametrize("name", crash.POINTS)
+def test_killed_while_it_creates(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    model = world.model(UNANSWERED)
+    kill_at(monkeypatch, name)
+    with pytest.raises(Killed):
+        world.run(model, 10.5)
+    kill_at(monkeypatch, None)
+    world.run(model, 12)
+    world.run(model, 20)
+    assert world.answers() == [(1, 10.0), (3, 15.0)]
+
+
+@pytest.mark.parametrize("name", crash.POINTS)
+def test_killed_while_it_appends_late_rows(
+    world: World, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    model = world.model(ALL)
+    world.run(model, 4)
+    world.add((7, "late", None, 2), (8, "in time", None, 6))
+    kill_at(monkeypatch, name)
+    with pytest.raises(Killed):
+        world.run(model, 10)
+    kill_at(monkeypatch, None)
+    world.memory = type(world.memory)()  # another process
+    world.add((9, "later", None, 12))
+    world.run(model, 20)
+    late_at = 4.000001
+    assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (7, late_at), (8, 6.0), (9, 12.0)]
+    world.add((10, "last", None, 21), (11, "late again", None, 3))
+    world.run(model, 30)
+    assert world.answers()[-2:] == [(10, 21.0), (11, 20.000001)] or name == "confirmed"
+    assert len(world.answers()) == 8
+
+
+def test_a_crashed_run_is_executed_as_it_was(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its query too, though the author has changed it since."""
+    world.run(world.model(ALL), 1)
+    kill_at(monkeypatch, "claimed")
+    with pytest.raises(Killed):
+        world.run(world.model(ALL), 5)
+    kill_at(monkeypatch, None)
+    world.add((4, "b", None, 4.5))
+    changed = world.model(ALL + " where author = 'b'", on_query_change="continue")
+    world.run(changed, 9)
+    # 3 by the old text up to 5; 4 was missing at 5, so it arrives just after, by the new text
+    assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 5.000001)]
+    assert world.states("n, unix_seconds(t)") == [
+        (n, int(at(t).timestamp())) for n, t in ((1, 1), (2, 5), (3, 9))
+    ]
+
+
+def test_two_runs_from_the_same_state(world: World) -> None:
+    """t = 20 and t = 21 from τ = 10: one lands, the other says so; nothing twice, nothing lost."""
+    model = world.model(ALL)
+    world.run(model, 10)
+    world.add((4, "c", None, 15), (5, "c", None, 20.5))
+    one, two = world.invocation(20), world.invocation(21)
+    plans = [prepare(world.session, model, i) for i in (one, two)]
+    assert [p.row.n for p in plans if p.row] == [2, 2]
+    execute(world.session, plans[1], two)
+    with pytest.raises(ConcurrentRun, match="nothing is lost"):
+        execute(world.session, plans[0], one)
+    world.add((6, "c", None, 25))
+    world.run(model, 30)
+    assert [i for i, _ in world.answers()] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_slow_run_and_the_one_that_took_it_for_dead(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that only slept after its claim commits nothing twice when it wakes up."""
+    model = world.model(ALL)
+    world.run(model, 4)
+    world.add((4, "c", None, 6))
+    slow = world.invocation(10)
+    planned = prepare(world.session, model, slow)
+    kill_at(monkeypatch, "before_written")
+    with pytest.raises(Killed):
+        execute(world.session, planned, slow)
+    kill_at(monkeypatch, None)
+    world.run(model, 12)
+    assert planned.row is not None
+    run.commit(world.session, planned.row, planned.main)
+    assert [i for i, _ in world.answers()] == [1, 2, 3, 4]
+
+
+def test_two_creations(world: World) -> None:
+    model = world.model(ALL)
+    one, two = world.invocation(20), world.invocation(21)
+    plans = [prepare(world.session, model, i) for i in (one, two)]
+    execute(world.session, plans[0], one)
+    with pytest.raises(ConcurrentRun):
+        execute(world.session, plans[1], two)
+    assert world.run(model, 30).action == "nothing"
+
+
+def test_a_state_that_is_older_than_its_target(world: World) -> None:
+    """Restored from a backup: Delta would skip the run silently, and its rows would be lost."""
+    model = world.model(ALL)
+    world.run(model, 2)
+    old = world.versions("tapestry_state") - 1
+    world.run(model, 6)
+    world.session.run(f"restore table {world.schema}.tapestry_state to version as of {old}")
+    world.add((4, "c", None, 8))
+    with pytest.raises(StateMissing, match="stops at run 1"):
+        world.run(model, 10)
+
+
+def test_settings_of_the_session_stay_as_they_are(world: World) -> None:
+    world.run(world.model(ALL), 2)
+    world.run(world.model(ALL), 6)
+    assert not [t for t in world.session.texts if t.lower().startswith("set ")]  # type: ignore[attr-defined]

@@ -1,0 +1,125 @@
+"""What a model's author can say, and what is refused with the valid words."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from tapestry.errors import ConfigurationError, WindowError
+from tapestry.runs.clock import Clock, far_ahead, read_clock, window_end
+from tapestry.runs.instants import parse_instant, parse_length, parse_zone
+from tapestry.runs.model import ModelConfig
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
+HOUR = timedelta(hours=1)
+
+
+def test_defaults_and_meta() -> None:
+    assert ModelConfig.parse({}) == ModelConfig()
+    parsed = ModelConfig.parse({"lag": "5 minutes", "meta": {"late_rows": "warn", "owner": "me"}})
+    assert (parsed.lag, parsed.late_rows) == (timedelta(minutes=5), "warn")
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ({"late_row": "warn"}, "did you mean late_rows"),
+        ({"on_query_chnage": "fail"}, "did you mean on_query_change"),
+        ({"On-Source-Rewrite": "fail"}, "did you mean on_source_rewrite"),
+        ({"meta": {"expectation": []}}, "did you mean expectations"),
+        ({"LAG": "1 hour"}, "did you mean lag"),
+        ({"late_rows": "ignore"}, "deliver, warn, fail"),
+        ({"on_query_change": "continu"}, "did you mean continue"),
+        ({"on_schema_change": "sync_all_columns"}, "append_new_columns"),
+        ({"late_after": "soon"}, "is not a length of time"),
+        ({"begin": "once"}, "is not an instant"),
+        ({"assume": {"a": 1}}, "list of conditions"),
+        ({"verify": "sample"}, "not supported yet"),
+        ({"expectations": [{"expect": "a > 0"}]}, "not supported yet"),
+        ({"on_verify_failure": "warn"}, "not supported yet"),
+        ({"lag": "1 hour", "meta": {"lag": "2 hours"}}, "keep one of them"),
+    ],
+)
+def test_refused(config: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told) as error:
+        ModelConfig.parse(config)
+    assert len(str(error.value).splitlines()) <= 5
+
+
+@pytest.mark.parametrize(
+    "key", ["tags", "lookback", "latest_rows_view", "flag", "verified", "beginning", "on_error"]
+)
+def test_keys_of_other_packages_are_not_ours(key: str) -> None:
+    ModelConfig.parse({key: "x", "meta": {key: "x"}})
+
+
+def test_keys_of_dbt_are_known() -> None:
+    ModelConfig.parse({"on_query_changes": 1}, known=frozenset({"on_query_changes"}))
+
+
+def test_off_in_yaml_is_false() -> None:
+    assert ModelConfig.parse({"verify": False}).verify == "off"
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [("0 seconds", timedelta(0)), ("1 hour", HOUR), ("1 day 12 hours", timedelta(hours=36))],
+)
+def test_lengths(text: str, length: timedelta) -> None:
+    assert parse_length(text, "lag") == length
+
+
+@pytest.mark.parametrize("text", ["", "-1 hour", "5", "1 fortnight", "1 hour ago"])
+def test_no_lengths(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="lag"):
+        parse_length(text, "lag")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "2026-03-01T12:00:00Z",
+        "2026-03-01 12:00:00",
+        "2026-03-01 13:00:00+01:00",
+        "2026-03-01 12:00:00 UTC",
+        "2026-03-01T12:00:00.000000000Z",
+        datetime(2026, 3, 1, 12),
+    ],
+)
+def test_instants(value: Any) -> None:
+    assert parse_instant(value, "begin") == NOON
+
+
+def test_instants_without_offset_are_in_the_session_zone() -> None:
+    zone = parse_zone("Europe/Berlin")
+    assert parse_instant("2026-03-01 13:00:00", "begin", zone) == NOON
+    assert parse_instant(date(2026, 3, 1), "begin") == NOON - 12 * HOUR
+    assert parse_instant("20260301", "begin") == NOON - 12 * HOUR
+
+
+def test_the_clock_is_read_once_unless_given() -> None:
+    assert read_clock({}, {}, NOON) == Clock(NOON, False, NOON)
+    given = read_clock({}, {"TAPESTRY_AS_OF": "2026-02-01"}, NOON)
+    assert given.given
+    assert read_clock({"tapestry_as_of": "2026-02-02"}, {"TAPESTRY_AS_OF": "x"}, NOON).given
+    with pytest.raises(ConfigurationError, match="TAPESTRY_AS_OF: 'yesterday'"):
+        read_clock({}, {"TAPESTRY_AS_OF": "yesterday"}, NOON)
+
+
+def test_a_window_ends_where_the_first_limit_is() -> None:
+    clock = Clock(NOON)
+    assert window_end(clock, HOUR, None).t == NOON - HOUR
+    assert window_end(clock, timedelta(0), NOON).t is None
+    assert window_end(clock, timedelta(0), None, {"up": NOON - HOUR}).t == NOON - HOUR
+    assert window_end(clock, timedelta(0), NOON - HOUR, {"up": NOON - 2 * HOUR}).t is None
+    assert "nothing to do" in window_end(clock, HOUR, NOON).warnings[0]
+    with pytest.raises(WindowError):
+        window_end(Clock(NOON, given=True), HOUR, NOON + HOUR)
+
+
+def test_far_ahead() -> None:
+    assert far_ahead(Clock(NOON + timedelta(days=3650), True, NOON))
+    assert not far_ahead(Clock(NOON - timedelta(days=3650), True, NOON))
+    assert not far_ahead(Clock(NOON, False, NOON))

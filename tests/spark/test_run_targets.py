@@ -1,0 +1,113 @@
+"""Targets that somebody else touched, copied, dropped or made (semantics, section 3)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.spark.run_world import ALL, World, ids
+
+from tapestry.errors import StateMissing, TargetChanged
+
+
+@pytest.fixture
+def world(session: Any, schema: str) -> World:
+    world = World(session, schema).create()
+    for t in (0.5, 1.5):
+        world.run(world.model(ALL), t)
+    return world
+
+
+FOREIGN = [
+    "insert into {t} values (9, 'x', current_timestamp())",
+    "delete from {t} where id = 1",
+    "update {t} set author = 'x'",
+    "restore table {t} to version as of 0",
+    "truncate table {t}",
+]
+
+
+@pytest.mark.parametrize("statement", FOREIGN)
+def test_a_foreign_write_is_refused_unless_accepted(world: World, statement: str) -> None:
+    target = f"{world.schema}.target"
+    world.session.run(statement.format(t=target))
+    before = ids(world.answers())
+    with pytest.raises(
+        TargetChanged, match=statement.split()[0].upper().replace("INSERT", "WRITE")
+    ):
+        world.run(world.model(ALL), 9)
+    accepting = world.model(ALL, on_target_change="accept")
+    world.run(accepting, 9)
+    assert ids(world.answers()) == sorted([*before, 3])
+    world.run(world.model(ALL), 12)  # what was accepted once is not asked about again
+
+
+def test_maintenance_is_nobody_s_business(world: World) -> None:
+    for statement in (
+        "optimize {t}",
+        "vacuum {t}",
+        "alter table {t} set tblproperties ('team' = 'us')",
+        "alter table {t} change column id comment 'the id'",
+        "alter table {t} add constraint known check (id > 0)",
+        "alter table {t} add columns (note string)",
+    ):
+        world.session.run(statement.format(t=f"{world.schema}.target"))
+    world.run(world.model(ALL), 9)
+    assert ids(world.answers()) == [1, 2, 3]
+
+
+def test_a_log_that_was_cleaned_up_does_not_matter(world: World) -> None:
+    target = f"{world.schema}.target"
+    world.session.run(f"alter table {target} set tblproperties ('delta.checkpointInterval' = '1')")
+    for n in range(2):
+        world.session.run(f"alter table {target} set tblproperties ('n' = '{n}')")
+    location = world.session.rows(f"describe detail {target}")[0][4]
+    log = Path(str(location).removeprefix("file:")) / "_delta_log"
+    for version in range(world.versions() - 1):
+        (log / f"{version:020d}.json").unlink()
+    world.memory = type(world.memory)()
+    world.run(world.model(ALL), 9)
+    assert ids(world.answers()) == [1, 2, 3]
+
+
+def test_dropped_by_hand_means_built_again(world: World) -> None:
+    world.session.run(f"drop table {world.schema}.target")
+    assert world.run(world.model(ALL), 9).action == "create"
+    assert ids(world.answers()) == [1, 2, 3]
+
+
+def test_a_table_that_no_run_made(world: World) -> None:
+    target = f"{world.schema}.target"
+    world.session.run(f"create or replace table {target} using delta as select * from {target}")
+    with pytest.raises(StateMissing, match="no run of this model made"):
+        world.run(world.model(ALL), 9)
+    assert world.run(world.model(ALL), 9, full_refresh=True).action == "create"
+
+
+def test_copies_have_no_runs(world: World) -> None:
+    schema = world.schema
+    world.session.run(f"create table {schema}.other shallow clone {schema}.target")
+    with pytest.raises(StateMissing, match="copy of"):
+        world.run(world.model(ALL, "other"), 9)
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_a_copy_under_the_old_name(session: Any, schema: str, runs: int) -> None:
+    world = World(session, schema).create()
+    for t in range(runs):
+        world.run(world.model(ALL), t + 1)
+    session.run(f"create table {schema}.backup shallow clone {schema}.target")
+    session.run(f"drop table {schema}.target")
+    session.run(f"create table {schema}.target shallow clone {schema}.backup")
+    world.memory = type(world.memory)()
+    with pytest.raises((StateMissing, TargetChanged)):
+        world.run(world.model(ALL), 9)
+
+
+def test_state_gone(world: World) -> None:
+    world.session.run(f"drop table {world.schema}.tapestry_state")
+    with pytest.raises(StateMissing, match="knows nothing of"):
+        world.run(world.model(ALL), 9)
+    world.run(world.model(ALL), 9, full_refresh=True)
+    assert ids(world.answers()) == [1, 2, 3]

@@ -1,0 +1,174 @@
+"""Windows: what a sequence of runs leaves, and which runs are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.spark.run_world import ALL, OLD, UNANSWERED, World, at, ids
+
+from tapestry.errors import ConfigurationError, QueryChanged, Refusal, WindowError
+from tapestry.names import MATCHED_AT
+from tapestry.runs.run import execute, prepare
+
+
+@pytest.fixture
+def world(session: Any, schema: str) -> World:
+    return World(session, schema).create()
+
+
+def test_any_sequence_of_windows_gives_the_full_refresh(world: World) -> None:
+    steps, once = world.model(UNANSWERED, "steps"), world.model(UNANSWERED, "once")
+    for t in (3, 10.5, 11, 30):
+        world.run(steps, t)
+        world.add((10 + int(t * 2), "c", None, t + 0.25))
+    world.run(steps, 41)
+    world.run(once, 41)
+    assert world.answers("steps") == world.answers("once")
+    assert (1, 10.0) in world.answers("steps")
+    assert 2 not in ids(world.answers("steps"))
+
+
+def test_an_empty_window_commits_nothing_and_is_asked_for_once(world: World) -> None:
+    model = world.model(OLD)
+    world.run(model, 6)
+    before = world.versions(), world.versions("messages")
+    assert world.run(model, 9).action == "nothing"
+    world.session.texts.clear()  # type: ignore[attr-defined]
+    assert world.run(model, 9.5).action == "nothing"
+    texts = world.session.texts  # type: ignore[attr-defined]
+    assert not [t for t in texts if "min(" in t.lower() or "INSERT" in t]
+    assert (world.versions(), world.versions("messages")) == before
+    assert len(world.states()) == 1
+    assert world.run(model, 10).rows == 1
+
+
+def test_time_does_not_run_backwards(world: World) -> None:
+    model = world.model(OLD)
+    world.run(model, 20)
+    assert world.run(model, 20).action == "nothing"
+    with pytest.raises(WindowError, match="2026-01-01 00:00:19"):
+        world.run(model, 19)
+    planned = prepare(world.session, model, world.invocation(19, given=False))
+    assert planned.action == "nothing"
+    assert "nothing to do" in planned.warnings[0]
+
+
+def test_full_refresh_is_a_new_generation_also_at_an_earlier_instant(world: World) -> None:
+    model = world.model(OLD)
+    world.run(model, 20)
+    outcome = world.run(model, 10, full_refresh=True)
+    assert (outcome.action, world.answers()) == ("create", [(1, 10.0)])
+    world.run(model, 12)
+    assert world.answers() == [(1, 10.0), (2, 11.0)]
+    assert len({g for (g,) in world.states("generation")}) == 2
+
+
+def test_a_late_row_arrives_just_after_the_last_run(world: World) -> None:
+    model = world.model(ALL)
+    world.run(model, 20)
+    world.add((7, "late", None, 2))
+    world.run(model, 30)
+    assert world.answers()[-1] == (7, 20.000001)
+    world.add((8, "in time", None, 31))
+    world.run(model, 40)
+    assert ids(world.answers()) == [1, 2, 3, 7, 8]
+
+
+def test_begin_leaves_out_what_was_over_before_it(world: World) -> None:
+    while_young = "select id from {s}.messages where now() < ts + interval 3 seconds"
+    model = world.model(while_young, begin="2026-01-01 00:00:02")
+    world.run(model, 2)
+    assert world.answers() == [(1, 2.0), (2, 2.0)]
+    world.run(model, 9)
+    assert world.answers() == [(1, 2.0), (2, 2.0), (3, 5.0)]
+
+
+def test_lag_holds_t_back_where_the_clock_decides(world: World) -> None:
+    model = world.model(OLD, lag="5 seconds")
+    assert world.run(model, 15, given=False).t == at(10)
+    assert world.run(model, 15).t == at(15)
+
+
+@pytest.mark.parametrize("rule", ["fail", "continue", "refresh"])
+def test_on_query_change(world: World, rule: str) -> None:
+    world.run(world.model(ALL + " where author = 'a'"), 3)
+    world.add((4, "b", None, 6))
+    changed = world.model(ALL + " where author = 'b'", on_query_change=rule)
+    if rule == "fail":
+        with pytest.raises(QueryChanged, match=r"author = 'b'"):
+            world.run(changed, 9)
+        return
+    world.run(changed, 9)
+    # continue: message 2 was an answer before the new text began, and is none of its news
+    expected = [(1, 0.0), (4, 6.0)] if rule == "continue" else [(2, 1.0), (4, 6.0)]
+    assert world.answers() == expected
+    assert world.run(changed, 12).action == "nothing"
+
+
+def test_the_same_query_in_other_words_is_no_change(world: World) -> None:
+    world.run(world.model(ALL), 3)
+    shouted = "SELECT  m.id , m.author -- all of them\nFROM {s}.MESSAGES m"
+    assert world.run(world.model(shouted), 9).rows == 1
+
+
+@pytest.mark.parametrize("rule", ["fail", "ignore", "append_new_columns"])
+def test_on_schema_change(world: World, rule: str) -> None:
+    world.run(world.model("select id from {s}.messages"), 3)
+    wider = world.model(
+        "select id, author from {s}.messages", on_query_change="continue", on_schema_change=rule
+    )
+    if rule == "fail":
+        with pytest.raises(QueryChanged, match="new columns author"):
+            world.run(wider, 9)
+        return
+    world.run(wider, 9)
+    assert ids(world.answers()) == [1, 2, 3]
+    if rule == "append_new_columns":
+        assert [a for (a, _) in world.answers(columns="coalesce(author, '')")] == ["", "", "a"]
+
+
+def test_a_view_is_inlined_and_its_text_is_part_of_the_query(world: World) -> None:
+    view = f"{world.schema}.v"
+    world.session.run(
+        f"create view {view} as select id, ts from messages where author = 'a'".replace(
+            "messages", f"{world.schema}.messages"
+        )
+    )
+    model = world.model("select id from {s}.v")
+    world.run(model, 3)
+    world.session.run(
+        f"create or replace view {view} as select id, ts from {world.schema}.messages"
+    )
+    with pytest.raises(QueryChanged):
+        world.run(model, 9)
+
+
+def test_a_chain_never_passes_its_upstream(world: World) -> None:
+    up = world.model(OLD, "up")
+    down = world.model(f"select id, {MATCHED_AT} as since from {{s}}.up", "down")
+    world.run(up, 10.5)
+    assert world.run(down, 30).t == at(10.5)
+    world.run(up, 20)
+    shared = world.invocation(40)
+    for model in (up, down):
+        execute(world.session, prepare(world.session, model, shared), shared)
+    assert world.answers("down") == world.answers("up")
+
+
+def test_star_over_a_continuous_model_says_how_to_go_on(world: World) -> None:
+    world.run(world.model(ALL, "up"), 10)
+    with pytest.raises(Refusal, match=MATCHED_AT) as error:
+        world.run(world.model("select * from {s}.up", "down"), 10)
+    assert f"except ({MATCHED_AT})" in str(error.value)
+
+
+def test_a_source_that_says_nothing_of_its_arrival(world: World) -> None:
+    world.session.run(f"create table {world.schema}.plain using delta as select 1 as id")
+    with pytest.raises(ConfigurationError, match="loaded_at_field"):
+        world.run(world.model("select id from {s}.plain"), 10)
+
+
+def test_the_model_itself_is_no_source(world: World) -> None:
+    with pytest.raises(Refusal, match="its own table"):
+        world.run(world.model("select id from {s}.target"), 10)
