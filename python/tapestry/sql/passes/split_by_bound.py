@@ -51,10 +51,11 @@ def drop_redundant_bounds(bounds: tuple[exp.Expr, ...], order: Order) -> tuple[e
 def split_by_bound(bounds: tuple[exp.Expr, ...], frame: Frame) -> list[Branch]:
     """The branches of ``max(bounds) in (tau, t]``."""
     order = frame.order
-    bounds = drop_redundant_bounds(bounds, order)
+    listed, bounds = bounds, drop_redundant_bounds(bounds, order)
     reached = tuple(by(bound, frame.t, exp.LTE, order) for bound in bounds)
+    present = _present(listed, bounds)
     if frame.tau is None or not bounds:
-        return [Branch(None, reached)]
+        return [Branch(None, reached + present)]
     branches = []
     for j, bound in enumerate(bounds):
         conditions = [by(bound, frame.tau, exp.GT, order), reached[j]]
@@ -62,7 +63,7 @@ def split_by_bound(bounds: tuple[exp.Expr, ...], frame: Frame) -> list[Branch]:
         conditions += reached[j + 1 :]
         if order.needs_late(bound) and any(order.not_after(bound, e) for e in bounds[:j]):
             conditions.append(_in_time_before(bound, frame))
-        branches.append(Branch(bound, tuple(conditions)))
+        branches.append(Branch(bound, (*conditions, *present)))
     return branches
 
 
