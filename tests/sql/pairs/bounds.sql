@@ -123,6 +123,7 @@ WHERE
   r.parent = m.id
   AND r._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
   AND r._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  AND NOT m._arrival IS NULL
 
 -- title: two ways to match are one answer
 select id from messages m where (author = 'ann' and due <= now()) or now() >= m.ts + interval 1 day

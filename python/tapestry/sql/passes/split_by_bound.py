@@ -67,6 +67,16 @@ def split_by_bound(bounds: tuple[exp.Expr, ...], frame: Frame) -> list[Branch]:
     return branches
 
 
+def _present(listed: tuple[exp.Expr, ...], kept: tuple[exp.Expr, ...]) -> tuple[exp.Expr, ...]:
+    """A row without a ts is never visible: said for tables none of whose bounds is left."""
+    left = {column.table for bound in kept for column in bound.find_all(exp.Column)}
+    return tuple(
+        exp.Not(this=exp.Is(this=timing.wrapped(bound), expression=exp.Null()))
+        for bound in listed
+        if not {column.table for column in bound.find_all(exp.Column)} <= left
+    )
+
+
 def by(bound: exp.Expr, instant: exp.Expr, operator: type[exp.Binary], order: Order) -> exp.Expr:
     """``bound operator instant`` with the column alone: ``m.ts > tau - 28 days``.
 
