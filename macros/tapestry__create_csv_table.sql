@@ -2,7 +2,10 @@
     With `--empty`, its columns without rows. #}
 {% macro tapestry__create_csv_table(model, agate_table) %}
   {%- set views = [] -%}
-  {%- for select in adapter.seed_statements(agate_table, config.get('column_types') or {}) -%}
+  {%- set selects = adapter.seed_statements(
+        agate_table, config.get('column_types') or {}, config.get('quote_columns')
+      ) -%}
+  {%- for select in selects -%}
     {%- set view = api.Relation.create(identifier='dbt_seed_rows_' ~ loop.index0) -%}
     {%- call statement('_') -%}
       {{ create_temporary_view(view, select) }}

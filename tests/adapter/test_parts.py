@@ -171,6 +171,8 @@ def test_messages_are_cut_to_what_matters() -> None:
     ]
     plan = "[UNRESOLVED_COLUMN] no `a`; line 1 pos 7;\n'Project ['a]\n+- OneRowRelation\n"
     assert short_message(ValueError(plan)) == "[UNRESOLVED_COLUMN] no `a`; line 1 pos 7"
+    tree = "[BAD] first line\nsecond line. SQLSTATE: 42K05;\nAddColumns [a]\n+- Table t\n"
+    assert short_message(ValueError(tree)) == "[BAD] first line\nsecond line. SQLSTATE: 42K05"
 
 
 def test_the_cause_with_an_error_class_is_told() -> None:

@@ -245,6 +245,10 @@ class TestDropSchemaNamed(test_dropping_schema_named.BaseDropSchemaNamed):
     pass
 
 
+@pytest.mark.xfail(
+    reason="dbt-spark's Column tells kinds of types by PostgreSQL's names: not string, int, double",
+    strict=True,
+)
 class TestColumnTypes(test_column_types.BaseColumnTypes):
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:

@@ -6,6 +6,7 @@ import re
 
 _MARK = re.compile(r"\[[A-Z][A-Z0-9_.]+\]")
 _STACK = re.compile(r"^\s*(at [\w.$<>/]+\(|\.\.\. \d+ more|Caused by:)", re.MULTILINE)
+_PLAN = re.compile(r";\n(?='|[+:]-|[^\n]+\n\s*[+:]-)")
 _MAX_LINES = 8
 
 
@@ -53,7 +54,7 @@ def _trim(text: str) -> str:
         text = text[: stack.start()]
     text = text.split("\nJVM stacktrace:")[0].split("\nDriver stacktrace:")[0]
     head, _, quoted = text.partition("\n== SQL")
-    lines = [line.rstrip() for line in re.split(r";\n'|;\n\+-", head)[0].splitlines()]
+    lines = [line.rstrip() for line in _PLAN.split(head)[0].splitlines()]
     lines = [line for line in lines if line.strip()]
     pointed = quoted.splitlines()[1:]
     for number, line in enumerate(pointed):

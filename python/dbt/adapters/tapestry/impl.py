@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.spark import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
@@ -27,6 +29,7 @@ except ModuleNotFoundError as error:
 
 
 DEFAULT_FORMAT = "delta"
+_STAGED_KEY = re.compile(r"dbt_unique_key_\d+")
 
 
 @dataclass
@@ -79,13 +82,27 @@ class TapestryAdapter(ContinuousDoors, SparkAdapter):
             return list_schemas(session)
 
     @available
-    def seed_statements(self, table: agate.Table, column_types: Mapping[str, str]) -> list[str]:
+    def seed_statements(
+        self, table: agate.Table, column_types: Mapping[str, str], quote_columns: bool | None
+    ) -> list[str]:
         """One SELECT a batch of a seed's rows, typed; together they are the seed."""
         types = [
             column_types.get(name, self.convert_type(table, place))
             for place, name in enumerate(table.column_names)
         ]
-        return seed_batches(table, types)
+        return seed_batches(table, types, quote=quote_columns is not False)
+
+    @available.parse_list
+    def get_missing_columns(
+        self, from_relation: BaseRelation, to_relation: BaseRelation
+    ) -> list[SparkColumn]:
+        """Columns that a table lacks, without the keys that dbt adds to a snapshot's staging.
+
+        dbt-spark's snapshot keeps `dbt_unique_key` out, but not the `dbt_unique_key_1` … of a
+        key of several columns: they would become columns of the snapshot, and the next run fail.
+        """
+        missing = super().get_missing_columns(from_relation, to_relation)
+        return [column for column in missing if not _STAGED_KEY.fullmatch(column.name.lower())]
 
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str

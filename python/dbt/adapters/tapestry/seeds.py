@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 BATCH = 5000
 
 
-def seed_batches(table: agate.Table, types: Sequence[str]) -> list[str]:
+def seed_batches(table: agate.Table, types: Sequence[str], quote: bool = True) -> list[str]:
     """SELECTs whose union is the seed: values as text, cast to the column's type once a column.
 
-    A seed without rows gives one SELECT without rows.
+    A seed without rows gives one SELECT without rows. Without `quote` (dbt's `quote_columns:
+    false`) the names stand as they are in the file.
     """
     columns = [
-        f"cast(c{place} as {type_}) as `{name.replace('`', '``')}`"
+        f"cast(c{place} as {type_}) as {_quoted(name) if quote else name}"
         for place, (name, type_) in enumerate(zip(table.column_names, types, strict=True))
     ]
     names = ", ".join(f"c{place}" for place in range(len(columns)))
@@ -33,6 +34,10 @@ def seed_batches(table: agate.Table, types: Sequence[str]) -> list[str]:
         f"{select}\n{','.join(rows[first : first + BATCH])}\nas seed({names})"
         for first in range(0, len(rows), BATCH)
     ]
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _text(value: Any) -> str:

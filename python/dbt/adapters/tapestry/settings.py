@@ -39,9 +39,9 @@ def start_settings(
             f"-Dlog4j2.configurationFile={log4j.as_uri()}",
             # The catalog's server is for this machine's processes alone.
             "-Dh2.bindAddress=127.0.0.1",
-            "-XX:+UseParallelGC",
-            # Not a setting of Spark's: progress of Ivy and deprecation warnings of the JVM.
-            "-XX:+IgnoreUnrecognizedVMOptions",
+            # Without its native library Hadoop starts a `chmod` for every file that it writes;
+            # this is the way of starting one that costs a large process least.
+            "-Djdk.lang.Process.launchMechanism=VFORK",
         ]
     )
     settings[WAREHOUSE] = given.get(WAREHOUSE, str(root / "warehouse"))
