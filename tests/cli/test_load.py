@@ -18,8 +18,6 @@ from tapestry.demo import generator
 from tapestry.mail.append import append_new, create_table
 from tapestry.mail.stage import stage_mailbox
 
-SPARK_ROOT = Path(__file__).parents[2] / ".demo" / "tests"
-
 
 def _mail(number: int) -> bytes:
     return (
@@ -29,8 +27,8 @@ def _mail(number: int) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def spark() -> Any:
-    return start(root=SPARK_ROOT)
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return start(root=tmp_path_factory.mktemp("spark"))
 
 
 @pytest.fixture

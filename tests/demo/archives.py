@@ -26,7 +26,7 @@ VARIABLES = {
 DAYS = 60
 
 
-def small_archive(folder: Path, rows: int = 80) -> Archive:
+def small_archive(folder: Path, rows: int = 80, steps: int = 7) -> Archive:
     """Some of the rows are late, far later than those of the generator."""
     messages = generator.messages(rows, seed=5, days=DAYS)
     messages = messages.take(pc.index_in(pc.unique(messages["msgid"]), messages["msgid"]))
@@ -43,7 +43,7 @@ def small_archive(folder: Path, rows: int = 80) -> Archive:
         pq.write_table(table, paths[name])
     answered = Counter(parent for parent in messages["inreplyto"].to_pylist() if parent)
     variables = VARIABLES | {"one_message": answered.most_common(1)[0][0]}
-    return Archive(paths, even_steps(generator.START, DAYS + 40, 7), variables)
+    return Archive(paths, even_steps(generator.START, DAYS + 40, steps), variables)
 
 
 def model_sql(model: str, variables: dict[str, str], source: str) -> str:

@@ -28,7 +28,8 @@ def check(player: Player, archive: Archive, *, at_once: bool = False) -> Iterato
     """Compare each model's table with what it must hold; at once: with the one run to the end."""
     for model in player.models:
         expected = archive.expect(model, at_once=at_once)
-        files = player.export("demo_at_once" if at_once else "demo", model) / "*.parquet"
+        schema = player.at_once_schema if at_once else player.schema
+        files = player.export(schema, model) / "*.parquet"
         database = archive.database
         columns = ", ".join(
             f"{name}::{kind} as {name}"

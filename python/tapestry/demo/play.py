@@ -60,8 +60,10 @@ class Player:
         *,
         threads: int = 2,
         settings: Mapping[str, str] | None = None,
+        schema: str = "demo",
     ) -> None:
         self.project, self.folder, self.models = project, folder, models
+        self.schema, self.at_once_schema = schema, f"{schema}_at_once"
         folder.mkdir(parents=True, exist_ok=True)
         warehouse = {"spark.sql.warehouse.dir": str(folder.resolve() / "warehouse")}
         settings = {**warehouse, **(settings or {})}
@@ -73,29 +75,29 @@ class Player:
             "threads": threads,
             "server_side_parameters": settings,
         }
-        for schema in ("demo", "demo_at_once"):
-            (folder / schema).mkdir(exist_ok=True)
-            outputs = {"demo": {**profile, "schema": schema}}
+        for name in (self.schema, self.at_once_schema):
+            (folder / name).mkdir(exist_ok=True)
+            outputs = {"demo": {**profile, "schema": name}}
             content = {PROFILE: {"target": "demo", "outputs": outputs}}
-            (folder / schema / "profiles.yml").write_text(yaml.safe_dump(content))
+            (folder / name / "profiles.yml").write_text(yaml.safe_dump(content))
 
     def play(self, archive: Archive) -> Iterator[Played]:
         """Each step of the archive, when its run is over."""
-        self.create_tables("demo", archive.files)
+        self.create_tables(self.schema, archive.files)
         for number, until in enumerate(archive.steps, 1):
             loaded = self._load_step(archive, number)
             began = time.monotonic()
-            new = self.dbt_run("demo", until, archive.variables)
+            new = self.dbt_run(self.schema, until, archive.variables)
             seconds = time.monotonic() - began
             since = archive.steps[number - 2] if number > 1 else None
             yield Played(number, since, until, loaded, archive.late_rows(number), new, seconds)
 
     def play_at_once(self, archive: Archive) -> None:
         """All rows, then one run to the end: a full refresh, in a schema of its own."""
-        self.create_tables("demo_at_once", archive.files)
+        self.create_tables(self.at_once_schema, archive.files)
         for name, path in archive.files.items():
-            append_all(self.session, f"demo_at_once.{name}", path, TABLE_TYPES[name])
-        self.dbt_run("demo_at_once", archive.steps[-1], archive.variables)
+            append_all(self.session, f"{self.at_once_schema}.{name}", path, TABLE_TYPES[name])
+        self.dbt_run(self.at_once_schema, archive.steps[-1], archive.variables)
 
     def create_tables(self, schema: str, names: Mapping[str, Path]) -> None:
         """The sources, empty."""
@@ -130,7 +132,7 @@ class Player:
             path = self.folder / f"{name}.parquet"
             rows = archive.write_step(name, number, path)
             if rows:
-                append_all(self.session, f"demo.{name}", path, TABLE_TYPES[name])
+                append_all(self.session, f"{self.schema}.{name}", path, TABLE_TYPES[name])
             loaded += rows
         return loaded
 
