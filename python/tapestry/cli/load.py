@@ -19,7 +19,7 @@ Example:
 FILE is an mbox (also .gz), a Maildir, a folder of .eml files, one .eml file, or a .parquet file
 with the table's columns. All new messages of a file arrive in one commit; a message that the table
 already holds in the same list (same Message-ID, same List-Id) is left out, so that loading a grown
-mailbox again adds what is new. Of several copies in a file the first one counts.
+mailbox again adds what is new. Of several copies in a mailbox the first one counts.
 
 ts is when the message arrived at the server: the topmost Received header, else the mbox's From
 line, else the sender's Date. A message without any readable date is loaded with ts NULL; models
