@@ -100,7 +100,7 @@ class Project:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    yield Project(tmp_path_factory.mktemp("killed"))
+    return Project(tmp_path_factory.mktemp("killed"))
 
 
 def rows(*messages: tuple[int, str, int]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
+from typing import Any
 
 from tapestry.runs.clock import Clock
 from tapestry.runs.memory import Memory
@@ -21,6 +22,8 @@ class Invocation:
     complete
         Continuous models that this invocation has dealt with: the instant up to which their
         answers are complete in their tables.
+    log
+        Entries for ``tapestry_runs``, one for each run that committed.
     """
 
     id: str
@@ -30,6 +33,7 @@ class Invocation:
     memory: Memory = field(default_factory=Memory)
     pins: Pins = field(init=False)
     complete: dict[str, datetime] = field(default_factory=dict)
+    log: list[Any] = field(default_factory=list)
     _states: dict[str, dict[str, StateRow] | None] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 

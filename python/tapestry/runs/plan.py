@@ -56,6 +56,9 @@ class Plan:
     checks: tuple[tuple[str, str], ...] = ()
     select: str = ""
     warnings: tuple[str, ...] = ()
+    strategy: str = ""
+    late_rows: int = 0
+    null_rows: int = 0
     again: bool = False
     complete_history: bool = True
 
@@ -164,6 +167,9 @@ def _creation(
         main=create_sql(model, row.generation, select, replace=standing.target is not None),
         checks=query.rewriting.assumption_checks(window, _scans(found)),
         select=select,
+        strategy=query.rewriting.strategy,
+        late_rows=sum(e.late_rows for e in found.values()),
+        null_rows=sum(e.null_rows for e in found.values()),
         warnings=(*warnings, *_warnings(found), *far_ahead(invocation.clock)),
     )
 
@@ -234,6 +240,9 @@ def _appending(
         main=append_sql(row, columns, chosen),
         checks=query.rewriting.assumption_checks(window, _scans(found)),
         select=select,
+        strategy=query.rewriting.strategy,
+        late_rows=sum(e.late_rows for e in found.values()),
+        null_rows=sum(e.null_rows for e in found.values()),
         warnings=_warnings(found),
         again=standing.crashed,
         complete_history=standing.complete_history,

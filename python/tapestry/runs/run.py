@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
+from time import monotonic
 
 from tapestry.errors import ConcurrentRun, ConfigurationError
 from tapestry.runs.commit import commit, concurrent, confirm
 from tapestry.runs.crash import point
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
+from tapestry.runs.log import Entry
 from tapestry.runs.memory import Known
 from tapestry.runs.model import Model
 from tapestry.runs.plan import Plan, plan
@@ -71,6 +73,7 @@ def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
     if row is None:
         _complete(invocation, planned)
         return Outcome("nothing", None, planned.t)
+    began = monotonic()
     point("planned")
     if not planned.again and not claim(session, invocation.state_table, row):
         invocation.memory.forget(row.model)
@@ -86,6 +89,8 @@ def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
     landed = confirm(session, row, planned.complete_history)
     invocation.memory.note(Known(landed.target, row, landed.version))
     _complete(invocation, planned)
+    ended = datetime.now(timezone.utc)
+    invocation.log.append(Entry(planned, landed.rows, monotonic() - began, ended))
     point("confirmed")
     if row.n % COMPACT_EVERY == 0:
         _tidy(session, planned, invocation)

@@ -152,8 +152,8 @@ def _insert(table: str, row: StateRow) -> str:
         **{name: _instant(getattr(row, name)) for name in _INSTANTS},
         "n": str(row.n),
         "target_version": str(row.target_version),
-        "pins": _text(_to_json(row.pins)),
-        "last_pins": _text(_to_json(row.last_pins)),
+        "pins": _text(pins_as_json(row.pins)),
+        "last_pins": _text(pins_as_json(row.last_pins)),
         "created_at": "current_timestamp()",
     }
     app, version = string(f"tapestry.state.{row.generation}"), string(str(row.n))
@@ -177,7 +177,8 @@ def _instant(instant: datetime | None) -> str:
     return f"timestamp_micros({micros(instant)})"
 
 
-def _to_json(pins: Mapping[str, Pin]) -> str:
+def pins_as_json(pins: Mapping[str, Pin]) -> str:
+    """Pins as text: name -> [table id, version]."""
     return json.dumps({name: [pin.table_id, pin.version] for name, pin in sorted(pins.items())})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -11,10 +12,21 @@ from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.tapestry.invocations import current_invocation
-from dbt.adapters.tapestry.nodes import continuous_model, refuse_flags
+from dbt.adapters.tapestry.invocations import (
+    current_invocation,
+    given_clock,
+    session_zone,
+    write_runs,
+)
+from dbt.adapters.tapestry.nodes import (
+    continuous_model,
+    node_warnings,
+    refuse_flags,
+    shown_model,
+)
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import TapestryError
+from tapestry.runs.as_of import answer_at
 from tapestry.runs.plan import Plan
 from tapestry.runs.run import Outcome, execute, prepare
 from tapestry.runs.validate import plan_empty
@@ -50,7 +62,8 @@ class ContinuousDoors(metaclass=AdapterMeta):
             model = continuous_model(node, graph, sql, clauses, invocation.time_zone)
             if empty:
                 return plan_empty(session, model)
-            return prepare(session, model, invocation, full_refresh)
+            plan = prepare(session, model, invocation, full_refresh)
+            return replace(plan, warnings=(*plan.warnings, *node_warnings(node)))
 
     @available
     def run_continuous(self, plan: Plan) -> Outcome:
@@ -58,6 +71,22 @@ class ContinuousDoors(metaclass=AdapterMeta):
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
             return execute(session, plan, current_invocation(self.config, session))
+
+    @available
+    def answer_as_of(self, node: dict[str, Any], graph: dict[str, Any], sql: str, var: Any) -> str:
+        """A query at `tapestry_as_of`, where that is given; else as it stands."""
+        with dbt_errors():
+            clock = given_clock(var)
+            if clock is None:
+                return sql
+            session = DbtSession(self)  # type: ignore[arg-type]
+            model = shown_model(node, graph, sql)
+            return answer_at(session, model, clock.instant, session_zone(session))
+
+    def cleanup_connections(self) -> None:
+        """dbt calls this once, when all nodes are done: the invocation's runs go to the log."""
+        write_runs(self)
+        super().cleanup_connections()  # type: ignore[misc]
 
 
 @contextmanager

@@ -7,15 +7,18 @@ from datetime import datetime, timezone
 from threading import Lock
 from typing import Any
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.tapestry.session import DbtSession
-from tapestry.names import STATE_TABLE
-from tapestry.runs.clock import VARIABLE, read_clock
+from tapestry.names import RUNS_TABLE, STATE_TABLE
+from tapestry.runs.clock import VARIABLE, Clock, read_clock
 from tapestry.runs.instants import parse_zone
 from tapestry.runs.invocation import Invocation
+from tapestry.runs.log import write_log
 from tapestry.runs.memory import Memory
 
+logger = AdapterLogger("Tapestry")
 _lock = Lock()
 _known: dict[tuple[str, str], Invocation] = {}
 _memory = Memory()
@@ -33,9 +36,37 @@ def current_invocation(
     key = (str(get_invocation_id()), schema)
     with _lock:
         if key not in _known:
-            zone = str(session.rows("select current_timezone()")[0][0])
+            zone = session_zone(session)
             now = (started_at or datetime.now(timezone.utc)).astimezone(timezone.utc)
             clock = read_clock({VARIABLE: as_of}, os.environ, now, parse_zone(zone))
             _known.clear()
             _known[key] = Invocation(key[0], clock, f"{schema}.{STATE_TABLE}", zone, _memory)
         return _known[key]
+
+
+def given_clock(as_of: Any) -> Clock | None:
+    """`tapestry_as_of`, where somebody gave it; an instant without an offset is in UTC.
+
+    Raises ConfigurationError where it is no instant.
+    """
+    clock = read_clock({VARIABLE: as_of}, os.environ)
+    return clock if clock.given else None
+
+
+def session_zone(session: DbtSession) -> str:
+    """The time zone of the connection: a part of every query."""
+    return str(session.rows("select current_timezone()")[0][0])
+
+
+def write_runs(adapter: Any) -> None:
+    """Append the current invocation's runs to `tapestry_runs`; a failure harms nothing."""
+    invocation = _known.get((str(get_invocation_id()), adapter.config.credentials.schema))
+    if invocation is None or not invocation.log:
+        return
+    entries, invocation.log = invocation.log, []
+    table = f"{adapter.config.credentials.schema}.{RUNS_TABLE}"
+    try:
+        with adapter.connection_named("tapestry_runs"):
+            write_log(DbtSession(adapter), table, invocation.id, entries)
+    except Exception as error:
+        logger.warning(f"{table} was not written: {error}")

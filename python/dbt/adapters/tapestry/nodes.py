@@ -40,6 +40,22 @@ def continuous_model(
     )
 
 
+def shown_model(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -> Model:
+    """Any node whose query is shown; its configuration does not matter then."""
+    relation = plain(node.get("relation_name") or node["name"])
+    return Model(node["name"], relation, sql, arrivals=dict(_arrivals(graph)), file=_file(node))
+
+
+def node_warnings(node: Mapping[str, Any]) -> tuple[str, ...]:
+    """What in the author's text is not needed here."""
+    if "is_incremental" not in (node.get("raw_code") or ""):
+        return ()
+    return (
+        "is_incremental() is not needed in a continuous model and is false there:"
+        " write the query as if it ran once",
+    )
+
+
 def refuse_flags(flags: Any, node: Mapping[str, Any]) -> None:
     """Raise ConfigurationError for flags that make a run see a part of its sources only."""
     for flag in ("SAMPLE", "EVENT_TIME_START", "EVENT_TIME_END"):
