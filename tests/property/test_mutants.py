@@ -34,11 +34,10 @@ def _bounds(kind: type[exp.Binary], other: type[exp.Binary]) -> Change:
     return change
 
 
-def _skip_null_guard(node: exp.Expr) -> exp.Expr | None:
-    if isinstance(node, exp.Case) and node.args.get("default") is not None:
-        first = node.args["ifs"][0].args["true"]
-        return node.args["default"] if isinstance(first, exp.Null) else None
-    return None
+def _nothing_is_null(node: exp.Expr) -> exp.Expr | None:
+    """Guards of bounds, null-aware NOT IN. (Queries with IS of their own are left out.)"""
+    lost = isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)
+    return exp.false() if lost else None
 
 
 def _plain_equality(node: exp.Expr) -> exp.Expr | None:
@@ -71,7 +70,7 @@ TEXTS: dict[str, tuple[Change, bool]] = {  # the change, and whether it is made 
     "every < is <=": (_bounds(exp.LT, exp.LTE), True),
     "every <= is <": (_bounds(exp.LTE, exp.LT), True),
     "every > is >=": (_bounds(exp.GT, exp.GTE), True),
-    "greatest skips NULL": (_skip_null_guard, True),
+    "the guards against NULL are lost": (_nothing_is_null, True),
     "keys compare with =": (_plain_equality, True),
     "answers before the window are forgotten": (_forget_history, True),
     "blocking rows are ignored": (_skip_blocking, True),
@@ -137,7 +136,10 @@ def _caught(make: Callable[[Any], Any]) -> int | None:
         return make(rewrite(*args, **more))
 
     for number in range(WITHIN):
-        verdict = judge(random_case(number), connection, mutated)
+        case = random_case(number)
+        if " IS " in case.sql:
+            continue
+        verdict = judge(case, connection, mutated)
         if verdict.kind == "different":
             return number
     return None

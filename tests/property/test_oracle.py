@@ -1,4 +1,4 @@
-"""The judge judged: its threaded queries against Q(s) read plainly, its instants against a finer grid."""
+"""The judge judged: threaded queries against Q(s) read plainly, instants against a finer grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random queries over random tables in random windows: the rewriting gives what the definition says.
+"""Random queries, tables and windows: the rewriting gives what the definition says.
 
 `--queries N` of them (default 2000) from number `--seed`; the case of a number is always the same.
 Every run's rows must be the answers whose first instant lies in its window, as a bag.

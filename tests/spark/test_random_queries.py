@@ -1,4 +1,4 @@
-"""The judge's random queries on Spark: the rewriting executed there, and the judge's own reading of Spark's functions."""
+"""The judge's random queries on Spark: the rewriting, and how the judge reads functions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 import re
 import sys
 from collections import Counter
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,12 @@ from pyspark.sql import SparkSession
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "property"))
 
-from judge.case import Case, expected, normalized, random_case  # noqa: E402
-from judge.data import Data  # noqa: E402
-from judge.oracle import Definition, beginning, connect, instants, load  # noqa: E402
-from judge.report import reproduction  # noqa: E402
-from judge.schema import ARRIVAL, SPARK_TYPES, TABLES  # noqa: E402
-from judge.verdict import compare  # noqa: E402
+from judge.case import Case, expected, normalized, random_case
+from judge.data import Data
+from judge.oracle import Definition, beginning, connect, instants, load
+from judge.report import reproduction
+from judge.schema import ARRIVAL, SPARK_TYPES, TABLES
+from judge.verdict import compare
 
 QUERIES = 30
 READINGS = 60
@@ -38,12 +38,12 @@ def _views(spark: SparkSession, data: Data, seen: datetime | None = None) -> Non
         shape = ", ".join(f"{name} {type_}" for name, type_ in zip(names, types, strict=True))
         rows = [row for row in data.rows[table] if seen is None or _visible(table, row[-2], seen)]
         if rows:
-            text = ", ".join(f"({', '.join(map(_cell, row, types))})" for row in rows)
-            spark.sql(
-                f"SELECT * FROM VALUES {text} AS t({', '.join(names)})"
-            ).createOrReplaceTempView(table)
+            values = ", ".join(f"({', '.join(map(_cell, row, types))})" for row in rows)
+            view = spark.sql(f"SELECT * FROM VALUES {values} AS t({', '.join(names)})")
         else:
-            spark.createDataFrame([], shape).createOrReplaceTempView(table)
+            view = spark.createDataFrame([], shape)
+        hidden = [] if seen is None else ["_arr", "_rid"]
+        view.drop(*hidden).createOrReplaceTempView(table)
 
 
 def _visible(table: str, arrival: datetime | None, seen: datetime) -> bool:
@@ -55,7 +55,12 @@ def _cell(cell: Any, type_: str) -> str:
 
 
 def _collect(spark: SparkSession, text: str) -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in spark.sql(text).collect()]
+    """Rows; Spark gives a TIMESTAMP as naive time of the machine's own zone."""
+    return [tuple(map(_utc, row)) for row in spark.sql(text).collect()]
+
+
+def _utc(cell: Any) -> Any:
+    return cell.astimezone(timezone.utc) if isinstance(cell, datetime) else cell
 
 
 def _cases(count: int, first: int) -> list[Case]:

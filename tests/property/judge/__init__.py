@@ -1,4 +1,4 @@
-"""The independent judge of `tapestry.sql`: random queries, random data, the definition by brute force.
+"""The independent judge of `tapestry.sql`: random queries, and the definition.
 
 Nothing here imports `tapestry.sql` except `verdict.py`, and that only to call what it judges.
 """

@@ -1,6 +1,6 @@
 """Random time atoms: comparisons with now(), of every kind that section 2 of the semantics lists.
 
-Each maker gives both texts; the DuckDB one says what the Spark function means in arithmetic (checked on Spark by
+Each maker gives both texts; the DuckDB one says what the Spark function means in arithmetic (on Spark:
 `tests/spark/test_random_queries.py`).
 """
 
@@ -29,8 +29,8 @@ def now(scope: Scope) -> Text:
 def today(scope: Scope) -> Text:
     """The current date, in one of its spellings."""
     spark = scope.rng.choice(
-        ("current_date()", "current_date()", "current_date", "curdate()", "date(now())", "to_date(now())",
-         "CAST(now() AS DATE)", "to_date(current_timestamp())")
+        ("current_date()", "current_date()", "current_date", "curdate()", "date(now())",
+         "to_date(now())",          "CAST(now() AS DATE)", "to_date(current_timestamp())")
     )  # fmt: skip
     return Text(spark, "CAST($now AS DATE)")
 
@@ -169,8 +169,8 @@ def truncated(scope: Scope) -> Text:
 def unix(scope: Scope) -> Text:
     """unix_timestamp(now()), unix_micros(now()) op a number."""
     name, size, offset = scope.rng.choice(
-        (("unix_timestamp", 1_000_000, SECOND), ("unix_seconds", 1_000_000, SECOND), ("unix_micros", 1, 0),
-         ("unix_millis", 1000, 1000))
+        (("unix_timestamp", 1_000_000, SECOND), ("unix_seconds", 1_000_000, SECOND),
+         ("unix_micros", 1, 0), ("unix_millis", 1000, 1000))
     )  # fmt: skip
     duck = "epoch_us({})" if size == 1 else f"(epoch_us({{}}) // {size})"
     left = Text.of(f"{name}({{}})", now(scope), duck=duck)
@@ -240,8 +240,9 @@ def constant(scope: Scope) -> Text:
 
 
 KINDS: tuple[tuple[int, Callable[[Scope], Text]], ...] = (
-    (14, plain), (12, shifted), (22, window), (6, age), (8, between), (4, in_list), (7, dates), (5, truncated),
-    (6, unix), (5, days_apart), (6, units_apart), (2, years), (3, both_sides), (2, constant),
+    (14, plain), (12, shifted), (22, window), (6, age), (8, between), (4, in_list), (7, dates),
+    (5, truncated), (6, unix), (5, days_apart), (6, units_apart), (2, years), (3, both_sides),
+    (2, constant),
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""One case: a query, data, a sequence of windows. What the definition says of it, and what the rewriting gives."""
+"""One case: a query, data, a sequence of windows; and what the definition says of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from judge.tree import Query, Relation, walk
 
 @dataclass(frozen=True)
 class Case:
-    """A query over data, run in windows that end at `ends`; `pinned`: a run sees only rows that have arrived."""
+    """A query over data, run in windows that end at `ends`; `pinned`: runs see arrived rows only."""
 
     query: Query
     data: Data
@@ -50,7 +50,7 @@ def random_case(number: int) -> Case:
 
 
 def assuming_case(number: int) -> Case | None:
-    """The same case with an order of two arrival columns that its data keeps; None: no two tables."""
+    """The case with an order of two arrival columns that its data keeps; None: no two tables."""
     case, rng = random_case(number), random.Random(number)
     grown = {}
     for node in walk(case.query):

@@ -1,4 +1,4 @@
-"""Random conditions: time atoms, other predicates and subqueries under AND, OR, NOT and the forms that hide them."""
+"""Random conditions: time atoms, predicates and subqueries under AND, OR, NOT and CASE."""
 
 from __future__ import annotations
 

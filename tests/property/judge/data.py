@@ -1,4 +1,4 @@
-"""Random tables on the grid, with NULLs, ties, exact duplicates, late rows and rows a little off the grid."""
+"""Random tables on the grid, with NULLs, ties, duplicates, late rows and rows off the grid."""
 
 from __future__ import annotations
 

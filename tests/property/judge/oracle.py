@@ -1,4 +1,4 @@
-"""The definition, by brute force: Q(s) at every instant that could matter, with identity; first instants; the union."""
+"""The definition, by brute force: Q(s) at every instant that matters, first instants, the union."""
 
 from __future__ import annotations
 

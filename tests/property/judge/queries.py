@@ -1,4 +1,4 @@
-"""A random query: structured, of moderate size, in the constructs of strategies 1 to 4 of the semantics."""
+"""A random query: of moderate size, in the constructs of strategies 1 to 4."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from judge import values
 from judge.conditions import Conditions
-from judge.schema import ARRIVAL, TABLES
 from judge.render import spark_text
+from judge.schema import ARRIVAL, TABLES
 from judge.scope import Scope, Visible
 from judge.tree import Item, Join, Query, Relation, Select, SetOp, Text, With, tables_of, walk
 
@@ -22,7 +22,7 @@ KEYS = ("k", "id")
 
 @dataclass
 class Generator:
-    """Makes queries. One instance makes one query: it numbers the relations and remembers the CTEs."""
+    """Makes queries. One instance makes one query: it numbers relations, remembers CTEs."""
 
     rng: random.Random
     number: int = 0
@@ -41,7 +41,7 @@ class Generator:
         return With(used, body) if used else body
 
     def _used(self, body: Query) -> tuple[tuple[str, Query], ...]:
-        """The CTEs that a query reads, in order; one that is not read would still count as a source."""
+        """The CTEs that a query reads, in order; an unread one would count as a source."""
         wanted = {node.cte for node in walk(body) if isinstance(node, Relation)}
         kept = []
         for name, query in reversed(self.bodies):
@@ -54,7 +54,7 @@ class Generator:
         return tuple(self.rng.choice(TYPES) for _ in range(self.rng.choice((1, 2, 2, 3))))
 
     def block(self, types: tuple[str, ...] | None, depth: int, outer: Scope | None = None) -> Query:
-        """A select or a set operation with columns of these types (None: as they come, perhaps a star)."""
+        """A select or a set operation with columns of these types (None: any, perhaps a star)."""
         roll = self.rng.random()
         if types is not None and roll < (0.22 if depth == 0 else 0.12):
             op = self.rng.choice(
@@ -69,7 +69,7 @@ class Generator:
             return SetOp(op, right, left) if isinstance(right, SetOp) else SetOp(op, left, right)
         return self.select(types, depth, outer)
 
-    # --- one SELECT --------------------------------------------------------------------------------------------------
+    # --- one SELECT ---
 
     def select(
         self, types: tuple[str, ...] | None, depth: int, outer: Scope | None = None
@@ -114,7 +114,7 @@ class Generator:
         )
         return items, "*" if len(joins) == 1 and self.rng.random() < 0.8 else f"{chosen.alias}.*"
 
-    # --- FROM --------------------------------------------------------------------------------------------------------
+    # --- FROM ---
 
     def _from(self, scope: Scope, depth: int) -> tuple[Join, ...]:
         subquery = bool(scope.outer)
@@ -216,7 +216,7 @@ class Generator:
         return Relation(key, alias, table=table), Visible(key, alias, TABLES[table], ARRIVAL[table])
 
     def _alias(self, scope: Scope, name: str) -> str:
-        """The relation's own name, or a letter; rarely one that hides a relation of the query around."""
+        """The relation's own name, or a letter; rarely one that hides a relation around it."""
         taken = {relation.alias for relation in scope.relations}
         if self.rng.random() > 0.1:
             taken |= {relation.alias for relation in scope.outer}
@@ -224,7 +224,7 @@ class Generator:
             return name
         return self.rng.choice([alias for alias in ALIASES if alias not in taken])
 
-    # --- subqueries --------------------------------------------------------------------------------------------------
+    # --- subqueries ---
 
     def subquery(self, outer: Scope, type_: str | None, depth: int) -> Query:
         """The query of an EXISTS (type None) or of an IN with values of a type."""

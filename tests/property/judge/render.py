@@ -1,15 +1,16 @@
 """A random query as text: for Spark as a user writes it, for DuckDB as the definition reads it.
 
-The DuckDB text is *threaded*: every relation is there once for each instant `s` (views `all_<table>`), every join and
-every subquery is equal on `s`, and so one query gives Q(s) at all instants, each row with the columns that identify it
-(`i1`, `i2`, …). With an instant given instead it is *plain*: Q(s) over the rows visible at that instant.
+The DuckDB text is *threaded*: every relation is there once for each instant `s` (views
+`all_<table>`), every join and every subquery is equal on `s`, and so one query gives Q(s) at all
+instants, each row with the columns that identify it (`i1`, `i2`, …). With an instant given instead
+it is *plain*: Q(s) over the rows visible at that instant.
 """
 
 from __future__ import annotations
 
 from judge.tree import Cond, Exists, Form, Query, Relation, Select, SetOp, Text, With
 
-# --- Spark -----------------------------------------------------------------------------------------------------------
+# --- Spark ---
 
 
 def spark_text(query: Query) -> str:
@@ -80,7 +81,7 @@ def _form(name: str, template: str, args: list[str]) -> str:
     return template.format(*args)
 
 
-# --- DuckDB ----------------------------------------------------------------------------------------------------------
+# --- DuckDB ---
 
 
 class Oracle:
@@ -93,7 +94,7 @@ class Oracle:
         ] = {}  # of the common table expressions: how many identity columns
 
     def text(self, query: Query) -> tuple[str, int]:
-        """A SELECT of `s`, the output columns and the identity columns `i1…`; and how many those are."""
+        """A SELECT of `s`, the output columns the identity columns `i1…`; and their number."""
         if isinstance(query, With):
             ctes = []
             for name, body in query.ctes:
@@ -126,7 +127,7 @@ class Oracle:
         return " UNION ALL ".join(texts), count
 
     def bare(self, query: Query, outer: str | None = None) -> str:
-        """A SELECT of `s` and the output columns only, correlated to the instant `outer` of a query around it."""
+        """A SELECT of `s` and the output columns, correlated to the instant `outer`."""
         if isinstance(query, SetOp):
             return f"({self.bare(query.left, outer)}) {query.op} ({self.bare(query.right, outer)})"
         if isinstance(query, With):
@@ -162,8 +163,9 @@ class Oracle:
         if query.where is not None:
             extra.append(self.condition(query.where, instant))
         where = f" WHERE {' AND '.join(extra)}" if extra else ""
+        distinct = "DISTINCT " if query.by_value else ""
         return (
-            f"SELECT {'DISTINCT ' if query.by_value else ''}{', '.join(columns)} FROM {source}{where}",
+            f"SELECT {distinct}{', '.join(columns)} FROM {source}{where}",
             len(identity),
         )
 
@@ -219,7 +221,8 @@ class Oracle:
         word = "NOT " if cond.negated else ""
         if isinstance(cond, Exists):
             return f"({word}EXISTS ({self.bare(cond.query, instant)}))"
-        return f"({cond.value.duck} {word}IN (SELECT {cond.query.names[0]} FROM ({self.bare(cond.query, instant)})))"
+        values = f"SELECT {cond.query.names[0]} FROM ({self.bare(cond.query, instant)})"
+        return f"({cond.value.duck} {word}IN ({values}))"
 
     def _now(self, text: Text, instant: str) -> str:
         return text.duck.replace("$now", instant)

@@ -1,4 +1,4 @@
-"""What a number of cases came to: a tally, refusals by reason, failures as minimal reproductions."""
+"""What a number of cases came to: a tally, refusals by reason, reproductions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of the judge: three append-only ones and a static one, with names that collide and names that do not."""
+"""The tables of the judge: three append-only ones and a static one, with names that collide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a condition may refer to: the relations of its own FROM clause and, one level up, those around it."""
+"""What a condition may refer to: the relations of its own FROM clause and of the one around it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from judge.tree import Text
 
 @dataclass(frozen=True)
 class Visible:
-    """A relation in a FROM clause: its key, the alias it is written with, its columns and their types."""
+    """A relation in a FROM clause: its key, its alias, its columns and their types."""
 
     key: str
     alias: str

@@ -1,4 +1,4 @@
-"""Makes a failing case small: drops parts of the query, rows and windows as long as it still fails the same way."""
+"""Makes a failing case small: drops parts of it as long as it still fails the same way."""
 
 from __future__ import annotations
 

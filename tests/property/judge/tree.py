@@ -1,7 +1,8 @@
 """What a random query is made of.
 
-Every piece of text exists twice: `spark`, as a user would write it, and `duck`, for the oracle, where every relation has a
-unique name (its *key*) and `$now` stands for the instant. So the judge needs no translation between dialects.
+Every piece of text exists twice: `spark`, as a user would write it, and `duck`, for the oracle,
+where every relation has a unique name (its *key*) and `$now` stands for the instant. So the judge
+needs no translation between dialects.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ NONE: frozenset[Any] = frozenset()
 
 @dataclass(frozen=True)
 class Text:
-    """An expression: its two texts, the relations it reads, and how far off the grid it can change (microseconds)."""
+    """An expression: two texts, the relations it reads, how far off the grid (µs) it can change."""
 
     spark: str
     duck: str
@@ -38,7 +39,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Form:
-    """A condition made of conditions. `{}` in the template is every argument, joined for AND and OR."""
+    """A condition made of conditions. `{}` in the template are its arguments."""
 
     name: str
     template: str
@@ -193,6 +194,6 @@ def offsets_of(query: Query) -> frozenset[int]:
 
 
 __all__ = [
-    "HOUR", "Cond", "Exists", "Form", "In", "Item", "Join", "Query", "Relation", "Select", "SetOp", "Text", "With",
-    "offsets_of", "replace", "tables_of", "walk",
+    "HOUR", "Cond", "Exists", "Form", "In", "Item", "Join", "Query", "Relation", "Select", "SetOp",
+    "Text", "With", "offsets_of", "replace", "tables_of", "walk",
 ]  # fmt: skip

@@ -72,7 +72,7 @@ def utc(moment: datetime | None) -> datetime | None:
 
 
 def scans(case: Problem, t: datetime, names: tuple[str, ...]) -> dict[str, Any]:
-    """The scans of one run: by effective arrival if rows may be late, by the arrival column otherwise."""
+    """The scans of one run: by effective arrival if rows may be late, else by the column."""
     found = {}
     for name in names:
         relation, arrival = name, ARRIVAL[name]
