@@ -88,7 +88,7 @@ def _checks(console: Console, player: object, archive: Archive, *, at_once: bool
 
 def _generated(rows: int, steps: int, folder: Path) -> Archive:
     """Made-up messages, votes on them, and reminders."""
-    messages = generator.messages(rows, seed=SEED, days=DAYS)
+    messages = generator.messages(rows, seed=SEED, days=DAYS, late=0.06)
     files = {
         "messages": messages,
         "votes": generator.votes(rows // 8, messages, seed=SEED),

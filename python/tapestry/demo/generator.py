@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapestry.demo.columns import JONES, MESSAGES, SOMEBODY, TIMESTAMP, make_columns
-from tapestry.demo.skeleton import Ints, Skeleton, make_skeleton
+from tapestry.demo.skeleton import LATE, Ints, Skeleton, make_skeleton
 
 START = datetime(1991, 1, 1, tzinfo=timezone.utc)
 Order = Literal["archive", "arrival", "shuffled"]
@@ -45,9 +45,11 @@ def messages(
     start: datetime = START,
     days: float = 120,
     order: Order = "archive",
+    late: float = LATE,
 ) -> pa.Table:
-    """About ``rows`` messages in one table; in memory, so for small sets."""
-    return pa.concat_tables(_chunks(rows, seed, start, days, order, 1_000_000)).combine_chunks()
+    """About ``rows`` messages in one table, a share of them late; in memory, so for small sets."""
+    chunks = _chunks(rows, seed, start, days, order, 1_000_000, late)
+    return pa.concat_tables(chunks).combine_chunks()
 
 
 def write_messages(
@@ -108,10 +110,17 @@ def votes(rows: int, voted: pa.Table, *, seed: int = 0) -> pa.Table:
 
 
 def _chunks(
-    rows: int, seed: int, start: datetime, days: float, order: Order, chunk: int
+    rows: int,
+    seed: int,
+    start: datetime,
+    days: float,
+    order: Order,
+    chunk: int,
+    late: float = LATE,
 ) -> Iterator[pa.Table]:
     first = int(start.timestamp())
-    skeleton = make_skeleton(rows, seed, first, first + int(timedelta(days=days).total_seconds()))
+    end = first + int(timedelta(days=days).total_seconds())
+    skeleton = make_skeleton(rows, seed, first, end, late)
     skeleton, archive_seq = _in_order(skeleton, order, seed)
     for begin in range(0, len(skeleton), chunk):
         part = slice(begin, begin + chunk)

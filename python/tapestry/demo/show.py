@@ -41,7 +41,7 @@ def show_steps(console: Console, steps: Iterable[Played], models: Sequence[str])
 def show_checks(console: Console, title: str, checks: Iterable[Checked]) -> bool:
     """Each model's comparison; True if all are equal."""
     table = Table(title=title, title_justify="left")
-    table.add_column("model")
+    table.add_column("model", min_width=30)
     for name in ("rows", "missing", "too many"):
         table.add_column(name, justify="right")
     table.add_column("")
@@ -60,7 +60,7 @@ def _steps_table(models: Sequence[str]) -> Table:
     table.add_column("run", justify="right")
     table.add_column("window (τ, t]", no_wrap=True)
     for name in ("rows loaded", "of them late", *_columns(models), "all models", "seconds"):
-        table.add_column(name, justify="right")
+        table.add_column(name.replace("_", " "), justify="right")  # spaces: headers can wrap
     return table
 
 

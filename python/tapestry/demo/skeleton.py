@@ -51,7 +51,7 @@ class Skeleton:
         return Skeleton(**{name: values[rows] for name, values in vars(self).items()})
 
 
-def make_skeleton(rows: int, seed: int, start: int, end: int) -> Skeleton:
+def make_skeleton(rows: int, seed: int, start: int, end: int, late: float = LATE) -> Skeleton:
     """About as many rows as asked for; the same seed gives the same rows."""
     rng = np.random.default_rng(seed)
     messages = max(2, int(rows / (1 + CROSS_POSTED * 1.2 + SURPLUS_COPIES)))
@@ -68,7 +68,7 @@ def make_skeleton(rows: int, seed: int, start: int, end: int) -> Skeleton:
         wrong, rng.integers(-30 * 86400, 60 * 86400, messages), 0
     )
     message, copy_list, copy_ts = _copy(rng, newsgroup, ts)
-    late = _lateness(rng, len(message))
+    lateness = _lateness(rng, len(message), late)
     return Skeleton(
         message=message,
         parent=np.where(gone, -2, parent)[message],
@@ -78,7 +78,7 @@ def make_skeleton(rows: int, seed: int, start: int, end: int) -> Skeleton:
         sent=sent[message],
         ts=copy_ts,
         ts_is_null=rng.random(len(message)) < NULL_TS,
-        readable=copy_ts + late,
+        readable=copy_ts + lateness,
     )
 
 
@@ -140,11 +140,11 @@ def _copy(rng: np.random.Generator, newsgroup: Ints, ts: Ints) -> tuple[Ints, In
     return message, (newsgroup[message] + step) % LISTS, ts[message] + later
 
 
-def _lateness(rng: np.random.Generator, count: int) -> Ints:
+def _lateness(rng: np.random.Generator, count: int, late: float) -> Ints:
     """How long after ts a row can be read: mostly at once, sometimes minutes, seldom days."""
     kind = rng.random(count)
     minutes = rng.exponential(300, count)
     days = rng.lognormal(np.log(100_000), 1.0, count)
-    return np.where(kind < LATE, days, np.where(kind < LATE + OUT_OF_ORDER, minutes, 0)).astype(
+    return np.where(kind < late, days, np.where(kind < late + OUT_OF_ORDER, minutes, 0)).astype(
         np.int64
     )
