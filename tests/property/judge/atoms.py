@@ -1,7 +1,7 @@
 """Random time atoms: comparisons with now(), of every kind that section 2 of the semantics lists.
 
-Each maker gives both texts; the DuckDB one says what the Spark function means in arithmetic (on Spark:
-`tests/spark/test_random_queries.py`).
+Each maker gives both texts; the DuckDB one says in arithmetic what the Spark function means; both
+are compared on Spark by `tests/spark/test_random_queries.py`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from judge.tree import Query, Relation, walk
 
 @dataclass(frozen=True)
 class Case:
-    """A query over data, run in windows that end at `ends`; `pinned`: runs see arrived rows only."""
+    """A query over data, run in windows that end at `ends`; `pinned`: a run sees arrived rows."""
 
     query: Query
     data: Data
