@@ -80,13 +80,14 @@ class World:
         self,
         rules: Rules | None = None,
         *,
+        table: SourceTable | None = None,
         pin: Pin | None = None,
         stored: Fingerprint | None = None,
     ) -> Examination:
         """Examine for the next run, without executing what belongs before its commit."""
         return examine(
             self.session,
-            self.table(),
+            table or self.table(),
             arrival=self.arrival,
             last_pin=self.pin,
             pin=pin or self.newest(),
@@ -102,8 +103,9 @@ class World:
         self, minutes: float, rules: Rules | None = None, *, stored: Fingerprint | None = None
     ) -> Examination:
         """One run that lands and ends at ``minutes``."""
-        pin = self.newest()
-        examination = self.examine(rules, pin=pin, stored=stored)
+        table = self.table()
+        pin = Pin(table.table_id, newest_version(self.session, self.source))
+        examination = self.examine(rules, table=table, pin=pin, stored=stored)
         self.land(examination, pin, minutes)
         return examination
 

@@ -75,7 +75,6 @@ class History:
         """Do one thing to the source."""
         ways = (self.append, self.append, self.append, self.delete, self.overwrite)
         self.random.choice((*ways, self.update, self.optimize, self.restore))()
-        self.past[self.world.newest().version] = list(self.rows)
 
     def append(self) -> None:
         more = [self.content() for _ in range(self.random.randint(1, 4))]
@@ -116,13 +115,15 @@ class History:
             if self.random.random() < 0.5:
                 self.step()
         self.now += self.random.choice((1, 10))
-        rules = SourceRules() if self.random.random() < 0.5 else DELETES_OK
+        rules = SourceRules() if self.random.random() < 0.2 else DELETES_OK
         vanished = self.definition.run(self.rows, self.now)
         if vanished and rules.on_source_rewrite == "fail":
             with pytest.raises(SourceRewritten):
                 self.world.examine(rules)
             rules = DELETES_OK
         examination = self.world.run(self.now, rules)
+        assert self.world.pin is not None
+        self.past[self.world.pin.version] = list(self.rows)
         assert examination.vanished_rows == vanished
         found = self.world.arrivals(examination, ("id", "unix_micros(ts)", "body"))
         seen = Counter({(i, minutes_of(ts), *rest): n for (i, ts, *rest), n in found.items()})

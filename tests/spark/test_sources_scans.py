@@ -24,7 +24,7 @@ def files_read(world: World, sql: str) -> list[int]:
 
     def walk(node: Any) -> None:
         children = node.children()
-        of_source = children.size() == 0 and "/source" in node.toString()
+        of_source = children.size() == 0 and ".source" in node.toString()
         if of_source and node.metrics().contains("numFiles"):
             found.append(node.metrics().apply("numFiles").value())
         for i in range(children.size()):
