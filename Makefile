@@ -42,7 +42,7 @@ setup: .venv/.installed .venv/.jars
 .venv/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
 	  || { echo "Python 3.10 or newer is needed (try: make PYTHON=python3.12 …)"; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv \
+	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv \
 	  || { echo "python -m venv failed (Debian: apt-get install python3-venv)"; exit 1; }
 	@echo "installing into .venv (once, some minutes: Spark is half a gigabyte) …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,dev]'
