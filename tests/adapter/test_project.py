@@ -74,8 +74,10 @@ class TestProject:
         for _ in range(2):
             assert len(run_dbt(["seed"])) == 1
             (detail,) = _rows(project, f"describe detail {table}")
-            histories.append((detail[1], len(_rows(project, f"describe history {table}"))))
-        assert histories == [(histories[0][0], 1), (histories[0][0], 2)]
+            versions = [row[0] for row in _rows(project, f"describe history {table}")]
+            histories.append((detail[4], versions))
+        location = histories[0][0]
+        assert histories == [(location, [0]), (location, [1, 0])]
 
     def test_seed_values_arrive_as_they_are(self, project: Any, elsewhere: None) -> None:
         run_dbt(["seed"])
@@ -90,12 +92,11 @@ class TestProject:
 
     def test_a_table_is_replaced_in_place_as_delta(self, project: Any) -> None:
         table = f"{project.test_schema}.copied"
-        identities = set()
         for _ in range(2):
             run_dbt(["build", "--select", "people", "copied"])
-            identities |= {row[:2] for row in _rows(project, f"describe detail {table}")}
-        ((file_format, _),) = identities
-        assert file_format == "delta"
+        (detail,) = _rows(project, f"describe detail {table}")
+        assert detail[0] == "delta"
+        assert [row[0] for row in _rows(project, f"describe history {table}")] == [1, 0]
 
     def test_rows_are_python_values(self, project: Any) -> None:
         ((*values, instant),) = _rows(

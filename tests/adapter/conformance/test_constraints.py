@@ -52,7 +52,7 @@ class Types:
             ["array(1,2,3)", "array<int>", "array<int>"],
             ["cast('2019-01-01' as date)", "date", "date"],
             ["cast('2019-01-01' as timestamp)", "timestamp", "timestamp"],
-            ["cast(1.0 AS DECIMAL(4, 2))", "decimal", "decimal(4,2)"],
+            ["cast(1.0 AS DECIMAL(4, 2))", "decimal(4,2)", "decimal(4,2)"],
         ]
 
 

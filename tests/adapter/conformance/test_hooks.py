@@ -37,7 +37,6 @@ def _check(project: Any, table: str, state: str, count: int = 1) -> None:
     rows = [dict(zip(COLUMNS, row, strict=True)) for row in project.run_sql(sql, fetch="all")]
     assert len(rows) == count
     for row in rows:
-        assert row["target_host"] == "embedded"
         assert row["target_name"] == "default"
         assert row["target_schema"] == project.test_schema
         assert row["target_threads"] == "2"

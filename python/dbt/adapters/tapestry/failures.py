@@ -13,15 +13,15 @@ _MAX_LINES = 8
 def short_message(error: BaseException) -> str:
     """What went wrong, at most eight lines.
 
-    Of a chain of Java causes the one counts that carries one of Spark's error classes
-    (`[DIVIDE_BY_ZERO] ...`), looked for from the outside in; else the innermost.
+    Of a chain of Java causes the innermost counts that carries one of Spark's error classes
+    (`[TASK_WRITE_FAILED]` has `[DIVIDE_BY_ZERO]` within); without any, the innermost of all.
     """
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     texts = _java_messages(java) if java is not None else []
     if not texts:
         texts = [str(error)]
     marked = [text for text in texts if _MARK.match(text.strip())]
-    return _trim(marked[0] if marked else _inner_mark(texts) or texts[-1])
+    return _trim(marked[-1] if marked else _inner_mark(texts) or texts[-1])
 
 
 def _java_messages(java: object) -> list[str]:
