@@ -27,6 +27,7 @@ class Reading:
     files: int = 0  # over all scans: a file that is scanned twice counts twice
     file_bytes: int = 0  # sizes of those files
     rows: int = 0  # rows that the scans gave
+    shuffled: int = 0  # rows that were written to be joined, sorted or grouped elsewhere
     scans: list[dict[str, Any]] = field(default_factory=list)
     joins: list[str] = field(default_factory=list)
 
@@ -98,7 +99,7 @@ def measure(
         counting = action.count if isinstance(action, Answering) else action
         answers[name], readings[name] = observed(spark, counting)
         spent += time.perf_counter() - began
-    rounds = max(2, min(rounds, int(budget / max(spent, 0.001))))
+    rounds = min(rounds, max(2, int(budget / max(spent, 0.001))))
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}
     for _ in range(rounds):
         for name, action in variants.items():
@@ -150,13 +151,12 @@ def _read(store: Any, execution: int, reading: Reading) -> None:
         name = node.name()
         if name.endswith("Join") or name in ("CartesianProduct", "BroadcastNestedLoopJoin"):
             reading.joins.append(name)
+        if name == "Exchange":
+            values = _values(node, metrics)
+            reading.shuffled += _number(values.get("shuffle records written", "0"))
         if not name.startswith("Scan parquet spark_catalog."):
             continue
-        values = {}
-        for metric in _items(node.metrics()):
-            value = metrics.get(metric.accumulatorId())
-            if value.isDefined():
-                values[metric.name()] = value.get()
+        values = _values(node, metrics)
         files = _number(values.get("number of files read", "0"))
         size = _number(values.get("size of files read", "0 B"))
         rows = _number(values.get("number of output rows", "0"))
@@ -165,6 +165,15 @@ def _read(store: Any, execution: int, reading: Reading) -> None:
         reading.files += files
         reading.file_bytes += size
         reading.rows += rows
+
+
+def _values(node: Any, metrics: Any) -> dict[str, str]:
+    found = {}
+    for metric in _items(node.metrics()):
+        value = metrics.get(metric.accumulatorId())
+        if value.isDefined():
+            found[metric.name()] = value.get()
+    return found
 
 
 def _items(sequence: Any) -> Iterator[Any]:

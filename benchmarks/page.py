@@ -108,14 +108,17 @@ def compared(prefix: str, name: str, result: dict[str, Any] | None) -> str:
     shown = picture(plots.compared(f"{prefix}_{name}", queries, title), title)
     shares = [one for one in next(iter(queries.values())) if one != "Q"]
     head = ["seconds", "Q", *(f"Q^I {one}" for one in shares)]
-    head += ["1 % : Q", "cpu", "files, Q", "files, 1 %", "rows, Q", "rows, 1 %", "answers, 1 %"]
+    head += ["1 % : Q", "cpu"]
+    for word in ("files", "rows read", "rows shuffled"):
+        head += [f"{word}, Q", "1 %"]
+    head.append("answers, 1 %")
     rows = []
     for query, found in queries.items():
         plain, one = found["Q"], found["1 %"]
         row = [query, *(seconds(found[variant]["seconds"]) for variant in ("Q", *shares))]
         row += [f"**{one['ratio']:.2f}**", f"{one['cpu_ratio']:.2f}"]
-        row += [f"{plain['reading']['files']:,}", f"{one['reading']['files']:,}"]
-        row += [f"{plain['reading']['rows']:,}", f"{one['reading']['rows']:,}"]
+        for word in ("files", "rows", "shuffled"):
+            row += [f"{which['reading'].get(word, 0):,}" for which in (plain, one)]
         rows.append([*row, f"{one['answers']:,}"])
     return "\n\n".join([shown, table(head, rows), measured_on(result)])
 
