@@ -3,7 +3,7 @@
   {%- set target_relation = this.incorporate(type='table') -%}
   {%- set existing_relation = load_cached_relation(this) -%}
   {%- set full_refresh_mode = should_full_refresh() -%}
-  {%- do adapter.check_continuous_flags(flags, model) -%}
+  {%- do adapter.check_continuous_flags(invocation_args_dict, model) -%}
 
   {{ run_hooks(pre_hooks) }}
 

@@ -64,9 +64,11 @@ def seeds() -> dict[str, str]:
 @pytest.fixture(scope="class")
 def loaded(project: Any) -> Any:
     """The project with its source and its seed."""
-    project.run_sql("create table messages (id int, author string, ts timestamp) using delta")
     project.run_sql(
-        "insert into messages values (1, 'a', timestamp'2026-01-01'),"
+        "create table {schema}.messages (id int, author string, ts timestamp) using delta"
+    )
+    project.run_sql(
+        "insert into {schema}.messages values (1, 'a', timestamp'2026-01-01'),"
         " (2, 'b', timestamp'2026-01-02'), (3, 'a', timestamp'2026-01-20')"
     )
     run_dbt(["seed"])
@@ -76,7 +78,8 @@ def loaded(project: Any) -> Any:
 def answers(project: Any, table: str) -> list[tuple[Any, ...]]:
     """What stands in a target."""
     rows = project.run_sql(
-        f"select id, name, date_format(_matched_at, 'MM-dd') from {table}", fetch="all"
+        f"select id, name, date_format(_matched_at, 'MM-dd') from {project.test_schema}.{table}",
+        fetch="all",
     )
     return sorted(tuple(row) for row in rows)
 
@@ -105,13 +108,13 @@ class TestContinuous:
         assert "INSERT INTO" in written.read_text()
 
     def test_the_log_of_runs(self, loaded: Any) -> None:
-        rows = loaded.run_sql("select model, n, new_rows from tapestry_runs", fetch="all")
+        rows = loaded.run_sql("select model, n, new_rows from {schema}.tapestry_runs", fetch="all")
         assert (f"{loaded.test_schema}.old", 2, 1) in [tuple(row) for row in rows]
 
     def test_docs_and_properties_stand_in_the_table(self, loaded: Any) -> None:
         described = {
             row[0]: (row[1], row[2])
-            for row in loaded.run_sql("describe table extended old", fetch="all")
+            for row in loaded.run_sql("describe table extended {schema}.old", fetch="all")
         }
         assert described["id"] == ("int", "the message")
         assert described["Comment"][0] == "Messages ten days old"

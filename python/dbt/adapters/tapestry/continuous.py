@@ -38,7 +38,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
     config: Any
 
     @available
-    def check_continuous_flags(self, flags: Any, node: dict[str, Any]) -> None:
+    def check_continuous_flags(self, flags: dict[str, Any], node: dict[str, Any]) -> None:
         """Refuse flags of dbt that would eat a window."""
         with dbt_errors():
             refuse_flags(flags, node)

@@ -56,11 +56,11 @@ def node_warnings(node: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def refuse_flags(flags: Any, node: Mapping[str, Any]) -> None:
+def refuse_flags(flags: Mapping[str, Any], node: Mapping[str, Any]) -> None:
     """Raise ConfigurationError for flags that make a run see a part of its sources only."""
-    for flag in ("SAMPLE", "EVENT_TIME_START", "EVENT_TIME_END"):
-        if getattr(flags, flag, None):
-            option = "--" + flag.lower().replace("_", "-")
+    for flag in ("sample", "event_time_start", "event_time_end"):
+        if flags.get(flag):
+            option = "--" + flag.replace("_", "-")
             raise ConfigurationError(
                 f"{option} on a continuous model would skip a part of its window for ever",
                 where=_file(node),
