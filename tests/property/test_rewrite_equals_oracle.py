@@ -16,6 +16,7 @@ from judge.shrink import shrink
 from judge.verdict import Verdict, judge
 
 REFUSED = 0.10  # refusing everything is no pass
+SLOW = 0.05  # nor is a text that nobody can plan
 ANSWERED = 0.55  # nor are queries without answers
 SHOWN = 3
 
@@ -47,6 +48,7 @@ def test_rewritings_equal_the_definition(queries: int, seed: int) -> None:
     """The concatenation of the runs is Q_M(t), run by run."""
     tally = _check(range(seed, seed + queries), random_case)
     assert tally.kinds["refused"] <= REFUSED * tally.total, tally.text()
+    assert tally.kinds["slow"] <= SLOW * tally.total, tally.text()
     assert tally.answered >= ANSWERED * tally.total, tally.text()
     assert {"bounds", "anti_join", "gaps", "candidates"} <= set(tally.strategies), tally.text()
 

@@ -24,6 +24,7 @@ class Tally:
     strategies: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     answered: int = 0
+    slow: list[str] = field(default_factory=list)
     failures: list[Case] = field(default_factory=list)
 
     def add(self, case: Case, verdict: Verdict) -> None:
@@ -31,6 +32,8 @@ class Tally:
         self.kinds[verdict.kind] += 1
         self.strategies[verdict.strategy] += 1
         self.answered += verdict.answers > 0
+        if verdict.kind == "slow" and len(self.slow) < 5:
+            self.slow.append(verdict.text)
         if verdict.kind == "refused":
             self.reasons[verdict.text] += 1
         if verdict.failed:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Protocol
@@ -20,7 +22,7 @@ from tapestry import sql as judged
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a case: `kind` is equal, refused, crashed or different."""
+    """What came of a case: `kind` is equal, refused, slow, crashed or different."""
 
     kind: str
     text: str = ""
@@ -53,6 +55,10 @@ class Problem(Protocol):
 
 
 Run = Callable[[str], Any]
+SECONDS, LARGEST = (
+    5.0,
+    150_000,
+)  # processor time of a case, characters of a run's SQL: more is "slow"
 
 CATALOG = judged.Catalog(
     {
@@ -86,6 +92,26 @@ def scans(case: Problem, t: datetime, names: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
+class TooLongError(BaseException):
+    """A case takes more time than a test of thousands can give it."""
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """At most so much processor time, where the platform can measure it."""
+
+    def stop(*_: object) -> None:
+        raise TooLongError
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
 def statements(case: Problem, rewriting: Any, dialect: str) -> list[tuple[datetime, str]]:
     """The SQL of every run."""
     texts, tau = [], None
@@ -102,7 +128,8 @@ def judge(
 ) -> Verdict:
     """Compare the runs of a case in DuckDB with the definition."""
     right = expected(case, connection)
-    return compare(case, right, duck_runs(case.data, connection), "duckdb", rewrite)
+    with limited(SECONDS):
+        return compare(case, right, duck_runs(case.data, connection), "duckdb", rewrite)
 
 
 def duck_runs(data: Data, connection: duckdb.DuckDBPyConnection) -> Run:
@@ -124,13 +151,19 @@ def compare(
             return Verdict("different", names, strategy, total)
         tau: datetime | None = None
         for t, text in statements(case, rewriting, dialect):
+            if len(text) > LARGEST:
+                raise TooLongError
             difference = _difference(normalized(run(text)), right, tau, t)
             if difference:
                 return Verdict("different", f"{difference}\n{text}", strategy, total)
             tau = t
     except errors.Refusal as refusal:
         return Verdict("refused", refusal.reason, strategy, total)
+    except TooLongError:
+        return Verdict("slow", case.sql, strategy, total)
     except Exception as error:
+        if "Query interrupted" in str(error):
+            return Verdict("slow", case.sql, strategy, total)
         return Verdict("crashed", f"{type(error).__name__}: {error}\n{text}", strategy, total)
     return Verdict("equal", "", strategy, total)
 
