@@ -125,6 +125,33 @@ def test_two_creations(world: World) -> None:
     assert world.run(model, 30).action == "nothing"
 
 
+def test_an_append_that_meets_a_refresh(world: World) -> None:
+    """Planned for the old generation: in the new table its rows would stand twice."""
+    model = world.model(ALL)
+    world.run(model, 2)
+    late = world.invocation(10)
+    planned = prepare(world.session, model, late)
+    world.run(model, 20, full_refresh=True)
+    with pytest.raises(ConcurrentRun):
+        execute(world.session, planned, late)
+    assert [i for i, _ in world.answers()] == [1, 2, 3]
+    world.add((4, "c", None, 25))
+    world.run(model, 30)
+    assert [i for i, _ in world.answers()] == [1, 2, 3, 4]
+
+
+def test_a_refresh_killed_half_way(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old generation is closed, the new one not there: the next run builds it."""
+    model = world.model(ALL)
+    world.run(model, 2)
+    kill_at(monkeypatch, "before_written")
+    with pytest.raises(Killed):
+        world.run(model, 10, full_refresh=True)
+    kill_at(monkeypatch, None)
+    assert world.run(model, 20).action == "create"
+    assert [i for i, _ in world.answers()] == [1, 2, 3]
+
+
 def test_a_state_that_is_older_than_its_target(world: World) -> None:
     """Restored from a backup: Delta would skip the run silently, and its rows would be lost."""
     model = world.model(ALL)

@@ -8,7 +8,7 @@ Delta skips a transaction that has landed without saying so, so the history is a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tapestry.errors import ConcurrentRun, StateMissing
@@ -19,7 +19,7 @@ from tapestry.runs.model import Model
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name, string
 from tapestry.runs.state import StateRow
-from tapestry.runs.target import Target, commits_after, landed, look, metadata
+from tapestry.runs.target import CLOSED, Target, commits_after, landed, look, metadata
 
 CREATE = "CREATE TABLE"
 REPLACE = "CREATE OR REPLACE TABLE"
@@ -52,9 +52,23 @@ def append_sql(row: StateRow, columns: Sequence[str], select: str) -> str:
         "txnVersion": str(row.n),
         "userMetadata": metadata(row.generation, row.n, row.run_id, window),
     }
-    listed = ", ".join(f"'{key}' = {string(value)}" for key, value in options.items())
     names = ", ".join(identifier(column) for column in columns)
-    return f"INSERT INTO {relation_name(row.model)} WITH ({listed}) ({names})\n{select}"
+    return f"INSERT INTO {relation_name(row.model)} WITH ({_options(options)}) ({names})\n{select}"
+
+
+def closing_sql(name: str, generation: str, run_id: str) -> str:
+    """An empty commit under the last n of a generation, before the table is built again.
+
+    An append of that generation that was planned before would else land in the new table, under a
+    transaction that nobody has used there. Now it lands before, conflicts, or is skipped.
+    """
+    options = {
+        "txnAppId": generation,
+        "txnVersion": str(CLOSED),
+        "userMetadata": metadata(generation, CLOSED, run_id, {}),
+    }
+    table = relation_name(name)
+    return f"INSERT INTO {table} WITH ({_options(options)}) SELECT * FROM {table} WHERE false"
 
 
 def commit(session: Session, row: StateRow, main: str) -> None:
@@ -90,6 +104,10 @@ def confirm(session: Session, row: StateRow, complete_history: bool = True) -> L
         )
     newest = commits[0].version if commits else row.target_version
     return Landed(target, newest, None if found is None else found.rows)
+
+
+def _options(options: Mapping[str, str]) -> str:
+    return ", ".join(f"'{key}' = {string(value)}" for key, value in options.items())
 
 
 def concurrent(row: StateRow) -> ConcurrentRun:

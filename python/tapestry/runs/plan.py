@@ -12,7 +12,7 @@ from uuid import uuid4
 from tapestry.errors import QueryChanged, Refusal
 from tapestry.names import MATCHED_AT
 from tapestry.runs.clock import far_ahead, window_end
-from tapestry.runs.commit import append_sql, create_sql
+from tapestry.runs.commit import append_sql, closing_sql, create_sql
 from tapestry.runs.horizons import horizons
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
@@ -25,6 +25,7 @@ from tapestry.runs.sources.literals import from_micros
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.standing import Standing, stand
 from tapestry.runs.state import StateRow
+from tapestry.runs.target import EMPTY_GENERATION
 from tapestry.sql import Rewriting, Scan, Window, rewrite
 
 Action = Literal["create", "append", "nothing"]
@@ -120,7 +121,11 @@ def plan(
         return _creation(session, model, invocation, standing, query)
     if standing.crashed:
         query = read_query(session, model, invocation, row.canonical, row.begin)
-        return _appending(session, model, query, row, standing, reshape=True)
+        planned = _appending(session, model, query, row, standing, reshape=True)
+        if planned.action == "append":
+            return planned
+        query = read_query(session, model, invocation, model.sql, configured)
+        return _creation(session, model, invocation, standing, query)
     query = read_query(session, model, invocation, model.sql, row.begin)
     changed = query.canonical != row.canonical
     rule = model.config.on_query_change
@@ -159,11 +164,16 @@ def _creation(
     found = _examine(session, model, query, row)
     window = Window(None, row.t)
     select = query.rewriting.incremental(window, _scans(found))
+    old = standing.target.generation if standing.target is not None else None
+    close: tuple[str, ...] = ()
+    if old is not None and old != EMPTY_GENERATION:
+        close = (closing_sql(row.model, old, row.run_id),)
     return Plan(
         "create",
         model,
         row.t,
         row,
+        before=close,
         main=create_sql(model, row.generation, select, replace=standing.target is not None),
         checks=query.rewriting.assumption_checks(window, _scans(found)),
         select=select,

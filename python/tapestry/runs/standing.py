@@ -15,6 +15,7 @@ from tapestry.runs.relations import plain
 from tapestry.runs.session import Session
 from tapestry.runs.state import StateRow
 from tapestry.runs.target import (
+    CLOSED,
     EMPTY_GENERATION,
     Commit,
     Target,
@@ -66,6 +67,8 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     row = _state_of(session, model, invocation, target)
     commits = commits_after(session, model.relation, row.target_version)
     version = commits[0].version if commits else row.target_version
+    if landed(commits, row.generation, CLOSED) is not None:
+        return Standing(target, None, version=version)  # a refresh was killed half-way: do it
     _refuse_copy(model, row, target, commits)
     _refuse_older_state(model, row, commits)
     refuse_foreign(model.relation, commits, row.generation, model.config.on_target_change)

@@ -42,6 +42,8 @@ HARMLESS = (
 """Operations (how their names begin) that change no answer."""
 CREATIONS = ("CREATE TABLE AS SELECT", "CREATE OR REPLACE TABLE AS SELECT")
 FIRST_LOOK = 20
+CLOSED = 2**62
+"""The last n of a generation: after it Delta skips every run of that generation."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from tapestry.runs.log import write_log
 from tapestry.runs.memory import Memory
 
 logger = AdapterLogger("Tapestry")
+KEPT = 16
 _lock = Lock()
 _known: dict[tuple[str, str], Invocation] = {}
 _memory = Memory()
@@ -39,7 +40,8 @@ def current_invocation(
             zone = session_zone(session)
             now = (started_at or datetime.now(timezone.utc)).astimezone(timezone.utc)
             clock = read_clock({VARIABLE: as_of}, os.environ, now, parse_zone(zone))
-            _known.clear()
+            while len(_known) >= KEPT:
+                del _known[next(iter(_known))]
             _known[key] = Invocation(key[0], clock, f"{schema}.{STATE_TABLE}", zone, _memory)
         return _known[key]
 

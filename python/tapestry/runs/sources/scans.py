@@ -19,17 +19,26 @@ from tapestry.sql.scan import Scan
 def plain_scan(table: SourceTable, pin: Pin, arrival: Column | None) -> Scan:
     """A source none of whose rows was ever late."""
     arr = None if arrival is None else arrival_sql(arrival)
-    return Scan(table.at(pin.version), arr, row_id(table))
+    if table.row_tracking:
+        return Scan(table.at(pin.version), arr, row_id(table))
+    # The window of the row id inside, the arrival outside: the other way round ts under another
+    # name would not be a column of the window's partition, and no bound on it would get through.
+    relation = f"(SELECT *, {row_id(table)} AS {ROW_ID} FROM {table.at(pin.version)})"
+    return Scan(relation, arr, ROW_ID)
 
 
 def late_scan(table: SourceTable, pin: Pin, arrival: Column, side: Side, own: bool) -> Scan:
     """A source with late rows; ``own``: this run adds some to the side table."""
     columns = table.columns
     live = side.rows(columns, own)
+    names = column_list(columns)
+    timely = (
+        f"SELECT {column_list(columns, '_s')}, {row_id(table, '_s')} AS {ROW_ID}"
+        f" FROM {table.at(pin.version)} AS _s WHERE {not_late(columns, live)}"
+    )
     relation = (
-        f"(SELECT {column_list(columns, '_s')}, {arrival_sql(arrival, '_s')} AS {ARRIVAL},"
-        f" {row_id(table, '_s')} AS {ROW_ID} FROM {table.at(pin.version)} AS _s"
-        f" WHERE {not_late(columns, live)} UNION ALL {live})"
+        f"(SELECT {names}, {arrival_sql(arrival)} AS {ARRIVAL}, {ROW_ID} FROM ({timely})"
+        f" UNION ALL {live})"
     )
     return Scan(relation, ARRIVAL, ROW_ID, late=True)
 
