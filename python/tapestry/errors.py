@@ -1,6 +1,6 @@
-"""Everything that can go wrong, one class a kind; each message says what, where, why and what to do.
+"""Everything that can go wrong, one class a kind; a message says what, where, why, what to do.
 
-A message has at most five lines: the reason, ``where`` (model file and the piece of SQL), and a hint.
+A message has at most five lines: the reason, ``where`` (file and piece of SQL), and a hint.
 """
 
 from __future__ import annotations

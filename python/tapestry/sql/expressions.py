@@ -24,32 +24,38 @@ INTEGERS = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGI
 
 
 def typed(node: exp.Expr, kind: str) -> exp.Expr:
+    """A copy of the node with this type: timestamp, date or one of Spark's."""
     copy = node.copy()
     copy.type = exp.DataType.build("timestamptz" if kind == "timestamp" else kind)
     return copy
 
 
 def typed_like(node: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """A copy of the node with the type of another one."""
     copy = node.copy()
     copy.type = other.type
     return copy
 
 
 def is_timestamp(node: exp.Expr) -> bool:
+    """Is the node known to be a timestamp, with or without zone?"""
     return bool(node.is_type("timestamp", "timestamptz", "timestampntz", "timestampltz"))
 
 
 def is_exact(node: exp.Expr) -> bool:
+    """Is the node known to be a whole number?"""
     return bool(node.is_type(*INTEGERS))
 
 
 def timestamp(node: exp.Expr) -> exp.Expr:
+    """The node as TIMESTAMP, cast where it is not one."""
     if is_timestamp(node) and not node.is_type("timestampntz"):
         return node.copy()
     return typed(exp.cast(node.copy(), "timestamptz"), "timestamp")
 
 
 def to_date(node: exp.Expr) -> exp.Expr:
+    """The node as DATE, cast where it is not one."""
     if node.is_type("date"):
         return node.copy()
     return typed(exp.cast(node.copy(), "date"), "date")
@@ -73,6 +79,7 @@ def number(value: int) -> exp.Expr:
 
 
 def plus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """``left + right``, folded where both are literal whole numbers."""
     one, two = whole(left), whole(right)
     if one is not None and two is not None:
         return number(one + two)
@@ -82,6 +89,7 @@ def plus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 
 def minus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """``left - right``, folded where both are literal whole numbers."""
     one, two = whole(left), whole(right)
     if one is not None and two is not None:
         return number(one - two)
@@ -91,6 +99,7 @@ def minus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 
 def negative(node: exp.Expr) -> exp.Expr:
+    """``-node``, folded where it is a literal whole number."""
     value = whole(node)
     if value is not None:
         return number(-value)
@@ -100,6 +109,7 @@ def negative(node: exp.Expr) -> exp.Expr:
 
 
 def plus_days(day: exp.Expr, count: exp.Expr) -> exp.Expr:
+    """The day ``count`` days later."""
     if not count.is_type("int", "smallint", "tinyint"):
         count = exp.cast(count.copy(), "int")
     plus = exp.TsOrDsAdd(this=day.copy(), expression=timing.wrapped(count), unit=exp.var("DAY"))
@@ -107,24 +117,30 @@ def plus_days(day: exp.Expr, count: exp.Expr) -> exp.Expr:
 
 
 def day_after(day: exp.Expr) -> exp.Expr:
+    """The next day."""
     return plus_days(day, exp.Literal.number(1))
 
 
 def date_trunc(unit: str, node: exp.Expr) -> exp.Expr:
+    """``date_trunc(unit, node)``."""
     return exp.TimestampTrunc(this=node.copy(), unit=exp.var(unit))
 
 
 def next_step(node: exp.Expr, unit: str) -> exp.Expr:
+    """One unit of a truncation later."""
     name = "MONTH" if unit == "QUARTER" else unit
     return exp.Add(this=node.copy(), expression=timing.interval(TRUNCATIONS[unit], name))
 
 
 def timestamp_add(node: exp.Expr, count: exp.Expr, unit: str) -> exp.Expr:
+    """``count`` units of fixed length later."""
     moved = exp.TimestampAdd(this=node.copy(), expression=timing.wrapped(count), unit=exp.var(unit))
     return typed(moved, "timestamp")
 
 
 def from_epoch(micros: int) -> Callable[[exp.Expr], exp.Expr]:
+    """What turns a count of so many microseconds each since 1970 into a timestamp."""
+
     def at(count: exp.Expr) -> exp.Expr:
         total = timing.wrapped(count)
         if micros > 1:

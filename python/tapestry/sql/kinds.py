@@ -78,6 +78,7 @@ class Kinds:
         raise self.refuse()
 
     def kind_of_cast(self, side: exp.Cast) -> str:
+        """What a cast of a reading of the clock evaluates to."""
         target = side.args["to"]
         if target.is_type("date"):
             return "date"
@@ -86,6 +87,7 @@ class Kinds:
         raise self.refuse()
 
     def kind_of_sum(self, side: exp.Expr) -> str:
+        """What a sum with a reading of the clock evaluates to."""
         left, right = side.this, side.expression
         on_left = timing.contains_now(left)
         kind = self.kind(left if on_left else right)
@@ -101,6 +103,7 @@ class Kinds:
         return "interval"
 
     def as_timestamp(self, other: exp.Expr) -> exp.Expr:
+        """The other side of a comparison with a timestamp, as TIMESTAMP."""
         if is_timestamp(other) and not other.is_type("timestampntz"):
             return other
         known = other.type is None or other.is_type("unknown", "null")
@@ -113,6 +116,7 @@ class Kinds:
         )
 
     def as_date(self, other: exp.Expr) -> exp.Expr:
+        """The other side of a comparison with a date, as DATE."""
         if other.is_type("date"):
             return other
         if other.is_type("text", "varchar", "char", "null"):
@@ -123,6 +127,7 @@ class Kinds:
         )
 
     def as_number(self, other: exp.Expr) -> exp.Expr:
+        """The other side of a comparison with a number; Refusal where its type is not known."""
         if other.is_type(*INTEGERS, "decimal", "double", "float"):
             return other
         raise self.refuse(
@@ -130,6 +135,7 @@ class Kinds:
         )
 
     def as_integer(self, other: exp.Expr) -> exp.Expr:
+        """A count of days or units; Refusal where it is not a whole number."""
         if other.is_type(*INTEGERS):
             return other
         raise self.refuse("a number of days or units is not a whole number", "cast(... as int)")

@@ -182,11 +182,11 @@ def _timed(block: Block, begin: datetime | None) -> Block:
     disjuncts = []
     for conjunction in block.disjuncts:
         lowers = conjunction.lowers
-        if not _arrives(conjunction):
-            # Only static tables: valid since ever, but time begins at the earliest arrival.
-            lowers += (TIME_BEGINS.copy(),)
         if begin is not None:
             lowers += (timing.literal(begin),)
+        elif not _arrives(conjunction):
+            # Only static tables: valid since ever, but time begins at the earliest arrival.
+            lowers += (TIME_BEGINS.copy(),)
         disjuncts.append(replace(conjunction, lowers=lowers))
     return replace(block, disjuncts=tuple(disjuncts))
 
