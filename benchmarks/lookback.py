@@ -24,11 +24,12 @@ import duckdb
 
 from benchmarks.common import real_messages, save
 from benchmarks.options import Options, options_of, parser
-from benchmarks.queries import BY_NAME, REAL, SOURCE, scan
+from benchmarks.queries import BY_NAME, SOURCE, Lists, scan
 from tapestry.sql import Column, Scan, Window
 
 VISIBLE = "(SELECT * FROM loaded WHERE run <= {k})"
 DAYS = 3
+LISTS = Lists("linux-man", "")
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,13 @@ def run() -> None:
         results[model.name] = judge(db, model, columns, runs[-1])
         print(model.name, results[model.name], flush=True)
     rows = db.sql("SELECT count(*) FROM loaded").fetchall()[0][0]
-    facts = {"rows": rows, "runs": len(runs), "late_rows": late, "look_back_days": DAYS}
+    facts: dict[str, Any] = {
+        "rows": rows,
+        "runs": len(runs),
+        "late_rows": late,
+        "look_back_days": DAYS,
+    }
+    facts["list"] = LISTS.one
     save("lookback_real", {"facts": facts, "models": results})
 
 
@@ -123,7 +130,7 @@ def load(db: duckdb.DuckDBPyConnection, path: str) -> list[datetime]:
 
 def create_targets(db: duckdb.DuckDBPyConnection, model: Model) -> str:
     """Empty targets; the names of the model's own columns."""
-    select = model.select.format(visible="loaded", one=REAL.one, now="now()")
+    select = model.select.format(visible="loaded", one=LISTS.one, now="now()")
     columns = [name for name in db.sql(select).columns if name != "since"]
     for target in ("append", "merge", "rebuild"):
         db.execute(f"CREATE OR REPLACE TABLE {target}_ AS {select} LIMIT 0")
@@ -143,7 +150,7 @@ def step(
     """One run of every model after the k-th batch."""
     visible = VISIBLE.format(k=k)
     now = f"TIMESTAMPTZ '{t:%Y-%m-%d %H:%M:%S}+00'"
-    select = model.select.format(visible=visible, one=REAL.one, now=now)
+    select = model.select.format(visible=visible, one=LISTS.one, now=now)
     db.execute(f"CREATE OR REPLACE TABLE rebuild_ AS {select}")
     last = "coalesce((SELECT max(since) FROM {}), TIMESTAMPTZ '1970-01-01 00:00:00+00')"
     db.execute(
@@ -168,7 +175,7 @@ def new(
     described = db.sql("SELECT * FROM loaded LIMIT 0")
     types = ["timestamp" if "TIME" in str(one) else "string" for one in described.types]
     schema = tuple(Column(*pair) for pair in zip(described.columns, types, strict=True))
-    rewriting = BY_NAME[model.query].rewriting(schema, REAL)
+    rewriting = BY_NAME[model.query].rewriting(schema, LISTS)
     late = scan(visible, "arr", late=True)[SOURCE]
     scans = {SOURCE: Scan(late.relation, late.arrival, "id", late=True)}
     return rewriting.incremental(Window(tau, t), scans, dialect="duckdb")
@@ -179,7 +186,7 @@ def judge(
 ) -> dict[str, Any]:
     """For each target: its rows, answers never delivered, copies lost, rows that are no answer."""
     at = f"TIMESTAMPTZ '{end:%Y-%m-%d %H:%M:%S}+00'"
-    db.execute(f"CREATE OR REPLACE TABLE truth AS {model.truth.format(one=REAL.one, end=at)}")
+    db.execute(f"CREATE OR REPLACE TABLE truth AS {model.truth.format(one=LISTS.one, end=at)}")
     result: dict[str, Any] = {"truth": _count(db, "SELECT 1 FROM truth")}
     for target in ("append", "merge", "rebuild", "tapestry"):
         mine = f"SELECT {columns} FROM {target}_"

@@ -61,6 +61,11 @@ def seconds(value: float | None) -> str:
     return f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
+def count(value: int | None) -> str:
+    """A number of files or rows; a dash where it was not counted."""
+    return "–" if value is None else f"{value:,}"
+
+
 def measured_on(result: dict[str, Any]) -> str:
     """When and on what; rows and files of the data."""
     at, data = result["measured"], result["data"]
@@ -118,7 +123,7 @@ def compared(prefix: str, name: str, result: dict[str, Any] | None) -> str:
         row = [query, *(seconds(found[variant]["seconds"]) for variant in ("Q", *shares))]
         row += [f"**{one['ratio']:.2f}**", f"{one['cpu_ratio']:.2f}"]
         for word in ("files", "rows", "shuffled"):
-            row += [f"{which['reading'].get(word, 0):,}" for which in (plain, one)]
+            row += [count(which["reading"].get(word)) for which in (plain, one)]
         rows.append([*row, f"{one['answers']:,}"])
     return "\n\n".join([shown, table(head, rows), measured_on(result)])
 
@@ -258,7 +263,8 @@ def lookback() -> str:
     head = ["", "answers", "rows kept", "missing", "of these no copy at all", "no answer", "wrong"]
     facts = result["facts"]
     said = (
-        f"{facts['rows']:,} messages in {facts['runs']} monthly batches; "
+        f"{facts['rows']:,} messages in {facts['runs']} monthly batches; Q1 and Q3 ask for "
+        f"`{facts['list']}`; "
         f"{facts['late_rows']:,} rows came after a run that their ts lies before."
     )
     return "\n\n".join([table(head, rows), said])

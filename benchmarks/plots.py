@@ -80,8 +80,11 @@ def compared(name: str, queries: dict[str, Any], title: str) -> Path:
         labels[one]: [query.get(one, {}).get("seconds") for query in queries.values()]
         for one in variants
     }
-    bars(axes, list(queries), series, "log")
-    axes.set_ylabel("seconds, log scale")
+    values = [value for row in series.values() for value in row if value]
+    # Bars tell lengths: a logarithmic scale, which has no zero, only where they would not be seen.
+    scale = "log" if max(values) > 30 * min(values) else "linear"
+    bars(axes, list(queries), series, scale)
+    axes.set_ylabel("seconds, log scale" if scale == "log" else "seconds")
     axes.set_title(title, loc="left", fontsize=10)
     made.legend(loc="outside lower center", ncols=len(variants))
     return save(made, name)
