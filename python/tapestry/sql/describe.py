@@ -18,10 +18,12 @@ class Part(Protocol):
     """Blocks whose answers count by derivation, or by value."""
 
     @property
-    def blocks(self) -> tuple[Block, ...]: ...
+    def blocks(self) -> tuple[Block, ...]:
+        """The arm's blocks."""
 
     @property
-    def by_value(self) -> bool: ...
+    def by_value(self) -> bool:
+        """Do its answers count by value?"""
 
 
 def describe(parts: Sequence[Part], columns: tuple[str, ...]) -> str:

@@ -80,6 +80,7 @@ class Rendering:
         return self.body(statement.ctes, build.union_all(statement.selects))
 
     def add_part(self, statement: _Statement, part: Answers, prefix: str, frame: Frame) -> None:
+        """Add one arm of the outermost UNION ALL to the statement."""
         selects = self.selects(statement, part, prefix, frame)
         if not part.by_value or self.unique(part):
             statement.selects += selects
@@ -112,6 +113,7 @@ class Rendering:
     def selects(
         self, statement: _Statement, part: Answers, prefix: str, frame: Frame
     ) -> list[exp.Select]:
+        """The selects of an arm, by derivation; their CTEs go to the statement."""
         reads = self.reads()
         selects: list[exp.Select] = []
         for number, block in enumerate(part.blocks, start=1):
@@ -125,6 +127,7 @@ class Rendering:
 
     # -- what is read -------------------------------------------------------------------------
     def reads(self) -> Reads:
+        """Names of the CTEs that apply the scans."""
         names: dict[str, str] = {}
         for source in self.sources:
             name = "read_" + source.rsplit(".", 1)[-1]
@@ -134,12 +137,14 @@ class Rendering:
         return Reads(names)
 
     def tables(self) -> Iterator[Table]:
+        """Every table of the query."""
         for part in self.parts:
             for block in part.blocks:
                 for conjunction in block.disjuncts:
                     yield from tables_of(conjunction)
 
     def order(self) -> Order:
+        """What is known about the bounds in this rendering."""
         arrivals, written, late = {}, {}, set()
         for table in self.tables():
             if isinstance(table, SourceTable) and table.appended:
@@ -152,6 +157,7 @@ class Rendering:
         return Order(arrivals, written, frozenset(late), self.assumptions, self.catalog.time_zone)
 
     def source(self, name: str) -> Source:
+        """A source of the catalog."""
         source = self.catalog.relations[name]
         assert isinstance(source, Source)
         return source
@@ -208,6 +214,7 @@ class Rendering:
         return {source: tuple(names) for source, names in used.items()}
 
     def read(self, scan: Scan, columns: tuple[str, ...]) -> str:
+        """The body of the CTE that applies a scan."""
         special = {ARRIVAL: scan.arrival, ROW_ID: scan.row_id}
         listed = []
         for name in columns:
@@ -218,6 +225,7 @@ class Rendering:
         return f"SELECT {', '.join(listed) or '1 AS found'} FROM {scan.relation}"
 
     def time_begins(self) -> str:
+        """The body of the CTE that gives the earliest arrival in any source."""
         names = self.reads().names
         arms = [
             f"SELECT {ARRIVAL} FROM {names[source]}"

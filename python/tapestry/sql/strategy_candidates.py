@@ -44,6 +44,7 @@ class Edge:
 
     @property
     def last(self) -> Conjunction:
+        """The innermost subquery of the chain."""
         return self.chain[-1]
 
 
@@ -98,9 +99,11 @@ class CandidatePlan:
 
     # -- names and columns --------------------------------------------------------------------
     def name(self, part: str) -> str:
+        """The name of one of this block's CTEs."""
         return f"{self.prefix}_{part}"
 
     def add(self, part: str, query: exp.Query) -> str:
+        """Add a CTE; returns its name."""
         name = self.name(part)
         self.ctes.append((name, query))
         return name
@@ -110,6 +113,7 @@ class CandidatePlan:
         return self.keys_of(self.block.tables)
 
     def keys_of(self, tables: tuple[Table, ...]) -> list[tuple[str, exp.Expr]]:
+        """Names and expressions of the keys of some tables."""
         keys: list[tuple[str, exp.Expr]] = []
         for table in tables:
             names = (ROW_ID,) if isinstance(table, SourceTable) else table.columns
@@ -122,6 +126,7 @@ class CandidatePlan:
         return self.structs_of(self.block.tables)
 
     def structs_of(self, tables: tuple[Table, ...]) -> list[exp.Expr]:
+        """One struct for each of some tables."""
         used = {table.alias: self.used().get(table.alias, []) for table in tables}
         return [
             exp.alias_(
@@ -219,6 +224,7 @@ class CandidatePlan:
     def edge_candidates(
         self, conjunction: Conjunction, edge: Edge, base: str | None, frame: Frame
     ) -> Iterator[exp.Select]:
+        """Selects of (derivation, start or end of an inner interval)."""
         last = edge.last
         if not edge.rises_at_end and not last.lowers:
             return  # static rows, there since ever: they start nothing
@@ -333,6 +339,7 @@ class CandidatePlan:
 
     # -- first and earlier --------------------------------------------------------------------
     def union(self, part: str, selects: list[exp.Select]) -> str:
+        """Add the UNION ALL of some selects as a CTE; returns its name."""
         return self.add(part, build.union_all(selects))
 
     def first_of(self, found: str) -> str:
@@ -352,6 +359,7 @@ class CandidatePlan:
         return self.add("first", query)
 
     def not_earlier(self, first: str) -> exp.Expr:
+        """No candidate at or before tau made the derivation an answer already."""
         selects = [
             self.alive(f"{i}", conjunction, first)
             for i, conjunction in enumerate(self.block.disjuncts, start=1)

@@ -37,6 +37,7 @@ class Names:
     taken: set[str] = field(default_factory=lambda: set(INTERNAL))
 
     def new(self, wanted: str) -> str:
+        """The wanted alias, or the next free one with a number."""
         name, count = wanted, 1
         while name.lower() in self.taken:
             count += 1
