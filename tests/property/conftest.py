@@ -12,14 +12,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How many random queries, and which."""
-    parser.addoption("--queries", type=int, default=2000, help="random queries to judge")
+    parser.addoption("--queries", type=int, default=150, help="random queries to judge")
     parser.addoption("--seed", type=int, default=0, help="where their numbering starts")
 
 
 @pytest.fixture
 def queries(request: pytest.FixtureRequest) -> int:
     """How many random queries."""
-    return int(request.config.getoption("--queries", 2000))
+    return int(request.config.getoption("--queries", 150))
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Random queries, tables and windows: the rewriting gives what the definition says.
 
-`--queries N` of them (default 2000) from number `--seed`; the case of a number is always the same.
+`--queries N` of them (default 150) from number `--seed`; the case of a number is always the same.
 Every run's rows must be the answers whose first instant lies in its window, as a bag.
 """
 
