@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -80,14 +81,30 @@ def test_a_crashed_run_is_executed_as_it_was(world: World, monkeypatch: pytest.M
     ]
 
 
+def test_a_warm_process_that_was_overtaken(world: World) -> None:
+    """Its memory is behind: it looks again and goes on from where the other one is."""
+    model = world.model(ALL)
+    world.run(model, 2)
+    warm, other = world.invocation(20), World(world.session, world.schema)
+    planned = prepare(world.session, model, warm)
+    assert planned.warm
+    other.run(model, 10)
+    world.add((4, "c", None, 15))
+    warm.pins = type(warm.pins)(warm.memory)
+    execute(world.session, planned, warm)
+    assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 15.0)]
+
+
 def test_two_runs_from_the_same_state(world: World) -> None:
     """t = 20 and t = 21 from τ = 10: one lands, the other says so; nothing twice, nothing lost."""
     model = world.model(ALL)
     world.run(model, 10)
     world.add((4, "c", None, 15), (5, "c", None, 20.5))
     one, two = world.invocation(20), world.invocation(21)
+    world.memory.forget(f"{world.schema}.target")  # two processes know of each other by the state
     plans = [prepare(world.session, model, i) for i in (one, two)]
     assert [p.row.n for p in plans if p.row] == [2, 2]
+    plans = [replace(planned, warm=False) for planned in plans]
     execute(world.session, plans[1], two)
     with pytest.raises(ConcurrentRun, match="nothing is lost"):
         execute(world.session, plans[0], one)

@@ -52,6 +52,12 @@ class Invocation:
                 self._states[table] = read_states(session, table)
             return (self._states[table] or {}).get(generation)
 
+    def forget(self, model: str) -> None:
+        """Read the state again: another run of the model is or was under way."""
+        self.memory.forget(model)
+        with self._lock:
+            self._states.clear()
+
     def claimed(self, row: StateRow) -> None:
         """Remember the row of this invocation's own."""
         with self._lock:

@@ -46,6 +46,8 @@ class Plan:
     again
         A run that crashed is executed once more: it is claimed already. ``complete_history``: the
         target's log can still tell whether it has landed.
+    warm
+        Planned from what this process remembers of the state (see ``Standing``).
     """
 
     action: Action
@@ -61,6 +63,7 @@ class Plan:
     late_rows: int = 0
     null_rows: int = 0
     again: bool = False
+    warm: bool = False
     complete_history: bool = True
 
 
@@ -255,6 +258,7 @@ def _appending(
         null_rows=sum(e.null_rows for e in found.values()),
         warnings=_warnings(found),
         again=standing.crashed,
+        warm=standing.warm,
         complete_history=standing.complete_history,
     )
 

@@ -76,8 +76,11 @@ def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
     began = monotonic()
     point("planned")
     if not planned.again and not claim(session, invocation.state_table, row):
-        invocation.memory.forget(row.model)
-        raise concurrent(row)
+        invocation.forget(row.model)
+        if not planned.warm:
+            raise concurrent(row)
+        # The memory did not know of a run that another process claimed, and perhaps crashed in.
+        return execute(session, prepare(session, planned.model, invocation), invocation)
     invocation.claimed(row)
     point("claimed")
     for statement in planned.before:

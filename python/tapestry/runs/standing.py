@@ -40,6 +40,8 @@ class Standing:
         The target's log tells of every commit since the newest run was claimed.
     version
         The target's newest version; -1 where there is none.
+    warm
+        Remembered: another process may have claimed a run since, and not have committed it.
     """
 
     target: Target | None
@@ -47,6 +49,7 @@ class Standing:
     crashed: bool = False
     complete_history: bool = True
     version: int = -1
+    warm: bool = False
 
 
 def stand(session: Session, model: Model, invocation: Invocation, refresh: bool) -> Standing:
@@ -63,7 +66,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
         return Standing(target, None, version=commits[0].version if commits else -1)
     known = invocation.memory.known(target)
     if known is not None:
-        return Standing(target, known.row, version=known.version)
+        return Standing(target, known.row, version=known.version, warm=True)
     row = _state_of(session, model, invocation, target)
     commits = commits_after(session, model.relation, row.target_version)
     version = commits[0].version if commits else row.target_version
