@@ -177,6 +177,7 @@ def test_a_state_that_is_older_than_its_target(world: World) -> None:
     world.run(model, 6)
     world.session.run(f"restore table {world.schema}.tapestry_state to version as of {old}")
     world.add((4, "c", None, 8))
+    world.memory = type(world.memory)()  # another process
     with pytest.raises(StateMissing, match="stops at run 1"):
         world.run(model, 10)
 
