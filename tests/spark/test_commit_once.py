@@ -142,9 +142,6 @@ def test_two_creations(world: World) -> None:
     assert world.run(model, 30).action == "nothing"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a refresh does not yet shut out an append planned before it"
-)
 def test_an_append_that_meets_a_refresh(world: World) -> None:
     """Planned for the old generation: in the new table its rows would stand twice."""
     model = world.model(ALL)
@@ -160,9 +157,6 @@ def test_an_append_that_meets_a_refresh(world: World) -> None:
     assert [i for i, _ in world.answers()] == [1, 2, 3, 4]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a refresh does not yet shut out an append planned before it"
-)
 def test_a_refresh_killed_half_way(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The old generation is closed, the new one not there: the next run builds it."""
     model = world.model(ALL)

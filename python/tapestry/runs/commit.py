@@ -56,19 +56,21 @@ def append_sql(row: StateRow, columns: Sequence[str], select: str) -> str:
     return f"INSERT INTO {relation_name(row.model)} WITH ({_options(options)}) ({names})\n{select}"
 
 
-def closing_sql(name: str, generation: str, run_id: str) -> str:
+def closing_sql(name: str, columns: int, generation: str, run_id: str) -> str:
     """An empty commit under the last n of a generation, before the table is built again.
 
     An append of that generation that was planned before would else land in the new table, under a
-    transaction that nobody has used there. Now it lands before, conflicts, or is skipped.
+    transaction that nobody has used there. Now it lands before, conflicts, or is skipped.  The
+    empty rows must not come from the table itself: an empty INSERT that reads its own target leaves
+    no commit and no transaction (Delta 4.3).
     """
     options = {
         "txnAppId": generation,
         "txnVersion": str(CLOSED),
         "userMetadata": metadata(generation, CLOSED, run_id, {}),
     }
-    table = relation_name(name)
-    return f"INSERT INTO {table} WITH ({_options(options)}) SELECT * FROM {table} WHERE false"
+    nothing = f"SELECT {', '.join(['NULL'] * columns)} FROM range(0)"
+    return f"INSERT INTO {relation_name(name)} WITH ({_options(options)}) {nothing}"
 
 
 def commit(session: Session, row: StateRow, main: str) -> None:

@@ -18,7 +18,7 @@ from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.relations import Relations, plain, read_relations
-from tapestry.runs.schema_change import reconcile
+from tapestry.runs.schema_change import columns_of, reconcile
 from tapestry.runs.session import Session
 from tapestry.runs.sources.examine import Examination, examine
 from tapestry.runs.sources.literals import from_micros
@@ -170,7 +170,8 @@ def _creation(
     old = standing.target.generation if standing.target is not None else None
     close: tuple[str, ...] = ()
     if old is not None and old != EMPTY_GENERATION:
-        close = (closing_sql(row.model, old, row.run_id),)
+        columns = len(columns_of(session, row.model))
+        close = (closing_sql(row.model, columns, old, row.run_id),)
     return Plan(
         "create",
         model,

@@ -18,7 +18,7 @@ def reconcile(
     A column that the query no longer has stays in the table and is NULL from now on; nothing is
     ever taken back.  Raises QueryChanged for a new column unless the model says what to do.
     """
-    there = _columns(session, f"DESCRIBE TABLE {relation_name(model.relation)}")
+    there = columns_of(session, model.relation)
     new = [column for column in columns if column.lower() not in there]
     gone = sorted(set(there) - {column.lower() for column in columns})
     rule = model.config.on_schema_change
@@ -40,6 +40,11 @@ def reconcile(
     added = ", ".join(f"{identifier(column)} {types[column.lower()]}" for column in new)
     alter = f"ALTER TABLE {relation_name(model.relation)} ADD COLUMNS ({added})"
     return tuple(columns), (alter,), select
+
+
+def columns_of(session: Session, relation: str) -> dict[str, str]:
+    """The columns of a table: names in lower case, and their types."""
+    return _columns(session, f"DESCRIBE TABLE {relation_name(relation)}")
 
 
 def _columns(session: Session, statement: str) -> dict[str, str]:
