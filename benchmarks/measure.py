@@ -53,13 +53,18 @@ Action = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Answering:
-    """Execute a SELECT to its last row, and throw the rows away."""
+    """Execute a SELECT to its last row, and throw the rows away; its text may be made each time."""
 
     spark: SparkSession
-    sql: str
+    sql: str | Callable[[], str]
 
     def __call__(self) -> None:
-        self.run(self.spark.sql(self.sql))
+        self.run(self.spark.sql(self.text))
+
+    @property
+    def text(self) -> str:
+        """The SELECT."""
+        return self.sql if isinstance(self.sql, str) else self.sql()
 
     def count(self) -> int:
         """The same, and how many rows there were."""
@@ -67,16 +72,31 @@ class Answering:
         from pyspark.sql.functions import count, lit
 
         seen = Observation()
-        self.run(self.spark.sql(self.sql).observe(seen, count(lit(1)).alias("answers")))
+        self.run(self.spark.sql(self.text).observe(seen, count(lit(1)).alias("answers")))
         return int(seen.get["answers"])
 
     def run(self, frame: DataFrame) -> None:
         frame.write.format("noop").mode("overwrite").save()
 
 
-def statement(spark: SparkSession, sql: str) -> Action:
-    """Execute a statement that writes."""
-    return lambda: spark.sql(sql).collect()
+@dataclass(frozen=True)
+class PlainSession:
+    """What layer 2 asks of an engine."""
+
+    spark: SparkSession
+
+    def run(self, sql: str) -> None:
+        """Execute a statement."""
+        self.spark.sql(sql).collect()
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Execute a query."""
+        return [tuple(row) for row in self.spark.sql(sql).collect()]
+
+
+def statement(spark: SparkSession, sql: str | Callable[[], str]) -> Action:
+    """Execute a statement that writes; its text may be made each time."""
+    return lambda: spark.sql(sql if isinstance(sql, str) else sql()).collect()
 
 
 def measure(

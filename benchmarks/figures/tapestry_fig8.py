@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import tables
 from benchmarks.common import save
-from benchmarks.figures._compare import report, with_ratios
+from benchmarks.figures._compare import as_a_run, report, with_ratios
 from benchmarks.measure import Action, Answering, measure
 from benchmarks.options import Options, main
-from benchmarks.queries import BY_NAME, GENERATED, instant, scan
+from benchmarks.queries import BY_NAME, GENERATED, instant
 from tapestry.sql import Window
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def run(spark: SparkSession, options: Options) -> None:
             query = BY_NAME[name]
             rewriting = query.rewriting(data.columns, data.lists)
             plain = query.text(data.relation, data.lists, data.now)
-            sql = rewriting.incremental(window, scan(data.relation))
+            sql = as_a_run(spark, rewriting, window, data)
             variants[f"{name} Q {size:g}"] = Answering(spark, plain)
             variants[f"{name} QI {size:g}"] = Answering(spark, sql)
     budget = 2 * options.budget

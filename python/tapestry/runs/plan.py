@@ -17,6 +17,7 @@ from tapestry.runs.horizons import horizons
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
+from tapestry.runs.narrow import few_rows
 from tapestry.runs.relations import Relations, plain, read_relations
 from tapestry.runs.schema_change import columns_of, reconcile
 from tapestry.runs.session import Session
@@ -79,6 +80,11 @@ class Query:
     def pins(self) -> dict[str, Pin]:
         """This invocation's pin of every table that the query reads."""
         return {name: self.relations.tables[name].pin for name in self.rewriting.sources}
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of the tables that the query reads."""
+        return [self.relations.tables[name].table.size for name in self.rewriting.sources]
 
 
 def read_query(
@@ -238,8 +244,9 @@ def _appending(
     found = _examine(session, model, query, row)
     if any(e.refresh for e in found.values()):
         return Plan("create", model, row.t)
-    window = Window(row.tau, row.t)
-    select = query.rewriting.incremental(window, _scans(found))
+    window, scans = Window(row.tau, row.t), _scans(found)
+    few = few_rows(session, query.rewriting, window, scans, query.sizes)
+    select = query.rewriting.incremental(window, scans, few=few)
     columns: tuple[str, ...] = (*query.rewriting.columns, MATCHED_AT)
     before: tuple[str, ...] = ()
     chosen = select
@@ -252,7 +259,7 @@ def _appending(
         row,
         before=(*before, *(text for e in found.values() for text in e.before)),
         main=append_sql(row, columns, chosen),
-        checks=query.rewriting.assumption_checks(window, _scans(found)),
+        checks=query.rewriting.assumption_checks(window, scans),
         select=select,
         strategy=query.rewriting.strategy,
         late_rows=sum(e.late_rows for e in found.values()),

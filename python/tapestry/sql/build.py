@@ -50,6 +50,13 @@ def add_where(query: exp.Select, parts: Sequence[exp.Expr]) -> exp.Select:
     return query
 
 
+def broadcast(query: exp.Select, aliases: Iterable[str]) -> exp.Select:
+    """The query with the hint that the relations called ``aliases`` are small."""
+    names = [exp.to_identifier(alias) for alias in aliases]
+    query.set("hint", exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=names)]))
+    return query
+
+
 def union_all(queries: Sequence[exp.Query]) -> exp.Query:
     """The queries with UNION ALL between them."""
     return _union(queries, distinct=False)

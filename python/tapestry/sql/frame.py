@@ -11,11 +11,17 @@ from tapestry.sql.order import Order
 
 @dataclass(frozen=True)
 class Frame:
-    """One window ``(tau, t]`` as SQL expressions; ``tau=None`` is minus infinity."""
+    """One window ``(tau, t]`` as SQL expressions; ``tau=None`` is minus infinity.
+
+    few
+        The rows that a branch narrows its source to are known to be few: Spark, which plans with
+        the size of the whole table, is told so.
+    """
 
     tau: exp.Expr | None
     t: exp.Expr
     order: Order
+    few: bool = False
 
     def before(self) -> Frame | None:
         """The window ``(-inf, tau]`` of all runs before; None where there was none."""

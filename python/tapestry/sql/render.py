@@ -18,7 +18,7 @@ from tapestry.sql.order import Assumption, Order
 from tapestry.sql.passes.split_by_bound import by
 from tapestry.sql.passes.to_standard_form import to_standard_form
 from tapestry.sql.scan import Scan
-from tapestry.sql.selects import Reads, where
+from tapestry.sql.selects import Reads, aliases_of, where
 from tapestry.sql.strategy_bounds import fits_bounds, select_by_bounds
 from tapestry.sql.strategy_candidates import CandidatePlan, edges
 
@@ -55,7 +55,10 @@ class Body:
 
 @dataclass(frozen=True)
 class Rendering:
-    """One query, for one dialect and for what is known about late rows; ``first``: tau is -inf."""
+    """One query, for one dialect and for what is known about late rows; ``first``: tau is -inf.
+
+    ``few``: the rows that the branches narrow their sources to are known to be few.
+    """
 
     parts: tuple[Answers, ...]
     columns: tuple[str, ...]
@@ -65,11 +68,12 @@ class Rendering:
     assumptions: tuple[Assumption, ...]
     dialect: str
     first: bool
+    few: bool = False
 
     def frame(self) -> Frame:
         """The window ``(TAU, T]`` of placeholders."""
         tau = None if self.first else timing.placeholder(TAU)
-        return Frame(tau, timing.placeholder(T), self.order())
+        return Frame(tau, timing.placeholder(T), self.order(), self.few)
 
     def incremental(self) -> Body:
         """Q^I over the window."""
@@ -255,7 +259,7 @@ def render_bounds(rendering: Rendering) -> tuple[Body, ...]:
 def _due(rendering: Rendering, conjunction: Conjunction, bound: exp.Expr) -> exp.Select:
     """The least value of a bound after T."""
     frame = rendering.frame()
-    aliases = {column.table for column in bound.find_all(exp.Column)}
+    aliases = aliases_of(bound)
     if not aliases:  # the model's begin
         later = exp.If(this=greater(bound, frame.t), true=bound.copy(), false=exp.Null())
         return build.select([exp.alias_(later, "due")])

@@ -13,6 +13,7 @@ from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.check_assumptions import check_assumptions
+from tapestry.sql.count_narrowed import count_narrowed
 from tapestry.sql.describe import describe
 from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
 from tapestry.sql.order import Assumption, parse_assumptions
@@ -53,7 +54,7 @@ class Rewriting:
     parts: tuple[Answers, ...]
     catalog: Catalog
     assumptions: tuple[Assumption, ...]
-    rendered: dict[tuple[frozenset[str], str, bool], Body] = field(
+    rendered: dict[tuple[frozenset[str], str, bool, bool], Body] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -63,14 +64,25 @@ class Rewriting:
         names = [strategy_of(block) for part in self.parts for block in part.blocks]
         return max(names, key=STRATEGIES.index)
 
-    def incremental(self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark") -> str:
+    def incremental(
+        self,
+        window: Window,
+        scans: Mapping[str, Scan],
+        dialect: str = "spark",
+        few: bool = False,
+    ) -> str:
         """Q^I over one window: the select list and ``_matched_at`` of every new answer, once.
 
         ``window.tau=None`` gives Q_M(t). ``scans`` has one entry for each of ``sources``.  Only the
         first window costs the rendering; the next ones differ in the scans and the instants.
+
+        few
+            What ``narrowed_rows`` counts is small enough to be sent to every task of a join: Spark
+            is told so by a hint.
         """
         rendering = self.rendering(scans, dialect, window.tau is None)
-        key = (rendering.late, dialect, rendering.first)
+        rendering = replace(rendering, few=few and not rendering.first)
+        key = (rendering.late, dialect, rendering.first, rendering.few)
         if key not in self.rendered:
             self.rendered[key] = rendering.incremental()
         return rendering.finish(self.rendered[key], scans, window.tau, window.t)
@@ -89,6 +101,19 @@ class Rewriting:
         rendering = self.rendering(scans, dialect, first=True)
         bodies = render_bounds(rendering)
         return tuple(rendering.finish(body, scans, tau, t) for body in bodies)
+
+    def narrowed_rows(
+        self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"
+    ) -> str | None:
+        """A SELECT of the number of rows in the largest range that a branch of Q^I narrows to.
+
+        None where there is no such range, or nothing that it is joined to.
+        """
+        if window.tau is None:
+            return None
+        rendering = self.rendering(scans, dialect, first=False)
+        body = count_narrowed(rendering)
+        return None if body is None else rendering.finish(body, scans, window.tau, window.t)
 
     def assumption_checks(
         self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"

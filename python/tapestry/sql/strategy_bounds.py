@@ -16,8 +16,11 @@ from tapestry.sql.ir import Block, Conjunction, Exists
 from tapestry.sql.passes.split_by_bound import (
     Branch,
     drop_redundant_bounds,
+    hinted,
+    narrowed_aliases,
     narrowed_first,
     narrowing,
+    own_conditions,
     split_by_bound,
 )
 from tapestry.sql.selects import Reads, aliases_of, non_empty, not_holding, where
@@ -54,7 +57,7 @@ def select_by_bounds(
             listed.append(exp.alias_(first.copy(), MATCHED_AT))
             tables = narrowed_first(conjunction.tables, branch)
             select = reads.from_clause(build.select(listed), tables, frame)
-            selects.append(where(select, conditions))
+            selects.append(where(hinted(select, branch, frame), conditions))
     return selects
 
 
@@ -85,23 +88,22 @@ def _only_keys_of(
     ``r.parent = m.id`` with few m: ``r.parent IN (SELECT m.id FROM m WHERE ...)`` is implied, and
     lets Spark send the few keys to the scan of r instead of shuffling all of r.
     """
-    assert branch.narrowed is not None
-    outer = {column.table for column in branch.narrowed.find_all(exp.Column)}
+    outer = narrowed_aliases(branch)
     narrowed = [table for table in conjunction.tables if table.alias in outer]
     if len(narrowed) != 1:
         return []
-    alias = narrowed[0].alias
-    own = [*conjunction.conditions, *branch.conditions]
-    own = [condition for condition in own if aliases_of(condition) == {alias}]
+    own = own_conditions(conjunction.conditions, branch, outer)
     inner = {table.alias for table in exists.inner.tables}
     for condition in exists.inner.conditions:
         if not isinstance(condition, exp.EQ):
             continue
         sides = (condition.this, condition.expression)
         for key, wanted in (sides, sides[::-1]):
-            if aliases_of(wanted) == {alias} and aliases_of(key) and aliases_of(key) <= inner:
+            if aliases_of(wanted) == outer and aliases_of(key) and aliases_of(key) <= inner:
                 keys = reads.from_clause(build.select([wanted.copy()]), (narrowed[0],), frame)
-                return [exp.In(this=key.copy(), query=where(keys, own).subquery())]
+                keys = build.broadcast(keys, outer) if frame.few else keys
+                keys = where(keys, own)
+                return [exp.In(this=key.copy(), query=keys.subquery())]
     return []
 
 

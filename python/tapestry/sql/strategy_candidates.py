@@ -21,7 +21,12 @@ from tapestry.names import MATCHED_AT, ROW_ID
 from tapestry.sql import build, timing
 from tapestry.sql.frame import Frame, at_most, greater, greatest, least
 from tapestry.sql.ir import Block, Conjunction, Exists, SourceTable, Table
-from tapestry.sql.passes.split_by_bound import drop_redundant_bounds, narrowed_first, split_by_bound
+from tapestry.sql.passes.split_by_bound import (
+    drop_redundant_bounds,
+    hinted,
+    narrowed_first,
+    split_by_bound,
+)
 from tapestry.sql.selects import (
     Reads,
     expressions_of,
@@ -166,14 +171,16 @@ class CandidatePlan:
 
         return node.copy().transform(replace, copy=False)
 
-    def conjunction_over(self, conjunction: Conjunction, relation: str) -> Conjunction:
-        """The conjunction with the block's own tables read from structs of ``relation``."""
+    def conjunction_over(
+        self, conjunction: Conjunction, relation: str, tables: tuple[Table, ...] | None = None
+    ) -> Conjunction:
+        """The conjunction with ``tables`` (the block's own) read from structs of ``relation``."""
 
         def over(nodes: tuple[exp.Expr, ...]) -> tuple[exp.Expr, ...]:
-            return tuple(self.outer(node, relation) for node in nodes)
+            return tuple(self.outer(node, relation, tables) for node in nodes)
 
         exists = tuple(
-            Exists(one.negated, self.conjunction_over(one.inner, relation))
+            Exists(one.negated, self.conjunction_over(one.inner, relation, tables))
             for one in conjunction.exists
         )
         return Conjunction(
@@ -212,12 +219,13 @@ class CandidatePlan:
                 reached = [*branch.conditions]
                 if base is not None:
                     reached = [at_most(low, frame.t) for low in conjunction.lowers]
-                yield self.candidate(
+                tried = self.candidate(
                     narrowed_first(conjunction.tables, branch),
                     greatest(lowers),
                     [*own, *reached],
                     base,
                 )
+                yield hinted(tried, branch, frame)
         for edge in edges(conjunction):
             yield from self.edge_candidates(conjunction, edge, base, frame)
 
@@ -252,7 +260,10 @@ class CandidatePlan:
             if frame.tau is None:
                 reached = [at_most(low, frame.t) for low in last.lowers]
             first = narrowed_first(tuple(chain), branch)
-            yield self.candidate(first, instant, [*conditions, *reached], base, conjunction.tables)
+            tried = self.candidate(
+                first, instant, [*conditions, *reached], base, conjunction.tables
+            )
+            yield hinted(tried, branch, frame)
 
     def candidate(
         self,
@@ -310,7 +321,7 @@ class CandidatePlan:
         all_keys = [*keys, *inner_keys]
         nested = []
         for n, one in enumerate(inner.exists, start=1):
-            over = Exists(one.negated, self._over_inner(one.inner, inner.tables))
+            over = Exists(one.negated, self.conjunction_over(one.inner, "_k", inner.tables))
             nested.append(self.check(f"{part}_{n}", pairs, over, instant, all_keys))
         witnesses = self.add(
             f"{part}_witnesses",
@@ -321,21 +332,6 @@ class CandidatePlan:
             this=where(build.add_from(build.select_one(), build.table(witnesses, "_w")), same)
         )
         return exp.Not(this=node) if exists.negated else node
-
-    def _over_inner(self, conjunction: Conjunction, tables: tuple[Table, ...]) -> Conjunction:
-        def over(nodes: tuple[exp.Expr, ...]) -> tuple[exp.Expr, ...]:
-            return tuple(self.outer(node, "_k", tables) for node in nodes)
-
-        exists = tuple(
-            Exists(one.negated, self._over_inner(one.inner, tables)) for one in conjunction.exists
-        )
-        return Conjunction(
-            conjunction.tables,
-            over(conjunction.conditions),
-            over(conjunction.lowers),
-            over(conjunction.uppers),
-            exists,
-        )
 
     # -- first and earlier --------------------------------------------------------------------
     def union(self, part: str, selects: list[exp.Select]) -> str:

@@ -28,7 +28,7 @@ SESSION_CATALOG = "spark_catalog."
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A Delta table that a query reads."""
+    """A Delta table that a query reads; ``size`` in bytes, when it was looked at."""
 
     name: str
     columns: tuple[Column, ...]
@@ -36,6 +36,7 @@ class SourceTable:
     location: str
     properties: Mapping[str, str] = field(default_factory=dict)
     partitioned_by: tuple[str, ...] = ()
+    size: int = 0
 
     @property
     def row_tracking(self) -> bool:
@@ -77,6 +78,7 @@ def describe(session: Session, name: str) -> SourceTable | View:
         location=str(detail[4]),
         properties=_properties(detail),
         partitioned_by=tuple(detail[7] or ()),
+        size=int(detail[10] or 0),
     )
 
 

@@ -9,14 +9,16 @@ rows whose ts is not after tau, which are the late ones only.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tapestry.sql import timing
+from tapestry.sql import build, timing
 from tapestry.sql.frame import Frame, at_most, greater
 from tapestry.sql.ir import Table
 from tapestry.sql.order import Order, base_and_offset
+from tapestry.sql.selects import aliases_of
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,11 @@ def split_by_bound(bounds: tuple[exp.Expr, ...], frame: Frame) -> list[Branch]:
 
 def _present(listed: tuple[exp.Expr, ...], kept: tuple[exp.Expr, ...]) -> tuple[exp.Expr, ...]:
     """A row without a ts is never visible: said for tables none of whose bounds is left."""
-    left = {column.table for bound in kept for column in bound.find_all(exp.Column)}
+    left = {alias for bound in kept for alias in aliases_of(bound)}
     return tuple(
         exp.Not(this=exp.Is(this=timing.wrapped(bound), expression=exp.Null()))
         for bound in listed
-        if not {column.table for column in bound.find_all(exp.Column)} <= left
+        if not aliases_of(bound) <= left
     )
 
 
@@ -91,10 +93,36 @@ def by(bound: exp.Expr, instant: exp.Expr, operator: type[exp.Binary], order: Or
 
 def narrowed_first(tables: tuple[Table, ...], branch: Branch) -> tuple[Table, ...]:
     """The tables of a branch, the one it narrows in front: Spark joins in the order of FROM."""
-    if branch.narrowed is None:
+    aliases = narrowed_aliases(branch)
+    if not aliases:
         return tables
-    aliases = {column.table for column in branch.narrowed.find_all(exp.Column)}
     return tuple(sorted(tables, key=lambda table: table.alias not in aliases))
+
+
+def narrowed_aliases(branch: Branch) -> set[str]:
+    """The tables that a branch narrows; none where it is all of history."""
+    return set() if branch.narrowed is None else aliases_of(branch.narrowed)
+
+
+def own_conditions(
+    conditions: Iterable[exp.Expr], branch: Branch, aliases: set[str]
+) -> list[exp.Expr]:
+    """The conditions on the tables called ``aliases`` alone, those of the branch among them."""
+    every = (*conditions, *branch.conditions)
+    used = ((condition, aliases_of(condition)) for condition in every)
+    return [condition for condition, tables in used if tables and tables <= aliases]
+
+
+def hinted(select: exp.Select, branch: Branch, frame: Frame) -> exp.Select:
+    """The select with the hint that the narrowed table is small, where that is known.
+
+    Without it Spark, whose estimate is the size of the whole table, sorts and shuffles all rows of
+    what the few are joined to.  A hint changes no answer.
+    """
+    aliases = narrowed_aliases(branch)
+    if not frame.few or not aliases or not select.args.get("joins"):
+        return select
+    return build.broadcast(select, sorted(aliases))
 
 
 def narrowing(bound: exp.Expr, aliases: set[str], frame: Frame) -> list[exp.Expr]:
