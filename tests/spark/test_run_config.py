@@ -120,6 +120,19 @@ def test_a_window_ends_where_the_first_limit_is() -> None:
 
 
 def test_far_ahead() -> None:
-    assert far_ahead(Clock(NOON + timedelta(days=3650), True, NOON))
-    assert not far_ahead(Clock(NOON - timedelta(days=3650), True, NOON))
-    assert not far_ahead(Clock(NOON, False, NOON))
+    years, day = timedelta(days=3650), timedelta(days=1)
+    given, clock = Clock(NOON + years, True, NOON), Clock(NOON, False, NOON)
+    assert far_ahead(given, NOON + years, [])
+    assert far_ahead(given, NOON + years, [NOON - day])
+    assert not far_ahead(Clock(NOON - years, True, NOON), NOON - years, [NOON])
+    assert not far_ahead(clock, NOON, [NOON - day])
+    assert not far_ahead(clock, NOON, [])
+
+
+def test_a_clock_that_is_wrong_by_years() -> None:
+    """No source has had a commit for years: the second one had, in another test it is the last."""
+    years = timedelta(days=3650)
+    wrong = Clock(NOON + years, False, NOON + years)
+    (warning,) = far_ahead(wrong, NOON + years, [NOON - years, NOON])
+    assert "newest commit, of 2" in warning
+    assert not far_ahead(wrong, NOON + years, [NOON - years, NOON + years])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 
@@ -13,6 +13,8 @@ VARIABLE = "tapestry_as_of"
 ENVIRONMENT = "TAPESTRY_AS_OF"
 FAR = timedelta(days=1)
 """A given t so far beyond the clock would block a model until the clock gets there: warn."""
+IDLE = timedelta(days=366)
+"""No source had a commit for so long before t: more likely the clock is wrong."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,20 @@ def window_end(
     return End(None, (warning,))
 
 
-def far_ahead(clock: Clock) -> tuple[str, ...]:
-    """At most one warning: for a given t so far ahead that it would block the model for long."""
-    if clock.read_at is None or clock.instant <= clock.read_at + FAR:
+def far_ahead(clock: Clock, t: datetime, commits: Iterable[datetime]) -> tuple[str, ...]:
+    """At most one warning: for a t so far ahead that it would block the model for long.
+
+    ``commits`` are the newest commits of the sources, none where nothing is known of them. A clock
+    that is wrong by years shows there; a given t is held against the clock too.
+    """
+    given = clock.given and clock.read_at is not None and t > clock.read_at + FAR
+    newest = max(commits, default=None)
+    if not given and (newest is None or t <= newest + IDLE):
         return ()
+    beyond = "the clock, which says" if newest is None else "every source's newest commit, of"
+    known = clock.read_at if newest is None else newest
+    assert known is not None
     return (
-        f"the window ends at {show(clock.instant)}, far beyond every source's newest commit"
-        f" (it is {show(clock.read_at)}); no earlier window can be run after this one",
+        f"the window ends at {show(t)}, far beyond {beyond} {show(known)};"
+        " no earlier window can be run after this one",
     )

@@ -82,6 +82,12 @@ class Query:
         return {name: self.relations.tables[name].pin for name in self.rewriting.sources}
 
     @property
+    def commits(self) -> list[datetime]:
+        """When the tables that the query reads had their newest commits, as far as is known."""
+        tables = [self.relations.tables[name].table for name in self.rewriting.sources]
+        return [table.changed for table in tables if table.changed is not None]
+
+    @property
     def sizes(self) -> list[int]:
         """Bytes of the tables that the query reads."""
         return [self.relations.tables[name].table.size for name in self.rewriting.sources]
@@ -190,7 +196,7 @@ def _creation(
         strategy=query.rewriting.strategy,
         late_rows=sum(e.late_rows for e in found.values()),
         null_rows=sum(e.null_rows for e in found.values()),
-        warnings=(*warnings, *_warnings(found), *far_ahead(invocation.clock)),
+        warnings=(*warnings, *_warnings(found), *far_ahead(invocation.clock, row.t, query.commits)),
     )
 
 
@@ -234,7 +240,8 @@ def _next(
     if planned.action == "create":
         query = read_query(session, model, invocation, model.sql, model.config.begin)
         return _creation(session, model, invocation, standing, query)
-    return replace(planned, warnings=(*warnings, *planned.warnings, *far_ahead(invocation.clock)))
+    far = far_ahead(invocation.clock, row.t, query.commits)
+    return replace(planned, warnings=(*warnings, *planned.warnings, *far))
 
 
 def _appending(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from difflib import get_close_matches
 from typing import Any
 
@@ -28,7 +29,7 @@ SESSION_CATALOG = "spark_catalog."
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A Delta table that a query reads; ``size`` in bytes, when it was looked at."""
+    """A Delta table that a query reads; ``size`` in bytes, ``changed`` at its newest commit."""
 
     name: str
     columns: tuple[Column, ...]
@@ -37,6 +38,7 @@ class SourceTable:
     properties: Mapping[str, str] = field(default_factory=dict)
     partitioned_by: tuple[str, ...] = ()
     size: int = 0
+    changed: datetime | None = None
 
     @property
     def row_tracking(self) -> bool:
@@ -79,7 +81,13 @@ def describe(session: Session, name: str) -> SourceTable | View:
         properties=_properties(detail),
         partitioned_by=tuple(detail[7] or ()),
         size=int(detail[10] or 0),
+        changed=_aware(detail[6]),
     )
+
+
+def _aware(changed: Any) -> datetime | None:
+    """The time of a commit; an engine that gives text or nothing says nothing here."""
+    return changed.astimezone(timezone.utc) if isinstance(changed, datetime) else None
 
 
 def arrival_column(table: SourceTable, arrival: str) -> Column:
