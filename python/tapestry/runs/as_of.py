@@ -23,7 +23,7 @@ def answer_at(session: Session, model: Model, s: datetime, time_zone: str) -> st
     try:
         relations = read_relations(session, model.sql, model, Pins(), time_zone)
     except TapestryError:
-        return _clock_only(model.sql, s)
+        return clock_only(model.sql, s)
     scans = {}
     for name, pinned in relations.tables.items():
         arrival = relations.arrival(name)
@@ -32,10 +32,11 @@ def answer_at(session: Session, model: Model, s: datetime, time_zone: str) -> st
     try:
         return static_answer(model.sql, relations.catalog, s, scans)
     except TapestryError:
-        return _clock_only(model.sql, s)
+        return clock_only(model.sql, s)
 
 
-def _clock_only(sql: str, s: datetime) -> str:
+def clock_only(sql: str, s: datetime) -> str:
+    """The text with now() and its like being s: over given rows, as in a unit test."""
     try:
         return set_clock(parse(sql), s).sql("spark")
     except TapestryError:

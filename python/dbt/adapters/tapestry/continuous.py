@@ -26,7 +26,7 @@ from dbt.adapters.tapestry.nodes import (
 )
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import TapestryError
-from tapestry.runs.as_of import answer_at
+from tapestry.runs.as_of import answer_at, clock_only
 from tapestry.runs.plan import Plan
 from tapestry.runs.run import Outcome, execute, prepare
 from tapestry.runs.validate import plan_empty
@@ -82,6 +82,13 @@ class ContinuousDoors(metaclass=AdapterMeta):
             session = DbtSession(self)  # type: ignore[arg-type]
             model = shown_model(node, graph, sql)
             return answer_at(session, model, clock.instant, session_zone(session))
+
+    @available
+    def clock_as_of(self, sql: str, var: Any) -> str:
+        """A unit test's query with the clock at `tapestry_as_of`, where that is given."""
+        with dbt_errors():
+            clock = given_clock(var)
+            return sql if clock is None else clock_only(sql, clock.instant)
 
     def cleanup_connections(self) -> None:
         """dbt calls this once, when all nodes are done: the invocation's runs go to the log."""
