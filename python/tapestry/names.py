@@ -13,6 +13,7 @@ ROW_ID: Final = "_row_id"
 
 STATE_TABLE: Final = "tapestry_state"
 RUNS_TABLE: Final = "tapestry_runs"
+CHECKS_TABLE: Final = "tapestry_checks"
 
 GENERATION_PROPERTY: Final = "tapestry.generation"
 """Delta table property of a target: which creation or refresh of the table this is."""

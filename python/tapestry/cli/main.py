@@ -8,6 +8,7 @@ import click
 from dbt_common.exceptions import DbtBaseException
 
 from tapestry.cli.load import load
+from tapestry.cli.report import report
 from tapestry.errors import ConcurrentRun, ConfigurationError, TapestryError
 
 DONE, FAILED, USAGE, BUSY = 0, 1, 2, 3
@@ -24,6 +25,7 @@ def commands() -> None:
 
 
 commands.add_command(load)
+commands.add_command(report)
 
 
 def main() -> None:

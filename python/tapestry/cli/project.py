@@ -21,11 +21,15 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Project:
-    """An open project: ``session`` speaks SQL (`run`, `rows`), ``schema`` is the target's."""
+    """An open project: ``session`` speaks SQL (`run`, `rows`), ``schema`` is the target's.
+
+    ``config`` is dbt's runtime configuration: profile, target, paths.
+    """
 
     root: Path
     schema: str
     session: Any
+    config: Any = None
 
 
 def project_options(command: Command) -> Command:
@@ -71,7 +75,7 @@ def open_project(
     adapter = FACTORY.get_adapter_class_by_name("tapestry")(config, get_context("spawn"))
     try:
         with adapter.connection_named("tapestry"):
-            yield Project(root, config.credentials.schema, DbtSession(adapter))
+            yield Project(root, config.credentials.schema, DbtSession(adapter), config)
     finally:
         adapter.cleanup_connections()
 

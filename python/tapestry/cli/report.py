@@ -1,0 +1,127 @@
+"""`tapestry report`: is everything well? One page, a few lines, an exit code."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tapestry.cli.project import Project, open_project, project_options
+
+if TYPE_CHECKING:
+    from tapestry.report.make import Report
+    from tapestry.report.read import Tables
+
+SESSION_EVERY, PAGE_EVERY = 15, 60
+EXAMPLE = """\b
+Examples:
+  tapestry report
+  tapestry report --stale-after "2 hours" --json
+  tapestry report --serve
+
+The page is one HTML file that needs no network. Exit codes: 0 well (or: needs a look), 1 not well,
+or nothing has run yet; 2 wrong usage or settings.
+"""
+
+
+@click.command(epilog=EXAMPLE, short_help="Is everything well? One HTML page about all runs.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where the page goes; by default tapestry_report.html in dbt's target folder.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what it says as JSON.")
+@click.option(
+    "--stale-after", metavar="LENGTH", help="Not well when no run ended for so long: '2 hours'."
+)
+@click.option("--serve", is_flag=True, help="Show it live on this machine while runs go on.")
+@click.option("--port", default=8580, show_default=True, help="With --serve; 0 takes a free one.")
+@click.option("--target-path", type=click.Path(path_type=Path), help="dbt's own.")
+@project_options
+def report(
+    output: Path | None,
+    as_json: bool,
+    stale_after: str | None,
+    serve: bool,
+    port: int,
+    target_path: Path | None,
+    project_dir: Path,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """One page for a person with one minute: which models are well, which not, since when, why."""
+    from tapestry.report.make import FILE, make_report
+    from tapestry.runs.instants import parse_length
+
+    allowed = parse_length(stale_after, "--stale-after") if stale_after else None
+    with open_project(project_dir, profiles_dir, target) as project:
+        folder = target_path or Path(project.config.project_target_path)
+        tables = _tables(project)
+
+        def make() -> Report:
+            return make_report(tables, folder, project.schema, stale_after=allowed)
+
+        if serve:
+            _serve(make, _fingerprint(tables, folder), folder, port)
+            return
+        made = make()
+        page = output or folder / FILE
+        made.write(page)
+    if as_json:
+        click.echo(json.dumps(made.summary(page), ensure_ascii=False, indent=2))
+    else:
+        click.echo("\n".join([*made.told(), f"report: {page}"]))
+    click.get_current_context().exit(0 if made.verdict.well else 1)
+
+
+def _tables(project: Project) -> Tables:
+    """Without Spark where that is possible."""
+    from tapestry.report.read import SessionTables, tables_at_hand
+
+    credentials = project.config.credentials
+    at_hand = None
+    if credentials.embedded:
+        settings = credentials.server_side_parameters
+        at_hand = tables_at_hand(settings, project.schema, project.root, credentials.master)
+    return at_hand or SessionTables(project.session, project.schema)
+
+
+def _fingerprint(tables: Tables, folder: Path) -> Callable[[], str]:
+    """Cheap to ask: names and times of files; through a session only the clock."""
+    from tapestry.names import CHECKS_TABLE, RUNS_TABLE
+    from tapestry.report.read import DeltaFolder
+
+    def ask() -> str:
+        parts = [int(time.time() // (PAGE_EVERY if at_hand else SESSION_EVERY))]
+        for path in watched:
+            parts.append(path.stat().st_mtime_ns if path.exists() else 0)
+        return "-".join(map(str, parts))
+
+    at_hand = isinstance(tables, DeltaFolder)
+    watched = [folder / "manifest.json", folder / "run_results.json"]
+    if isinstance(tables, DeltaFolder):
+        watched += [tables.folder / name / "_delta_log" for name in (RUNS_TABLE, CHECKS_TABLE)]
+    return ask
+
+
+def _serve(
+    make: Callable[[], Report], fingerprint: Callable[[], str], folder: Path, port: int
+) -> None:
+    from tapestry.report.serve import Server
+
+    try:
+        server = Server(make, fingerprint, folder, port)
+    except OSError as error:
+        raise click.UsageError(
+            f"port {port}: {error.strerror}; choose another by --port"
+        ) from error
+    signal.signal(signal.SIGTERM, lambda *_: server.stop())
+    signal.signal(signal.SIGINT, lambda *_: server.stop())
+    click.echo(f"{server.url} shows the report and what is new; Ctrl-C ends it")
+    server.run()

@@ -1,0 +1,170 @@
+"""What dbt left in its target folder: the graph of models, the last invocation, its docs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+CONTINUOUS = "continuous"
+SHOWN_KINDS = ("model", "source", "seed", "snapshot")
+NOT_WELL = ("error", "fail", "runtime error", "partial success")
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of dbt's graph: ``relation`` is "schema.name", ``parents`` are unique ids."""
+
+    id: str
+    relation: str
+    kind: str
+    materialized: str = ""
+    path: str = ""
+    description: str = ""
+    source: str = ""
+    parents: tuple[str, ...] = ()
+
+    @property
+    def continuous(self) -> bool:
+        """A model of ours."""
+        return self.materialized == CONTINUOUS
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a node in dbt's last invocation: ``status`` is dbt's word."""
+
+    node: str
+    status: str
+    message: str = ""
+    action: str = ""
+    tests: str = ""
+
+    @property
+    def not_well(self) -> bool:
+        """It failed."""
+        return self.status in NOT_WELL
+
+
+@dataclass(frozen=True)
+class Artifacts:
+    """The target folder; empty where there is none (a report made on another machine).
+
+    ``results`` are of the models that dbt ran or tried to run, and of failed tests (``tests`` is
+    then the unique id of what is tested). ``finished_at``: the end of that invocation.
+    """
+
+    project: str = ""
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+    results: tuple[Result, ...] = ()
+    finished_at: datetime | None = None
+    invocation_id: str = ""
+    links: Mapping[str, Path] = field(default_factory=dict)
+    run_folder: Path | None = None
+
+    def by_relation(self) -> dict[str, Node]:
+        """The models, seeds, snapshots and sources by "schema.name"."""
+        return {node.relation: node for node in self.nodes.values()}
+
+    def sql_that_ran(self, node: Node) -> str | None:
+        """The statement that dbt wrote beside its compiled SQL when it ran the node last."""
+        if self.run_folder is None:
+            return None
+        path = self.run_folder / node.id.split(".")[1] / node.path
+        try:
+            return path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
+
+
+def read_artifacts(target: Path) -> Artifacts:
+    """Read manifest.json, run_results.json and what documentation there is.
+
+    A file that is missing, or half written by a dbt that runs just now, counts as not there.
+    """
+    manifest, results = _json(target / "manifest.json"), _json(target / "run_results.json")
+    nodes = _nodes(manifest)
+    tested = _tested(manifest)
+    return Artifacts(
+        project=str(manifest.get("metadata", {}).get("project_name") or ""),
+        nodes=nodes,
+        results=tuple(_results(results.get("results", ()), tested)),
+        finished_at=_instant(results.get("metadata", {}).get("generated_at")),
+        invocation_id=str(results.get("metadata", {}).get("invocation_id") or ""),
+        links=dict(_links(target)),
+        run_folder=target / "run" if (target / "run").is_dir() else None,
+    )
+
+
+def _nodes(manifest: Mapping[str, Any]) -> dict[str, Node]:
+    everything = {**manifest.get("sources", {}), **manifest.get("nodes", {})}
+    return {
+        name: _node(name, node)
+        for name, node in everything.items()
+        if node.get("resource_type") in SHOWN_KINDS
+    }
+
+
+def _node(name: str, node: Mapping[str, Any]) -> Node:
+    table = node.get("alias") or node.get("identifier") or node.get("name") or name
+    return Node(
+        id=name,
+        relation=f"{node.get('schema')}.{table}",
+        kind=str(node["resource_type"]),
+        materialized=str((node.get("config") or {}).get("materialized") or ""),
+        path=str(node.get("original_file_path") or ""),
+        description=str(node.get("description") or ""),
+        source=str(node.get("raw_code") or ""),
+        parents=tuple((node.get("depends_on") or {}).get("nodes") or ()),
+    )
+
+
+def _tested(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """What each data test looks at."""
+    found = {}
+    for name, node in manifest.get("nodes", {}).items():
+        if node.get("resource_type") == "test":
+            parents = (node.get("depends_on") or {}).get("nodes") or [""]
+            found[name] = node.get("attached_node") or parents[0]
+    return found
+
+
+def _results(results: Iterable[Mapping[str, Any]], tested: Mapping[str, str]) -> Iterable[Result]:
+    for result in results:
+        name = str(result.get("unique_id"))
+        yield Result(
+            node=name,
+            status=str(result.get("status") or "").lower(),
+            message=str(result.get("message") or ""),
+            action=str((result.get("adapter_response") or {}).get("code") or ""),
+            tests=tested.get(name, ""),
+        )
+
+
+def _links(target: Path) -> Iterable[tuple[str, Path]]:
+    """Documentation that exists: dbt's own pages, and Great Expectations' Data Docs."""
+    if (target / "index.html").is_file() and (target / "catalog.json").is_file():
+        yield "dbt docs", target / "index.html"
+    folders = (target / "great_expectations", target / "gx")
+    found = [path for folder in folders for path in sorted(folder.glob("**/index.html"))]
+    if found:
+        yield "Data Docs", min(found, key=lambda path: (len(path.parts), str(path)))
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _instant(text: Any) -> datetime | None:
+    try:
+        instant = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return instant if instant.tzinfo else instant.replace(tzinfo=timezone.utc)

@@ -1,0 +1,287 @@
+"""Is everything well? Each model's standing, and for what is not well since when, why, what to do.
+
+A model is **not well** when its last run failed, when dbt's last invocation could not run it or a
+test of it failed, or when rows that did not pass the verification stand in its table (they stay
+there until it is built again, whatever later runs say). It **needs a look** when an expectation of
+its last run was broken without stopping it, when dbt skipped it, or a dbt test warned. A project
+**needs a look** when nobody has run it for much longer than usual; it is not well when that is
+longer than the caller allows (``stale_after``).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import TypeVar
+
+from tapestry.report.artifacts import Artifacts, Node, Result
+from tapestry.report.record import VERIFICATION_KINDS, Check, Record, Run
+from tapestry.report.standing import Standing, Trouble, Verdict
+from tapestry.report.text import counted, instant, length, natural
+
+Item = TypeVar("Item", Run, Check)
+
+USUAL_RUNS = 5
+"""Gaps between invocations that it takes to speak of a rhythm."""
+OVERDUE_FACTOR = 3
+OVERDUE_AT_LEAST = timedelta(hours=1)
+
+
+def judge(
+    record: Record,
+    artifacts: Artifacts,
+    now: datetime,
+    stale_after: timedelta | None = None,
+) -> Verdict:
+    """The verdict over all models, the worst first."""
+    nodes = artifacts.by_relation()
+    runs, checks = _by_model(record.runs), _by_model(record.checks)
+    wanted = [name for name, node in nodes.items() if node.continuous]
+    standings = [
+        _standing(name, nodes.get(name), runs[name], checks[name], artifacts)
+        for name in dict.fromkeys([*wanted, *runs, *checks])
+    ]
+    last = max(
+        (moment for moment in (_last_end(record), artifacts.finished_at) if moment), default=None
+    )
+    return Verdict(
+        models=tuple(sorted(standings, key=lambda one: (-one.rank, natural(one.name)))),
+        troubles=tuple(_overdue(record, last, now, stale_after)),
+        made_at=now,
+        last_run=last,
+    )
+
+
+def _by_model(items: Iterable[Item]) -> defaultdict[str, list[Item]]:
+    found: defaultdict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        found[item.model].append(item)
+    return found
+
+
+def _standing(
+    name: str,
+    node: Node | None,
+    runs: Sequence[Run],
+    checks: Sequence[Check],
+    artifacts: Artifacts,
+) -> Standing:
+    gone = node is None and bool(artifacts.nodes)
+    last = runs[-1] if runs else None
+    result = _result(node, last, artifacts)
+    troubles = () if gone else tuple(_troubles(name, node, runs, checks, artifacts, result))
+    quiet = result is not None and result.status == "success" and result.action == "nothing"
+    return Standing(
+        name=name,
+        node=node,
+        runs=tuple(runs),
+        checks=tuple(checks),
+        troubles=troubles,
+        gone=gone,
+        quiet_at=artifacts.finished_at if quiet else None,
+    )
+
+
+def _troubles(
+    name: str,
+    node: Node | None,
+    runs: Sequence[Run],
+    checks: Sequence[Check],
+    artifacts: Artifacts,
+    result: Result | None,
+) -> Iterable[Trouble]:
+    last = runs[-1] if runs else None
+    if last is not None and last.failed:
+        yield _failed_run(name, runs, checks)
+    elif last is not None:
+        yield from _wrong_rows(name, runs, checks)
+        yield from _broken_expectations(name, last, checks)
+    same = last is not None and last.failed and last.invocation_id == artifacts.invocation_id
+    if result is not None and not same:
+        yield from _dbt_result(name, result, artifacts.finished_at)
+    if node is not None and _newer(artifacts, last):
+        yield from _dbt_tests(name, node, artifacts)
+
+
+def _failed_run(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Trouble:
+    """The newest run published nothing: since the first of the failed runs without a break."""
+    streak = 1
+    while streak < len(runs) and runs[-streak - 1].failed:
+        streak += 1
+    last = runs[-1]
+    broken = [c for c in checks if c.run_id == last.run_id and c.broken and last.run_id]
+    why = last.message or "\n".join(f"{_called(c)}: {c.message()}" for c in broken)
+    title = f"its last {counted(streak, 'run')} failed" if streak > 1 else "its last run failed"
+    if broken:
+        title += f": {', '.join(dict.fromkeys(_called(check) for check in broken))} did not hold"
+    return Trouble(
+        name,
+        title,
+        serious=True,
+        since=runs[-streak].ended_at,
+        why=why or "the log holds no message",
+        do=_after(why)
+        or f"correct the cause, then: dbt run --select {_short(name)}"
+        " (it goes on from where it was; nothing was published)",
+    )
+
+
+def _wrong_rows(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Iterable[Trouble]:
+    """Published although the verification failed: such rows stay until the table is built again."""
+    generation = runs[-1].generation
+    published = {run.run_id: run for run in runs if run.generation == generation and not run.failed}
+    wrong = [
+        check
+        for check in checks
+        if check.kind in VERIFICATION_KINDS
+        and (check.broken or check.status == "warn")
+        and check.run_id in published
+    ]
+    known = {check.run_id for check in wrong}
+    told = [
+        run
+        for run in published.values()
+        if run.verification in ("warned", "failed") and run.run_id not in known
+    ]
+    if not wrong and not told:
+        return
+    halves = dict.fromkeys(_called(check) for check in wrong)
+    ends = [*(check.ended_at for check in wrong), *(run.ended_at for run in told)]
+    since = min((end for end in ends if end), default=None)
+    rows = sum(check.violations or 0 for check in wrong)
+    yield Trouble(
+        name,
+        f"rows are published that did not pass the verification"
+        f" ({', '.join(halves) or 'no details'})",
+        serious=True,
+        since=since,
+        why="\n".join(
+            [f"{counted(rows, 'row')} in {counted(len(known) + len(told), 'run')}"]
+            + [check.message() for check in wrong[-1:] if check.details]
+        ),
+        do=f"tapestry verify {_short(name)} shows which;"
+        f" dbt run --full-refresh --select {_short(name)} builds the table again",
+    )
+
+
+def _broken_expectations(name: str, last: Run, checks: Sequence[Check]) -> Iterable[Trouble]:
+    """Broken in the last run, which went on all the same."""
+    by_check: defaultdict[tuple[str, str], list[Check]] = defaultdict(list)
+    for check in checks:
+        if check.kind not in VERIFICATION_KINDS:
+            by_check[check.kind, check.name].append(check)
+    for history in by_check.values():
+        check = history[-1]
+        if check.run_id != last.run_id or check.status in ("pass", ""):
+            continue
+        first = len(history) - 1
+        while first and history[first - 1].status != "pass":
+            first -= 1
+        dropped = check.on_violation == "drop"
+        yield Trouble(
+            name,
+            f"{_called(check)} is broken by {counted(check.violations or 0, 'row')}",
+            serious=check.broken,
+            since=history[first].ended_at,
+            why=check.message() or f"of {counted(check.checked_rows or 0, 'new row')}",
+            do=f"the rows are in {name}__rejected" if dropped else "the rows are in the table",
+        )
+
+
+def _result(node: Node | None, last: Run | None, artifacts: Artifacts) -> Result | None:
+    """What dbt's last invocation said of a model, unless a newer run is recorded."""
+    if node is None or not _newer(artifacts, last):
+        return None
+    return next((result for result in artifacts.results if result.node == node.id), None)
+
+
+def _newer(artifacts: Artifacts, last: Run | None) -> bool:
+    return artifacts.finished_at is not None and (
+        last is None or last.when <= artifacts.finished_at
+    )
+
+
+def _dbt_result(name: str, result: Result, at: datetime | None) -> Iterable[Trouble]:
+    if result.not_well:
+        yield Trouble(
+            name,
+            "dbt could not run it",
+            serious=True,
+            since=at,
+            why=result.message or f"dbt says: {result.status}",
+            do=_after(result.message)
+            or f"correct the cause, then: dbt run --select {_short(name)}",
+        )
+    elif result.status == "skipped":
+        yield Trouble(
+            name,
+            "dbt skipped it",
+            serious=False,
+            since=at,
+            why=result.message or "something that it reads failed",
+            do="correct that one, then: dbt retry",
+        )
+
+
+def _dbt_tests(name: str, node: Node, artifacts: Artifacts) -> Iterable[Trouble]:
+    for result in artifacts.results:
+        if result.tests == node.id and (result.not_well or result.status == "warn"):
+            short = result.node.split(".")[2] if result.node.count(".") >= 2 else result.node
+            yield Trouble(
+                name,
+                f"dbt test {short}: {result.status}",
+                serious=result.not_well,
+                since=artifacts.finished_at,
+                why=result.message or f"dbt says: {result.status}",
+                do=f"dbt test --select {_short(name)}",
+            )
+
+
+def _overdue(
+    record: Record, last: datetime | None, now: datetime, stale_after: timedelta | None
+) -> Iterable[Trouble]:
+    """Nobody runs the project any more? Told by how often it was run so far."""
+    if last is None:
+        return
+    since = now - last
+    ends: dict[str, datetime] = {}
+    for run in record.runs:
+        if run.ended_at is not None:
+            ends[run.invocation_id] = run.ended_at
+    gaps = sorted(b - a for a, b in pairwise(sorted(ends.values())[-200:]))
+    usual = gaps[int(len(gaps) * 0.9)] if len(gaps) >= USUAL_RUNS else None
+    allowed = stale_after
+    if allowed is None and usual is not None:
+        allowed = max(usual * OVERDUE_FACTOR, OVERDUE_AT_LEAST)
+    if allowed is None or since <= allowed:
+        return
+    yield Trouble(
+        "",
+        f"no run for {length(since)}",
+        serious=stale_after is not None,
+        since=last,
+        why=f"the last one ended at {instant(last)} UTC"
+        + (f"; runs used to come every {length(usual)} or faster" if usual else ""),
+        do="look at what starts the runs (cron, a workflow, tapestry watch)",
+    )
+
+
+def _last_end(record: Record) -> datetime | None:
+    return max((run.ended_at for run in record.runs if run.ended_at), default=None)
+
+
+def _called(check: Check) -> str:
+    names = {"enough": "enough", "not_too_much": "not too much"}
+    return names.get(check.kind) or check.name or check.kind
+
+
+def _after(message: str) -> str:
+    """The hint that our errors end with."""
+    hints = [line.strip()[4:] for line in message.splitlines() if line.strip().startswith("do: ")]
+    return hints[0] if hints else ""
+
+
+def _short(name: str) -> str:
+    return name.rpartition(".")[2]

@@ -1,0 +1,81 @@
+"""From tables and a target folder to the verdict, the page and what a terminal is told."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from tapestry.report.artifacts import Artifacts, read_artifacts
+from tapestry.report.judge import judge
+from tapestry.report.page import Live, make_page
+from tapestry.report.read import Tables, read_record
+from tapestry.report.record import Record
+from tapestry.report.standing import Verdict
+from tapestry.report.summary import summary
+from tapestry.report.text import instant
+
+FILE = "tapestry_report.html"
+TOLD = 5
+
+
+@dataclass(frozen=True)
+class Report:
+    """A verdict with what it was made from."""
+
+    verdict: Verdict
+    record: Record
+    artifacts: Artifacts
+    schema: str
+
+    def html(self, folder: Path | None = None, live: Live | None = None) -> str:
+        """The page, as it would stand in a folder."""
+        return make_page(
+            self.verdict,
+            self.record,
+            self.artifacts,
+            schema=self.schema,
+            folder=folder,
+            live=live,
+        )
+
+    def write(self, path: Path) -> None:
+        """Write the page, in one step: whoever has it open never sees half of it."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half = path.with_name(f".{path.name}.{os.getpid()}")
+        half.write_text(self.html(path.parent.resolve()), "utf-8")
+        half.replace(path)
+
+    def summary(self, page: Path | None = None) -> dict[str, Any]:
+        """What it says, as plain data."""
+        return summary(
+            self.verdict, self.artifacts.project or self.schema, str(page) if page else None
+        )
+
+    def told(self) -> list[str]:
+        """What it says in a few lines: the answer, and the first of what is not well."""
+        troubles = self.verdict.all_troubles
+        lines = [self.verdict.sentence]
+        for trouble in troubles[:TOLD]:
+            since = f", since {instant(trouble.since)} UTC" if trouble.since else ""
+            where = f"{trouble.model}: " if trouble.model else ""
+            lines.append(f"  {'✕' if trouble.serious else '!'} {where}{trouble.title}{since}")
+        if len(troubles) > TOLD:
+            lines.append(f"  … and {len(troubles) - TOLD} more")
+        return lines
+
+
+def make_report(
+    tables: Tables,
+    target: Path,
+    schema: str,
+    *,
+    now: datetime | None = None,
+    stale_after: timedelta | None = None,
+) -> Report:
+    """Read everything and judge it."""
+    record, artifacts = read_record(tables), read_artifacts(target)
+    verdict = judge(record, artifacts, now or datetime.now(timezone.utc), stale_after)
+    return Report(verdict, record, artifacts, schema)

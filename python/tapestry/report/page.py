@@ -1,0 +1,203 @@
+"""The page: one HTML file with everything inside, that opens without a network and runs no script.
+
+Whatever comes from a model (names, messages, SQL) goes through Jinja's escaping; the only markup
+that does not is what Vega drew. A content security policy in the page forbids scripts and loading
+anything besides: a name that slipped through could still do nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from tapestry.report import text
+from tapestry.report.artifacts import Artifacts
+from tapestry.report.figures import model_figure, project_figures
+from tapestry.report.graph import graph
+from tapestry.report.plots import Plot
+from tapestry.report.record import Record, Run
+from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, Standing, Verdict
+from tapestry.report.strips import strips
+
+SQL_BUDGET = 1_000_000
+"""Characters of SQL on a page, all models together: long ones are cut, and the page says where."""
+SQL_LEAST = 4_000
+PLOTTED_MODELS = 60
+RUNS_SHOWN, RUNS_LEAST, RUNS_BUDGET = 12, 3, 900
+ICONS = {NOT_WELL: "✕", LOOK: "!", WELL: "✓", NEVER: "–", GONE: "–"}
+CLASSES = {NOT_WELL: "bad", LOOK: "look", WELL: "ok", NEVER: "none", GONE: "none"}
+
+
+@dataclass(frozen=True)
+class Live:
+    """A served page asks for news: ``nonce`` lets its script run, ``version`` is what it shows."""
+
+    nonce: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """What the page tells of one model."""
+
+    anchor: str
+    standing: Standing
+    plot: Plot | None
+    sql: str | None
+    sql_cut: bool
+    sql_file: str
+    parents: tuple[str, ...]
+    children: tuple[str, ...]
+    recent: tuple[Run, ...]
+
+
+def make_page(
+    verdict: Verdict,
+    record: Record,
+    artifacts: Artifacts,
+    *,
+    schema: str,
+    folder: Path | None = None,
+    live: Live | None = None,
+) -> str:
+    """The HTML. ``folder`` is where it will stand: links to other documentation are relative to it.
+
+    A page in a file is not ``live``.
+    """
+    anchors = {model.name: f"m{number}" for number, model in enumerate(verdict.models, 1)}
+    sections = [_section(model, anchors, record, artifacts) for model in verdict.models]
+    sections = _within_budget(sections)
+    drawn = strips(verdict)
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            verdict=verdict,
+            totals=_totals(verdict),
+            project=artifacts.project or schema,
+            schema=schema,
+            figures=project_figures(verdict),
+            strips=drawn,
+            graph=graph(verdict, artifacts, anchors),
+            sections=sections,
+            anchors=anchors,
+            links=_links(artifacts.links, folder),
+            limited=record.limited,
+            live=live,
+        )
+    )
+
+
+def _section(
+    model: Standing, anchors: Mapping[str, str], record: Record, artifacts: Artifacts
+) -> Section:
+    number = int(anchors[model.name][1:])
+    node = model.node
+    sql = record.sql.get(model.name)
+    if sql is None and node is not None:
+        sql = artifacts.sql_that_ran(node)
+    nodes = artifacts.nodes
+    parents = tuple(nodes[name].relation for name in node.parents if name in nodes) if node else ()
+    children = tuple(
+        sorted(other.relation for other in nodes.values() if node and node.id in other.parents)
+    )
+    plot = model_figure(number, model.name, model.runs) if number <= PLOTTED_MODELS else None
+    path = f"target/run/{node.id.split('.')[1]}/{node.path}" if node else ""
+    shown = max(RUNS_LEAST, min(RUNS_SHOWN, RUNS_BUDGET // len(anchors)))
+    recent = tuple(reversed(model.runs[-shown:]))
+    return Section(anchors[model.name], model, plot, sql, False, path, parents, children, recent)
+
+
+def _within_budget(sections: list[Section]) -> list[Section]:
+    """Cut the longest SQL until all of it together fits."""
+    lengths = sorted(len(section.sql or "") for section in sections)
+    left, most = SQL_BUDGET, SQL_BUDGET
+    for place, wanted in enumerate(lengths):
+        share = left // (len(lengths) - place)
+        if wanted > share:
+            most = max(share, SQL_LEAST)
+            break
+        left -= wanted
+    return [
+        section
+        if len(section.sql or "") <= most
+        else Section(
+            **{**vars(section), "sql": (section.sql or "")[:most], "sql_cut": True},
+        )
+        for section in sections
+    ]
+
+
+def _totals(verdict: Verdict) -> dict[str, Any]:
+    """Numbers of the newest invocation, and of all that is on record."""
+    runs = [run for model in verdict.models for run in model.runs]
+    newest = max(runs, key=lambda run: run.when, default=None)
+    last = [run for run in runs if newest and run.invocation_id == newest.invocation_id]
+    return {
+        "runs": len(runs),
+        "invocations": len({run.invocation_id for run in runs}),
+        "last": {
+            "models": len({run.model for run in last}),
+            "new": sum(run.new_rows or 0 for run in last),
+            "late": sum(run.late_rows or 0 for run in last),
+            "rejected": sum(run.rejected_rows or 0 for run in last),
+            "failed": sum(run.failed for run in last),
+            "seconds": sum(run.seconds or 0 for run in last),
+        },
+        "replayed": any(model.replayed for model in verdict.models),
+        "filled": {
+            name: any(getattr(run, name) is not None for run in runs)
+            for name in ("rejected_rows", "files_read", "bytes_read", "files_written")
+        },
+        "verified": {
+            name: sum(model.verified().get(name, 0) for model in verdict.models)
+            for name in ("pass", "warn", "fail")
+        },
+    }
+
+
+def _links(links: Mapping[str, Path], folder: Path | None) -> dict[str, str]:
+    """Relative to the page, so that both can be moved together."""
+    if folder is None:
+        return {}
+    return {
+        name: quote(Path(os.path.relpath(path, folder)).as_posix()) for name, path in links.items()
+    }
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("tapestry.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        instant=text.instant,
+        duration=text.length,
+        number=text.number,
+        seconds=text.seconds,
+        size=text.size,
+        first_lines=text.first_lines,
+        without_hint=text.without_hint,
+        svg=lambda plot: Markup(plot.svg),  # Vega escapes what it draws
+    )
+    environment.globals.update(
+        icons=ICONS, classes=CLASSES, counted=text.counted, ago=text.ago, style=_file("style.css")
+    )
+    environment.globals["live_script"] = _file("live.js")
+    return environment
+
+
+def _file(name: str) -> Markup:
+    """A file of ours that goes into the page as it is."""
+    path = Path(__file__).with_name("templates") / name
+    return Markup(path.read_text("utf-8"))

@@ -1,0 +1,196 @@
+"""The record of runs as plain values: one `Run` a model and run, one `Check` a check of a run.
+
+The tables grow columns from version to version, so every column but the model's name may be
+missing: what is not there is None, and the report leaves it out instead of guessing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+FAILED = "failed"
+CREATE = "create"
+BROKEN = ("fail", "error")
+VERIFICATION_KINDS = ("enough", "not_too_much")
+
+RUN_COLUMNS = (
+    "invocation_id",
+    "model",
+    "generation",
+    "n",
+    "run_id",
+    "action",
+    "tau",
+    "t",
+    "strategy",
+    "new_rows",
+    "late_rows",
+    "null_rows",
+    "rejected_rows",
+    "verification",
+    "seconds",
+    "files_read",
+    "bytes_read",
+    "files_written",
+    "bytes_written",
+    "horizon",
+    "message",
+    "ended_at",
+)
+"""Read of ``tapestry_runs``: not the pins; the SQL is read for one run a model only."""
+
+CHECK_COLUMNS = (
+    "invocation_id",
+    "model",
+    "generation",
+    "n",
+    "run_id",
+    "kind",
+    "name",
+    "on_violation",
+    "level",
+    "status",
+    "checked_rows",
+    "violations",
+    "details",
+    "seconds",
+    "ended_at",
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one model; its window is (tau, t], ``ended_at`` is by the clock on the wall.
+
+    ``horizon`` is the smallest t among the continuous models upstream, None where there is none.
+    """
+
+    model: str
+    action: str = ""
+    t: datetime | None = None
+    tau: datetime | None = None
+    ended_at: datetime | None = None
+    invocation_id: str = ""
+    run_id: str = ""
+    generation: str = ""
+    n: int | None = None
+    strategy: str | None = None
+    new_rows: int | None = None
+    late_rows: int | None = None
+    null_rows: int | None = None
+    rejected_rows: int | None = None
+    verification: str | None = None
+    seconds: float | None = None
+    files_read: int | None = None
+    bytes_read: int | None = None
+    files_written: int | None = None
+    bytes_written: int | None = None
+    horizon: datetime | None = None
+    message: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        """It published nothing."""
+        return self.action == FAILED
+
+    @property
+    def when(self) -> datetime:
+        """What runs are ordered by: the end of the run, else of its window."""
+        return self.ended_at or self.t or datetime.min.replace(tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of one run: an expectation, an `assume`, or one half of the verification."""
+
+    model: str
+    kind: str = ""
+    name: str = ""
+    status: str = ""
+    run_id: str = ""
+    invocation_id: str = ""
+    on_violation: str | None = None
+    level: str | None = None
+    checked_rows: int | None = None
+    violations: int | None = None
+    details: str | None = None
+    seconds: float | None = None
+    ended_at: datetime | None = None
+    generation: str = ""
+    n: int | None = None
+
+    @property
+    def broken(self) -> bool:
+        """It did not hold, or could not be carried out."""
+        return self.status in BROKEN
+
+    @property
+    def when(self) -> datetime:
+        """What checks are ordered by."""
+        return self.ended_at or datetime.min.replace(tzinfo=timezone.utc)
+
+    def message(self) -> str:
+        """What ``details`` say in words: its message, else the JSON as it stands."""
+        if not self.details:
+            return ""
+        try:
+            details = json.loads(self.details)
+        except ValueError:
+            return self.details
+        if isinstance(details, Mapping) and details.get("message"):
+            return str(details["message"])
+        return json.dumps(details, ensure_ascii=False, indent=1) if details else ""
+
+
+@dataclass(frozen=True)
+class Record:
+    """All that is known of the past: runs and checks, oldest first; the newest SQL of a model.
+
+    ``limited`` says that older runs exist and were not read.
+    """
+
+    runs: tuple[Run, ...] = ()
+    checks: tuple[Check, ...] = ()
+    sql: Mapping[str, str] = field(default_factory=dict)
+    limited: bool = False
+
+    @classmethod
+    def from_rows(
+        cls,
+        runs: Iterable[Mapping[str, Any]],
+        checks: Iterable[Mapping[str, Any]] = (),
+        sql: Mapping[str, str] | None = None,
+        limited: bool = False,
+    ) -> Record:
+        """From rows by column name, in any order; columns may be missing, or too many.
+
+        >>> Record.from_rows([{"model": "s.m", "new_rows": 3, "colour": "red"}]).runs[0].new_rows
+        3
+        """
+        return cls(
+            tuple(sorted((_make(Run, row) for row in runs), key=lambda run: run.when)),
+            tuple(sorted((_make(Check, row) for row in checks), key=lambda check: check.when)),
+            dict(sql or {}),
+            limited,
+        )
+
+
+def _make(kind: Any, row: Mapping[str, Any]) -> Any:
+    known = kind.__dataclass_fields__
+    values = {
+        name: _utc(value) for name, value in row.items() if name in known and value is not None
+    }
+    return kind(**values)
+
+
+def _utc(value: Any) -> Any:
+    """Instants as aware UTC; a session without a zone gives UTC."""
+    if not isinstance(value, datetime):
+        return value
+    if value.tzinfo is None:
+        return value.replace(tzinfo=timezone.utc)
+    return value.astimezone(timezone.utc)

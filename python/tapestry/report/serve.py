@@ -1,0 +1,163 @@
+"""The page live, on the loopback address: made anew when a run was recorded or dbt wrote artifacts.
+
+Requests are answered by threads; the page is made by the thread that owns the session (dbt's
+connections belong to their threads), which takes the requests' questions from a queue.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import secrets
+from collections.abc import Callable
+from concurrent.futures import Future
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Event, Thread
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from tapestry.report.make import Report
+from tapestry.report.page import Live
+
+ADDRESS = "127.0.0.1"
+PATIENCE = 120.0
+_HOSTS = (ADDRESS, "localhost")
+_DOCS_OF_DBT = ("index.html", "manifest.json", "catalog.json")
+
+Question = Queue["Future[tuple[str, bytes]]"]
+
+
+class Server:
+    """Serves the newest page until stopped.
+
+    make
+        The report of now; called by the thread that calls `run`.
+    fingerprint
+        Something cheap that differs when the report would.
+    target
+        dbt's target folder; of it only documentation that the page links to is served.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Report],
+        fingerprint: Callable[[], str],
+        target: Path,
+        port: int = 0,
+    ) -> None:
+        self._make, self._fingerprint = make, fingerprint
+        self.target = target.resolve()
+        self.documentation: dict[str, Path] = {}
+        self._questions: Question = Queue()
+        self._stopped = Event()
+        self._shown: tuple[str, bytes] | None = None
+        self._http = ThreadingHTTPServer((ADDRESS, port), _handler(self))
+        self._http.daemon_threads = True
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://{ADDRESS}:{self._http.server_address[1]}/"
+
+    def run(self) -> None:
+        """Serve until `stop`, or until the thread is interrupted."""
+        thread = Thread(target=self._http.serve_forever, name="report", daemon=True)
+        thread.start()
+        try:
+            while not self._stopped.is_set():
+                self._answer()
+        finally:
+            self._http.shutdown()
+            self._http.server_close()
+            thread.join()
+
+    def stop(self) -> None:
+        """End `run`, from any thread or signal handler."""
+        self._stopped.set()
+
+    def current(self) -> tuple[str, bytes]:
+        """Version and page, asked of the thread that may make it."""
+        question: Future[tuple[str, bytes]] = Future()
+        self._questions.put(question)
+        return question.result(PATIENCE)
+
+    def _answer(self) -> None:
+        try:
+            question = self._questions.get(timeout=0.2)
+        except Empty:
+            return
+        try:
+            question.set_result(self._newest())
+        except Exception as error:  # told to the one who asked; the next may have more luck
+            question.set_exception(error)
+
+    def _newest(self) -> tuple[str, bytes]:
+        version = self._fingerprint()
+        if self._shown is None or self._shown[0] != version:
+            report = self._make()
+            self.documentation = dict(report.artifacts.links)
+            live = Live(secrets.token_urlsafe(16), version)
+            self._shown = version, report.html(self.target, live).encode()
+        return self._shown
+
+    def document(self, path: str) -> Path | None:
+        """A file of documentation that the page links to; None for everything else."""
+        wanted = (self.target / unquote(path).lstrip("/")).resolve()
+        for name, index in self.documentation.items():
+            folder = index.resolve().parent
+            if name == "dbt docs":
+                allowed = wanted.parent == folder and wanted.name in _DOCS_OF_DBT
+            else:
+                allowed = wanted.is_relative_to(folder)
+            if allowed and wanted.is_file():
+                return wanted
+        return None
+
+
+def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        timeout = 30
+
+        def do_GET(self) -> None:
+            host = urlsplit(f"//{self.headers.get('Host', '')}").hostname
+            if host not in _HOSTS:  # a page elsewhere whose name was made to point here
+                self._send(HTTPStatus.FORBIDDEN, b"only from this machine", "text/plain")
+                return
+            path = urlsplit(self.path).path
+            if path in ("/", "/version"):
+                self._page(path)
+                return
+            file = server.document(path)
+            if file is None:
+                self._send(HTTPStatus.NOT_FOUND, b"not found", "text/plain")
+                return
+            kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+            self._send(HTTPStatus.OK, file.read_bytes(), kind)
+
+        def _page(self, path: str) -> None:
+            try:
+                version, page = server.current()
+            except Exception as error:
+                self._send(HTTPStatus.INTERNAL_SERVER_ERROR, str(error).encode(), "text/plain")
+                return
+            if path == "/version":
+                self._send(HTTPStatus.OK, version.encode(), "text/plain")
+            else:
+                self._send(HTTPStatus.OK, page, "text/html")
+
+        def _send(self, status: HTTPStatus, body: bytes, kind: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "no-store")
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.send_header("Referrer-Policy", "no-referrer")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Say nothing: the terminal belongs to whoever watches."""
+
+    return Handler

@@ -1,0 +1,70 @@
+"""What the page says as plain data, for scripts: `tapestry report --json`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from tapestry.report.standing import Standing, Trouble, Verdict
+
+
+def summary(verdict: Verdict, project: str, page: str | None = None) -> dict[str, Any]:
+    """JSON-ready: instants are ISO 8601 in UTC, lengths are seconds, sizes are bytes."""
+    return {
+        "well": verdict.well,
+        "state": verdict.state,
+        "sentence": verdict.sentence,
+        "project": project,
+        "made_at": _iso(verdict.made_at),
+        "last_run": _iso(verdict.last_run),
+        "page": page,
+        "troubles": [_trouble(trouble) for trouble in verdict.all_troubles],
+        "models": [_model(model, verdict.made_at) for model in verdict.models],
+    }
+
+
+def _trouble(trouble: Trouble) -> dict[str, Any]:
+    return {
+        "model": trouble.model or None,
+        "what": trouble.title,
+        "serious": trouble.serious,
+        "since": _iso(trouble.since),
+        "why": trouble.why,
+        "do": trouble.do,
+    }
+
+
+def _model(model: Standing, now: datetime) -> dict[str, Any]:
+    run, behind = model.last, model.behind(now)
+    return {
+        "model": model.name,
+        "state": model.state,
+        "complete_until": _iso(model.complete_until),
+        "behind_seconds": None if behind is None else behind.total_seconds(),
+        "replayed": model.replayed,
+        "runs": len(model.runs),
+        "verified": model.verified(),
+        "last_run": None
+        if run is None
+        else {
+            "action": run.action,
+            "tau": _iso(run.tau),
+            "t": _iso(run.t),
+            "ended_at": _iso(run.ended_at),
+            "horizon": _iso(run.horizon),
+            "strategy": run.strategy,
+            "new_rows": run.new_rows,
+            "late_rows": run.late_rows,
+            "null_rows": run.null_rows,
+            "rejected_rows": run.rejected_rows,
+            "seconds": run.seconds,
+            "files_read": run.files_read,
+            "bytes_read": run.bytes_read,
+            "files_written": run.files_written,
+            "bytes_written": run.bytes_written,
+        },
+    }
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
