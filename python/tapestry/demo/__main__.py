@@ -14,7 +14,8 @@ from rich.console import Console
 from tapestry.demo import generator
 from tapestry.demo.archive import EXPECTED, Archive, even_steps, monthly_steps
 from tapestry.demo.choose import choose_variables
-from tapestry.demo.show import show_checks, show_model, show_steps
+from tapestry.demo.report import write_report
+from tapestry.demo.show import show_checks, show_model, show_report, show_steps
 
 ROOT = Path(__file__).parents[3]
 SEED, DAYS = 1, 120
@@ -71,6 +72,7 @@ def main(
     played = time.monotonic() - began
     good = _checks(console, player, archive, at_once=data is None)
     console.print(f"played in {played:.0f} s, {time.monotonic() - began:.0f} s with all checks")
+    show_report(console, *write_report(folder, player.schema))
     raise SystemExit(0 if good else 1)
 
 

@@ -55,6 +55,14 @@ def show_checks(console: Console, title: str, checks: Iterable[Checked]) -> bool
     return good
 
 
+def show_report(console: Console, told: Sequence[str], page: Path) -> None:
+    """What the report on all runs says, and where it is."""
+    console.print("[bold]the report on these runs says:[/]")
+    for line in told:
+        console.print(f"  {line}", markup=False, highlight=False)
+    console.print(f"  as a page for your browser: {page}", markup=False, soft_wrap=True)
+
+
 def _steps_table(models: Sequence[str]) -> Table:
     table = Table(title="what each run delivered: new rows", title_justify="left")
     table.add_column("run", justify="right")

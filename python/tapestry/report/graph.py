@@ -154,77 +154,76 @@ def _spec(
     return {"width": width, "height": height, "layer": _layers(boxes, lines, heads)}
 
 
+_RAW = {"type": "quantitative", "scale": None, "axis": None}
+_X, _Y = {"field": "x", **_RAW}, {"field": "y", **_RAW}
+_AS_IT_IS = {"type": "nominal", "scale": None, "legend": None}
+
+
 def _layers(boxes: list[Box], lines: list[Box], heads: list[Box]) -> list[Box]:
-    raw = {"type": "quantitative", "scale": None, "axis": None}
-    x, y = {"field": "x", **raw}, {"field": "y", **raw}
-    color = {"field": "color", "type": "nominal", "scale": None, "legend": None}
-    link = {"field": "link", "type": "nominal"}
-    tip = {"field": "tip"}
+    """Edges first, so that boxes stand on them; names that lead somewhere are links."""
     linked = [box for box in boxes if box["link"]]
     plain = [box for box in boxes if not box["link"]]
-    box_mark = {"type": "rect", "cornerRadius": 5, "fill": "var(--card)", "strokeWidth": 1.5}
-    ends = {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
-    text_mark = {"type": "text", "align": "left", "dx": 8, "dy": 11, "fontSize": 12}
-    layers = [
-        {
-            "data": {"values": lines},
-            "mark": {
-                "type": "line",
-                "aria": False,
-                "interpolate": "monotone",
-                "color": "var(--edge)",
-                "strokeWidth": 1.2,
-            },
-            "encoding": {
-                "x": x,
-                "y": y,
-                "detail": {"field": "edge", "type": "nominal"},
-                "order": {"field": "nth", "type": "quantitative"},
-            },
-        },
-        {
-            "data": {"values": heads},
-            "mark": {
-                "type": "point",
-                "aria": False,
-                "shape": "triangle-right",
-                "filled": True,
-                "size": 34,
-                "color": "var(--edge)",
-                "opacity": 1,
-            },
-            "encoding": {"x": x, "y": y},
-        },
+    return [
+        _edges(lines),
+        _heads(heads),
+        _rectangles(boxes),
+        _names(plain, {}),
+        _names(linked, {"href": {"field": "link", "type": "nominal"}}),
     ]
-    for group in (plain, linked):
-        more = {"href": link} if group is linked else {}
-        dash = {"field": "dash", "type": "nominal", "scale": None, "legend": None}
-        layers += [
-            {
-                "data": {"values": group},
-                "mark": box_mark,
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    **ends,
-                    "stroke": color,
-                    "strokeDash": dash,
-                    "description": tip,
-                },
-            },
-            {
-                "data": {"values": group},
-                "mark": {**text_mark, "color": "var(--ink)"},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "text": {"field": "text", "type": "nominal"},
-                    "description": tip,
-                    **more,
-                },
-            },
-        ]
-    return layers
+
+
+def _edges(lines: list[Box]) -> Box:
+    mark = {"type": "line", "aria": False, "interpolate": "monotone", "strokeWidth": 1.2}
+    return {
+        "data": {"values": lines},
+        "mark": {**mark, "color": "var(--edge)"},
+        "encoding": {
+            "x": _X,
+            "y": _Y,
+            "detail": {"field": "edge", "type": "nominal"},
+            "order": {"field": "nth", "type": "quantitative"},
+        },
+    }
+
+
+def _heads(heads: list[Box]) -> Box:
+    mark = {"type": "point", "aria": False, "shape": "triangle-right", "filled": True}
+    return {
+        "data": {"values": heads},
+        "mark": {**mark, "size": 34, "color": "var(--edge)", "opacity": 1},
+        "encoding": {"x": _X, "y": _Y},
+    }
+
+
+def _rectangles(boxes: list[Box]) -> Box:
+    return {
+        "data": {"values": boxes},
+        "mark": {"type": "rect", "cornerRadius": 5, "fill": "var(--card)", "strokeWidth": 1.5},
+        "encoding": {
+            "x": _X,
+            "y": _Y,
+            "x2": {"field": "x2"},
+            "y2": {"field": "y2"},
+            "stroke": {"field": "color", **_AS_IT_IS},
+            "strokeDash": {"field": "dash", **_AS_IT_IS},
+            "description": {"field": "tip"},
+        },
+    }
+
+
+def _names(boxes: list[Box], link: Box) -> Box:
+    mark = {"type": "text", "align": "left", "dx": 8, "dy": 11, "fontSize": 12}
+    return {
+        "data": {"values": boxes},
+        "mark": {**mark, "color": "var(--ink)"},
+        "encoding": {
+            "x": _X,
+            "y": _Y,
+            "text": {"field": "text", "type": "nominal"},
+            "description": {"field": "tip"},
+            **link,
+        },
+    }
 
 
 def _label(node: Node, state: str) -> str:

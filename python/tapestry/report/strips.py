@@ -107,20 +107,14 @@ def _spec(values: list[dict[str, Any]], names: Sequence[str], axis: Axis) -> dic
         },
     }
     x = time_axis("at", label_format(axis))
+    colors = {"domain": [OK, LOOK, FAILED], "range": ["var(--ok)", "var(--look)", "var(--bad)"]}
     cells = {
         "mark": {"type": "rect", "cornerRadius": 1.5},
         "encoding": {
             "x": x,
             "x2": {"field": "until"},
             "y": rows,
-            "color": {
-                "field": "state",
-                "type": "nominal",
-                "scale": {
-                    "domain": [OK, LOOK, FAILED],
-                    "range": ["var(--ok)", "var(--look)", "var(--bad)"],
-                },
-            },
+            "color": {"field": "state", "type": "nominal", "scale": colors},
             "description": {"field": "tip"},
         },
     }
