@@ -32,10 +32,11 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-def report_of(folder: Path, runs: list[Row], checks: list[Row], *, chain: bool = True) -> Report:
+def report_of(folder: Path, runs: list[Row], checks: list[Row], *, project: str = "shop") -> Report:
     """The report of made-up rows, with dbt's target folder beside it."""
     models = list(dict.fromkeys(row["model"] for row in runs))
-    artifacts = read_artifacts(write_target(folder / "target", models, chain=chain))
+    artifacts = read_artifacts(write_target(folder / "target", models, project=project))
     sql = {row["model"]: row["sql"] for row in runs}
     record = Record.from_rows(runs, checks, sql)
-    return Report(judge(record, artifacts, NOW), record, artifacts, "shop")
+    schema = models[0].partition(".")[0] if models else project
+    return Report(judge(record, artifacts, NOW), record, artifacts, schema)

@@ -195,6 +195,18 @@ def test_the_worst_come_first() -> None:
     assert [trouble.serious for trouble in verdict.all_troubles] == [True, False]
 
 
+def test_a_table_that_dbt_builds_whole_has_checks_only() -> None:
+    checked = checks(runs("s.whole", 3), "expectation", "has_author")
+    for check in checked:
+        check.update(run_id=check["invocation_id"], n=None, generation=None)
+    node = _node("whole", "table")
+    verdict = _judge([], checked, nodes={node.id: node})
+    assert verdict.sentence == "The one model is well."
+    checked[-1].update(status="warn", violations=4)
+    (trouble,) = _judge([], checked, nodes={node.id: node}).all_troubles
+    assert trouble.title == "has_author is broken by 4 rows"
+
+
 def test_an_older_table_lacks_columns() -> None:
     known = ("invocation_id", "model", "action", "t", "new_rows", "seconds", "ended_at")
     rows = [{name: row[name] for name in known} for row in runs("s.m", 5)]

@@ -9,6 +9,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from tapestry.runs.relations import plain
+
 CONTINUOUS = "continuous"
 SHOWN_KINDS = ("model", "source", "seed", "snapshot")
 NOT_WELL = ("error", "fail", "runtime error", "partial success")
@@ -112,7 +114,7 @@ def _node(name: str, node: Mapping[str, Any]) -> Node:
     table = node.get("alias") or node.get("identifier") or node.get("name") or name
     return Node(
         id=name,
-        relation=f"{node.get('schema')}.{table}",
+        relation=plain(node.get("relation_name") or f"{node.get('schema')}.{table}"),
         kind=str(node["resource_type"]),
         materialized=str((node.get("config") or {}).get("materialized") or ""),
         path=str(node.get("original_file_path") or ""),

@@ -155,7 +155,7 @@ def _bytes(axis: Axis, runs: Sequence[Run]) -> Plot | None:
     )
     colors = {"read": "s1", "written": "s2"}
     return _stacked(
-        axis, cells, "bytes", "Bytes", says, series, [colors[s] for s in series], "B", show=size
+        axis, cells, "bytes", "Bytes", says, series, [colors[s] for s in series], "bytes", show=size
     )
 
 

@@ -95,7 +95,7 @@ def _troubles(
     last = runs[-1] if runs else None
     if last is not None and last.failed:
         yield _failed_run(name, runs, checks)
-    elif last is not None:
+    else:
         yield from _wrong_rows(name, runs, checks)
         yield from _broken_expectations(name, last, checks)
     same = last is not None and last.failed and last.invocation_id == artifacts.invocation_id
@@ -111,7 +111,7 @@ def _failed_run(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Trou
     while streak < len(runs) and runs[-streak - 1].failed:
         streak += 1
     last = runs[-1]
-    broken = [c for c in checks if c.run_id == last.run_id and c.broken and last.run_id]
+    broken = [c for c in checks if c.invocation_id == last.invocation_id and c.broken]
     why = last.message or "\n".join(f"{_called(c)}: {c.message()}" for c in broken)
     title = f"its last {counted(streak, 'run')} failed" if streak > 1 else "its last run failed"
     if broken:
@@ -130,7 +130,7 @@ def _failed_run(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Trou
 
 def _wrong_rows(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Iterable[Trouble]:
     """Published although the verification failed: such rows stay until the table is built again."""
-    generation = runs[-1].generation
+    generation = runs[-1].generation if runs else None
     published = {run.run_id: run for run in runs if run.generation == generation and not run.failed}
     wrong = [
         check
@@ -166,15 +166,21 @@ def _wrong_rows(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Iter
     )
 
 
-def _broken_expectations(name: str, last: Run, checks: Sequence[Check]) -> Iterable[Trouble]:
-    """Broken in the last run, which went on all the same."""
+def _broken_expectations(name: str, last: Run | None, checks: Sequence[Check]) -> Iterable[Trouble]:
+    """Broken in the last run, which went on all the same.
+
+    Tables and views that dbt builds whole have checks, and no run over a window.
+    """
+    newest = last or max(checks, key=lambda check: check.when, default=None)
     by_check: defaultdict[tuple[str, str], list[Check]] = defaultdict(list)
     for check in checks:
         if check.kind not in VERIFICATION_KINDS:
             by_check[check.kind, check.name].append(check)
     for history in by_check.values():
         check = history[-1]
-        if check.run_id != last.run_id or check.status in ("pass", ""):
+        if newest is None or check.invocation_id != newest.invocation_id:
+            continue
+        if check.status in ("pass", ""):
             continue
         first = len(history) - 1
         while first and history[first - 1].status != "pass":
@@ -185,7 +191,7 @@ def _broken_expectations(name: str, last: Run, checks: Sequence[Check]) -> Itera
             f"{_called(check)} is broken by {counted(check.violations or 0, 'row')}",
             serious=check.broken,
             since=history[first].ended_at,
-            why=check.message() or f"of {counted(check.checked_rows or 0, 'new row')}",
+            why=check.message() or f"of {counted(check.checked_rows or 0, 'row')} checked",
             do=f"the rows are in {name}__rejected" if dropped else "the rows are in the table",
         )
 

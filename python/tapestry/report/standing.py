@@ -53,7 +53,7 @@ class Standing:
             return NOT_WELL
         if self.troubles:
             return LOOK
-        return WELL if self.runs or self.quiet_at else NEVER
+        return WELL if self.runs or self.checks or self.quiet_at else NEVER
 
     @property
     def rank(self) -> int:
