@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.report.conftest import report_of
-from tests.report.made_up import HOSTILE, NAMES, NOW, company, runs, well
+from tests.report.made_up import HOSTILE, NAMES, NOW, company, fail, runs, well
 
 from tapestry.report.artifacts import Artifacts
 from tapestry.report.judge import judge
@@ -85,6 +85,13 @@ def test_hostile_names_are_text(open_page: Open) -> None:
     assert {link[0] for link in links} == {"#"}
 
 
+def test_characters_that_no_page_can_hold(tmp_path: Path) -> None:
+    names = ["s.bell\x07\x00", "s.half\ud83d", "s.turned\u202egnihton", "s.\ufffe"]
+    rows = [row for name in names for row in fail(runs(name, 3), 1, f"broke \x1b[31m{name}")]
+    report_of(tmp_path, rows, []).write(tmp_path / "report.html")
+    assert "4 of 4 models are not well." in (tmp_path / "report.html").read_text("utf-8")
+
+
 def test_a_script_that_slipped_through_would_not_run(
     browser: Browser, pages: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -97,8 +104,10 @@ def test_a_script_that_slipped_through_would_not_run(
     page.close()
 
 
-@pytest.mark.parametrize("name", ["company", "well", "large"])
-@pytest.mark.parametrize("width", [320, 375, 768])
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [("company", 320), ("company", 375), ("company", 768), ("well", 375), ("large", 375)],
+)
 def test_a_phone_scrolls_down_only(open_page: Open, name: str, width: int) -> None:
     page = open_page(name, viewport={"width": width, "height": 812})
     page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")

@@ -45,7 +45,7 @@ class Report:
         """Write the page, in one step: whoever has it open never sees half of it."""
         path.parent.mkdir(parents=True, exist_ok=True)
         half = path.with_name(f".{path.name}.{os.getpid()}")
-        half.write_text(self.html(path.parent.resolve()), "utf-8")
+        half.write_bytes(self.html(path.parent.resolve()).encode("utf-8", "replace"))
         half.replace(path)
 
     def summary(self, page: Path | None = None) -> dict[str, Any]:

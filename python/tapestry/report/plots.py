@@ -7,6 +7,7 @@ drawing is one image with a sentence, and the numbers follow as a table.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 WIDTH, HEIGHT = 290, 120
 VEGA_LITE = "5.21"
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _ALLOWED: list[str] = []  # a drawing may load nothing, from nowhere
 
 _TEXT = {
@@ -75,11 +77,22 @@ def render(spec: Mapping[str, Any], title: str, says: str) -> str:
             "the report needs the package vl-convert-python",
             hint='pip install "dbt-tapestry[report]"',
         ) from error
-    whole = {"config": CONFIG, "padding": 4, **spec}
+    whole = _without_controls({"config": CONFIG, "padding": 4, **spec})
     drawn = vl_convert.vegalite_to_svg(
         whole, vl_version=VEGA_LITE, allowed_base_urls=_ALLOWED, show_warnings=False
     )
     return _as_image(drawn, f"{title}: {says}")
+
+
+def _without_controls(value: Any) -> Any:
+    """Characters that XML cannot hold, in whatever names and messages came along, made visible."""
+    if isinstance(value, str):
+        return _CONTROLS.sub("�", value)
+    if isinstance(value, Mapping):
+        return {name: _without_controls(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_controls(inner) for inner in value]
+    return value
 
 
 def bars(
@@ -148,5 +161,5 @@ def _as_image(svg: str, says: str) -> str:
             title = ElementTree.Element(f"{{{SVG}}}title")
             title.text = said
             element.insert(0, title)
-    root.attrib.update({"role": role, "aria-label": says, "class": "plot"})
+    root.attrib.update({"role": role, "aria-label": _without_controls(says), "class": "plot"})
     return ElementTree.tostring(root, encoding="unicode")

@@ -99,7 +99,7 @@ class Server:
             report = self._make()
             self.documentation = dict(report.artifacts.links)
             live = Live(secrets.token_urlsafe(16), version)
-            self._shown = version, report.html(self.target, live).encode()
+            self._shown = version, report.html(self.target, live).encode("utf-8", "replace")
         return self._shown
 
     def document(self, path: str) -> Path | None:
