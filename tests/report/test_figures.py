@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from xml.etree import ElementTree
 
@@ -9,6 +10,7 @@ import pytest
 from tests.report.conftest import report_of
 from tests.report.made_up import HOSTILE, NOW, company, fail, runs, well
 
+from tapestry.errors import ConfigurationError
 from tapestry.report.buckets import MOST, make_axis
 from tapestry.report.figures import project_figures
 from tapestry.report.graph import _joined, graph
@@ -123,3 +125,13 @@ def test_long_edges_are_put_together() -> None:
         ("a", "b"): [(0, 0.0), (1, 2.0), (2, 2.0), (3, 1.0)],
         ("a", "c"): [(0, 0.0), (1, 0.0)],
     }
+
+
+def test_what_is_missing_is_said(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = report_of(tmp_path, *well(2, 3))
+    monkeypatch.setitem(sys.modules, "fast_sugiyama", None)
+    assert graph(report.verdict, report.artifacts, {}) is None
+    assert "What reads what" not in report.html()
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(ConfigurationError, match="vl-convert-python"):
+        report.html()
