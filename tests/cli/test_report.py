@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from tests.report.made_up import NOW, checks, fail, runs, write_target
 
 from tapestry.cli.main import commands
+from tapestry.cli.project import open_project
 
 deltalake = pytest.importorskip("deltalake", reason="the package deltalake is not installed")
 pa = pytest.importorskip("pyarrow")
@@ -103,6 +104,12 @@ def test_json(project: Path) -> None:
     assert model["verified"] == {"pass": 8}
     assert model["complete_until"] < said["made_at"]
     assert Path(said["page"]).is_file()
+
+
+def test_paths_are_dbts_own(project: Path) -> None:
+    with open_project(project, project) as opened:
+        assert opened.config.log_path == "logs"
+        assert Path(opened.config.project_target_path) == project / "target"
 
 
 def test_wrong_usage(project: Path) -> None:

@@ -94,7 +94,7 @@ def _config(root: Path, profiles_dir: Path | None, target: str | None) -> Any:
         threads=None,
         vars={},
         target_path=None,
-        log_path=None,
+        log_path=os.environ.get("DBT_LOG_PATH", "logs"),  # of None dbt makes a folder None
         send_anonymous_usage_stats=False,
         version_check=True,
         macro_debugging=False,
