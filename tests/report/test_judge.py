@@ -91,6 +91,25 @@ def test_an_expectation_that_did_not_stop_the_run(status: str, state: str) -> No
         assert "s.m__rejected" in verdict.all_troubles[0].do
 
 
+@pytest.mark.parametrize(
+    ("more", "title", "serious"),
+    [
+        ({"status": "error", "on_violation": "warn"}, "could not be computed", False),
+        ({"status": "error", "on_violation": "drop"}, "could not be computed", True),
+        ({"status": "warn", "violations": 0}, "does not hold", False),
+        ({"status": "warn", "violations": 1}, "is broken by 1 row", False),
+    ],
+)
+def test_how_a_check_ended(more: Row, title: str, serious: bool) -> None:
+    rows = runs("s.m", 2)
+    checked = checks(rows, "expectation", "has_author")
+    checked[-1].update(details='{"row": {"a": 1}, "why": "so"}', **more)
+    (trouble,) = _judge(rows, checked).all_troubles
+    assert trouble.title == f"has_author {title}"
+    assert trouble.serious == serious
+    assert trouble.why == 'row: {"a": 1}\nwhy: so'
+
+
 def test_a_broken_expectation_of_an_older_run_is_past() -> None:
     rows = runs("s.m", 6)
     checked = checks(rows, "expectation", "has_author")

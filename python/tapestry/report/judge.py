@@ -188,12 +188,19 @@ def _broken_expectations(name: str, last: Run | None, checks: Sequence[Check]) -
         dropped = check.on_violation == "drop"
         yield Trouble(
             name,
-            f"{_called(check)} is broken by {counted(check.violations or 0, 'row')}",
-            serious=check.broken,
+            f"{_called(check)} {_outcome(check)}",
+            serious=check.broken and check.on_violation != "warn",
             since=history[first].ended_at,
             why=check.message() or f"of {counted(check.checked_rows or 0, 'row')} checked",
             do=f"the rows are in {name}__rejected" if dropped else "the rows are in the table",
         )
+
+
+def _outcome(check: Check) -> str:
+    if check.status == "error":
+        return "could not be computed"
+    broken = check.violations or 0
+    return f"is broken by {counted(broken, 'row')}" if broken else "does not hold"
 
 
 def _result(node: Node | None, last: Run | None, artifacts: Artifacts) -> Result | None:

@@ -134,16 +134,18 @@ class Check:
         return self.ended_at or datetime.min.replace(tzinfo=timezone.utc)
 
     def message(self) -> str:
-        """What ``details`` say in words: its message, else the JSON as it stands."""
+        """What ``details`` say in words: its message, else a line for each thing it names."""
         if not self.details:
             return ""
         try:
             details = json.loads(self.details)
         except ValueError:
             return self.details
-        if isinstance(details, Mapping) and details.get("message"):
+        if not isinstance(details, Mapping):
+            return self.details
+        if details.get("message"):
             return str(details["message"])
-        return json.dumps(details, ensure_ascii=False, indent=1) if details else ""
+        return "\n".join(f"{name}: {_flat(value)}" for name, value in details.items())
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,10 @@ class Record:
             dict(sql or {}),
             limited,
         )
+
+
+def _flat(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _make(kind: Any, row: Mapping[str, Any]) -> Any:
