@@ -185,7 +185,7 @@ class Rendering:
         return for_dialect(tree, self.dialect).sql(self.dialect, pretty=True)
 
     def finish(
-        self, body: Body, scans: Mapping[str, Scan], tau: datetime | None, t: datetime
+        self, body: Body, scans: Mapping[str, Scan], tau: datetime | str | None, t: datetime | str
     ) -> str:
         """The statement: one CTE a source that applies its scan, the other CTEs, the query."""
         names = self.reads().names
