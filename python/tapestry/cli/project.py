@@ -21,11 +21,15 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Project:
-    """An open project: ``session`` speaks SQL (`run`, `rows`), ``schema`` is the target's."""
+    """An open project: ``session`` speaks SQL (`run`, `rows`), ``schema`` is the target's.
+
+    ``config`` is dbt's runtime configuration: profile, target, paths.
+    """
 
     root: Path
     schema: str
     session: Any
+    config: Any = None
 
 
 def project_options(command: Command) -> Command:
@@ -56,11 +60,7 @@ def open_project(
 
     # pyspark would print each failed statement as JSON; the error that we raise says it once
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-    root = project_dir.resolve()
-    if not (root / "dbt_project.yml").is_file():
-        raise ConfigurationError(
-            "no dbt_project.yml here", str(root), "cd into a dbt project or give --project-dir"
-        )
+    root = project_root(project_dir)
     config = _config(root, profiles_dir, target)
     if config.credentials.type != "tapestry":
         raise ConfigurationError(
@@ -71,9 +71,21 @@ def open_project(
     adapter = FACTORY.get_adapter_class_by_name("tapestry")(config, get_context("spawn"))
     try:
         with adapter.connection_named("tapestry"):
-            yield Project(root, config.credentials.schema, DbtSession(adapter))
+            yield Project(root, config.credentials.schema, DbtSession(adapter), config)
     finally:
         adapter.cleanup_connections()
+
+
+def project_root(project_dir: Path) -> Path:
+    """The folder of the dbt project; ConfigurationError where none is there."""
+    root = project_dir.resolve()
+    if not (root / "dbt_project.yml").is_file():
+        raise ConfigurationError(
+            "no dbt_project.yml here",
+            str(root),
+            "cd into a dbt project, give --project-dir, or make one: tapestry init my_project",
+        )
+    return root
 
 
 def _config(root: Path, profiles_dir: Path | None, target: str | None) -> Any:
@@ -84,7 +96,7 @@ def _config(root: Path, profiles_dir: Path | None, target: str | None) -> Any:
     set_invocation_context({})
     args = Namespace(
         project_dir=str(root),
-        profiles_dir=str(profiles_dir or _profiles_dir(root)),
+        profiles_dir=str(profiles_folder(root, profiles_dir)),
         profile=None,
         target=target,
         threads=None,
@@ -99,9 +111,9 @@ def _config(root: Path, profiles_dir: Path | None, target: str | None) -> Any:
     return RuntimeConfig.from_args(args)
 
 
-def _profiles_dir(root: Path) -> Path:
+def profiles_folder(root: Path, given_dir: Path | None = None) -> Path:
     """Where dbt looks, and the folder profiles/ of a project that keeps its own."""
-    given = os.environ.get("DBT_PROFILES_DIR")
+    given = given_dir or os.environ.get("DBT_PROFILES_DIR")
     if given:
         return Path(given)
     for folder in (Path.cwd(), root, root / "profiles"):
