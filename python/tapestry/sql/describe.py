@@ -56,7 +56,9 @@ def _select(
     frame = Frame(None, clock or NOW, Order({}, {}, frozenset(), (), "UTC"))
     select = reads.from_clause(build.select(listed), conjunction.tables, frame)
     described = where(select, _conditions(conjunction, reads, frame, clock))
-    return described.transform(_dotted, copy=False)
+    named = described.transform(_dotted, copy=False)
+    assert isinstance(named, exp.Select)
+    return named
 
 
 def _dotted(node: exp.Expr) -> exp.Expr:

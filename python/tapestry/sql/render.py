@@ -11,7 +11,7 @@ from sqlglot import exp
 from tapestry.names import ARRIVAL, MATCHED_AT, ROW_ID
 from tapestry.sql import build, timing
 from tapestry.sql.catalog import Catalog, Source
-from tapestry.sql.dialects import for_dialect
+from tapestry.sql.dialects import for_dialect, structs_in
 from tapestry.sql.frame import Frame, greater
 from tapestry.sql.ir import Block, Conjunction, SourceTable, Table, ValueTable
 from tapestry.sql.order import Assumption, Order
@@ -172,25 +172,30 @@ class Rendering:
         begins = any(
             table.name == TIME_BEGINS_CTE for tree in trees for table in tree.find_all(exp.Table)
         )
+        structs = structs_in(trees)
         texts = []
         if begins:
             texts.append(f"{TIME_BEGINS_CTE} AS (\n  {self.time_begins()}\n)")
         for name, tree in ctes:
-            indented = self.sql(tree).replace("\n", "\n  ")
+            indented = self.sql(tree, structs).replace("\n", "\n  ")
             texts.append(f"{name} AS (\n  {indented}\n)")
-        return Body(self.used_columns(trees, begins), begins, tuple(texts), self.sql(query))
+        return Body(
+            self.used_columns(trees, begins), begins, tuple(texts), self.sql(query, structs)
+        )
 
-    def sql(self, tree: exp.Expr) -> str:
+    def sql(self, tree: exp.Expr, structs: Mapping[str, tuple[str, ...]]) -> str:
         """The tree in this rendering's dialect."""
-        return for_dialect(tree, self.dialect).sql(self.dialect, pretty=True)
+        return for_dialect(tree, self.dialect, structs).sql(self.dialect, pretty=True)
 
     def finish(
         self, body: Body, scans: Mapping[str, Scan], tau: datetime | str | None, t: datetime | str
     ) -> str:
         """The statement: one CTE a source that applies its scan, the other CTEs, the query."""
         names = self.reads().names
+        # PostgreSQL computes a CTE that is used twice as a whole, past every index, unless told.
+        how = "NOT MATERIALIZED " if self.dialect == "postgres" else ""
         reads = [
-            f"{names[source]} AS (\n  {self.read(scans[source], columns)}\n)"
+            f"{names[source]} AS {how}(\n  {self.read(scans[source], columns)}\n)"
             for source, columns in body.columns.items()
         ]
         ctes = [*reads, *body.ctes]
