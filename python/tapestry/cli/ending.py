@@ -43,7 +43,8 @@ def code_of(error: Exception) -> int:
     if isinstance(error, ConcurrentRun):
         return BUSY
     kind = type(error).__name__
-    settings = isinstance(error, ConfigurationError) or "Profile" in kind or "ProjectError" in kind
+    of_settings = ("Profile", "ProjectError", "DbtValidationError")
+    settings = isinstance(error, ConfigurationError) or any(part in kind for part in of_settings)
     return USAGE if settings else FAILED
 
 
@@ -59,9 +60,17 @@ def described(error: Exception) -> dict[str, str]:
 
 
 def short(error: Exception) -> str:
-    """The message in a few lines."""
-    text = str(error) if str(error).strip() else type(error).__name__
+    """The message in a few lines.
+
+    Of dbt's errors what they say and where, not what kind they are: "Compilation Error in model x"
+    stays, "Database Error" alone does not.
+    """
+    text, said = str(error), getattr(error, "msg", None)
+    if isinstance(said, str) and " in " not in text.split("\n", 1)[0]:
+        text = said
+    text = text.strip() or type(error).__name__
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    lines = [line if i == 0 else f"  {line.strip()}" for i, line in enumerate(lines)]
     return "\n".join(lines[:LINES])
 
 

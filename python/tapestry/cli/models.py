@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from tapestry.cli.project import profiles_folder, project_root
+from tapestry.cli.project import profiles_folder, project_root, runtime_config
 from tapestry.errors import ConfigurationError, TapestryError
 
 CONTINUOUS = "continuous"
@@ -58,6 +58,8 @@ def read_manifest(project_dir: Path, profiles_dir: Path | None, target: str | No
     Raises BrokenProject with dbt's own message, ConfigurationError where there is no project.
     """
     root = project_root(project_dir)
+    # Read here first: of what is wrong with it dbt would print its own account.
+    runtime_config(root, profiles_dir, target)
     arguments = ["--project-dir", str(root), "--profiles-dir"]
     arguments += [str(profiles_folder(root, profiles_dir)), "--log-level", "none"]
     arguments += ["--target", target] if target else []

@@ -61,13 +61,7 @@ def open_project(
     # pyspark would print each failed statement as JSON; the error that we raise says it once
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     root = project_root(project_dir)
-    config = _config(root, profiles_dir, target)
-    if config.credentials.type != "tapestry":
-        raise ConfigurationError(
-            f"the profile's type is {config.credentials.type}",
-            f"profile {config.profile_name}, target {config.target_name}",
-            "use `type: tapestry`",
-        )
+    config = runtime_config(root, profiles_dir, target)
     adapter = FACTORY.get_adapter_class_by_name("tapestry")(config, get_context("spawn"))
     try:
         with adapter.connection_named("tapestry"):
@@ -88,7 +82,11 @@ def project_root(project_dir: Path) -> Path:
     return root
 
 
-def _config(root: Path, profiles_dir: Path | None, target: str | None) -> Any:
+def runtime_config(root: Path, profiles_dir: Path | None, target: str | None) -> Any:
+    """The project and its profile as dbt reads them.
+
+    Raises ConfigurationError for another adapter's profile; dbt's own errors pass through.
+    """
     from dbt.config.runtime import RuntimeConfig
     from dbt.flags import set_from_args
     from dbt_common.context import set_invocation_context
@@ -108,15 +106,30 @@ def _config(root: Path, profiles_dir: Path | None, target: str | None) -> Any:
         macro_debugging=False,
     )
     set_from_args(args, None)
-    return RuntimeConfig.from_args(args)
+    config = RuntimeConfig.from_args(args)
+    if config.credentials.type != "tapestry":
+        raise ConfigurationError(
+            f"the profile's type is {config.credentials.type}",
+            f"profile {config.profile_name}, target {config.target_name}",
+            "use `type: tapestry`",
+        )
+    return config
 
 
 def profiles_folder(root: Path, given_dir: Path | None = None) -> Path:
-    """Where dbt looks, and the folder profiles/ of a project that keeps its own."""
+    """Where dbt looks for profiles.yml, and the folder profiles/ of a project with its own.
+
+    Raises ConfigurationError where there is none.
+    """
     given = given_dir or os.environ.get("DBT_PROFILES_DIR")
-    if given:
-        return Path(given)
-    for folder in (Path.cwd(), root, root / "profiles"):
+    folders = [Path.cwd(), root, root / "profiles", Path.home() / ".dbt"]
+    folders = [Path(given)] if given else folders
+    for folder in folders:
         if (folder / "profiles.yml").is_file():
             return folder
-    return Path.home() / ".dbt"
+    raise ConfigurationError(
+        "there is no profiles.yml",
+        ", ".join(dict.fromkeys(map(str, folders))),
+        "write one, with <profile of dbt_project.yml>: {target: local, outputs: {local:\n"
+        "  {type: tapestry, method: session, schema: <schema>, threads: 2}}}",
+    )
