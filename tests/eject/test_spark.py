@@ -32,6 +32,16 @@ from tests.eject.board import (
 
 from tapestry.cli.main import commands
 
+SMALL_DATA = {
+    "spark.driver.memory": "2g",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+    # A handful of rows is over before generated code is compiled.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
 SOURCES = {
     "version": 2,
     "sources": [
@@ -51,8 +61,7 @@ SOURCES = {
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Any:
     from dbt.adapters.tapestry import embedded
 
-    settings = {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "1"}
-    return embedded.start(settings, root=tmp_path_factory.mktemp("spark"))
+    return embedded.start(SMALL_DATA, root=tmp_path_factory.mktemp("spark"))
 
 
 @pytest.fixture(scope="module")

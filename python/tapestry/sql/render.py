@@ -11,12 +11,13 @@ from sqlglot import exp
 from tapestry.names import ARRIVAL, MATCHED_AT, ROW_ID
 from tapestry.sql import build, timing
 from tapestry.sql.catalog import Catalog, Source
-from tapestry.sql.dialects import for_dialect, structs_in
+from tapestry.sql.dialects import for_dialect
 from tapestry.sql.frame import Frame, greater
 from tapestry.sql.ir import Block, Conjunction, SourceTable, Table, ValueTable
 from tapestry.sql.order import Assumption, Order
 from tapestry.sql.passes.split_by_bound import by
 from tapestry.sql.passes.to_standard_form import to_standard_form
+from tapestry.sql.postgres import Structs, structs_in
 from tapestry.sql.scan import Scan
 from tapestry.sql.selects import Reads, aliases_of, where
 from tapestry.sql.strategy_bounds import fits_bounds, select_by_bounds
@@ -183,7 +184,7 @@ class Rendering:
             self.used_columns(trees, begins), begins, tuple(texts), self.sql(query, structs)
         )
 
-    def sql(self, tree: exp.Expr, structs: Mapping[str, tuple[str, ...]]) -> str:
+    def sql(self, tree: exp.Expr, structs: Structs) -> str:
         """The tree in this rendering's dialect."""
         return for_dialect(tree, self.dialect, structs).sql(self.dialect, pretty=True)
 
