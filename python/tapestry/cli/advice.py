@@ -85,8 +85,7 @@ def _orders(rewriting: Rewriting) -> list[str]:
 
 def _size(looked_at: Preview, rewriting: Rewriting) -> tuple[int, int]:
     """Branches of the run's statement, and readings that no instant bounds from below."""
-    query = type(looked_at.query)(rewriting, looked_at.query.relations, "")
-    statement = plain_statement(query, looked_at.window, looked_at.scans)
+    statement = plain_statement(rewriting, looked_at.window, looked_at.scans)
     whole = [r for r in readings(statement, looked_at.scans) if not r.narrowed]
     return branches(statement), len(whole)
 

@@ -17,7 +17,7 @@ from tapestry.runs.sources.pins import Pinned
 from tapestry.runs.sources.scans import late_scan, plain_scan
 from tapestry.runs.sources.side import Side, read_side, side_name
 from tapestry.runs.standing import Standing, stand
-from tapestry.sql import Scan, Window
+from tapestry.sql import Rewriting, Scan, Window
 from tapestry.sql.readings import Reading, readings
 from tapestry.sql.timing import text_of
 
@@ -81,14 +81,14 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
         name: _scan(session, model, query, query.relations.tables[name], name, standing)
         for name in query.rewriting.sources
     }
-    found = readings(plain_statement(query, window, scans), scans)
+    found = readings(plain_statement(query.rewriting, window, scans), scans)
     return Preview(query, window, tau is None, scans, found, tuple(notes))
 
 
-def plain_statement(query: Query, window: Window, scans: Mapping[str, Scan]) -> str:
+def plain_statement(rewriting: Rewriting, window: Window, scans: Mapping[str, Scan]) -> str:
     """The run's statement over sources that go by their bare names."""
     bare = {name: Scan(name, s.arrival, "row_id", s.late) for name, s in scans.items()}
-    return query.rewriting.template(bare, _text(window.tau), text_of(window.t))
+    return rewriting.template(bare, _text(window.tau), text_of(window.t))
 
 
 def cost(session: Session, preview: Preview, source: str, predicate: str) -> Cost:
