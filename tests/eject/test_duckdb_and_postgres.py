@@ -125,8 +125,8 @@ def test_the_same_tables_over_the_same_windows(engine: Engine, tmp_path: Path) -
     fill(engine)
     for batch, as_of in zip(BATCHES, WINDOWS, strict=True):
         add(engine, batch)
-        output = project.dbt(as_of, "build")  # the models, and their tests of enough and too much
-        assert "ERROR=0" in output
+        # at last with the models' own tests of enough and not too much
+        project.dbt(as_of, "build" if as_of == WINDOWS[-1] else "run")
     wanted = expected()
     assert set(wanted) == set(MODELS)
     for name in MODELS:
@@ -140,9 +140,10 @@ def test_the_same_tables_over_the_same_windows(engine: Engine, tmp_path: Path) -
     assert {name: held(engine, name) for name in MODELS} == wanted
 
     # the tests of the models notice
-    engine.run("delete from board.replies where reply = 13")
+    engine.run("delete from board.replies where reply = 3")
     engine.run("insert into board.quiet select 77, _matched_at from board.quiet limit 1")
     output = project.dbt(WINDOWS[-1], "test", fails=True)
-    assert "FAIL 1 replies_enough_replies" in output
-    assert "FAIL 1 quiet_not_too_much_quiet" in output
-    assert "ERROR=2" in output
+    failed = {line for line in output.splitlines() if " FAIL " in line}
+    assert sum("replies_enough_replies" in line for line in failed) == 1, failed
+    assert sum("quiet_not_too_much_quiet" in line for line in failed) == 1, failed
+    assert len(failed) == 2, failed
