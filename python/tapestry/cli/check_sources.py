@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tapestry.cli.checks import NOTE, OK, WRONG, Finding, trouble
@@ -33,8 +34,11 @@ def check_sources(session: Session, manifest: Manifest) -> Iterator[Finding]:
         try:
             yield from _check(session, name, node, arrivals.get(name))
         except TapestryError as error:
-            fix = f"dbt run --select {node['name']}" if node["resource_type"] == "model" else ""
-            yield trouble(f"source {name}", error, fix)
+            found = trouble(f"source {name}", error)
+            if "there is no table" in error.reason and node["resource_type"] != "source":
+                build = "seed" if node["resource_type"] == "seed" else "run"
+                found = replace(found, fix=f"dbt {build} --select {node['name']}")
+            yield found
 
 
 def _read_by_continuous(manifest: Manifest) -> dict[str, Mapping[str, Any]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tapestry.cli.complete import continuous_models
 from tapestry.cli.project import open_project, project_options
 from tapestry.errors import ConfigurationError
 
@@ -34,7 +35,7 @@ a plain incremental model does not look at. Each file says so.
 
 
 @click.command(epilog=EXAMPLE)
-@click.argument("models", metavar="[MODEL]...", nargs=-1)
+@click.argument("models", metavar="[MODEL]...", nargs=-1, shell_complete=continuous_models)
 @click.option("--dialect", default="spark", show_default=True, help="SQL dialect of the target.")
 @click.option(
     "--into",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tapestry.cli.complete import continuous_models
 from tapestry.cli.project import open_project, project_options
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ Exit code 1 where the query is refused: the steps up to the one that refuses it 
 
 
 @click.command(epilog=EXAMPLE)
-@click.argument("model", required=False)
+@click.argument("model", required=False, shell_complete=continuous_models)
 @click.option("--sql", help="Explain a query that is no model yet; may hold ref() and source().")
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
 @project_options
