@@ -63,11 +63,11 @@ def _check(
         return
     if arrival is None:
         stamps = [c.name for c in table.columns if c.type == "timestamp"]
-        column = stamps[0] if len(stamps) == 1 else "<timestamp column>"
+        stamp = stamps[0] if len(stamps) == 1 else "<timestamp column>"
         key = (
-            f"loaded_at_field: {column}"
+            f"loaded_at_field: {stamp}"
             if node["resource_type"] == "source"
-            else (f"meta: {{arrival: {column}}}")
+            else (f"meta: {{arrival: {stamp}}}")
         )
         yield Finding(
             what,

@@ -73,13 +73,14 @@ def eject(
     ejected = _read(manifest, names, profiles_dir, target)
     files = eject_files(ejected, manifest.graph, dialect, f"ejected_{dialect}")
     write_files(folder, files, overwrite)
+    needs = _others(manifest, names)
     told = {
         "folder": str(folder),
         "dialect": dialect,
         "tested": dialect in TESTED,
         "models": names,
         "files": sorted(files),
-        "needs": _others(manifest, names),
+        "needs": needs,
     }
     if as_json:
         click.echo(json.dumps(told, indent=2))
@@ -87,8 +88,8 @@ def eject(
     click.echo(f"{len(names)} models for {dialect} in {folder}: {', '.join(names)}")
     if dialect not in TESTED:
         click.echo(f"  {dialect} is untested: compare the tables before you rely on them")
-    if told["needs"]:
-        click.echo(f"  they also read, and the project there must have: {', '.join(told['needs'])}")
+    if needs:
+        click.echo(f"  they also read, and the project there must have: {', '.join(needs)}")
 
 
 def known_dialect(dialect: str) -> None:

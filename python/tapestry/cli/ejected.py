@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from dbt.adapters.tapestry.guarded import (
     HOW_TAU,
@@ -174,4 +174,5 @@ def _project_file(name: str) -> str:
 
 
 def _yaml(content: Mapping[str, Any]) -> str:
-    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
+    text: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
+    return text

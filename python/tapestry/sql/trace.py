@@ -112,10 +112,11 @@ def symbolic(sql: str) -> str:
 
 
 def refusing_pass(refusal: Refusal) -> str:
-    """The pass that refused: the innermost one in which the error came up."""
+    """The pass that refused: the innermost one in which the error came up; else the module."""
     names = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(refusal.__traceback__)]
-    passes = [name.rpartition(".")[2] for name in names if name.startswith("tapestry.sql.passes.")]
-    return passes[-1] if passes else "rewrite"
+    ours = [name for name in names if name.startswith("tapestry.")]
+    passes = [name for name in ours if name.startswith("tapestry.sql.passes.")]
+    return (passes or ours or ["rewriter"])[-1].rpartition(".")[2]
 
 
 def _symbolic_scans(rewritten: Rewritten) -> dict[str, Scan]:
