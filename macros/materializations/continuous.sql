@@ -24,6 +24,7 @@
       {%- do get_assert_columns_equivalent(compiled_code) -%}
     {%- endif -%}
     {%- do write(plan.main) -%}
+    {%- do adapter.write_guarded(plan, model, graph) -%}
   {%- endif -%}
 
   {%- set outcome = adapter.run_continuous(plan) -%}

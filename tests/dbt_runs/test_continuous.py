@@ -106,6 +106,14 @@ class TestContinuous:
     def test_what_was_run_is_written_beside_the_compiled_sql(self, loaded: Any) -> None:
         (written,) = Path(loaded.project_root).glob("target/run/**/old.sql")
         assert "INSERT INTO" in written.read_text()
+        (guarded,) = Path(loaded.project_root).glob("target/compiled/**/old.incremental.sql")
+        text = guarded.read_text()
+        assert "{% if is_incremental() and tau is not none %}" in text
+        assert "FROM {{ source('bboard', 'messages') }}" in text
+        assert "FROM {{ ref('people') }}" in text
+        assert "m.ts > CAST('{{ tau }}' AS TIMESTAMP) - INTERVAL '240' HOUR" in text
+        first = text.split("{% else %}")[1]
+        assert "tau" not in first
 
     def test_the_log_of_runs(self, loaded: Any) -> None:
         rows = loaded.run_sql("select model, n, new_rows from {schema}.tapestry_runs", fetch="all")

@@ -64,6 +64,11 @@ def rewriting_of(query: str):  # type: ignore[no-untyped-def]
 
 @pytest.fixture(scope="module")
 def database() -> duckdb.DuckDBPyConnection:
+    return filled()
+
+
+def filled() -> duckdb.DuckDBPyConnection:
+    """A database with the small tables."""
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("CREATE SCHEMA db")

@@ -27,7 +27,7 @@ never see it. A message without an id gets one made from its content.
 """
 
 
-@click.command(epilog=EXAMPLE, short_help="Load a mailbox into the messages table.")
+@click.command(epilog=EXAMPLE)
 @click.argument(
     "files",
     metavar="FILE...",

@@ -60,19 +60,9 @@ def open_project(
 
     # pyspark would print each failed statement as JSON; the error that we raise says it once
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-    root = project_dir.resolve()
-    if not (root / "dbt_project.yml").is_file():
-        raise ConfigurationError(
-            "no dbt_project.yml here", str(root), "cd into a dbt project or give --project-dir"
-        )
-    config = _config(root, profiles_dir, target)
-    if config.credentials.type != "tapestry":
-        raise ConfigurationError(
-            f"the profile's type is {config.credentials.type}",
-            f"profile {config.profile_name}, target {config.target_name}",
-            "use `type: tapestry`",
-        )
-    adapter = FACTORY.get_adapter_class_by_name("tapestry")(config, get_context("spawn"))
+    root = project_root(project_dir)
+    config = runtime_config(root, profiles_dir, target)
+    adapter: Any = FACTORY.get_adapter_class_by_name("tapestry")(config, get_context("spawn"))
     try:
         with adapter.connection_named("tapestry"):
             yield Project(root, config.credentials.schema, DbtSession(adapter), config)
@@ -80,7 +70,23 @@ def open_project(
         adapter.cleanup_connections()
 
 
-def _config(root: Path, profiles_dir: Path | None, target: str | None) -> Any:
+def project_root(project_dir: Path) -> Path:
+    """The folder of the dbt project; ConfigurationError where none is there."""
+    root = project_dir.resolve()
+    if not (root / "dbt_project.yml").is_file():
+        raise ConfigurationError(
+            "no dbt_project.yml here",
+            str(root),
+            "cd into a dbt project, give --project-dir, or make one: tapestry init my_project",
+        )
+    return root
+
+
+def runtime_config(root: Path, profiles_dir: Path | None, target: str | None) -> Any:
+    """The project and its profile as dbt reads them.
+
+    Raises ConfigurationError for another adapter's profile; dbt's own errors pass through.
+    """
     from dbt.config.runtime import RuntimeConfig
     from dbt.flags import set_from_args
     from dbt_common.context import set_invocation_context
@@ -88,7 +94,7 @@ def _config(root: Path, profiles_dir: Path | None, target: str | None) -> Any:
     set_invocation_context({})
     args = Namespace(
         project_dir=str(root),
-        profiles_dir=str(profiles_dir or _profiles_dir(root)),
+        profiles_dir=str(profiles_folder(root, profiles_dir)),
         profile=None,
         target=target,
         threads=None,
@@ -100,15 +106,30 @@ def _config(root: Path, profiles_dir: Path | None, target: str | None) -> Any:
         macro_debugging=False,
     )
     set_from_args(args, None)
-    return RuntimeConfig.from_args(args)
+    config = RuntimeConfig.from_args(args)
+    if config.credentials.type != "tapestry":
+        raise ConfigurationError(
+            f"the profile's type is {config.credentials.type}",
+            f"profile {config.profile_name}, target {config.target_name}",
+            "use `type: tapestry`",
+        )
+    return config
 
 
-def _profiles_dir(root: Path) -> Path:
-    """Where dbt looks, and the folder profiles/ of a project that keeps its own."""
-    given = os.environ.get("DBT_PROFILES_DIR")
-    if given:
-        return Path(given)
-    for folder in (Path.cwd(), root, root / "profiles"):
+def profiles_folder(root: Path, given_dir: Path | None = None) -> Path:
+    """Where dbt looks for profiles.yml, and the folder profiles/ of a project with its own.
+
+    Raises ConfigurationError where there is none.
+    """
+    given = given_dir or os.environ.get("DBT_PROFILES_DIR")
+    folders = [Path.cwd(), root, root / "profiles", Path.home() / ".dbt"]
+    folders = [Path(given)] if given else folders
+    for folder in folders:
         if (folder / "profiles.yml").is_file():
             return folder
-    return Path.home() / ".dbt"
+    raise ConfigurationError(
+        "there is no profiles.yml",
+        ", ".join(dict.fromkeys(map(str, folders))),
+        "write one, with <profile of dbt_project.yml>: {target: local, outputs: {local:\n"
+        "  {type: tapestry, method: session, schema: <schema>, threads: 2}}}",
+    )

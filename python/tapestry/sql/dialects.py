@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tapestry.sql.postgres import Structs, for_postgres
 
-def for_dialect(tree: exp.Expr, dialect: str) -> exp.Expr:
+
+def for_dialect(tree: exp.Expr, dialect: str, structs: Structs | None = None) -> exp.Expr:
     """The tree as the dialect needs it; Spark's own is left as it is.
 
     DuckDB: ``unix_timestamp`` of a timestamp would become the parsing of a text.
     """
+    if dialect == "postgres":
+        return for_postgres(tree, structs or {})
     if dialect != "duckdb":
         return tree
     return tree.transform(_for_duckdb)

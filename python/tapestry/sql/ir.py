@@ -13,6 +13,9 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+ATOM = "time atom"
+"""Key under which the tree of a bound keeps the comparison with now() that it was solved from."""
+
 
 @dataclass(frozen=True)
 class SourceTable:

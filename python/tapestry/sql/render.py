@@ -17,6 +17,7 @@ from tapestry.sql.ir import Block, Conjunction, SourceTable, Table, ValueTable
 from tapestry.sql.order import Assumption, Order
 from tapestry.sql.passes.split_by_bound import by
 from tapestry.sql.passes.to_standard_form import to_standard_form
+from tapestry.sql.postgres import Structs, structs_in
 from tapestry.sql.scan import Scan
 from tapestry.sql.selects import Reads, aliases_of, where
 from tapestry.sql.strategy_bounds import fits_bounds, select_by_bounds
@@ -172,25 +173,30 @@ class Rendering:
         begins = any(
             table.name == TIME_BEGINS_CTE for tree in trees for table in tree.find_all(exp.Table)
         )
+        structs = structs_in(trees)
         texts = []
         if begins:
             texts.append(f"{TIME_BEGINS_CTE} AS (\n  {self.time_begins()}\n)")
         for name, tree in ctes:
-            indented = self.sql(tree).replace("\n", "\n  ")
+            indented = self.sql(tree, structs).replace("\n", "\n  ")
             texts.append(f"{name} AS (\n  {indented}\n)")
-        return Body(self.used_columns(trees, begins), begins, tuple(texts), self.sql(query))
+        return Body(
+            self.used_columns(trees, begins), begins, tuple(texts), self.sql(query, structs)
+        )
 
-    def sql(self, tree: exp.Expr) -> str:
+    def sql(self, tree: exp.Expr, structs: Structs) -> str:
         """The tree in this rendering's dialect."""
-        return for_dialect(tree, self.dialect).sql(self.dialect, pretty=True)
+        return for_dialect(tree, self.dialect, structs).sql(self.dialect, pretty=True)
 
     def finish(
-        self, body: Body, scans: Mapping[str, Scan], tau: datetime | None, t: datetime
+        self, body: Body, scans: Mapping[str, Scan], tau: datetime | str | None, t: datetime | str
     ) -> str:
         """The statement: one CTE a source that applies its scan, the other CTEs, the query."""
         names = self.reads().names
+        # PostgreSQL computes a CTE that is used twice as a whole, past every index, unless told.
+        how = "NOT MATERIALIZED " if self.dialect == "postgres" else ""
         reads = [
-            f"{names[source]} AS (\n  {self.read(scans[source], columns)}\n)"
+            f"{names[source]} AS {how}(\n  {self.read(scans[source], columns)}\n)"
             for source, columns in body.columns.items()
         ]
         ctes = [*reads, *body.ctes]

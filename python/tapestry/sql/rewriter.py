@@ -14,7 +14,6 @@ from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.check_assumptions import check_assumptions
 from tapestry.sql.count_narrowed import count_narrowed
-from tapestry.sql.describe import describe
 from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
 from tapestry.sql.order import Assumption, parse_assumptions
 from tapestry.sql.passes.inline_views import inline_views
@@ -27,20 +26,12 @@ from tapestry.sql.render import TIME_BEGINS_CTE, Answers, Body, Rendering, rende
 from tapestry.sql.scan import Scan, Window
 from tapestry.sql.strategy_bounds import fits_bounds
 from tapestry.sql.strategy_candidates import edges
+from tapestry.sql.trace import NAMES, QUERY, Step, last_steps, step
 
 TIME_BEGINS = exp.Subquery(this=exp.select("at").from_(TIME_BEGINS_CTE))
 TIME_BEGINS.type = exp.DataType.build("timestamptz")
 
 STRATEGIES = ("bounds", "anti_join", "gaps", "candidates")
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of the way from Q to Q^I: the pass, why it is allowed, the query after it."""
-
-    name: str
-    why: str
-    sql: str
 
 
 @dataclass(frozen=True)
@@ -50,7 +41,8 @@ class Rewriting:
     columns: tuple[str, ...]
     sources: tuple[str, ...]
     canonical: str
-    trace: tuple[Step, ...]
+    written: tuple[Step, ...]
+    """The first steps of the trace: the query as written, and with its names resolved."""
     parts: tuple[Answers, ...]
     catalog: Catalog
     assumptions: tuple[Assumption, ...]
@@ -63,6 +55,11 @@ class Rewriting:
         """The costliest strategy among the blocks: bounds, anti_join, gaps or candidates."""
         names = [strategy_of(block) for part in self.parts for block in part.blocks]
         return max(names, key=STRATEGIES.index)
+
+    @property
+    def trace(self) -> tuple[Step, ...]:
+        """Every step from Q to Q^I, each with the reason why it is allowed."""
+        return (*self.written, *last_steps(self))
 
     def incremental(
         self,
@@ -86,6 +83,20 @@ class Rewriting:
         if key not in self.rendered:
             self.rendered[key] = rendering.incremental()
         return rendering.finish(self.rendered[key], scans, window.tau, window.t)
+
+    def template(
+        self,
+        scans: Mapping[str, Scan],
+        tau: str | None,
+        t: str,
+        dialect: str = "spark",
+    ) -> str:
+        """Q^I over a window whose ends are texts, which stand where a timestamp's text would.
+
+        ``tau=None`` gives Q_M(t). What a Jinja template or a reader fills in later.
+        """
+        rendering = self.rendering(scans, dialect, tau is None)
+        return rendering.finish(rendering.incremental(), scans, tau, t)
 
     def bounds(
         self,
@@ -148,15 +159,21 @@ def rewrite(
     catalog: Catalog,
     assume: Sequence[str] = (),
     begin: datetime | None = None,
+    steps: list[Step] | None = None,
 ) -> Rewriting:
     """Rewrite a query for incremental evaluation (Tapestry, sections 4 and 5).
 
     ``assume`` are orders of arrival columns that the author knows; ``begin`` bounds the instants
-    of interest from below.  Raises Refusal with the reason, the place in the SQL and a way out.
+    of interest from below.  Raises Refusal with the reason, the place in the SQL and a way out;
+    ``steps`` then holds the steps up to the one that refuses.
     """
+    written = [] if steps is None else steps
     parsed = parse(sql)
+    written.append(step(QUERY, parsed.sql("spark", pretty=True)))
     inlined = inline_views(parsed, catalog)
     resolved = resolve_names(inlined, catalog)
+    canonical = _canonical(resolved, catalog)
+    written.append(step(NAMES, canonical))
     refuse_nondeterministic(resolved, catalog)
     columns = output_names(parsed, resolved, catalog)
     parts = []
@@ -170,17 +187,9 @@ def rewrite(
     _refuse_all_static(sources, catalog, sql)
     arrivals = _written_arrivals(parts, catalog)
     assumptions = parse_assumptions(assume, arrivals, catalog.time_zone)
-    canonical = _canonical(resolved, catalog)
-    trace = (
-        Step("query", "what the author wrote", parsed.sql("spark", pretty=True)),
-        Step("resolve_names", "views inlined, columns and stars resolved", canonical),
-        Step(
-            "standard_form",
-            "validity of every row as half-open intervals: lower bounds <= s < upper bounds",
-            describe(parts, columns),
-        ),
+    return Rewriting(
+        columns, sources, canonical, tuple(written), tuple(parts), catalog, assumptions
     )
-    return Rewriting(columns, sources, canonical, trace, tuple(parts), catalog, assumptions)
 
 
 def strategy_of(block: Block) -> str:

@@ -13,16 +13,18 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog
+from tapestry.sql.dialects import for_dialect
 from tapestry.sql.passes.inline_views import inline_views
 from tapestry.sql.passes.parse import parse, table_name
 from tapestry.sql.scan import Scan
 
 
 def static_answer(
-    sql: str, catalog: Catalog, s: datetime, scans: Mapping[str, Scan], dialect: str = "spark"
+    sql: str, catalog: Catalog, s: datetime | str, scans: Mapping[str, Scan], dialect: str = "spark"
 ) -> str:
     """The query's text over the rows with ``arrival <= s``, every reading of the clock being s.
 
+    A text as ``s`` stands for an instant that is filled in later.
     Raises Refusal for a relation that the catalog does not know.
     """
     tree = set_clock(inline_views(parse(sql), catalog), s)
@@ -44,10 +46,11 @@ def static_answer(
     if not bodies:
         raise Refusal("the query reads no known source", sql)
     ctes = ", ".join(f"{name} AS ({body})" for name, body in bodies.items())
-    return f"WITH {ctes} SELECT * FROM ({tree.sql(dialect)}) AS answer"
+    query = for_dialect(tree, dialect).sql(dialect)
+    return f"WITH {ctes} SELECT * FROM ({query}) AS answer"
 
 
-def set_clock(tree: exp.Query, s: datetime) -> exp.Query:
+def set_clock(tree: exp.Query, s: datetime | str) -> exp.Query:
     """The query with now() and its like replaced by the instant s."""
 
     def replace(node: exp.Expr) -> exp.Expr:
@@ -66,7 +69,7 @@ def set_clock(tree: exp.Query, s: datetime) -> exp.Query:
     return changed
 
 
-def _visible(scan: Scan, s: datetime, catalog: Catalog, name: str, dialect: str) -> str:
+def _visible(scan: Scan, s: datetime | str, catalog: Catalog, name: str, dialect: str) -> str:
     source = catalog.relations[name]
     columns = getattr(source, "columns", ())
     listed = ", ".join(

@@ -22,8 +22,10 @@ def contains_now(node: exp.Expr) -> bool:
     return any(is_now(part) for part in node.walk())
 
 
-def literal(instant: datetime) -> exp.Expr:
+def literal(instant: datetime | str) -> exp.Expr:
     """An instant as SQL, exact to the microsecond; timezone-aware instants are written in UTC.
+
+    A text stands for an instant that is filled in later (a template's variable).
 
     >>> literal(datetime(2026, 1, 2, tzinfo=timezone.utc)).sql("spark")
     "CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)"
@@ -31,8 +33,10 @@ def literal(instant: datetime) -> exp.Expr:
     return placeholder(text_of(instant))
 
 
-def text_of(instant: datetime) -> str:
-    """An instant in UTC as the text of a timestamp, with its offset."""
+def text_of(instant: datetime | str) -> str:
+    """An instant in UTC as the text of a timestamp, with its offset; a text stays as it is."""
+    if isinstance(instant, str):
+        return instant
     aware = instant if instant.tzinfo else instant.replace(tzinfo=timezone.utc)
     return aware.astimezone(timezone.utc).isoformat(sep=" ")
 

@@ -25,9 +25,10 @@ from dbt.adapters.tapestry.nodes import (
     shown_model,
 )
 from dbt.adapters.tapestry.session import DbtSession
+from dbt.adapters.tapestry.written import write_beside_compiled
 from tapestry.errors import TapestryError
 from tapestry.runs.as_of import answer_at, clock_only
-from tapestry.runs.plan import Plan
+from tapestry.runs.plan import Plan, read_query
 from tapestry.runs.run import Outcome, execute, prepare
 from tapestry.runs.validate import plan_empty
 
@@ -71,6 +72,16 @@ class ContinuousDoors(metaclass=AdapterMeta):
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
             return execute(session, plan, current_invocation(self.config, session))
+
+    @available
+    def write_guarded(self, plan: Plan, node: dict[str, Any], graph: dict[str, Any]) -> None:
+        """Write the incremental model that a run stands for beside dbt's compiled SQL."""
+        session, row = DbtSession(self), plan.row  # type: ignore[arg-type]
+        with dbt_errors():
+            invocation = current_invocation(self.config, session)
+            begin = None if row is None else row.begin
+            query = read_query(session, plan.model, invocation, plan.model.sql, begin)
+            write_beside_compiled(self.config, node, graph, query)
 
     @available
     def answer_as_of(self, node: dict[str, Any], graph: dict[str, Any], sql: str, var: Any) -> str:

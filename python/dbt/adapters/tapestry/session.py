@@ -38,6 +38,15 @@ class DbtSession:
         ]
         return [self._aware(row, places) for row in rows] if places else rows
 
+    def input_files(self, sql: str) -> int | None:
+        """How many files a query would read, told from its plan; None where Spark is elsewhere."""
+        handle = self._adapter.connections.get_thread_connection().handle
+        session = getattr(handle, "session", None)
+        if session is None:
+            return None
+        with self._adapter.connections.exception_handler(sql):
+            return len(session.sql(sql).inputFiles())
+
     def _aware(self, row: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:
         values = list(row)
         for place in places:

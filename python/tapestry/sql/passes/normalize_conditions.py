@@ -15,7 +15,19 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
-from tapestry.sql.ir import FALSE, TRUE, Condition, ExistsFormula, Formula, all_of, any_of
+from tapestry.sql.ir import (
+    ATOM,
+    FALSE,
+    TRUE,
+    And,
+    Condition,
+    ExistsFormula,
+    Formula,
+    Lower,
+    Upper,
+    all_of,
+    any_of,
+)
 from tapestry.sql.passes.solve_time_atoms import OPERATORS, solve_time_atom
 
 CONDITIONS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Exists, exp.In, exp.Between)
@@ -239,8 +251,14 @@ class _Truth:
             return self.equivalence(node, left, right, wanted)
         if any(isinstance(part, exp.Query) for part in node.walk()):
             raise self.refuse(node)
-        atom = solve_time_atom(self.context.resolve(node), self.context.zone)
-        return {"true": atom.true, "false": atom.false, "unknown": atom.unknown}[wanted]
+        resolved = self.context.resolve(node)
+        atom = solve_time_atom(resolved, self.context.zone)
+        solved = {"true": atom.true, "false": atom.false, "unknown": atom.unknown}[wanted]
+        if wanted != "unknown":
+            _remember(
+                solved, resolved if wanted == "true" else exp.Not(this=exp.Paren(this=resolved))
+            )
+        return solved
 
     def equivalence(self, node: exp.Expr, left: exp.Expr, right: exp.Expr, wanted: str) -> Formula:
         """``a = b``, ``<=>`` and their negations between conditions."""
@@ -313,3 +331,16 @@ def _p_inner(node: exp.Expr) -> exp.Expr:
     while isinstance(node, exp.Paren):
         node = node.this
     return node
+
+
+def _remember(solved: Formula, atom: exp.Expr) -> None:
+    """Write the comparison into the bounds that it was solved to, for those who read the trace.
+
+    Not where the solution has alternatives: there no bound by itself stands for the comparison.
+    """
+    parts = solved.parts if isinstance(solved, And) else (solved,)
+    if parts and all(isinstance(part, Lower | Upper) for part in parts):
+        text = atom.sql("spark")
+        for part in parts:
+            assert isinstance(part, Lower | Upper)
+            part.bound.meta[ATOM] = text

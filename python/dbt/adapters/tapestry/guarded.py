@@ -1,0 +1,131 @@
+"""A continuous model as a plain dbt incremental model: the text, with its `is_incremental()` guard.
+
+Q_M(t) stands for the first run and Q^I(tau, t) for every later one, in any dialect.  What stands in
+for tau is the latest `_matched_at` in the table itself.  It may lie before the end of the last run,
+and gives the same rows: every answer that began at or before that end is in the table, so none
+began between the two.  Unlike a note kept beside the table it can neither be lost nor be ahead of
+the rows after a crash.  It holds where no row comes late: the adapter keeps what came late, a plain
+incremental model cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tapestry.names import MATCHED_AT
+from tapestry.runs.relations import plain
+from tapestry.runs.sources.describe import SourceTable, arrival_column, arrival_sql
+from tapestry.runs.sources.scans import row_id
+from tapestry.sql import Column, Rewriting, Scan
+
+SPARK = ("spark", "databricks")
+TAU, T = "⟨tau⟩", "⟨t⟩"
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A model to be written: its query, what it reads, and what is said of it.
+
+    relations
+        name of a source in the query -> what dbt calls it: ``{{ source('a', 'b') }}``.
+    """
+
+    rewriting: Rewriting
+    relations: Mapping[str, str]
+    scans: Mapping[str, Scan]
+    dialect: str
+    config: Sequence[str]
+    head: Sequence[str]
+    lag: str = ""
+
+
+def guarded_model(model: Guarded) -> str:
+    """The text of the model's file."""
+    first = _filled(model, model.rewriting.template(model.scans, None, T, model.dialect))
+    later = _filled(model, model.rewriting.template(model.scans, TAU, T, model.dialect))
+    config = ", ".join(model.config)
+    return "\n".join(
+        [
+            "{#-",
+            *(f"  {line}" for line in model.head),
+            "-#}",
+            f"{{{{ config({config}) }}}}",
+            f"{{%- set t = tapestry_t({model.lag}) -%}}",
+            "{%- set tau = tapestry_tau(this) if is_incremental() else none %}",
+            "{% if is_incremental() and tau is not none %}",
+            "-- what became an answer after tau and up to t",
+            later,
+            "{% else %}",
+            "-- all that was ever an answer up to t",
+            first,
+            "{% endif %}",
+            "",
+        ]
+    )
+
+
+def scan_for(table: SourceTable, arrival: str | None, relation: str, dialect: str) -> Scan:
+    """How the ejected model reads a source; its rows are taken to come in time."""
+    column = None if arrival is None else arrival_column(table, arrival)
+    if dialect in SPARK:
+        bare = SourceTable(table.name, table.columns, table.table_id, table.location)
+        text = None if column is None else arrival_sql(column)
+        inner = f"(SELECT *, {row_id(bare)} AS _row_id FROM {relation})"
+        return Scan(inner, text, "_row_id")
+    text = None if column is None else f"CAST({column.name} AS TIMESTAMPTZ)"
+    return Scan(relation, text, _row_id(table.columns, dialect))
+
+
+def _row_id(columns: Sequence[Column], dialect: str) -> str:
+    """What tells the rows of a table apart within one statement.
+
+    Numbered in the order of all columns: only equal rows can change places, and which of them has
+    which number cannot be seen.
+    """
+    if dialect == "postgres":
+        return "CAST(tableoid AS TEXT) || CAST(ctid AS TEXT)"
+    return f"ROW_NUMBER() OVER (ORDER BY {', '.join(column.name for column in columns)})"
+
+
+def token(name: str) -> str:
+    """What stands for a source while its query is rendered."""
+    return f"⟨{name}⟩"
+
+
+def fill(text: str, relations: Mapping[str, str], instants: Mapping[str, str]) -> str:
+    """Rendered SQL as a template: tokens become what dbt fills in, the rest is kept from Jinja."""
+    for mark in ("{{", "{%", "{#"):
+        text = text.replace(mark, f"⟨open {mark[1]}⟩")
+    for mark in ("{{", "{%", "{#"):
+        text = text.replace(f"⟨open {mark[1]}⟩", "{{ '" + mark + "' }}")
+    for name, said in relations.items():
+        text = text.replace(token(name), said)
+    for name, said in instants.items():
+        text = text.replace(name, said)
+    return text
+
+
+def _filled(model: Guarded, text: str) -> str:
+    return fill(text, model.relations, {TAU: "{{ tau }}", T: "{{ t }}"})
+
+
+def dbt_names(graph: Mapping[str, Any]) -> dict[str, str]:
+    """Normalized name of every relation of the project -> what dbt calls it in a model."""
+    names: dict[str, str] = {}
+    for node in graph["sources"].values():
+        call = f"source('{node['source_name']}', '{node['name']}')"
+        names[plain(node["relation_name"])] = "{{ " + call + " }}"
+    for node in graph["nodes"].values():
+        if node.get("relation_name") and node["resource_type"] in ("model", "seed", "snapshot"):
+            names[plain(node["relation_name"])] = "{{ ref('" + node["name"] + "') }}"
+    return names
+
+
+HOW_TAU = (
+    f"tau is max({MATCHED_AT}) of the table itself. The last run may have ended later; no answer",
+    "began in between, or it would be in the table, so the rows are the same. A run that is killed",
+    "leaves rows and tau as they were: dbt commits the rows in one statement or transaction.",
+)
+"""Said in every guarded model."""

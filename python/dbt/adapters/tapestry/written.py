@@ -1,0 +1,64 @@
+"""The incremental model that a run stands for, written beside dbt's compiled SQL for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+
+from dbt.adapters.tapestry.guarded import (
+    HOW_TAU,
+    Guarded,
+    dbt_names,
+    guarded_model,
+    scan_for,
+    token,
+)
+from tapestry.runs.plan import Query
+
+logger = AdapterLogger("Tapestry")
+SUFFIX = ".incremental.sql"
+_written: dict[Path, str] = {}
+"""What this process has written: a warm process renders a query once."""
+
+
+def write_beside_compiled(
+    config: Any, node: Mapping[str, Any], graph: Mapping[str, Any], query: Query
+) -> Path | None:
+    """Write ``target/compiled/<project>/models/<model>.incremental.sql``; None where it fails.
+
+    It is for reading: the run itself takes tau from `tapestry_state`, knows late rows, and does not
+    read this file.
+    """
+    file = Path(node["original_file_path"]).with_suffix(SUFFIX)
+    path = Path(config.project_root, config.target_path, "compiled", node["package_name"], file)
+    try:
+        if _written.get(path) != query.canonical or not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(guarded_text(node, graph, query))
+            _written[path] = query.canonical
+    except OSError as error:
+        logger.debug(f"{path} was not written: {error}")
+        return None
+    return path
+
+
+def guarded_text(node: Mapping[str, Any], graph: Mapping[str, Any], query: Query) -> str:
+    """The guarded model: Q_M(t) for a first run, Q^I over (tau, t] for every later one."""
+    names, tables = dbt_names(graph), query.relations.tables
+    said = {name: names.get(name, name) for name in query.rewriting.sources}
+    scans = {
+        name: scan_for(tables[name].table, query.relations.arrival(name), token(name), "spark")
+        for name in said
+    }
+    head = (
+        f"What a run of {node['name']} stands for, as the incremental model that one would have to",
+        "write without the adapter. It is for reading; the run takes tau, the end of the last run,",
+        "from tapestry_state, and knows which rows came late. `tapestry eject` writes this model",
+        "with the macros it needs. In it:",
+        *HOW_TAU,
+    )
+    config = ("materialized='incremental'", "incremental_strategy='append'")
+    return guarded_model(Guarded(query.rewriting, said, scans, "spark", config, head))

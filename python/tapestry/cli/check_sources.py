@@ -1,0 +1,119 @@
+"""Is every source of the continuous models one that runs can read, and read cheaply?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from tapestry.cli.checks import NOTE, OK, WRONG, Finding, trouble
+from tapestry.cli.models import CONTINUOUS, Manifest
+from tapestry.errors import TapestryError
+from tapestry.runs.relations import STATIC, plain
+from tapestry.runs.session import Session
+from tapestry.runs.sources.describe import SourceTable, arrival_column, describe
+from tapestry.runs.sources.literals import relation_name
+from tapestry.sql import View
+
+MANY_FILES = 32
+"""From so many files on it matters that statistics exclude most of them."""
+INDEXED = 32
+"""Delta keeps minimum and maximum of so many of the first columns."""
+
+
+def check_sources(session: Session, manifest: Manifest) -> Iterator[Finding]:
+    """One or more findings for every table or view that a continuous model refers to."""
+    from dbt.adapters.tapestry.nodes import shown_model
+
+    nothing: dict[str, Any] = {"name": "", "relation_name": ""}
+    arrivals = shown_model(nothing, manifest.graph, "").arrivals
+    for name, node in sorted(_read_by_continuous(manifest).items()):
+        materialized = node.get("config", {}).get("materialized")
+        if materialized in ("ephemeral", CONTINUOUS):
+            continue
+        try:
+            yield from _check(session, name, node, arrivals.get(name))
+        except TapestryError as error:
+            found = trouble(f"source {name}", error)
+            if "there is no table" in error.reason and node["resource_type"] != "source":
+                build = "seed" if node["resource_type"] == "seed" else "run"
+                found = replace(found, fix=f"dbt {build} --select {node['name']}")
+            yield found
+
+
+def _read_by_continuous(manifest: Manifest) -> dict[str, Mapping[str, Any]]:
+    """Relations that continuous models refer to, by normalized name."""
+    nodes = {**manifest.graph["nodes"], **manifest.graph["sources"]}
+    found = {}
+    for name in manifest.continuous():
+        for unique_id in manifest.model(name).get("depends_on", {}).get("nodes", []):
+            node = nodes.get(unique_id)
+            if node is not None and node.get("relation_name"):
+                found[plain(node["relation_name"])] = node
+    return found
+
+
+def _check(
+    session: Session, name: str, node: Mapping[str, Any], arrival: str | None
+) -> Iterator[Finding]:
+    what = f"source {name}"
+    table = describe(session, name)
+    if isinstance(table, View):
+        yield Finding(what, OK, "a view: what counts are the tables that it reads")
+        return
+    if arrival is None:
+        stamps = [c.name for c in table.columns if c.type == "timestamp"]
+        stamp = stamps[0] if len(stamps) == 1 else "<timestamp column>"
+        key = (
+            f"loaded_at_field: {stamp}"
+            if node["resource_type"] == "source"
+            else (f"meta: {{arrival: {stamp}}}")
+        )
+        yield Finding(
+            what,
+            WRONG,
+            "says nothing of when its rows arrive",
+            f"in its YAML: config: {{{key}}}  (a look-up table: meta: {{arrival: static}})",
+        )
+        return
+    if arrival == STATIC:
+        yield Finding(what, OK, "static: visible at every instant")
+        return
+    column = arrival_column(table, arrival)
+    yield Finding(what, OK, f"rows arrive at {column.name} ({column.type})")
+    yield from _layout(session, table, column.name)
+
+
+def _layout(session: Session, table: SourceTable, arrival: str) -> Iterator[Finding]:
+    """Do file statistics narrow a run to the files of its window?"""
+    what = f"source {table.name}"
+    quoted = relation_name(table.name)
+    if _without_statistics(table, arrival):
+        yield Finding(
+            what,
+            NOTE,
+            f"Delta keeps no statistics of {arrival}: every run reads the whole table",
+            f"alter table {quoted} set tblproperties"
+            f" ('delta.dataSkippingStatsColumns' = '{arrival}'); analyze table {quoted} compute"
+            " delta statistics",
+        )
+    (detail,) = session.rows(f"DESCRIBE DETAIL {quoted}")
+    laid_out = {str(c).lower() for c in (*(detail[7] or ()), *(detail[8] or ()))}
+    files = int(detail[9] or 0)
+    if files >= MANY_FILES and arrival.lower() not in laid_out:
+        yield Finding(
+            what,
+            NOTE,
+            f"{files} files, not clustered by {arrival}: after rewrites of old rows a run may read"
+            " more of them than its window needs",
+            f"alter table {quoted} cluster by ({arrival}); optimize {quoted}",
+        )
+
+
+def _without_statistics(table: SourceTable, arrival: str) -> bool:
+    named = table.properties.get("delta.dataSkippingStatsColumns")
+    if named is not None:
+        return arrival.lower() not in [c.strip(" `").lower() for c in named.split(",")]
+    indexed = int(table.properties.get("delta.dataSkippingNumIndexedCols", INDEXED))
+    place = [column.name.lower() for column in table.columns].index(arrival.lower())
+    return 0 <= indexed <= place

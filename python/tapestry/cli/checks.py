@@ -1,0 +1,112 @@
+"""What `tapestry doctor` looks at before it connects: packages, Java, jars, profile, models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final
+
+from tapestry.cli.ending import short
+from tapestry.errors import TapestryError
+
+OK, NOTE, WRONG, SKIPPED = "ok", "note", "wrong", "skipped"
+INSTALL_LOCAL: Final = 'pip install "dbt-tapestry[local]"'
+PACKAGES: Final = ("dbt-tapestry", "dbt-core", "dbt-spark", "sqlglot")
+LOCAL: Final = ("pyspark", "delta-spark")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at; ``fix`` is the command or line that puts it right."""
+
+    check: str
+    status: str
+    told: str
+    fix: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """The finding as plain values."""
+        return asdict(self)
+
+
+def check_packages(embedded: bool) -> Iterator[Finding]:
+    """Are the packages installed, and do pyspark and delta-spark fit each other?"""
+    found: dict[str, str] = {}
+    for name in PACKAGES + (LOCAL if embedded else ()):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            yield Finding("packages", WRONG, f"{name} is not installed", INSTALL_LOCAL)
+    if found:
+        told = ", ".join(f"{name} {number}" for name, number in found.items())
+        yield Finding("packages", OK, told)
+
+
+def check_java() -> Finding:
+    """Is there a Java that Spark runs on?"""
+    from dbt_common.exceptions import DbtRuntimeError
+
+    from dbt.adapters.tapestry.java import check_java as version_of_java
+
+    try:
+        return Finding("java", OK, f"Java {version_of_java()}")
+    except DbtRuntimeError as error:
+        told = " ".join(error.msg.splitlines()[0].split())
+        fix = "apt-get install openjdk-17-jre-headless (macOS: brew install openjdk@17), or:"
+        return Finding("java", WRONG, told, f"{fix} export JAVA_HOME=<a Java 17 or 21>")
+
+
+def check_jars(given: dict[str, str]) -> Finding:
+    """Are Delta's jars on this machine already?"""
+    from dbt_common.exceptions import DbtRuntimeError
+
+    from dbt.adapters.tapestry.jars import jar_settings
+
+    try:
+        settings = jar_settings(given)
+    except DbtRuntimeError as error:
+        return Finding("jars", WRONG, error.msg.splitlines()[0], INSTALL_LOCAL)
+    wanted = settings.get("spark.jars.packages")
+    if wanted is None:
+        count = len(settings["spark.jars"].split(","))
+        return Finding("jars", OK, f"{count} files, found at an earlier start")
+    return Finding(
+        "jars",
+        NOTE,
+        f"not fetched yet: the first start needs the network for {wanted}",
+        "dbt debug  (once, with a network; a mirror: spark.jars.ivySettings in the profile)",
+    )
+
+
+def check_zone(zone: str) -> Finding:
+    """Days are calendar arithmetic: are they always 24 hours in this zone?"""
+    from tapestry.sql.fixed import zone_is_fixed
+
+    if zone_is_fixed(zone):
+        return Finding("time zone", OK, zone)
+    return Finding(
+        "time zone",
+        NOTE,
+        f"{zone} has transitions: conditions of a day or longer on now() are refused",
+        "in the profile: server_side_parameters: {spark.sql.session.timeZone: UTC}",
+    )
+
+
+def trouble(check: str, error: Exception, fix: str = "") -> Finding:
+    """An error that a check ended with, as a finding."""
+    if isinstance(error, TapestryError):
+        return Finding(check, WRONG, _line(error.reason), _line(error.hint) or fix)
+    return Finding(check, WRONG, _line(short(error)), fix)
+
+
+def _line(text: str, width: int = 300) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def embedded(config: Any) -> bool:
+    """Does this profile start a Spark in this process?"""
+    credentials = config.credentials
+    master = getattr(credentials, "master", None) or ""
+    return bool(getattr(credentials, "embedded", False)) and not master.startswith("sc://")

@@ -1,0 +1,53 @@
+"""Which commands there are: one line each. A command's module is imported when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Final
+
+import click
+
+COMMANDS: Final[Mapping[str, str]] = {
+    # name: what it does, in a few words. The command is `name` in the module tapestry.cli.name.
+    "completion": "Print the script that lets your shell complete commands.",
+    "doctor": "Check what a run needs, and say how to fix what is wrong.",
+    "eject": "Write continuous models as plain dbt incremental models.",
+    "explain": "Explain a model: each step to what a run executes, what that reads.",
+    "init": "Make a new project in an empty folder.",
+    "load": "Load a mailbox into the messages table.",
+    "report": "Is everything well? One HTML page about all runs.",
+}
+
+
+class CommandFiles(click.Group):
+    """A group whose commands lie in files of their names, so that `--help` imports none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, in alphabetical order."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command of this name; None where there is none."""
+        if name not in COMMANDS:
+            return None
+        command = getattr(importlib.import_module(f"tapestry.cli.{name}"), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with near names where there is no such command."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            near = get_close_matches(name, COMMANDS, 1)
+            meant = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(COMMANDS)}."
+            raise click.UsageError(f"No such command '{name}'. {meant}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands in `--help`, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))

@@ -1,0 +1,152 @@
+"""`tapestry doctor`: looks at everything that a run needs, and says how to fix what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tapestry.cli.project import open_project, project_options, project_root, runtime_config
+
+if TYPE_CHECKING:
+    from tapestry.cli.checks import Finding
+    from tapestry.cli.models import Manifest
+
+EXAMPLE = """\b
+Example:
+  tapestry doctor
+  tapestry doctor --target cluster
+  tapestry doctor --json | jq '.findings[] | select(.status == "wrong")'
+
+Looks at the installed packages, Java, Delta's jars, the project and its profile, the connection and
+its time zone, the arrival column and layout of every source of a continuous model, and whether the
+storage lets one of two writers win. Nothing is changed. Exit code 1 where something is wrong; a
+note alone is none.
+"""
+MARKS = {"ok": "✓", "note": "!", "wrong": "✗", "skipped": "-"}
+COLOURS = {"ok": "green", "note": "yellow", "wrong": "bold red", "skipped": "dim"}
+
+
+@click.command(epilog=EXAMPLE)
+@click.option("--json", "as_json", is_flag=True, help="All findings as JSON.")
+@project_options
+def doctor(as_json: bool, project_dir: Path, profiles_dir: Path | None, target: str | None) -> None:
+    """Check what a run needs: Java, jars, profile, sources, storage; say how to fix it."""
+    from rich.console import Console
+
+    from tapestry.cli.checks import WRONG
+    from tapestry.cli.show import console
+
+    to: Console = console()
+    findings: list[Finding] = []
+    for finding in examine(project_dir, profiles_dir, target):
+        findings.append(finding)
+        if not as_json:  # said as it is found: a start of Spark takes seconds
+            colour = COLOURS[finding.status]
+            to.print(f"[{colour}]{MARKS[finding.status]} {finding.check}[/{colour}]", end="  ")
+            to.print(finding.told, markup=False)
+            if finding.fix:
+                to.print(f"    fix: {finding.fix}", markup=False)
+    wrong = sum(finding.status == WRONG for finding in findings)
+    if as_json:
+        listed = [finding.as_json() for finding in findings]
+        click.echo(json.dumps({"wrong": wrong, "findings": listed}, indent=2))
+    else:
+        click.echo(f"{wrong} wrong" if wrong else "nothing is wrong")
+    if wrong:
+        click.get_current_context().exit(1)
+
+
+def examine(project_dir: Path, profiles_dir: Path | None, target: str | None) -> Iterator[Finding]:
+    """All findings in order; what needs something that is wrong is skipped, and says so."""
+    from tapestry.cli.checks import (
+        OK,
+        SKIPPED,
+        WRONG,
+        Finding,
+        check_jars,
+        check_java,
+        check_packages,
+        embedded,
+        trouble,
+    )
+
+    try:
+        root = project_root(project_dir)
+    except Exception as error:
+        yield from check_packages(embedded=True)
+        yield check_java()
+        yield trouble("project", error)
+        return
+    try:
+        config = runtime_config(root, profiles_dir, target)
+    except Exception as error:
+        yield from check_packages(embedded=True)
+        yield check_java()
+        of_profile = "profile" in f"{type(error).__name__} {error}".lower()
+        yield trouble("profile" if of_profile else "project", error, "dbt debug  says more")
+        return
+    yield Finding("project", OK, str(root / "dbt_project.yml"))
+    told = f"{config.profile_name}, target {config.target_name}: {config.credentials.method}"
+    yield Finding("profile", OK, f"{told}, schema {config.credentials.schema}")
+    ready = True
+    first = list(check_packages(embedded(config)))
+    if embedded(config):
+        first += [check_java(), check_jars(dict(config.credentials.server_side_parameters or {}))]
+    for finding in first:
+        ready = ready and finding.status != WRONG
+        yield finding
+    manifest = None
+    for found in _models(project_dir, profiles_dir, target):
+        if isinstance(found, Finding):
+            yield found
+        else:
+            manifest = found
+    if not ready:
+        yield Finding("connection", SKIPPED, "not tried: fix what is wrong above first")
+        return
+    yield from _connected(manifest, root, profiles_dir, target)
+
+
+def _models(
+    project_dir: Path, profiles_dir: Path | None, target: str | None
+) -> Iterator[Finding | Manifest]:
+    """The parsed project, and what there is to say of its models."""
+    from tapestry.cli.checks import NOTE, OK, Finding, trouble
+    from tapestry.cli.models import read_manifest
+
+    try:
+        manifest = read_manifest(project_dir, profiles_dir, target)
+    except Exception as error:
+        yield trouble("models", error, "dbt parse  shows the whole message")
+        return
+    yield manifest
+    names = manifest.continuous()
+    if names:
+        yield Finding("models", OK, f"{len(names)} continuous: {', '.join(names[:10])}")
+    else:
+        write = "in a model: {{ config(materialized='continuous') }}"
+        yield Finding("models", NOTE, "none is continuous", write)
+
+
+def _connected(
+    manifest: Manifest | None, root: Path, profiles_dir: Path | None, target: str | None
+) -> Iterator[Finding]:
+    from dbt.adapters.tapestry.invocations import session_zone
+    from tapestry.cli.check_sources import check_sources
+    from tapestry.cli.check_storage import check_storage
+    from tapestry.cli.checks import OK, Finding, check_zone, trouble
+
+    try:
+        with open_project(root, profiles_dir, target) as project:
+            zone = session_zone(project.session)
+            yield Finding("connection", OK, "Spark answers")
+            yield check_zone(zone)
+            yield check_storage(project.session, project.schema)
+            if manifest is not None:
+                yield from check_sources(project.session, manifest)
+    except Exception as error:
+        yield trouble("connection", error, "logs/spark.log and logs/dbt.log have the whole message")

@@ -1,0 +1,178 @@
+"""The files of ejected models: a small dbt project that needs no adapter of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+import yaml  # type: ignore[import-untyped]
+
+from dbt.adapters.tapestry.guarded import (
+    HOW_TAU,
+    Guarded,
+    dbt_names,
+    fill,
+    guarded_model,
+    scan_for,
+    token,
+)
+from tapestry.cli.eject_macros import ZONES, model_tests, test_macros, window_macros
+from tapestry.names import MATCHED_AT
+from tapestry.runs.model import Model
+from tapestry.runs.relations import Relations, plain
+from tapestry.sql import Scan, rewrite, static_answer
+
+TESTED: Final = ("spark", "duckdb", "postgres")
+"""Ejected models were run in these, and gave the tables that the adapter gives."""
+ANSWER_AT: Final = "⟨s⟩"
+LOST: Final = (
+    "A plain incremental model takes rows to come in time: one that becomes readable after a run",
+    "whose window it belongs to is missed, or counted too late; keeping such rows needs the",
+    "versions of the tables. Nor does it notice an updated or deleted row, or a changed query.",
+)
+
+
+@dataclass(frozen=True)
+class Ejected:
+    """One model to be ejected: as a run sees it, what it reads, and its dbt node."""
+
+    model: Model
+    relations: Relations
+    node: Mapping[str, Any]
+
+
+def eject_files(
+    models: Sequence[Ejected], graph: Mapping[str, Any], dialect: str, project: str
+) -> dict[str, str]:
+    """Path -> text of every file; the project's own where ``project`` is its name.
+
+    Raises Refusal for a query that cannot be kept.
+    """
+    names = dbt_names(graph)
+    files = {
+        "macros/tapestry_window.sql": window_macros(dialect),
+        "macros/tapestry_tests.sql": test_macros(dialect),
+        "dbt_project.yml": _project_file(project),
+    }
+    read: set[str] = set()
+    described = []
+    for one in models:
+        said = {name: names.get(name, name) for name in one.relations.tables}
+        read |= set(said)
+        text, tests, columns, by_value = _texts(one, said, dialect)
+        name = one.model.name
+        files[f"models/{name}.sql"] = text
+        files[f"macros/{name}_tests.sql"] = tests
+        described.append(_described(one, columns, by_value))
+    files["models/models.yml"] = _yaml({"version": 2, "models": described})
+    sources = _sources(graph, read)
+    if sources:
+        files["models/sources.yml"] = _yaml({"version": 2, "sources": sources})
+    return files
+
+
+def _texts(
+    one: Ejected, said: Mapping[str, str], dialect: str
+) -> tuple[str, str, tuple[str, ...], bool]:
+    """The model's file, the file of its tests, its columns, and does it count by value?
+
+    Rewritten without `assume`: exact whether or not it holds, for nothing here checks it.
+    """
+    model, catalog = one.model, one.relations.catalog
+    rewriting = rewrite(model.sql, catalog, begin=model.config.begin)
+    scans = {
+        name: scan_for(
+            one.relations.tables[name].table, one.relations.arrival(name), token(name), dialect
+        )
+        for name in rewriting.sources
+    }
+    lag = model.config.lag // timedelta(microseconds=1)
+    text = guarded_model(
+        Guarded(
+            rewriting,
+            said,
+            scans,
+            dialect,
+            _config(one.node, dialect, catalog.time_zone),
+            _head(one, dialect),
+            str(lag) if lag else "",
+        )
+    )
+    bare = {name: Scan(scan.relation, scan.arrival, "1") for name, scan in scans.items()}
+    q = static_answer(model.sql, catalog, ANSWER_AT, bare, dialect)
+    q = fill(q, said, {ANSWER_AT: "{{ s }}"})
+    begin = model.config.begin
+    micros = None if begin is None else int(begin.timestamp()) * 10**6 + begin.microsecond
+    tests = model_tests(model.name, q, rewriting.columns, micros)
+    return text, tests, rewriting.columns, any(part.by_value for part in rewriting.parts)
+
+
+def _config(node: Mapping[str, Any], dialect: str, zone: str) -> list[str]:
+    """What the ejected model's config() says; what belongs to the adapter alone is left out."""
+    config = ["materialized='incremental'", "incremental_strategy='append'"]
+    if dialect in ("spark", "databricks"):
+        config.append("file_format='delta'")
+    if dialect in ZONES:
+        config.append(f'pre_hook="{ZONES[dialect].format(zone=zone)}"')
+    given = node["config"]
+    config += [f"{key}={given[key]!r}" for key in ("alias", "schema", "tags") if given.get(key)]
+    return config
+
+
+def _head(one: Ejected, dialect: str) -> list[str]:
+    model = one.model
+    tested = "run and compared" if dialect in TESTED else "UNTESTED"
+    head = [
+        f"{model.name}, ejected from the continuous model {model.file} for {dialect} ({tested}).",
+        "",
+        *(f"  {line}" for line in model.sql.strip().splitlines()),
+        "",
+        *HOW_TAU,
+        *LOST,
+        "tapestry_t and tapestry_tau are in macros/tapestry_window.sql.",
+    ]
+    if model.config.assume:
+        head.append(f"assume: {', '.join(model.config.assume)} is not made use of here.")
+    # A comment of Jinja's ends at the first #}.
+    return [line.replace("#}", "# }").replace("{#", "{ #").rstrip() for line in head]
+
+
+def _described(one: Ejected, columns: tuple[str, ...], by_value: bool) -> dict[str, Any]:
+    tests = [f"{one.model.name}_enough", f"{one.model.name}_not_too_much"]
+    listed: list[dict[str, Any]] = [{"name": MATCHED_AT, "data_tests": ["not_null"]}]
+    if by_value and len(columns) == 1:
+        listed.append({"name": columns[0], "data_tests": ["unique"]})
+    described = {"name": one.model.name, "data_tests": tests, "columns": listed}
+    text = one.node.get("description")
+    return {**described, "description": text} if text else described
+
+
+def _sources(graph: Mapping[str, Any], read: Iterable[str]) -> list[dict[str, Any]]:
+    """The sources that the models read, as their YAML."""
+    wanted = set(read)
+    found: dict[str, dict[str, Any]] = {}
+    for node in graph["sources"].values():
+        if plain(node["relation_name"]) not in wanted:
+            continue
+        schema = node.get("unrendered_schema") or node["schema"]
+        source = found.setdefault(
+            node["source_name"], {"name": node["source_name"], "schema": schema, "tables": []}
+        )
+        table = {"name": node["name"]}
+        if node["identifier"] != node["name"]:
+            table["identifier"] = node["identifier"]
+        source["tables"].append(table)
+    return list(found.values())
+
+
+def _project_file(name: str) -> str:
+    flags = {"send_anonymous_usage_stats": False, "require_generic_test_arguments_property": True}
+    project = {"name": name, "version": "1.0", "config-version": 2, "profile": name}
+    return _yaml({**project, "require-dbt-version": ">=1.10.5", "flags": flags})
+
+
+def _yaml(content: Mapping[str, Any]) -> str:
+    text: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
+    return text

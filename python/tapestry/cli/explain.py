@@ -1,0 +1,153 @@
+"""`tapestry explain`: the way from a model's query to what a run executes, and what that reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tapestry.cli.complete import continuous_models
+from tapestry.cli.project import open_project, project_options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tapestry.cli.explanation import Explanation
+
+EXAMPLE = """\b
+Example:
+  tapestry explain unanswered
+  tapestry explain unanswered --json | jq '.reads[] | {place, source, files}'
+  tapestry explain --sql "select * from {{ source('bboard', 'messages') }} where now() > ts"
+
+Each step is shown as SQL with the reason why it is allowed: the query Q, its standard form, the
+comparisons with now() solved, Q_M (everything that was ever an answer), and Q^I, which a run
+executes over its window (:tau, :t]. Then: which source each branch narrows to which range, how many
+files and bytes that reads now, and what would make it cheaper. Nothing is run and nothing written.
+
+Exit code 1 where the query is refused: the steps up to the one that refuses it are shown.
+"""
+
+
+@click.command(epilog=EXAMPLE)
+@click.argument("model", required=False, shell_complete=continuous_models)
+@click.option("--sql", help="Explain a query that is no model yet; may hold ref() and source().")
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+@project_options
+def explain(
+    model: str | None,
+    sql: str | None,
+    as_json: bool,
+    project_dir: Path,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """Explain MODEL: each step from its query to what a run executes, and what that reads."""
+    from tapestry.cli.models import read_manifest
+
+    if (model is None) == (sql is None):
+        raise click.UsageError("Give the name of a model, or --sql with a query.")
+    manifest = read_manifest(project_dir, profiles_dir, target)
+    if model is not None:
+        manifest.model(model)
+    explained = _explained(manifest, model, sql, profiles_dir, target)
+    if as_json:
+        click.echo(json.dumps(explained.as_json(), indent=2))
+    else:
+        from tapestry.cli.show import console
+
+        show_explanation(console(), explained)
+    if explained.refusal is not None:
+        click.get_current_context().exit(1)
+
+
+def _explained(
+    manifest: object,
+    model: str | None,
+    sql: str | None,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> Explanation:
+    from dbt.adapters.tapestry.invocations import current_invocation
+    from dbt.adapters.tapestry.nodes import continuous_model, shown_model
+    from tapestry.cli.explanation import explain_model
+    from tapestry.cli.models import CONTINUOUS, Manifest, compile_models, compile_sql
+
+    assert isinstance(manifest, Manifest)
+    if model is not None:
+        name = model.removesuffix(".sql")
+        node = compile_models(manifest, [name])[name]
+    else:
+        node = compile_sql(manifest, sql or "")
+    with open_project(manifest.root, profiles_dir, target) as project:
+        invocation = current_invocation(project.config, project.session)
+        text, graph = node["compiled_code"], manifest.graph
+        stored = node["config"].get("materialized") == CONTINUOUS
+        if stored:
+            described = continuous_model(node, graph, text, "", invocation.time_zone)
+        else:
+            described = shown_model(node, graph, text)
+        return explain_model(project.session, described, invocation, stored)
+
+
+def show_explanation(to: Console, explained: Explanation) -> None:
+    """The explanation for people."""
+    from tapestry.cli.show import show_sql
+
+    to.print(f"[bold]{explained.name}[/bold]  {explained.file}")
+    for number, step in enumerate(explained.steps, start=1):
+        to.print(f"\n[bold cyan]{number}. {step.name}[/bold cyan]  {step.why}")
+        show_sql(to, step.sql)
+    if explained.refusal is not None:
+        from tapestry.sql.trace import refusing_pass
+
+        by = refusing_pass(explained.refusal)
+        to.print(f"\n[bold red]refused by {by}[/bold red]")
+        to.print(str(explained.refusal), markup=False)
+        return
+    _show_reads(to, explained)
+    to.print("\n[bold cyan]cheaper[/bold cyan]")
+    for line in explained.advice or ["nothing is known that would make this cheaper"]:
+        to.print(f"  - {line}", markup=False)
+
+
+def _show_reads(to: Console, explained: Explanation) -> None:
+    from rich.table import Table
+
+    from tapestry.cli.show import size_text
+
+    looked_at = explained.looked_at
+    assert looked_at is not None
+    window = explained.as_json()["window"]
+    to.print(f"\n[bold cyan]strategy[/bold cyan]  {explained.strategy}")
+    supposed = (
+        "  (supposed: it has not run yet; a first run reads all)" if looked_at.supposed else ""
+    )
+    to.print(f"[bold cyan]window[/bold cyan]    ({window['tau']}, {window['t']}]{supposed}")
+    for note in looked_at.notes:
+        to.print(f"  note: {note}", markup=False)
+    table = Table(title="What the run over this window reads now", title_justify="left")
+    for column in ("where", "source", "narrowed to", "files", "size"):
+        table.add_column(column, overflow="fold")
+    for reading in looked_at.readings:
+        here = explained.costs[reading.source, reading.predicate]
+        whole = explained.costs[reading.source, ""]
+        table.add_row(
+            reading.place,
+            f"{reading.source} {reading.alias}",
+            _range(reading.window, reading.keys),
+            "?" if here.files is None else f"{here.files} of {whole.files}",
+            f"{size_text(here.size)} of {size_text(whole.size)}",
+        )
+    to.print(table)
+
+
+def _range(window: tuple[str, ...], keys: tuple[str, ...]) -> str:
+    import re
+
+    lines = [re.sub(r"CAST\('([^']+?)(?:\+00:00)?' AS TIMESTAMP\)", r"\1", text) for text in window]
+    if keys:
+        lines.append(f"looked up by {', '.join(keys)}")
+    return "\n".join(lines) or "all of it"

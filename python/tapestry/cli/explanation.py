@@ -1,0 +1,133 @@
+"""What `tapestry explain` has to say of one query, found out through the adapter's session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tapestry.cli.advice import Table, advise
+from tapestry.errors import Refusal
+from tapestry.runs.instants import show
+from tapestry.runs.invocation import Invocation
+from tapestry.runs.model import Model
+from tapestry.runs.preview import Cost, Preview, cost, preview
+from tapestry.runs.relations import read_relations
+from tapestry.runs.session import Session
+from tapestry.runs.sources.literals import relation_name
+from tapestry.sql import Rewriting, Step, rewrite
+from tapestry.sql.trace import refusing_pass
+
+
+@dataclass
+class Explanation:
+    """The steps of one query, and unless it is refused what its next run reads."""
+
+    name: str
+    file: str
+    steps: list[Step] = field(default_factory=list)
+    refusal: Refusal | None = None
+    looked_at: Preview | None = None
+    costs: Mapping[tuple[str, str], Cost] = field(default_factory=dict)
+    advice: list[str] = field(default_factory=list)
+
+    @property
+    def strategy(self) -> str:
+        """How first instants are found; '' for a refused query."""
+        return "" if self.looked_at is None else self.looked_at.query.rewriting.strategy
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return {
+            "model": self.name,
+            "file": self.file,
+            "strategy": self.strategy or None,
+            "steps": [{"name": s.name, "why": s.why, "sql": s.sql} for s in self.steps],
+            "refused": _refused(self.refusal),
+            **_next_run(self.looked_at, self.costs),
+            "advice": self.advice,
+        }
+
+
+def explain_model(
+    session: Session, model: Model, invocation: Invocation, stored: bool
+) -> Explanation:
+    """Rewrite the query as a run does, and look at what the run would read.
+
+    A query that is refused is explained up to the step that refuses it.
+    """
+    explained = Explanation(model.name, model.file)
+    try:
+        relations = read_relations(session, model.sql, model, invocation.pins, invocation.time_zone)
+
+        def rewrite_with(assume: tuple[str, ...], steps: list[Step] | None = None) -> Rewriting:
+            begin = model.config.begin
+            return rewrite(model.sql, relations.catalog, assume=assume, begin=begin, steps=steps)
+
+        rewriting = rewrite_with(model.config.assume, explained.steps)
+        explained.steps = list(rewriting.trace)
+        looked_at = preview(session, model, invocation, stored)
+    except Refusal as refusal:
+        explained.refusal = refusal
+        return explained
+    tables = {name: _table(session, looked_at, name) for name in looked_at.scans}
+    wanted = {(r.source, r.predicate) for r in looked_at.readings}
+    wanted |= {(name, "") for name in looked_at.scans}
+    explained.looked_at = looked_at
+    explained.costs = {key: cost(session, looked_at, *key) for key in sorted(wanted)}
+    explained.advice = advise(looked_at, explained.costs, tables, rewrite_with, model.config.assume)
+    return explained
+
+
+def _table(session: Session, looked_at: Preview, name: str) -> Table:
+    (detail,) = session.rows(f"DESCRIBE DETAIL {relation_name(name)}")
+    return Table(
+        looked_at.query.relations.arrival(name),
+        tuple(detail[8] or ()),
+        tuple(detail[7] or ()),
+        int(detail[9] or 0),
+    )
+
+
+def _refused(refusal: Refusal | None) -> dict[str, str] | None:
+    if refusal is None:
+        return None
+    return {
+        "by": refusing_pass(refusal),
+        "reason": refusal.reason,
+        "where": refusal.where,
+        "hint": refusal.hint,
+    }
+
+
+def _next_run(looked_at: Preview | None, costs: Mapping[tuple[str, str], Cost]) -> dict[str, Any]:
+    if looked_at is None:
+        return {"window": None, "reads": [], "notes": []}
+    window = looked_at.window
+    reads = []
+    for reading in looked_at.readings:
+        here, whole = costs[reading.source, reading.predicate], costs[reading.source, ""]
+        reads.append(
+            {
+                "place": reading.place,
+                "source": reading.source,
+                "alias": reading.alias,
+                "narrowed": reading.narrowed,
+                "range": list(reading.window),
+                "conditions": list(reading.conditions),
+                "looked_up_by": list(reading.keys),
+                "bytes": here.size,
+                "of_bytes": whole.size,
+                "files": here.files,
+                "of_files": whole.files,
+            }
+        )
+    return {
+        "window": {
+            "tau": show(window.tau),
+            "t": show(window.t),
+            "supposed": looked_at.supposed,
+        },
+        "reads": reads,
+        "notes": list(looked_at.notes),
+    }

@@ -1,0 +1,103 @@
+"""The models of a dbt project, parsed and compiled by dbt itself through its programmatic API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from tapestry.cli.project import profiles_folder, project_root, runtime_config
+from tapestry.errors import ConfigurationError, TapestryError
+
+CONTINUOUS = "continuous"
+
+
+class BrokenProject(TapestryError):
+    """dbt could not parse or compile the project."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What dbt knows of a project: ``graph`` as its macros see it (nodes, sources, ...)."""
+
+    root: Path
+    graph: Mapping[str, Any]
+    arguments: tuple[str, ...]
+    parsed: Any
+
+    @property
+    def models(self) -> dict[str, Mapping[str, Any]]:
+        """The models by name."""
+        nodes = self.graph["nodes"].values()
+        return {node["name"]: node for node in nodes if node["resource_type"] == "model"}
+
+    def continuous(self) -> list[str]:
+        """Names of the continuous models, in alphabetical order."""
+        found = self.models.items()
+        return sorted(n for n, node in found if node["config"].get("materialized") == CONTINUOUS)
+
+    def model(self, name: str) -> Mapping[str, Any]:
+        """The model of this name; ConfigurationError, with near names, where there is none."""
+        found = self.models.get(name.removesuffix(".sql"))
+        if found is not None:
+            return found
+        near = get_close_matches(name, self.models, 1)
+        some = ", ".join(sorted(self.models)[:10]) or "the project has no models yet"
+        raise ConfigurationError(
+            f"there is no model {name}",
+            str(self.root),
+            f"did you mean {near[0]}?" if near else f"models: {some}",
+        )
+
+
+def read_manifest(project_dir: Path, profiles_dir: Path | None, target: str | None) -> Manifest:
+    """Parse the project, without a connection.
+
+    Raises BrokenProject with dbt's own message, ConfigurationError where there is no project.
+    """
+    root = project_root(project_dir)
+    # Read here first: of what is wrong with it dbt would print its own account.
+    runtime_config(root, profiles_dir, target)
+    arguments = ["--project-dir", str(root), "--profiles-dir"]
+    arguments += [str(profiles_folder(root, profiles_dir)), "--log-level", "none"]
+    arguments += ["--target", target] if target else []
+    parsed = _invoke(["parse", *arguments], None)
+    parsed.build_flat_graph()
+    return Manifest(root, parsed.flat_graph, tuple(arguments), parsed)
+
+
+def compile_models(manifest: Manifest, names: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    """The compiled nodes of some models by name; raises BrokenProject."""
+    if not names:
+        return {}
+    results = _compile(manifest, ["--select", *names])
+    nodes = [result.node.to_dict(omit_none=False) for result in results]
+    return {node["name"]: node for node in nodes if node["resource_type"] == "model"}
+
+
+def compile_sql(manifest: Manifest, sql: str) -> Mapping[str, Any]:
+    """The compiled node of a query that is no model; raises BrokenProject."""
+    (result,) = _compile(manifest, ["--inline", sql])
+    return dict(result.node.to_dict(omit_none=False))
+
+
+def _compile(manifest: Manifest, arguments: Sequence[str]) -> list[Any]:
+    options = [*manifest.arguments, "--no-populate-cache", *arguments]
+    outcome = _invoke(["compile", *options], manifest.parsed)
+    for result in outcome.results:
+        if str(result.status) not in ("success", "pass"):
+            raise BrokenProject(str(result.message), str(result.node.original_file_path))
+    return list(outcome.results)
+
+
+def _invoke(arguments: list[str], manifest: Any) -> Any:
+    from dbt.cli.main import dbtRunner
+
+    outcome = dbtRunner(manifest=manifest).invoke(arguments)
+    if outcome.exception is not None:
+        raise outcome.exception
+    if outcome.result is None:
+        raise BrokenProject(f"dbt {arguments[0]} gave no result", hint="see logs/dbt.log")
+    return outcome.result

@@ -1,0 +1,217 @@
+"""What a rendered statement reads of each source: which range, which rows, in which branch.
+
+Told from the statement itself, so that it holds for what runs: every SELECT over a scan's CTE, with
+the conditions in its WHERE that speak of that one table alone. Those reach the scan, where file
+statistics decide what is read at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp, parse_one
+
+from tapestry.names import ARRIVAL
+from tapestry.sql.scan import Scan
+
+KEYS = "keys for the rows looked up"
+SCANS = "read_"
+"""How the names of the CTEs begin that apply the scans."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One use of a source in a statement.
+
+    place
+        Where: "branch 2 of 3", a CTE's name, "not exists".
+    conditions
+        The conditions on this table alone, as they stand in the statement.
+    window
+        Those of them that bound it by an instant: the range that the run narrows it to.
+    keys
+        Its columns that are compared for equality with another table's.
+    predicate
+        The conditions as SQL over the source's scan; '' where it is read whole.
+    """
+
+    place: str
+    alias: str
+    source: str
+    conditions: tuple[str, ...]
+    window: tuple[str, ...]
+    keys: tuple[str, ...]
+    predicate: str
+
+    @property
+    def narrowed(self) -> bool:
+        """Is the range bounded from below, so that history does not matter?"""
+        return any(" > CAST(" in text or " >= CAST(" in text for text in self.window)
+
+
+def readings(statement: str, scans: Mapping[str, Scan]) -> tuple[Reading, ...]:
+    """Every reading of a statement that was rendered over scans which name their sources alone.
+
+    ``scans`` are the real ones: the predicates are written over them.
+    """
+    tree = parse_one(statement, dialect="spark")
+    assert isinstance(tree, exp.Query)
+    sources: dict[str, str] = {}
+    found: list[Reading] = []
+    for cte in tree.ctes:
+        origin = _source_of(cte, scans)
+        if origin is not None:
+            sources[cte.alias] = origin
+    for cte in tree.ctes:
+        if cte.alias not in sources:
+            found += _of_query(cte.this, cte.alias, sources, scans)
+    bare = tree.copy()
+    bare.set("with_", None)
+    found += _of_query(bare, "", sources, scans)
+    return tuple(found)
+
+
+def branches(statement: str) -> int:
+    """How many SELECTs stand beside each other in the statement, those of its CTEs included."""
+    tree = parse_one(statement, dialect="spark")
+    assert isinstance(tree, exp.Query)
+    bare = tree.copy()
+    bare.set("with_", None)
+    steps = [cte.this for cte in tree.ctes if not cte.alias.startswith(SCANS)]
+    return sum(len(_arms(query)) for query in (*steps, bare))
+
+
+def _source_of(cte: exp.CTE, scans: Mapping[str, Scan]) -> str | None:
+    from_ = cte.this.args.get("from_")
+    table = from_.this if from_ is not None else None
+    if not isinstance(table, exp.Table) or not cte.alias.startswith(SCANS):
+        return None
+    name = ".".join(part.name for part in table.parts).lower()
+    return name if name in scans else None
+
+
+def _of_query(
+    query: exp.Expr, name: str, sources: Mapping[str, str], scans: Mapping[str, Scan]
+) -> Iterator[Reading]:
+    arms = _arms(query)
+    for number, arm in enumerate(arms, start=1):
+        branch = f"branch {number} of {len(arms)}" if len(arms) > 1 else ""
+        place = ", ".join(part for part in (name, branch) if part) or "the only branch"
+        yield from _of_select(arm, place, sources, scans)
+
+
+def _of_select(
+    select: exp.Select, place: str, sources: Mapping[str, str], scans: Mapping[str, Scan]
+) -> Iterator[Reading]:
+    """The tables of the FROM clause first, then those of the subqueries."""
+    from_ = select.args.get("from_")
+    relations = [] if from_ is None else [from_.this]
+    relations += [join.this for join in select.args.get("joins") or []]
+    where = select.args.get("where")
+    parts = [] if where is None else list(_conjuncts(where.this))
+    for relation in relations:
+        if isinstance(relation, exp.Subquery):
+            yield from _inner(relation.this, f"{place}, inside {relation.alias}", sources, scans)
+        elif isinstance(relation, exp.Table) and relation.name in sources:
+            source = sources[relation.name]
+            yield _reading(place, relation.alias_or_name, source, parts, scans[source])
+    for part in parts:
+        for query, how in _subqueries(part):
+            yield from _inner(query, f"{place}, {how}", sources, scans)
+
+
+def _inner(
+    query: exp.Expr, place: str, sources: Mapping[str, str], scans: Mapping[str, Scan]
+) -> Iterator[Reading]:
+    for arm in _arms(query):
+        yield from _of_select(arm, place, sources, scans)
+
+
+def _reading(place: str, alias: str, source: str, parts: list[exp.Expr], scan: Scan) -> Reading:
+    own = [part for part in parts if _speaks_of(part, alias)]
+    keys = dict.fromkeys(key for part in parts for key in _keys(part, alias))
+    return Reading(
+        place=place,
+        alias=alias,
+        source=source,
+        conditions=tuple(part.sql("spark") for part in own),
+        window=tuple(part.sql("spark") for part in own if _bounds_time(part)),
+        keys=tuple(keys),
+        predicate=" AND ".join(f"({_over(part, scan)})" for part in own),
+    )
+
+
+def _arms(query: exp.Expr) -> list[exp.Select]:
+    """The SELECTs of a UNION; a derived table alone in FROM is looked through."""
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    if isinstance(query, exp.SetOperation):
+        return [*_arms(query.this), *_arms(query.expression)]
+    assert isinstance(query, exp.Select)
+    return [query]
+
+
+def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.And):
+        yield from _conjuncts(node.this)
+        yield from _conjuncts(node.expression)
+    else:
+        yield node
+
+
+def _subqueries(part: exp.Expr) -> Iterator[tuple[exp.Expr, str]]:
+    """The outermost subqueries of a condition, and what they stand under."""
+    if isinstance(part, exp.Exists):
+        negated = isinstance(part.find_ancestor(exp.Not, exp.Select), exp.Not)
+        yield part.this, "not exists" if negated else "exists"
+    elif isinstance(part, exp.Query):
+        yield part, KEYS
+    else:
+        for child in part.iter_expressions():
+            yield from _subqueries(child)
+
+
+def _speaks_of(part: exp.Expr, alias: str) -> bool:
+    columns = list(part.find_all(exp.Column))
+    return (
+        bool(columns)
+        and part.find(exp.Query) is None
+        and all(column.table == alias and not column.db for column in columns)
+    )
+
+
+def _bounds_time(part: exp.Expr) -> bool:
+    """Is it a comparison with an instant?"""
+    compared = isinstance(part, exp.GT | exp.GTE | exp.LT | exp.LTE | exp.EQ)
+    return compared and any(
+        cast.is_type("timestamp", "timestamptz") and isinstance(cast.this, exp.Literal)
+        for cast in part.find_all(exp.Cast)
+    )
+
+
+def _keys(part: exp.Expr, alias: str) -> Iterator[str]:
+    if isinstance(part, exp.In) and isinstance(part.args.get("query"), exp.Subquery):
+        if isinstance(part.this, exp.Column) and part.this.table == alias:
+            yield part.this.name
+        return
+    if not isinstance(part, exp.EQ | exp.NullSafeEQ):
+        return
+    for side, other in ((part.this, part.expression), (part.expression, part.this)):
+        if isinstance(side, exp.Column) and side.table == alias and isinstance(other, exp.Column):
+            yield side.name
+
+
+def _over(part: exp.Expr, scan: Scan) -> str:
+    """The condition over the scan's relation: no alias, the arrival as the scan gives it."""
+
+    def replace(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Column):
+            return node
+        if node.name == ARRIVAL and scan.arrival is not None:
+            return exp.Paren(this=parse_one(scan.arrival, dialect="spark"))
+        return exp.column(node.this.copy())
+
+    return part.copy().transform(replace).sql("spark")

@@ -1,0 +1,66 @@
+"""What a statement reads of each source, told from the statement."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.sql.test_pairs import CATALOG, START
+
+from tapestry.sql import Scan, rewrite
+from tapestry.sql.readings import Reading, branches, readings
+from tapestry.sql.timing import text_of
+
+SCANS = {
+    "messages": Scan("db.messages VERSION AS OF 3", "ts", "id"),
+    "authors": Scan("db.authors VERSION AS OF 1", None, "id"),
+}
+JOIN = "select m.id, r.id as reply from messages m join messages r on r.parent = m.id"
+
+
+def _readings(query: str, assume: tuple[str, ...] = ()) -> tuple[str, tuple[Reading, ...]]:
+    bare = {name: Scan(name, s.arrival, "row_id") for name, s in SCANS.items()}
+    tau, t = text_of(START), text_of(START + timedelta(days=1))
+    statement = rewrite(query, CATALOG, assume=assume).template(bare, tau, t)
+    return statement, readings(statement, SCANS)
+
+
+def test_each_branch_narrows_one_table() -> None:
+    statement, found = _readings(JOIN)
+    assert branches(statement) == 2
+    assert [(r.place, r.alias, r.narrowed) for r in found] == [
+        ("branch 1 of 2", "m", True),
+        ("branch 1 of 2", "r", False),
+        ("branch 2 of 2", "r", True),
+        ("branch 2 of 2", "m", False),
+    ]
+    assert found[0].predicate == (
+        "((ts) > CAST('2026-01-01 00:00:00+00:00' AS TIMESTAMP))"
+        " AND ((ts) <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP))"
+    )
+    assert found[1].keys == ("parent",)
+
+
+def test_a_known_order_leaves_one_branch() -> None:
+    statement, found = _readings(JOIN, assume=("r.ts >= m.ts",))
+    assert branches(statement) == 1
+    assert [(r.alias, r.narrowed) for r in found] == [("r", True), ("m", False)]
+
+
+def test_subqueries_and_static_tables() -> None:
+    _, found = _readings(
+        "select m.id from messages m join authors a on a.author = m.author"
+        " where a.level = 2 and not exists (select 1 from messages r where r.parent = m.id)"
+    )
+    places = {(r.place, r.alias): r for r in found}
+    static = places["the only branch", "a"]
+    assert (static.source, static.predicate, static.window) == ("authors", "(level = 2)", ())
+    assert places["the only branch, not exists", "r"].keys == ("parent",)
+    assert places["the only branch, not exists, keys for the rows looked up", "m"].narrowed
+
+
+def test_steps_before_the_last_are_named() -> None:
+    _, found = _readings(
+        "select m.id from messages m where exists (select 1 from messages r where r.parent = m.id)"
+    )
+    assert any(r.place.startswith("p1_1_tried_1, branch 1 of") for r in found)
+    assert any(r.place.endswith(", exists") for r in found)
