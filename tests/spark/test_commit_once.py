@@ -161,7 +161,7 @@ def test_a_refresh_killed_half_way(world: World, monkeypatch: pytest.MonkeyPatch
     """The old generation is closed, the new one not there: the next run builds it."""
     model = world.model(ALL)
     world.run(model, 2)
-    kill_at(monkeypatch, "before_written")
+    kill_at(monkeypatch, "ready")
     with pytest.raises(Killed):
         world.run(model, 10, full_refresh=True)
     kill_at(monkeypatch, None)

@@ -11,11 +11,11 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.tapestry.session import DbtSession
-from tapestry.names import RUNS_TABLE, STATE_TABLE
+from tapestry.names import CHECKS_TABLE, RUNS_TABLE, STATE_TABLE
 from tapestry.runs.clock import VARIABLE, Clock, read_clock
 from tapestry.runs.instants import parse_zone
 from tapestry.runs.invocation import Invocation
-from tapestry.runs.log import write_log
+from tapestry.runs.log import write_checks, write_log
 from tapestry.runs.memory import Memory
 
 logger = AdapterLogger("Tapestry")
@@ -61,14 +61,15 @@ def session_zone(session: DbtSession) -> str:
 
 
 def write_runs(adapter: Any) -> None:
-    """Append the current invocation's runs to `tapestry_runs`; a failure harms nothing."""
+    """Append the current invocation's runs and checks to the logs; a failure harms nothing."""
     invocation = _known.get((str(get_invocation_id()), adapter.config.credentials.schema))
     if invocation is None or not invocation.log:
         return
     entries, invocation.log = invocation.log, []
-    table = f"{adapter.config.credentials.schema}.{RUNS_TABLE}"
-    try:
-        with adapter.connection_named("tapestry_runs"):
-            write_log(DbtSession(adapter), table, invocation.id, entries)
-    except Exception as error:
-        logger.warning(f"{table} was not written: {error}")
+    schema = adapter.config.credentials.schema
+    for name, write in ((RUNS_TABLE, write_log), (CHECKS_TABLE, write_checks)):
+        try:
+            with adapter.connection_named(name):
+                write(DbtSession(adapter), f"{schema}.{name}", invocation.id, entries)
+        except Exception as error:
+            logger.warning(f"{schema}.{name} was not written: {error}")

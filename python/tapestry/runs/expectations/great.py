@@ -71,7 +71,9 @@ def refuse_misspelt(expectation: Expectation, file: str) -> None:
         raise ConfigurationError(
             f"{kind} is not an expectation of Great Expectations",
             where=file,
-            hint=f"did you mean {' or '.join(close)}?" if close else "see its gallery for the names",
+            hint=f"did you mean {' or '.join(close)}?"
+            if close
+            else "see its gallery for the names",
         )
     made = registry.get_expectation_impl(kind)
     _refuse_arguments(expectation, [n for n in made.__fields__ if n not in NOT_OURS], file)

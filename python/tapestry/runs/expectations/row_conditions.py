@@ -136,7 +136,11 @@ def _greater(arguments: _Arguments) -> _Made:
     one, other = _column(arguments, "column_A"), _column(arguments, "column_B")
     if arguments.get("ignore_row_if", BOTH) not in (BOTH, EITHER):
         return None
-    return f"{one} >= {other} OR {one} <=> {other}" if arguments.get("or_equal") else f"{one} > {other}"
+    return (
+        f"{one} >= {other} OR {one} <=> {other}"
+        if arguments.get("or_equal")
+        else f"{one} > {other}"
+    )
 
 
 _BOUNDS = ("column", "min_value", "max_value", "strict_min", "strict_max")

@@ -17,6 +17,7 @@ from tapestry.errors import ConfigurationError
 from tapestry.runs.expectations import great
 from tapestry.runs.expectations.declare import Expectation, near
 from tapestry.runs.expectations.row_conditions import condition_of, on_rows
+from tapestry.runs.memory import Memory
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier
 
@@ -51,17 +52,24 @@ def prepare(
     columns: Sequence[str],
     file: str,
     pinning: Pinning = lambda name: "",
+    memory: Memory | None = None,
 ) -> tuple[Prepared, ...]:
     """The expectations, ready to be counted.
 
     ``rows`` is a query without rows that has the model's columns, ``alias`` the name by which
-    conditions may refer to a row.  Raises ConfigurationError for a misspelt expectation, column or
-    argument, for a condition that is none, and for a rule that the expectation cannot keep.
+    conditions may refer to a row; ``memory`` spares a warm process the analysis.
+    Raises ConfigurationError for a misspelt expectation, column or argument, for a condition that
+    is none, and for a rule that the expectation cannot keep.
     """
     prepared = tuple(
         _prepare(session, expectation, columns, file, pinning) for expectation in expectations
     )
-    _analyse(session, [p for p in prepared if p.condition], rows, alias, columns, file)
+    conditions = [p for p in prepared if p.condition]
+    key = (rows, alias, tuple(p.condition for p in conditions))
+    if memory is None or not memory.analysed(key):
+        _analyse(session, conditions, rows, alias, columns, file)
+        if memory is not None:
+            memory.note_analysed(key)
     return prepared
 
 
@@ -131,7 +139,9 @@ def _pinned(expectation: Expectation, condition: str, file: str, pinning: Pinnin
     for node in root.find_all(exp.AggFunc, exp.Window, exp.Explode):
         if node.find_ancestor(exp.Select) is tree:
             raise _no_condition(
-                expectation, f"{node.sql('spark')} is about several rows, a condition about one", file
+                expectation,
+                f"{node.sql('spark')} is about several rows, a condition about one",
+                file,
             )
     return _with_versions(tree, condition, pinning)
 

@@ -1,0 +1,213 @@
+"""What is checked in a run before it publishes, and what came of it.
+
+Conditions were evaluated as the rows were staged; one pass over the names that rows break counts
+them all. Great Expectations is run only for what only it can do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+from tapestry.errors import AssumptionWrong, ExpectationFailed, TapestryError
+from tapestry.runs.expectations import great
+from tapestry.runs.expectations.declare import Expectation
+from tapestry.runs.expectations.validate import Prepared
+from tapestry.runs.plan import Plan
+from tapestry.runs.session import Session
+from tapestry.runs.sources.literals import identifier
+from tapestry.runs.staging import Staged
+
+SHOWN = 1_000
+"""So many characters of a row that breaks an expectation are kept."""
+PASS, WARN, FAIL, ERROR = "pass", "warn", "fail", "error"
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What came of one check of a run.
+
+    kind
+        expectation | enough | not_too_much | assume.
+    level
+        sample or full, of a verification; else None.
+    status
+        pass | warn | fail | error. ``blocks``: nothing is published.
+    violations
+        Rows (or pairs of rows) that break it; ``checked_rows`` None: not counted.
+    details
+        What helps to find them: a row, instants, a message; JSON values.
+    """
+
+    kind: str
+    name: str
+    on_violation: str
+    status: str
+    checked_rows: int | None
+    violations: int
+    details: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    level: str | None = None
+    expectation: Expectation | None = None
+
+    @property
+    def blocks(self) -> bool:
+        """Does it keep the run from publishing?"""
+        if self.status == ERROR:
+            return self.on_violation != "warn"
+        return self.status == FAIL
+
+    def __str__(self) -> str:
+        if self.status == ERROR:
+            return f"{self.name} (error: {str(self.details.get('message', ''))[:200]})"
+        if self.expectation is not None and self.expectation.kind and not self.violations:
+            return self.name
+        return f"{self.name} ({self.violations} row{'' if self.violations == 1 else 's'})"
+
+
+def assumptions(session: Session, planned: Plan) -> list[CheckResult]:
+    """What the author assumed of the sources, counted among the rows of this run's window."""
+    results = []
+    for text, count in planned.checks:
+        began = monotonic()
+        ((broken,),) = session.rows(count)
+        results.append(
+            CheckResult(
+                "assume",
+                text,
+                "fail",
+                FAIL if broken else PASS,
+                None,
+                int(broken or 0),
+                seconds=monotonic() - began,
+            )
+        )
+    return results
+
+
+def expectations(session: Session, staged: Staged) -> list[CheckResult]:
+    """All expectations on the staged rows, in the order in which the author wrote them."""
+    conditions = [one for one in staged.prepared if one.condition]
+    others = [one for one in staged.prepared if not one.condition]
+    results = {
+        **_of_conditions(session, staged, conditions),
+        **_of_great_expectations(session, staged, others),
+    }
+    return [results[one.expectation.name] for one in staged.prepared]
+
+
+def dropped_rows(session: Session, staged: Staged, results: Sequence[CheckResult]) -> int:
+    """How many staged rows break an expectation that drops them."""
+    broken = [r for r in results if r.on_violation == "drop" and r.violations]
+    if len(broken) <= 1:
+        return sum(result.violations for result in broken)
+    having = staged.having([result.name for result in broken])
+    ((count,),) = session.rows(f"SELECT count_if({having}) FROM {staged.relation}")
+    return int(count)
+
+
+def failure(planned: Plan, results: Sequence[CheckResult], staged: str = "") -> TapestryError:
+    """The error of a run that publishes nothing because of ``results``."""
+    blocking = [result for result in results if result.blocks]
+    wrong = [result for result in blocking if result.kind == "assume"]
+    if wrong:
+        pairs = "1 pair" if wrong[0].violations == 1 else f"{wrong[0].violations} pairs"
+        return AssumptionWrong(
+            f"assume: {wrong[0].name} does not hold: {pairs} of rows in this window break it",
+            where=planned.model.file,
+            hint="remove it, or allow for the difference in it; no answer was written",
+        )
+    listed = ", ".join(map(str, blocking[:5])) + (", …" if len(blocking) > 5 else "")
+    count = "an expectation" if len(blocking) == 1 else f"{len(blocking)} expectations"
+    return ExpectationFailed(
+        f"{planned.model.name} breaks {count}, nothing was published: {listed}",
+        where=planned.model.file,
+        hint=f"look at the new rows in {staged}, correct the data, the query or the expectation,"
+        " and run again: the next run covers the same time",
+    )
+
+
+def _of_conditions(
+    session: Session, staged: Staged, conditions: Sequence[Prepared]
+) -> dict[str, CheckResult]:
+    began = monotonic()
+    counts = _counts(session, staged) if staged.rows and conditions else {}
+    seconds = (monotonic() - began) / max(1, len(conditions))
+    results = {}
+    for one in conditions:
+        wanted = one.expectation
+        count, row = counts.get(wanted.name, (0, None))
+        error = staged.errors.get(wanted.name)
+        details: dict[str, Any] = {"condition": one.condition}
+        if error is not None:
+            details["message"] = error
+        if row is not None:
+            details["row"] = row
+        results[wanted.name] = CheckResult(
+            "expectation",
+            wanted.name,
+            wanted.on_violation,
+            ERROR if error is not None else _status(wanted, count == 0),
+            staged.rows,
+            count,
+            details,
+            seconds,
+            expectation=wanted,
+        )
+    return results
+
+
+def _counts(session: Session, staged: Staged) -> dict[str, tuple[int, Any]]:
+    """For each condition that is broken: by how many rows, and one of them."""
+    row = f"to_json(struct({', '.join(identifier(column) for column in staged.columns)}))"
+    counted = session.rows(
+        f"SELECT _name, count(*), max(left(_row, {SHOWN})) FROM"
+        f" (SELECT explode({identifier(staged.broken)}) AS _name, {row} AS _row"
+        f" FROM {staged.relation}) GROUP BY _name"
+    )
+    return {str(name): (int(count), _row(shown)) for name, count, shown in counted}
+
+
+def _row(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        return text  # cut off
+
+
+def _status(wanted: Expectation, good: bool) -> str:
+    if good:
+        return PASS
+    return FAIL if wanted.on_violation == "fail" else WARN
+
+
+def _of_great_expectations(
+    session: Session, staged: Staged, others: Sequence[Prepared]
+) -> dict[str, CheckResult]:
+    if not others:
+        return {}
+    columns = ", ".join(identifier(column) for column in staged.columns)
+    frame = getattr(session, "frame")(f"SELECT {columns} FROM {staged.relation}")  # noqa: B009
+    results = {}
+    for one in others:
+        began = monotonic()
+        (found,) = great.run(frame, [one.expectation])
+        wanted = one.expectation
+        details: dict[str, Any] = {"result": found.result.get("result", {})}
+        if found.error:
+            details["message"] = found.error
+        results[wanted.name] = CheckResult(
+            "expectation",
+            wanted.name,
+            wanted.on_violation,
+            ERROR if found.error else _status(wanted, found.success),
+            staged.rows if found.checked_rows is None else found.checked_rows,
+            found.violations,
+            details,
+            monotonic() - began,
+            expectation=wanted,
+        )
+    return results
