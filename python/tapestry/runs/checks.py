@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any
 
@@ -90,13 +90,34 @@ def assumptions(session: Session, planned: Plan) -> list[CheckResult]:
 
 def expectations(session: Session, staged: Staged) -> list[CheckResult]:
     """All expectations on the staged rows, in the order in which the author wrote them."""
-    conditions = [one for one in staged.prepared if one.condition]
-    others = [one for one in staged.prepared if not one.condition]
+    began = monotonic()
+    conditions = any(one.condition for one in staged.prepared)
+    counts: dict[str, tuple[int, Any]] = {}
+    if staged.rows and conditions:
+        counts = counted(session, staged.relation, identifier(staged.broken), staged.columns)
+    seconds = (monotonic() - began) / max(1, len(staged.prepared))
+    columns = ", ".join(identifier(column) for column in staged.columns)
+    rows = f"(SELECT {columns} FROM {staged.relation})"
+    results = results_of(staged.prepared, rows, staged.rows, counts, staged.errors, session)
+    return [replace(r, seconds=r.seconds or seconds) for r in results]
+
+
+def results_of(
+    prepared: Sequence[Prepared],
+    relation: str,
+    rows: int,
+    counts: Mapping[str, tuple[int, Any]],
+    errors: Mapping[str, str],
+    session: Session,
+) -> list[CheckResult]:
+    """The results of counted conditions, and those of Great Expectations, which is run here."""
     results = {
-        **_of_conditions(session, staged, conditions),
-        **_of_great_expectations(session, staged, others),
+        **_of_conditions([one for one in prepared if one.condition], rows, counts, errors),
+        **_of_great_expectations(
+            session, relation, rows, [one for one in prepared if not one.condition]
+        ),
     }
-    return [results[one.expectation.name] for one in staged.prepared]
+    return [results[one.expectation.name] for one in prepared]
 
 
 def dropped_rows(session: Session, staged: Staged, results: Sequence[CheckResult]) -> int:
@@ -131,16 +152,16 @@ def failure(planned: Plan, results: Sequence[CheckResult], staged: str = "") -> 
 
 
 def _of_conditions(
-    session: Session, staged: Staged, conditions: Sequence[Prepared]
+    conditions: Sequence[Prepared],
+    rows: int,
+    counts: Mapping[str, tuple[int, Any]],
+    errors: Mapping[str, str],
 ) -> dict[str, CheckResult]:
-    began = monotonic()
-    counts = _counts(session, staged) if staged.rows and conditions else {}
-    seconds = (monotonic() - began) / max(1, len(conditions))
     results = {}
     for one in conditions:
         wanted = one.expectation
         count, row = counts.get(wanted.name, (0, None))
-        error = staged.errors.get(wanted.name)
+        error = errors.get(wanted.name)
         details: dict[str, Any] = {"condition": one.condition}
         if error is not None:
             details["message"] = error
@@ -151,24 +172,24 @@ def _of_conditions(
             wanted.name,
             wanted.on_violation,
             ERROR if error is not None else _status(wanted, count == 0),
-            staged.rows,
+            rows,
             count,
             details,
-            seconds,
             expectation=wanted,
         )
     return results
 
 
-def _counts(session: Session, staged: Staged) -> dict[str, tuple[int, Any]]:
-    """For each condition that is broken: by how many rows, and one of them."""
-    row = f"to_json(struct({', '.join(identifier(column) for column in staged.columns)}))"
-    counted = session.rows(
+def counted(
+    session: Session, relation: str, broken: str, columns: Sequence[str]
+) -> dict[str, tuple[int, Any]]:
+    """For each name in the arrays ``broken`` of a relation: how many rows have it, and one row."""
+    row = f"to_json(struct({', '.join(identifier(column) for column in columns)}))"
+    rows = session.rows(
         f"SELECT _name, count(*), max(left(_row, {SHOWN})) FROM"
-        f" (SELECT explode({identifier(staged.broken)}) AS _name, {row} AS _row"
-        f" FROM {staged.relation}) GROUP BY _name"
+        f" (SELECT explode({broken}) AS _name, {row} AS _row FROM {relation}) GROUP BY _name"
     )
-    return {str(name): (int(count), _row(shown)) for name, count, shown in counted}
+    return {str(name): (int(count), _row(shown)) for name, count, shown in rows}
 
 
 def _row(text: Any) -> Any:
@@ -185,17 +206,14 @@ def _status(wanted: Expectation, good: bool) -> str:
 
 
 def _of_great_expectations(
-    session: Session, staged: Staged, others: Sequence[Prepared]
+    session: Session, relation: str, rows: int, others: Sequence[Prepared]
 ) -> dict[str, CheckResult]:
     if not others:
         return {}
-    columns = ", ".join(identifier(column) for column in staged.columns)
-    frame = getattr(session, "frame")(f"SELECT {columns} FROM {staged.relation}")  # noqa: B009
+    frame = getattr(session, "frame")(f"SELECT * FROM {relation}")  # noqa: B009
     results = {}
-    for one in others:
-        began = monotonic()
-        (found,) = great.run(frame, [one.expectation])
-        wanted = one.expectation
+    wants = [one.expectation for one in others]
+    for wanted, found in zip(wants, great.run(frame, wants), strict=True):
         details: dict[str, Any] = {"result": found.result.get("result", {})}
         if found.error:
             details["message"] = found.error
@@ -204,10 +222,10 @@ def _of_great_expectations(
             wanted.name,
             wanted.on_violation,
             ERROR if found.error else _status(wanted, found.success),
-            staged.rows if found.checked_rows is None else found.checked_rows,
+            rows if found.checked_rows is None else found.checked_rows,
             found.violations,
             details,
-            monotonic() - began,
+            found.seconds,
             expectation=wanted,
         )
     return results

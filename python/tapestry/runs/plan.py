@@ -49,7 +49,7 @@ class Plan:
     select
         Q^I alone: what people read, and what is staged.
     columns
-        What of it goes into the target; ``selected`` is the query's whole select list.
+        What of it goes into the target; ``selected`` is all that Q^I has.
     expected
         The expectations on the new rows, fitted to them.
     discard
@@ -188,7 +188,7 @@ def _creation(
         ready=close,
         main=create_sql(model, row.generation, select, replace=standing.target is not None),
         columns=(*query.rewriting.columns, MATCHED_AT),
-        selected=query.rewriting.columns,
+        selected=(*query.rewriting.columns, MATCHED_AT),
         expected=query.expected,
         replaces=standing.target is not None,
         horizon=min(limits.values(), default=None),
@@ -276,7 +276,7 @@ def _appending(
         ready=ready,
         main=append_sql(row, columns, chosen),
         columns=columns,
-        selected=query.rewriting.columns,
+        selected=(*query.rewriting.columns, MATCHED_AT),
         expected=query.expected,
         attempt=standing.attempt,
         checks=query.rewriting.assumption_checks(window, scans),

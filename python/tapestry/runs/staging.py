@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from time import sleep
 
 from tapestry.errors import ConcurrentRun
-from tapestry.names import MATCHED_AT, STAGED_PROPERTY, STAGED_SUFFIX
+from tapestry.names import STAGED_PROPERTY, STAGED_SUFFIX
 from tapestry.runs.errors_of_delta import lost_race
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.plan import Plan
@@ -92,7 +92,8 @@ def stage(session: Session, planned: Plan, attempt: str) -> Staged:
         if not wanted:
             raise
         _write(session, planned, attempt, ())
-        errors = _culprits(session, planned, wanted)
+        table = relation_name(staged_name(planned.row.model if planned.row else ""))
+        errors = culprits(session, f"{table} AS {identifier(planned.model.name)}", wanted)
         if not errors:
             raise
         wanted = tuple(one for one in wanted if one.expectation.name not in errors)
@@ -133,6 +134,33 @@ def listed_properties(properties: Mapping[str, str]) -> str:
     return ", ".join(f"{string(key)} = {string(value)}" for key, value in properties.items())
 
 
+def broken_names(conditions: Sequence[Prepared]) -> str:
+    """The names of the conditions that a row breaks: those whose negation is true of it."""
+    if not conditions:
+        return "CAST(array() AS ARRAY<STRING>)"
+    flags = ", ".join(
+        f"IF(NOT ({one.condition}\n), {text(one.expectation.name)}, NULL)" for one in conditions
+    )
+    return f"array_compact(array({flags}))"
+
+
+def culprits(session: Session, relation: str, conditions: Sequence[Prepared]) -> dict[str, str]:
+    """The conditions that cannot be computed over a relation, found by halving: name -> why."""
+    items = ", ".join(f"count_if(NOT ({one.condition}\n))" for one in conditions)
+    try:
+        session.rows(f"SELECT {items} FROM {relation}")
+    except Exception as error:
+        if len(conditions) == 1:
+            reason = " ".join(str(error).split("\n\n")[0].split())
+            return {conditions[0].expectation.name: reason[:400]}
+        half = len(conditions) // 2
+        return {
+            **culprits(session, relation, conditions[:half]),
+            **culprits(session, relation, conditions[half:]),
+        }
+    return {}
+
+
 def _write(session: Session, planned: Plan, attempt: str, wanted: Sequence[Prepared]) -> None:
     statement = _statement(planned, attempt, wanted)
     for again in range(ATTEMPTS):
@@ -148,25 +176,17 @@ def _write(session: Session, planned: Plan, attempt: str, wanted: Sequence[Prepa
 def _statement(planned: Plan, attempt: str, wanted: Sequence[Prepared]) -> str:
     row = planned.row
     assert row is not None
-    columns = _columns(planned)
-    flags = ", ".join(
-        f"IF(NOT ({one.condition}\n), {text(one.expectation.name)}, NULL)" for one in wanted
-    )
-    broken = f"array_compact(array({flags}))" if wanted else "CAST(array() AS ARRAY<STRING>)"
+    columns = planned.selected
     alias = identifier(planned.model.name)
     properties = {**mapping_properties(planned.model.properties), STAGED_PROPERTY: attempt}
     return (
         f"CREATE OR REPLACE TABLE {relation_name(staged_name(row.model))} USING delta"
         f" TBLPROPERTIES ({listed_properties(properties)}) AS\n"
-        f"SELECT {alias}.*, {broken} AS {identifier(hidden('_broken', columns))},"
+        f"SELECT {alias}.*, {broken_names(wanted)} AS {identifier(hidden('_broken', columns))},"
         f" {string(row.generation)} AS {identifier(hidden('generation', columns))},"
         f" {row.n}L AS {identifier(hidden('n', columns))}"
         f" FROM (\n{planned.select}\n) AS {alias}"
     )
-
-
-def _columns(planned: Plan) -> tuple[str, ...]:
-    return (*planned.selected, MATCHED_AT)
 
 
 def _found(session: Session, planned: Plan, attempt: str, errors: Mapping[str, str]) -> Staged:
@@ -175,7 +195,7 @@ def _found(session: Session, planned: Plan, attempt: str, errors: Mapping[str, s
     Raises ConcurrentRun where others have overwritten it so often that it is not to be seen.
     """
     assert planned.row is not None
-    name, columns = staged_name(planned.row.model), _columns(planned)
+    name, columns = staged_name(planned.row.model), planned.selected
     history = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {LOOK_BACK}")
     for commit in history:
         if properties_of(commit[5]).get(STAGED_PROPERTY) != attempt:
@@ -198,22 +218,3 @@ def _found(session: Session, planned: Plan, attempt: str, errors: Mapping[str, s
         f"other runs of {planned.row.model} have overwritten the staged rows of this one",
         hint="run again: the next run goes on from where they got",
     )
-
-
-def _culprits(session: Session, planned: Plan, wanted: Sequence[Prepared]) -> dict[str, str]:
-    """The conditions that cannot be computed over the staged rows, found by halving."""
-    assert planned.row is not None
-    items = ", ".join(f"count_if(NOT ({one.condition}\n))" for one in wanted)
-    table = relation_name(staged_name(planned.row.model))
-    try:
-        session.rows(f"SELECT {items} FROM {table} AS {identifier(planned.model.name)}")
-    except Exception as error:
-        if len(wanted) == 1:
-            reason = " ".join(str(error).split("\n\n")[0].split())
-            return {wanted[0].expectation.name: reason[:400]}
-        half = len(wanted) // 2
-        return {
-            **_culprits(session, planned, wanted[:half]),
-            **_culprits(session, planned, wanted[half:]),
-        }
-    return {}

@@ -24,6 +24,7 @@ from dbt.adapters.tapestry.nodes import (
     refuse_flags,
     shown_model,
 )
+from dbt.adapters.tapestry.response import ContinuousResponse, response_of
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import TapestryError
 from tapestry.runs.as_of import answer_at, clock_only
@@ -71,6 +72,11 @@ class ContinuousDoors(metaclass=AdapterMeta):
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
             return execute(session, plan, current_invocation(self.config, session))
+
+    @available
+    def continuous_response(self, plan: Plan, outcome: Outcome) -> ContinuousResponse:
+        """What dbt keeps of a run in run_results.json."""
+        return response_of(plan, outcome)
 
     @available
     def answer_as_of(self, node: dict[str, Any], graph: dict[str, Any], sql: str, var: Any) -> str:

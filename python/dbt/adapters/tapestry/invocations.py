@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from datetime import datetime, timezone
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -13,6 +15,7 @@ from dbt_common.invocation import get_invocation_id
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.names import CHECKS_TABLE, RUNS_TABLE, STATE_TABLE
 from tapestry.runs.clock import VARIABLE, Clock, read_clock
+from tapestry.runs.documents import FOLDER, build_data_docs, write_results
 from tapestry.runs.instants import parse_zone
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.log import write_checks, write_log
@@ -73,3 +76,15 @@ def write_runs(adapter: Any) -> None:
                 write(DbtSession(adapter), f"{schema}.{name}", invocation.id, entries)
         except Exception as error:
             logger.warning(f"{schema}.{name} was not written: {error}")
+    _write_documents(adapter, invocation.id, entries)
+
+
+def _write_documents(adapter: Any, invocation_id: str, entries: list[Any]) -> None:
+    """Keep the checks as validation results; render them where Great Expectations is loaded."""
+    config = adapter.config
+    target = Path(config.project_root) / config.target_path
+    try:
+        if write_results(target, invocation_id, entries) and "great_expectations" in sys.modules:
+            build_data_docs(target)
+    except Exception as error:
+        logger.warning(f"{target / FOLDER} was not written: {error}")

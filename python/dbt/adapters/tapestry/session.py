@@ -21,6 +21,8 @@ class DbtSession:
     def __init__(self, adapter: SQLAdapter) -> None:
         self._adapter = adapter
         self._zone: dt.tzinfo | None = None
+        if getattr(adapter.config.credentials, "embedded", False):
+            self.frame = self._frame
 
     def run(self, sql: str) -> None:
         """Execute a statement whose rows, if any, nobody wants."""
@@ -37,6 +39,11 @@ class DbtSession:
             place for place, column in enumerate(description) if str(column[1]).lower() in _INSTANTS
         ]
         return [self._aware(row, places) for row in rows] if places else rows
+
+    def _frame(self, sql: str) -> Any:
+        """A query as a Spark dataframe; only where Spark is embedded there is ``frame``."""
+        handle = self._adapter.connections.get_thread_connection().handle
+        return handle.session.sql(sql)
 
     def _aware(self, row: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:
         values = list(row)

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from time import monotonic
 from typing import Any
 
 from tapestry.errors import ConfigurationError
@@ -33,6 +34,7 @@ class Found:
     violations: int
     result: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
+    seconds: float = 0.0
 
 
 def library() -> Any:
@@ -129,15 +131,17 @@ def run(frame: Any, expectations: Sequence[Expectation]) -> list[Found]:
         columns = {column.lower(): column for column in frame.columns}
         found = []
         for one in expectations:
+            began = monotonic()
             made = registry.get_expectation_impl(one.kind)
             try:
                 outcome = rows.validate(
                     made(**_spelt(one.keywords, columns)), result_format="SUMMARY"
                 )
             except Exception as error:
-                found.append(Found(False, None, 0, error=" ".join(str(error).split())[:500]))
+                reason = " ".join(str(error).split())[:500]
+                found.append(Found(False, None, 0, error=reason, seconds=monotonic() - began))
                 continue
-            found.append(_found(outcome.to_json_dict()))
+            found.append(_found(outcome.to_json_dict(), monotonic() - began))
         return found
 
 
@@ -151,7 +155,7 @@ def _spelt(keywords: dict[str, Any], columns: Mapping[str, str]) -> dict[str, An
     return keywords
 
 
-def _found(outcome: Mapping[str, Any]) -> Found:
+def _found(outcome: Mapping[str, Any], seconds: float) -> Found:
     result = outcome.get("result") or {}
     raised = _raised(outcome.get("exception_info") or {})
     success = bool(outcome.get("success"))
@@ -164,6 +168,7 @@ def _found(outcome: Mapping[str, Any]) -> Found:
         0 if raised else violations,
         json.loads(json.dumps(outcome, default=str)),
         raised,
+        seconds,
     )
 
 

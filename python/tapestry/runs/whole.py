@@ -1,0 +1,171 @@
+"""Expectations of dbt's other materializations: table, incremental and view.
+
+What is built at once (a table, an incremental model's first run) is staged, checked and published
+like the new rows of a continuous model. A view is checked before it is made. Of an incremental
+model the batch is checked before it goes in, and the whole table afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from time import monotonic
+from uuid import uuid4
+
+from tapestry.errors import ConfigurationError, ExpectationFailed
+from tapestry.runs import checks, rejected, staging
+from tapestry.runs.checks import CheckResult
+from tapestry.runs.expectations.validate import Prepared, prepare
+from tapestry.runs.model import Model
+from tapestry.runs.plan import Plan
+from tapestry.runs.session import Session
+from tapestry.runs.sources.literals import identifier, relation_name
+from tapestry.runs.sources.pins import newest_version
+from tapestry.runs.state import StateRow
+from tapestry.runs.target import look
+
+KIND = "dbt"
+"""The generation of a table that dbt's own materializations keep: its versions number the runs."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was found; ``select`` gives the rows to be published."""
+
+    plan: Plan
+    results: tuple[CheckResult, ...]
+    select: str = ""
+    rejected_rows: int = 0
+    error: ExpectationFailed | None = None
+
+
+def stage_result(session: Session, model: Model, sql: str, run_id: str, batch: bool) -> Checked:
+    """Stage the rows of a query, check them, keep the rejected ones; nothing is published here.
+
+    ``batch``: they are added to a table that is there, else they replace it. Of a batch only what
+    keeps rows out is checked. Raises what ``prepare`` raises.
+    """
+    planned = _planned(session, model, sql, run_id, batch)
+    if batch and rejected.exists(session, rejected.rejected_name(model.relation)):
+        rejected.tidy(session, model.relation, KIND, _n(planned) - 1, None)
+    attempt = uuid4().hex
+    staged = staging.stage(session, planned, attempt)
+    results = checks.expectations(session, staged)
+    if any(result.blocks for result in results):
+        return Checked(planned, tuple(results), error=_failure(planned, results, staged.name))
+    dropping = [r.name for r in results if r.on_violation == "drop" and r.violations]
+    count = checks.dropped_rows(session, staged, results)
+    if not batch:
+        session.run(f"DROP TABLE IF EXISTS {relation_name(rejected.rejected_name(model.relation))}")
+    if dropping:
+        rejected.reject(session, planned, staged, dropping, "")
+    select = staging.published(staged, planned, dropping)
+    return Checked(planned, tuple(results), select, count)
+
+
+def drop_staged(session: Session, model: Model) -> None:
+    """The rows are published, or go through a view that is no longer needed."""
+    session.run(f"DROP TABLE IF EXISTS {relation_name(staging.staged_name(model.relation))}")
+
+
+def check_query(session: Session, model: Model, sql: str, run_id: str) -> Checked:
+    """Check the rows of a query as they are, in one pass: a view's before it is made.
+
+    Raises ConfigurationError for an expectation that drops rows: a view keeps none.
+    """
+    for one in model.config.expectations:
+        if one.on_violation == "drop":
+            raise ConfigurationError(
+                f"{one.name}: on_violation: drop needs a table, and {model.name} is a view",
+                where=model.file,
+                hint="write the condition into its query, or materialize it as a table",
+            )
+    planned = _planned(session, model, sql, run_id, batch=False)
+    return _counted(session, planned, f"(\n{sql}\n)")
+
+
+def check_table(session: Session, model: Model, run_id: str, before: Checked | None) -> Checked:
+    """Check all rows of a table that stands there; what it drops as rows come in only warns."""
+    table = relation_name(model.relation)
+    planned = _planned(session, model, f"SELECT * FROM {table}", run_id, batch=True)
+    expected = tuple(
+        replace(one, expectation=replace(one.expectation, on_violation="warn"))
+        if one.expectation.on_violation == "drop"
+        else one
+        for one in planned.expected
+    )
+    found = _counted(session, replace(planned, expected=expected), table)
+    return replace(found, rejected_rows=before.rejected_rows if before else 0)
+
+
+def only_blocking(model: Model) -> Model:
+    """The model with the conditions alone that keep rows out."""
+    kept = tuple(e for e in model.config.expectations if e.on_violation != "warn" and not e.kind)
+    kept += tuple(e for e in model.config.expectations if e.on_violation == "drop" and e.kind)
+    return replace(model, config=replace(model.config, expectations=kept))
+
+
+def _counted(session: Session, planned: Plan, relation: str) -> Checked:
+    """All conditions in one pass over a relation, the others by Great Expectations."""
+    began = monotonic()
+    conditions = [one for one in planned.expected if one.condition]
+    alias = identifier(planned.model.name)
+    errors: dict[str, str] = {}
+    try:
+        counts = _counts(session, planned, conditions, f"{relation} AS {alias}")
+    except Exception:
+        errors = staging.culprits(session, f"{relation} AS {alias}", conditions)
+        if not errors:
+            raise
+        conditions = [one for one in conditions if one.expectation.name not in errors]
+        counts = _counts(session, planned, conditions, f"{relation} AS {alias}")
+    rows, _ = counts.pop("", (0, None))
+    results = checks.results_of(planned.expected, relation, rows, counts, errors, session)
+    seconds = (monotonic() - began) / max(1, len(results))
+    results = [replace(r, seconds=r.seconds or seconds) for r in results]
+    blocked = any(result.blocks for result in results)
+    error = _failure(planned, results, planned.model.relation) if blocked else None
+    return Checked(planned, tuple(results), error=error)
+
+
+def _counts(
+    session: Session, planned: Plan, conditions: Sequence[Prepared], relation: str
+) -> dict[str, tuple[int, object]]:
+    """Counts by name; "" counts all rows."""
+    broken = f"concat(array(''), {staging.broken_names(conditions)})"
+    return checks.counted(session, relation, broken, planned.selected)
+
+
+def _planned(session: Session, model: Model, sql: str, run_id: str, batch: bool) -> Plan:
+    described = session.rows(f"DESCRIBE QUERY {sql}")
+    columns = tuple(str(row[0]) for row in described)
+    rows = f"SELECT * FROM (\n{sql}\n) WHERE false"
+    expected = prepare(session, model.config.expectations, rows, model.name, columns, model.file)
+    there = look(session, model.relation) if batch else None
+    version = newest_version(session, model.relation) if there is not None else 0
+    now = datetime.now(timezone.utc)
+    row = StateRow(
+        model.relation, KIND, version + 1, run_id, None, now, None, "", version, {}, {}, sql, sql
+    )
+    return Plan(
+        "append" if batch else "create",
+        model,
+        now,
+        row,
+        select=sql,
+        columns=columns,
+        selected=columns,
+        expected=expected,
+    )
+
+
+def _n(planned: Plan) -> int:
+    assert planned.row is not None
+    return planned.row.n
+
+
+def _failure(planned: Plan, results: Sequence[CheckResult], place: str) -> ExpectationFailed:
+    error = checks.failure(planned, results, place)
+    assert isinstance(error, ExpectationFailed)
+    return error
