@@ -130,6 +130,15 @@ def dropped_rows(session: Session, staged: Staged, results: Sequence[CheckResult
     return int(count)
 
 
+def sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
+    """One sentence for each check that is broken and lets the rows pass, or drops them."""
+    return tuple(
+        f"{result.kind} {result} is not met" + ": dropped" * (result.on_violation == "drop")
+        for result in results
+        if result.status in (WARN, ERROR)
+    )
+
+
 def failure(planned: Plan, results: Sequence[CheckResult], staged: str = "") -> TapestryError:
     """The error of a run that publishes nothing because of ``results``."""
     blocking = [result for result in results if result.blocks]

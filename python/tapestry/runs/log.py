@@ -86,6 +86,11 @@ class Entry:
     ended_at: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
 
     @property
+    def continuous(self) -> bool:
+        """Is it a run over a window? Else dbt built the model."""
+        return self.plan.row is not None and bool(self.plan.row.pins)
+
+    @property
     def action(self) -> str:
         """create | append | failed."""
         return "failed" if self.done.error is not None else self.plan.action
@@ -104,7 +109,7 @@ class Entry:
 def write_log(session: Session, table: str, invocation_id: str, entries: Sequence[Entry]) -> None:
     """Append an invocation's runs to ``tapestry_runs``; the table is made at the first."""
     comment = "tapestry: a log of runs; nothing depends on it"
-    rows = [_run(invocation_id, entry) for entry in entries]
+    rows = [_run(invocation_id, entry) for entry in entries if entry.continuous]
     _append(session, table, RUNS, rows, comment)
 
 

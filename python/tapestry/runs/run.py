@@ -9,7 +9,7 @@ from time import monotonic
 
 from tapestry.errors import ConcurrentRun
 from tapestry.runs import rejected
-from tapestry.runs.checks import ERROR, WARN, CheckResult
+from tapestry.runs.checks import ERROR, WARN, CheckResult, sentences
 from tapestry.runs.commit import Landed, concurrent, confirm
 from tapestry.runs.crash import point
 from tapestry.runs.instants import show
@@ -47,11 +47,7 @@ class Outcome:
     @property
     def warnings(self) -> tuple[str, ...]:
         """One sentence for each check that the new rows break and that lets them pass."""
-        return tuple(
-            f"expectation {result} is not met" + (": dropped" * (result.on_violation == "drop"))
-            for result in self.results
-            if result.status in (WARN, ERROR)
-        )
+        return sentences(self.results)
 
     def __str__(self) -> str:
         if self.action == "nothing":

@@ -25,6 +25,7 @@ logger = AdapterLogger("Tapestry")
 KEPT = 16
 _lock = Lock()
 _known: dict[tuple[str, str], Invocation] = {}
+_entries: dict[tuple[str, str], list[Any]] = {}
 _memory = Memory()
 
 
@@ -49,6 +50,12 @@ def current_invocation(
         return _known[key]
 
 
+def note_entry(config: Any, entry: Any) -> None:
+    """Keep what was checked of a model that is not continuous for the logs."""
+    with _lock:
+        _entries.setdefault((str(get_invocation_id()), config.credentials.schema), []).append(entry)
+
+
 def given_clock(as_of: Any) -> Clock | None:
     """`tapestry_as_of`, where somebody gave it; an instant without an offset is in UTC.
 
@@ -65,18 +72,22 @@ def session_zone(session: DbtSession) -> str:
 
 def write_runs(adapter: Any) -> None:
     """Append the current invocation's runs and checks to the logs; a failure harms nothing."""
-    invocation = _known.get((str(get_invocation_id()), adapter.config.credentials.schema))
-    if invocation is None or not invocation.log:
-        return
-    entries, invocation.log = invocation.log, []
     schema = adapter.config.credentials.schema
+    key = (str(get_invocation_id()), schema)
+    with _lock:
+        entries = _entries.pop(key, [])
+        invocation = _known.get(key)
+        if invocation is not None:
+            entries, invocation.log = invocation.log + entries, []
+    if not entries:
+        return
     for name, write in ((RUNS_TABLE, write_log), (CHECKS_TABLE, write_checks)):
         try:
             with adapter.connection_named(name):
-                write(DbtSession(adapter), f"{schema}.{name}", invocation.id, entries)
+                write(DbtSession(adapter), f"{schema}.{name}", key[0], entries)
         except Exception as error:
             logger.warning(f"{schema}.{name} was not written: {error}")
-    _write_documents(adapter, invocation.id, entries)
+    _write_documents(adapter, key[0], entries)
 
 
 def _write_documents(adapter: Any, invocation_id: str, entries: list[Any]) -> None:
