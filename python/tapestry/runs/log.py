@@ -21,6 +21,7 @@ from tapestry.runs.errors_of_delta import (
 )
 from tapestry.runs.plan import Plan
 from tapestry.runs.publish import Published
+from tapestry.runs.reading import Reading
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name, timestamp
 from tapestry.runs.staging import text
@@ -83,6 +84,7 @@ class Entry:
     done: Published
     commit: Commit | None
     seconds: float
+    reading: Reading = field(default_factory=Reading)
     ended_at: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
 
     @property
@@ -204,8 +206,8 @@ def _run(invocation_id: str, entry: Entry) -> dict[str, str]:
         "seconds": f"{entry.seconds:.3f}",
         "rejected_rows": str(entry.done.rejected_rows),
         "verification": text(entry.verification),
-        "files_read": "NULL",
-        "bytes_read": "NULL",
+        "files_read": _number(entry.reading.files),
+        "bytes_read": _number(entry.reading.bytes),
         "files_written": _number(None if commit is None else commit.files),
         "bytes_written": _number(None if commit is None else commit.size),
         "horizon": _instant(plan.horizon),

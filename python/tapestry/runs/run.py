@@ -19,6 +19,7 @@ from tapestry.runs.memory import Known
 from tapestry.runs.model import Model
 from tapestry.runs.plan import Plan, plan
 from tapestry.runs.publish import Published, give_up, publish
+from tapestry.runs.reading import measuring
 from tapestry.runs.relations import plain
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name
@@ -103,17 +104,18 @@ def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
     point("claimed")
     if not planned.warm and row.n > 1 and not planned.again:
         rejected.tidy(session, row.model, row.generation, row.n - 1, planned.attempt)
-    done = publish(session, planned, invocation, point)
+    with measuring(session) as reading:
+        done = publish(session, planned, invocation, point)
     if done.error is not None:
         give_up(session, planned, invocation)
-        _log(invocation, Entry(planned, done, None, monotonic() - began))
+        _log(invocation, Entry(planned, done, None, monotonic() - began, reading))
         raise done.error
     point("committed")
     landed = confirm(session, row, planned.complete_history)
     invocation.memory.note(Known(landed.target, row, landed.version))
     _settle(session, planned, done, landed)
     _complete(invocation, planned)
-    _log(invocation, Entry(planned, done, landed.commit, monotonic() - began))
+    _log(invocation, Entry(planned, done, landed.commit, monotonic() - began, reading))
     point("confirmed")
     if row.n % COMPACT_EVERY == 0:
         _tidy(session, planned, invocation)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
+
+from tapestry.runs.reading import Reading
 
 if TYPE_CHECKING:
     from dbt.adapters.sql import SQLAdapter
@@ -22,7 +25,7 @@ class DbtSession:
         self._adapter = adapter
         self._zone: dt.tzinfo | None = None
         if getattr(adapter.config.credentials, "embedded", False):
-            self.frame = self._frame
+            self.frame, self.measured = self._frame, self._measured
 
     def run(self, sql: str) -> None:
         """Execute a statement whose rows, if any, nobody wants."""
@@ -44,6 +47,12 @@ class DbtSession:
         """A query as a Spark dataframe; only where Spark is embedded there is ``frame``."""
         handle = self._adapter.connections.get_thread_connection().handle
         return handle.session.sql(sql)
+
+    def _measured(self) -> AbstractContextManager[Reading]:
+        """Measure what this thread's statements read."""
+        from dbt.adapters.tapestry.reading import measured
+
+        return measured(self._adapter.connections.get_thread_connection().handle.session)
 
     def _aware(self, row: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:
         values = list(row)
