@@ -130,8 +130,8 @@ def _settle(session: Session, planned: Plan, done: Published, landed: Landed) ->
     assert row is not None
     if done.staged is not None:
         drop(session, done.staged)
-    if done.staged is not None or planned.again or planned.replaces:
-        mark = None if landed.commit is None else landed.commit.attempt
+    mark = None if landed.commit is None else landed.commit.attempt
+    if planned.again or planned.replaces or mark not in (None, done.attempt):
         rejected.tidy(session, row.model, row.generation, row.n, mark)
 
 
@@ -155,6 +155,8 @@ def _tidy(session: Session, planned: Plan, invocation: Invocation) -> None:
     assert planned.row is not None
     try:
         session.run(f"OPTIMIZE {relation_name(planned.model.relation)}")
+        if rejected.exists(session, name := rejected.rejected_name(planned.model.relation)):
+            session.run(f"OPTIMIZE {relation_name(name)}")
         compact(session, invocation.state_table, planned.row, KEEP_STATES)
     except Exception as error:
         logger.warning("small files were not merged this time: %s", error)

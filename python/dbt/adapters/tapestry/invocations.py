@@ -23,6 +23,8 @@ from tapestry.runs.memory import Memory
 
 logger = AdapterLogger("Tapestry")
 KEPT = 16
+DATA_DOCS = "TAPESTRY_DATA_DOCS"
+"""Environment: render Data Docs always, never, or (auto) where their library is loaded anyway."""
 _lock = Lock()
 _known: dict[tuple[str, str], Invocation] = {}
 _entries: dict[tuple[str, str], list[Any]] = {}
@@ -95,7 +97,11 @@ def _write_documents(adapter: Any, invocation_id: str, entries: list[Any]) -> No
     config = adapter.config
     target = Path(config.project_root) / config.target_path
     try:
-        if write_results(target, invocation_id, entries) and "great_expectations" in sys.modules:
+        written = write_results(target, invocation_id, entries)
+        wish = os.environ.get(DATA_DOCS, "auto").lower()
+        if written and (
+            wish == "always" or (wish == "auto" and "great_expectations" in sys.modules)
+        ):
             build_data_docs(target)
     except Exception as error:
         logger.warning(f"{target / FOLDER} was not written: {error}")
