@@ -20,5 +20,8 @@ STAGED_SUFFIX: Final = "__staged"
 GENERATION_PROPERTY: Final = "tapestry.generation"
 """Delta table property of a target: which creation or refresh of the table this is."""
 
+REJECTED_PROPERTY: Final = "tapestry.rejected"
+"""Delta table property of a table of rejected rows: what the columns of ours are called in it."""
+
 STAGED_PROPERTY: Final = "tapestry.staged"
 """Delta table property of a staged table: whose rows its version holds."""

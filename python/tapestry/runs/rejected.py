@@ -7,14 +7,15 @@ n that did not land do not exist (semantics, section 4); who comes next removes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 
 from tapestry.errors import ConfigurationError
-from tapestry.names import REJECTED_SUFFIX
+from tapestry.names import REJECTED_PROPERTY, REJECTED_SUFFIX
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name, string
-from tapestry.runs.staging import Staged, hidden, listed_properties, mapping_properties
+from tapestry.runs.staging import Staged, exists, hidden, listed_properties, mapping_properties
 
 OURS = ("run_id", "generation", "n", "attempt", "expectations")
 
@@ -29,14 +30,22 @@ def reject(
 ) -> None:
     """Keep the staged rows that break one of the expectations called ``dropped``.
 
-    Raises ConfigurationError where the table has a column of another type.
+    Raises ConfigurationError where a table of that name does not fit.
     """
     assert planned.row is not None
     name = rejected_name(planned.row.model)
-    rows = _rows(planned, staged, dropped, attempt)
+    names = {key: hidden(key, staged.columns) for key in OURS}
+    if exists(session, name):
+        known = _names(session, name)
+        taken = {column.lower() for column in staged.columns}
+        if known is None or taken & {column.lower() for column in known.values()}:
+            raise _in_the_way(planned, name)
+        names = known
+    rows = _rows(planned, staged, dropped, attempt, names)
     if not exists(session, name):
         properties = {
             "delta.enableTypeWidening": "true",
+            REJECTED_PROPERTY: json.dumps(names),
             **mapping_properties(planned.model.properties),
         }
         session.run(
@@ -52,11 +61,23 @@ def reject(
     except Exception as error:
         if "DELTA_FAILED_TO_MERGE_FIELDS" not in str(error):
             raise
-        raise ConfigurationError(
-            f"{name} has a column of another type than {planned.model.name} has now",
-            where=planned.model.file,
-            hint=f"rename or drop {name}; it is made again with the columns of today",
-        ) from error
+        raise _in_the_way(planned, name) from error
+
+
+def _in_the_way(planned: Plan, name: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{name} is not the table of rejected rows that {planned.model.name} needs now: it is"
+        " somebody else's, or has a column of another kind",
+        where=planned.model.file,
+        hint="rename or drop it; it is made again with the columns of today",
+    )
+
+
+def remove(session: Session, relation: str) -> None:
+    """Remove the table, if it is one of ours: the model's rows are built anew."""
+    name = rejected_name(relation)
+    if exists(session, name) and _names(session, name) is not None:
+        session.run(f"DROP TABLE IF EXISTS {relation_name(name)}")
 
 
 def tidy(session: Session, relation: str, generation: str, n: int, attempt: str | None) -> None:
@@ -69,6 +90,8 @@ def tidy(session: Session, relation: str, generation: str, n: int, attempt: str 
     if not exists(session, name):
         return
     known = _names(session, name)
+    if known is None:
+        return
     theirs, number, execution = (identifier(known[key]) for key in ("generation", "n", "attempt"))
     # Simple comparisons, so that file statistics tell that there is nothing to remove.
     gone = f"{theirs} <> {string(generation)} OR {number} > {n}"
@@ -77,17 +100,16 @@ def tidy(session: Session, relation: str, generation: str, n: int, attempt: str 
     session.run(f"DELETE FROM {relation_name(name)} WHERE {gone}")
 
 
-def exists(session: Session, name: str) -> bool:
-    """Is there a table of that name? One look-up in the catalog."""
-    schema, _, table = name.rpartition(".")
-    scope = f" IN {relation_name(schema)}" if schema else ""
-    return bool(session.rows(f"SHOW TABLES{scope} LIKE {string(table)}"))
-
-
-def _rows(planned: Plan, staged: Staged, dropped: Sequence[str], attempt: str) -> str:
+def _rows(
+    planned: Plan,
+    staged: Staged,
+    dropped: Sequence[str],
+    attempt: str,
+    known: Mapping[str, str],
+) -> str:
     row = planned.row
     assert row is not None
-    names = {key: identifier(hidden(key, staged.columns)) for key in OURS}
+    names = {key: identifier(name) for key, name in known.items()}
     return (
         f"SELECT {', '.join(identifier(column) for column in staged.columns)},"
         f" {string(row.run_id)} AS {names['run_id']},"
@@ -98,10 +120,11 @@ def _rows(planned: Plan, staged: Staged, dropped: Sequence[str], attempt: str) -
     )
 
 
-def _names(session: Session, name: str) -> dict[str, str]:
-    """What our columns are called in a table: with more underscores where the model has such."""
-    described = session.rows(f"DESCRIBE TABLE {relation_name(name)}")
-    columns = [str(row[0]) for row in described if row[0] and not str(row[0]).startswith("#")]
-    return {
-        key: max((c for c in columns if c.lstrip("_") == key), key=len, default=key) for key in OURS
-    }
+def _names(session: Session, name: str) -> dict[str, str] | None:
+    """What our columns are called in a table; None where it is none of ours."""
+    asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({string(REJECTED_PROPERTY)})"
+    ((_, value),) = session.rows(asked)
+    try:
+        return dict(json.loads(value))
+    except ValueError:
+        return None

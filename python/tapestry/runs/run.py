@@ -8,7 +8,7 @@ from datetime import datetime
 from time import monotonic
 
 from tapestry.errors import ConcurrentRun
-from tapestry.runs import rejected
+from tapestry.runs import rejected, staging
 from tapestry.runs.checks import ERROR, WARN, CheckResult, sentences
 from tapestry.runs.commit import Landed, concurrent, confirm
 from tapestry.runs.crash import point
@@ -23,7 +23,6 @@ from tapestry.runs.reading import measuring
 from tapestry.runs.relations import plain
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name
-from tapestry.runs.staging import drop
 from tapestry.runs.state import claim, compact
 
 logger = logging.getLogger(__name__)
@@ -129,7 +128,7 @@ def _settle(session: Session, planned: Plan, done: Published, landed: Landed) ->
     row = planned.row
     assert row is not None
     if done.staged is not None:
-        drop(session, done.staged)
+        staging.drop(session, done.staged)
     mark = None if landed.commit is None else landed.commit.attempt
     if planned.again or planned.replaces or mark not in (None, done.attempt):
         rejected.tidy(session, row.model, row.generation, row.n, mark)
@@ -155,7 +154,7 @@ def _tidy(session: Session, planned: Plan, invocation: Invocation) -> None:
     assert planned.row is not None
     try:
         session.run(f"OPTIMIZE {relation_name(planned.model.relation)}")
-        if rejected.exists(session, name := rejected.rejected_name(planned.model.relation)):
+        if staging.exists(session, name := rejected.rejected_name(planned.model.relation)):
             session.run(f"OPTIMIZE {relation_name(name)}")
         compact(session, invocation.state_table, planned.row, KEEP_STATES)
     except Exception as error:

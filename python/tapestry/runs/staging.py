@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import sleep
 
-from tapestry.errors import ConcurrentRun
+from tapestry.errors import ConcurrentRun, ConfigurationError
 from tapestry.names import STAGED_PROPERTY, STAGED_SUFFIX
 from tapestry.runs.errors_of_delta import lost_race
 from tapestry.runs.expectations.validate import Prepared
@@ -56,6 +56,13 @@ class Staged:
         return f"arrays_overlap({identifier(self.broken)}, array({listed}))"
 
 
+def exists(session: Session, name: str) -> bool:
+    """Is there a table of that name? One look-up in the catalog."""
+    schema, _, table = name.rpartition(".")
+    scope = f" IN {relation_name(schema)}" if schema else ""
+    return bool(session.rows(f"SHOW TABLES{scope} LIKE {string(table)}"))
+
+
 def staged_name(relation: str) -> str:
     """The name of the table that a model's new rows are staged in."""
     return f"{relation.replace('`', '')}{STAGED_SUFFIX}"
@@ -82,10 +89,12 @@ def stage(session: Session, planned: Plan, attempt: str) -> Staged:
     """Write the rows of Q^I with the names of the conditions that they break.
 
     Where that fails the rows are written alone, and each condition that cannot be computed is found
-    by itself. Raises what the query itself raises.
+    by itself. Raises what the query itself raises, and ConfigurationError where somebody else's
+    table has the name.
     """
     wanted = tuple(one for one in planned.expected if one.condition)
     errors: dict[str, str] = {}
+    _refuse_foreign(session, planned)
     try:
         _write(session, planned, attempt, wanted)
     except Exception:
@@ -159,6 +168,21 @@ def culprits(session: Session, relation: str, conditions: Sequence[Prepared]) ->
             **culprits(session, relation, conditions[half:]),
         }
     return {}
+
+
+def _refuse_foreign(session: Session, planned: Plan) -> None:
+    assert planned.row is not None
+    name = staged_name(planned.row.model)
+    if not exists(session, name):
+        return
+    asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({string(STAGED_PROPERTY)})"
+    ((_, value),) = session.rows(asked)
+    if "does not have property" in str(value):
+        raise ConfigurationError(
+            f"{name} is somebody else's table; the rows of {planned.model.name} are staged there",
+            where=planned.model.file,
+            hint="rename one of the two",
+        )
 
 
 def _write(session: Session, planned: Plan, attempt: str, wanted: Sequence[Prepared]) -> None:

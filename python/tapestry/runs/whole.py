@@ -22,6 +22,7 @@ from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name
 from tapestry.runs.sources.pins import newest_version
+from tapestry.runs.staging import Staged
 from tapestry.runs.state import StateRow
 from tapestry.runs.target import look
 
@@ -36,6 +37,7 @@ class Checked:
     plan: Plan
     results: tuple[CheckResult, ...]
     select: str = ""
+    staged: Staged | None = None
     rejected_rows: int = 0
     error: ExpectationFailed | None = None
 
@@ -47,7 +49,7 @@ def stage_result(session: Session, model: Model, sql: str, run_id: str, batch: b
     keeps rows out is checked. Raises what ``prepare`` raises.
     """
     planned = _planned(session, model, sql, run_id, batch)
-    if batch and rejected.exists(session, rejected.rejected_name(model.relation)):
+    if batch and staging.exists(session, rejected.rejected_name(model.relation)):
         rejected.tidy(session, model.relation, KIND, _n(planned) - 1, None)
     attempt = uuid4().hex
     staged = staging.stage(session, planned, attempt)
@@ -57,16 +59,11 @@ def stage_result(session: Session, model: Model, sql: str, run_id: str, batch: b
     dropping = [r.name for r in results if r.on_violation == "drop" and r.violations]
     count = checks.dropped_rows(session, staged, results)
     if not batch:
-        session.run(f"DROP TABLE IF EXISTS {relation_name(rejected.rejected_name(model.relation))}")
+        rejected.remove(session, model.relation)
     if dropping:
         rejected.reject(session, planned, staged, dropping, "")
     select = staging.published(staged, planned, dropping)
-    return Checked(planned, tuple(results), select, count)
-
-
-def drop_staged(session: Session, model: Model) -> None:
-    """The rows are published, or go through a view that is no longer needed."""
-    session.run(f"DROP TABLE IF EXISTS {relation_name(staging.staged_name(model.relation))}")
+    return Checked(planned, tuple(results), select, staged, count)
 
 
 def check_query(session: Session, model: Model, sql: str, run_id: str) -> Checked:

@@ -19,11 +19,11 @@ from tapestry.errors import ConfigurationError
 from tapestry.runs.checks import sentences
 from tapestry.runs.log import Entry
 from tapestry.runs.publish import Published
+from tapestry.runs.staging import drop
 from tapestry.runs.whole import (
     Checked,
     check_query,
     check_table,
-    drop_staged,
     only_blocking,
     stage_result,
 )
@@ -81,8 +81,8 @@ class ExpectationDoors(metaclass=AdapterMeta):
             with _lock:
                 checked = _checked.pop((run_id, node["unique_id"]), None)
             model = expected_model(node, "")
-            if checked is not None:
-                drop_staged(session, model)
+            if checked is not None and checked.staged is not None:
+                drop(session, checked.staged)
             if checked is None or checked.plan.action == "append":
                 checked = check_table(session, model, run_id, checked)
                 _log(self.config, checked, monotonic() - began)
