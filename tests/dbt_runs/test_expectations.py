@@ -127,7 +127,10 @@ class TestExpectations:
         results = run_dbt(["run", "--select", "grown"])
         assert ids(loaded, "grown") == [1, 3, 4]
         assert ids(loaded, "grown__rejected") == [2, 4]
-        assert results.results[0].adapter_response["violations"] == {"tiny": 2}
+        assert results.results[0].adapter_response["violations"] == {
+            "has_author": 1,
+            "tiny": 2,
+        }
         loaded.run_sql("insert into {schema}.messages values (5, 'c', timestamp'2026-01-13')")
         results = run_dbt(["run", "--select", "grown"], expect_pass=False)
         assert "small (1 row)" in results.results[0].message

@@ -192,10 +192,14 @@ def _of_conditions(
 def counted(
     session: Session, relation: str, broken: str, columns: Sequence[str]
 ) -> dict[str, tuple[int, Any]]:
-    """For each name in the arrays ``broken`` of a relation: how many rows have it, and one row."""
-    row = f"to_json(struct({', '.join(identifier(column) for column in columns)}))"
+    """For each name in the arrays ``broken`` of a relation: how many rows have it, and one row.
+
+    The name "" stands for all rows and shows none.
+    """
+    row = f"struct({', '.join(identifier(column) for column in columns)})"
+    shown = f"max(IF(_name = '', NULL, left(to_json(_row), {SHOWN})))"
     rows = session.rows(
-        f"SELECT _name, count(*), max(left(_row, {SHOWN})) FROM"
+        f"SELECT _name, count(*), {shown} FROM"
         f" (SELECT explode({broken}) AS _name, {row} AS _row FROM {relation}) GROUP BY _name"
     )
     return {str(name): (int(count), _row(shown)) for name, count, shown in rows}

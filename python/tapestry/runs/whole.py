@@ -27,7 +27,8 @@ from tapestry.runs.state import StateRow
 from tapestry.runs.target import look
 
 KIND = "dbt"
-"""The generation of a table that dbt's own materializations keep: its versions number the runs."""
+"""The generation of a table that dbt's own materializations keep; n is the version that a batch
+makes at least, and 0 for what the table was created with."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,14 @@ def check_table(session: Session, model: Model, run_id: str, before: Checked | N
         for one in planned.expected
     )
     found = _counted(session, replace(planned, expected=expected), table)
-    return replace(found, rejected_rows=before.rejected_rows if before else 0)
+    if before is None:
+        return found
+    dropped = {r.name: r for r in before.results if r.on_violation == "drop" and r.violations}
+    return replace(
+        found,
+        results=tuple(dropped.get(result.name, result) for result in found.results),
+        rejected_rows=before.rejected_rows,
+    )
 
 
 def only_blocking(model: Model) -> Model:
@@ -140,7 +148,7 @@ def _planned(session: Session, model: Model, sql: str, run_id: str, batch: bool)
     rows = f"SELECT * FROM (\n{sql}\n) WHERE false"
     expected = prepare(session, model.config.expectations, rows, model.name, columns, model.file)
     there = look(session, model.relation) if batch else None
-    version = newest_version(session, model.relation) if there is not None else 0
+    version = newest_version(session, model.relation) if there is not None else -1
     now = datetime.now(timezone.utc)
     row = StateRow(
         model.relation, KIND, version + 1, run_id, None, now, None, "", version, {}, {}, sql, sql
