@@ -258,9 +258,26 @@ def test_an_expectation_that_cannot_be_computed(world: World) -> None:
 
 def test_an_error_of_the_query_is_its_own(world: World) -> None:
     sql = "select m.id, if(m.id = 2, raise_error('mine'), m.author) as author from {s}.messages m"
+    invocation = world.invocation(10)
+    planned = prepare(world.session, world.model(sql, expectations=[NOT_B]), invocation)
     with pytest.raises(Exception, match="mine") as error:
-        world.run(world.model(sql, expectations=[NOT_B]), 10)
+        execute(world.session, planned, invocation)
     assert not isinstance(error.value, ExpectationFailed)
+    (entry,) = invocation.log
+    assert entry.action == "failed"
+    assert "mine" in entry.message
+
+
+def test_tables_of_others_are_left_alone(world: World) -> None:
+    dropping = world.model(ALL, expectations=[{**NOT_B, "on_violation": "drop"}])
+    for name in ("target__staged", "target__rejected"):
+        world.session.run(f"create table {world.schema}.{name} using delta as select 1 as mine")
+        with pytest.raises(ConfigurationError, match="somebody else's"):
+            world.run(dropping, 10)
+        assert world.session.rows(f"select * from {world.schema}.{name}") == [(1,)]
+        world.session.run(f"drop table {world.schema}.{name}")
+    world.run(dropping, 10)
+    assert ids(world.answers()) == [1, 3]
 
 
 def test_an_assumption_that_does_not_hold(world: World) -> None:

@@ -78,13 +78,14 @@ AT_ONCE = 500
 
 @dataclass(frozen=True)
 class Entry:
-    """One run that committed, or whose checks failed (``commit`` is None then, too)."""
+    """One run that committed, or that failed: by its checks, or for another ``reason``."""
 
     plan: Plan
     done: Published
     commit: Commit | None
     seconds: float
     reading: Reading = field(default_factory=Reading)
+    reason: str = ""
     ended_at: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
 
     @property
@@ -95,7 +96,12 @@ class Entry:
     @property
     def action(self) -> str:
         """create | append | failed."""
-        return "failed" if self.done.error is not None else self.plan.action
+        return "failed" if self.message else self.plan.action
+
+    @property
+    def message(self) -> str:
+        """Why it failed; empty where it did not."""
+        return str(self.done.error or self.reason)
 
     @property
     def verification(self) -> str:
@@ -192,7 +198,7 @@ def _identity(invocation_id: str, entry: Entry) -> dict[str, str]:
 def _run(invocation_id: str, entry: Entry) -> dict[str, str]:
     plan, row, commit = entry.plan, entry.plan.row, entry.commit
     assert row is not None
-    failed = entry.done.error
+    failed = entry.message
     return {
         **_identity(invocation_id, entry),
         "action": text(entry.action),
@@ -211,7 +217,7 @@ def _run(invocation_id: str, entry: Entry) -> dict[str, str]:
         "files_written": _number(None if commit is None else commit.files),
         "bytes_written": _number(None if commit is None else commit.size),
         "horizon": _instant(plan.horizon),
-        "message": "NULL" if failed is None else text(str(failed)),
+        "message": text(failed) if failed else "NULL",
         "sql": text(plan.select),
     }
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from tapestry.errors import ConfigurationError
 from tapestry.names import REJECTED_PROPERTY, REJECTED_SUFFIX
+from tapestry.runs.errors_of_delta import lost_race
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name, string
@@ -97,7 +98,11 @@ def tidy(session: Session, relation: str, generation: str, n: int, attempt: str 
     gone = f"{theirs} <> {string(generation)} OR {number} > {n}"
     if attempt is not None:
         gone += f" OR ({number} = {n} AND {execution} <> {string(attempt)})"
-    session.run(f"DELETE FROM {relation_name(name)} WHERE {gone}")
+    try:
+        session.run(f"DELETE FROM {relation_name(name)} WHERE {gone}")
+    except Exception as error:
+        if not lost_race(error):  # another run tidies up, or will
+            raise
 
 
 def _rows(

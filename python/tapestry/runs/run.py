@@ -19,7 +19,7 @@ from tapestry.runs.memory import Known
 from tapestry.runs.model import Model
 from tapestry.runs.plan import Plan, plan
 from tapestry.runs.publish import Published, give_up, publish
-from tapestry.runs.reading import measuring
+from tapestry.runs.reading import Reading, measuring
 from tapestry.runs.relations import plain
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name
@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 COMPACT_EVERY = 50
 """So many runs leave so many small files: then they are merged."""
 KEEP_STATES = 1_000
+LONGEST_REASON = 2_000
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,7 @@ def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
     point("claimed")
     if not planned.warm and row.n > 1 and not planned.again:
         rejected.tidy(session, row.model, row.generation, row.n - 1, planned.attempt)
-    with measuring(session) as reading:
-        done = publish(session, planned, invocation, point)
+    done, reading = _publish(session, planned, invocation, began)
     if done.error is not None:
         give_up(session, planned, invocation)
         _log(invocation, Entry(planned, done, None, monotonic() - began, reading))
@@ -123,15 +123,32 @@ def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
     )
 
 
+def _publish(
+    session: Session, planned: Plan, invocation: Invocation, began: float
+) -> tuple[Published, Reading]:
+    """``publish``, measured; what goes wrong in it is logged with the run."""
+    reading = Reading()
+    try:
+        with measuring(session) as reading:
+            return publish(session, planned, invocation, point), reading
+    except Exception as error:
+        seconds, reason = monotonic() - began, str(error)[:LONGEST_REASON]
+        _log(invocation, Entry(planned, Published(), None, seconds, reading, reason))
+        raise
+
+
 def _settle(session: Session, planned: Plan, done: Published, landed: Landed) -> None:
     """Remove the staged rows, and rejected ones that do not belong to what has landed."""
     row = planned.row
     assert row is not None
-    if done.staged is not None:
-        staging.drop(session, done.staged)
     mark = None if landed.commit is None else landed.commit.attempt
     if planned.again or planned.replaces or mark not in (None, done.attempt):
         rejected.tidy(session, row.model, row.generation, row.n, mark)
+    try:
+        if done.staged is not None:
+            staging.drop(session, done.staged)
+    except Exception as error:
+        logger.warning("the staged rows were not removed, the next run will: %s", error)
 
 
 def _log(invocation: Invocation, entry: Entry) -> None:
