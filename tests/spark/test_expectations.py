@@ -311,7 +311,7 @@ select m.id, cast(m.id as tinyint) as t1, cast(m.id as smallint) as t2, cast(m.i
  cast(m.id as float) as t4, cast('nan' as double) as t5, cast(m.id as decimal(38, 18)) as t6,
  m.author as t7, cast(m.author as binary) as t8, m.id > 1 as t9, m.ts as t10,
  cast(m.ts as timestamp_ntz) as t11, cast(m.ts as date) as t12, array(m.id, null) as t13,
- map(m.id, m.author) as t14, named_struct('a b', m.id, 'c', array(m.author)) as t15,
+ map(m.id, m.author) as t14, named_struct('ab', m.id, 'c', array(m.author)) as t15,
  parse_json('{{"a": 1}}') as t16, cast(m.author as varchar(9)) as t17, m.id as n,
  m.id as generation, m.id as `_broken`, m.author as run_id
 from {s}.messages m
