@@ -146,7 +146,7 @@ class TestExpectations:
         )
         results = run_dbt(["run", "--select", "built", "seen"], expect_pass=False)
         messages = {r.node.name: r.message for r in results}
-        assert "expect_column_values_to_be_unique(id) (2 rows)" in messages["built"]
+        assert "expect_column_values_to_be_unique(id) (4 rows)" in messages["built"]
         assert "small (1 row)" in messages["seen"]
         assert "Traceback" not in messages["built"] + messages["seen"]
         assert ids(loaded, "built") == [1, 3]
@@ -155,7 +155,7 @@ class TestExpectations:
         ("name", "entry", "told"),
         [
             ("seen", "{'name': 'd', 'expect': 'id > 1', 'on_violation': 'drop'}", "is a view"),
-            ("built", "{'expect': 'ids > 1'}", "did you mean id?"),
+            ("grown", "{'expect': 'ids > 1'}", "did you mean id?"),
             ("kept", "{'expect': 'ids > 1'}", "did you mean id?"),
         ],
     )

@@ -139,8 +139,10 @@ def sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
     )
 
 
-def failure(planned: Plan, results: Sequence[CheckResult], staged: str = "") -> TapestryError:
-    """The error of a run that publishes nothing because of ``results``."""
+def failure(
+    planned: Plan, results: Sequence[CheckResult], hint: str, told: str = "nothing was published"
+) -> TapestryError:
+    """The error of a run that ends because of ``results``."""
     blocking = [result for result in results if result.blocks]
     wrong = [result for result in blocking if result.kind == "assume"]
     if wrong:
@@ -153,10 +155,9 @@ def failure(planned: Plan, results: Sequence[CheckResult], staged: str = "") -> 
     listed = ", ".join(map(str, blocking[:5])) + (", …" if len(blocking) > 5 else "")
     count = "an expectation" if len(blocking) == 1 else f"{len(blocking)} expectations"
     return ExpectationFailed(
-        f"{planned.model.name} breaks {count}, nothing was published: {listed}",
+        f"{planned.model.name} breaks {count}, {told}: {listed}",
         where=planned.model.file,
-        hint=f"look at the new rows in {staged}, correct the data, the query or the expectation,"
-        " and run again: the next run covers the same time",
+        hint=hint,
     )
 
 

@@ -110,5 +110,9 @@ def _commit(session: Session, planned: Plan, statement: str, point: Point) -> No
 def _refused(
     planned: Plan, results: Sequence[CheckResult], staged: Staged | None = None
 ) -> Published:
-    name = "" if staged is None else staged.name
-    return Published(tuple(results), staged=staged, error=checks.failure(planned, results, name))
+    look = "" if staged is None else f"look at the new rows in {staged.name}, "
+    hint = (
+        f"{look}correct the data, the query or the expectation, and run again:"
+        " the next run covers the same time"
+    )
+    return Published(tuple(results), staged=staged, error=checks.failure(planned, results, hint))

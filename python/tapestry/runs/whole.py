@@ -26,6 +26,7 @@ from tapestry.runs.staging import Staged
 from tapestry.runs.state import StateRow
 from tapestry.runs.target import look
 
+CORRECT = "correct the data, the query or the expectation, and run again"
 KIND = "dbt"
 """The generation of a table that dbt's own materializations keep; n is the version that a batch
 makes at least, and 0 for what the table was created with."""
@@ -56,7 +57,8 @@ def stage_result(session: Session, model: Model, sql: str, run_id: str, batch: b
     staged = staging.stage(session, planned, attempt)
     results = checks.expectations(session, staged)
     if any(result.blocks for result in results):
-        return Checked(planned, tuple(results), error=_failure(planned, results, staged.name))
+        hint = f"look at the rows in {staged.name}, {CORRECT}"
+        return Checked(planned, tuple(results), error=_failure(planned, results, hint))
     dropping = [r.name for r in results if r.on_violation == "drop" and r.violations]
     count = checks.dropped_rows(session, staged, results)
     if not batch:
@@ -130,7 +132,8 @@ def _counted(session: Session, planned: Plan, relation: str) -> Checked:
     seconds = (monotonic() - began) / max(1, len(results))
     results = [replace(r, seconds=r.seconds or seconds) for r in results]
     blocked = any(result.blocks for result in results)
-    error = _failure(planned, results, planned.model.relation) if blocked else None
+    told = "nothing was published" if planned.action == "create" else "its table has such rows"
+    error = _failure(planned, results, CORRECT, told) if blocked else None
     return Checked(planned, tuple(results), error=error)
 
 
@@ -170,7 +173,12 @@ def _n(planned: Plan) -> int:
     return planned.row.n
 
 
-def _failure(planned: Plan, results: Sequence[CheckResult], place: str) -> ExpectationFailed:
-    error = checks.failure(planned, results, place)
+def _failure(
+    planned: Plan,
+    results: Sequence[CheckResult],
+    hint: str,
+    told: str = "nothing was published",
+) -> ExpectationFailed:
+    error = checks.failure(planned, results, hint, told)
     assert isinstance(error, ExpectationFailed)
     return error
