@@ -113,6 +113,12 @@ class TestExpectations:
             "select model, rejected_rows from {schema}.tapestry_runs", fetch="all"
         )
         assert [(row[0].split(".")[1], row[1]) for row in rows] == [("kept", 1)]
+        ((files, size, written),) = loaded.run_sql(
+            "select files_read, bytes_read, files_written from {schema}.tapestry_runs", fetch="all"
+        )
+        assert files > 0
+        assert size > 0
+        assert written > 0
         target = Path(loaded.project_root) / "target"
         assert len(list(target.glob("great_expectations/gx/**/validations/**/*.json"))) == 4
         assert list(target.glob("great_expectations/**/index.html"))
