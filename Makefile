@@ -14,7 +14,7 @@ MODELS ?=
 # The gate: what a change must pass. `make test-all` has the conformance suites, the runs and the
 # sources on Spark besides; they join the gate as each has been seen to pass whole on a quiet machine.
 GATE := tests/test_house.py tests/sql tests/property tests/mail tests/demo/test_expected.py \
-  tests/demo/test_generator.py tests/cli tests/report tests/adapter/test_parts.py \
+  tests/demo/test_generator.py tests/cli tests/report tests/expectations tests/adapter/test_parts.py \
   tests/spark/test_time_atoms.py tests/spark/test_pairs.py tests/spark/test_random_queries.py \
   tests/spark/test_run_config.py tests/eject/test_duckdb_and_postgres.py \
   tests/eject/test_postgres_dialect.py

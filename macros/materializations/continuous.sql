@@ -28,7 +28,10 @@
   {%- endif -%}
 
   {%- set outcome = adapter.run_continuous(plan) -%}
-  {%- do store_raw_result('main', message=outcome | string, code=plan.action, rows_affected=outcome.rows) -%}
+  {%- for warning in outcome.warnings -%}
+    {%- do exceptions.warn(model.name ~ ': ' ~ warning) -%}
+  {%- endfor -%}
+  {%- do store_result('main', response=adapter.continuous_response(plan, outcome)) -%}
 
   {%- if plan.action == 'create' -%}
     {%- do persist_constraints(target_relation, model) -%}

@@ -60,6 +60,14 @@ class ConcurrentRun(TapestryError):
     """Another run of the same model committed first."""
 
 
+class ExpectationFailed(TapestryError):
+    """New rows break what the model's author expects of them, or it could not be computed."""
+
+
+class AssumptionWrong(ConfigurationError):
+    """Rows of a source break what the model's author assumed of them."""
+
+
 class WindowError(TapestryError):
     """The window asked for cannot be run: it ends before the last one did."""
 

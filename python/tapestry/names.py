@@ -14,6 +14,14 @@ ROW_ID: Final = "_row_id"
 STATE_TABLE: Final = "tapestry_state"
 RUNS_TABLE: Final = "tapestry_runs"
 CHECKS_TABLE: Final = "tapestry_checks"
+REJECTED_SUFFIX: Final = "__rejected"
+STAGED_SUFFIX: Final = "__staged"
 
 GENERATION_PROPERTY: Final = "tapestry.generation"
 """Delta table property of a target: which creation or refresh of the table this is."""
+
+REJECTED_PROPERTY: Final = "tapestry.rejected"
+"""Delta table property of a table of rejected rows: what the columns of ours are called in it."""
+
+STAGED_PROPERTY: Final = "tapestry.staged"
+"""Delta table property of a staged table: whose rows its version holds."""

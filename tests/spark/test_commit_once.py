@@ -10,6 +10,7 @@ from tests.spark.run_world import ALL, UNANSWERED, World, at
 
 from tapestry.errors import ConcurrentRun, StateMissing
 from tapestry.runs import crash, run
+from tapestry.runs.commit import commit
 from tapestry.runs.run import execute, prepare
 
 
@@ -128,7 +129,7 @@ def test_a_slow_run_and_the_one_that_took_it_for_dead(
     kill_at(monkeypatch, None)
     world.run(model, 12)
     assert planned.row is not None
-    run.commit(world.session, planned.row, planned.main)
+    commit(world.session, planned.row, planned.main)
     assert [i for i, _ in world.answers()] == [1, 2, 3, 4]
 
 
@@ -161,7 +162,7 @@ def test_a_refresh_killed_half_way(world: World, monkeypatch: pytest.MonkeyPatch
     """The old generation is closed, the new one not there: the next run builds it."""
     model = world.model(ALL)
     world.run(model, 2)
-    kill_at(monkeypatch, "before_written")
+    kill_at(monkeypatch, "ready")
     with pytest.raises(Killed):
         world.run(model, 10, full_refresh=True)
     kill_at(monkeypatch, None)

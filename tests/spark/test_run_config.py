@@ -37,7 +37,7 @@ def test_defaults_and_meta() -> None:
         ({"begin": "once"}, "is not an instant"),
         ({"assume": {"a": 1}}, "list of conditions"),
         ({"verify": "sample"}, "not supported yet"),
-        ({"expectations": [{"expect": "a > 0"}]}, "not supported yet"),
+        ({"expectations": [{"expct": "a > 0"}]}, "did you mean expect?"),
         ({"on_verify_failure": "warn"}, "not supported yet"),
         ({"lag": "1 hour", "meta": {"lag": "2 hours"}}, "keep one of them"),
     ],

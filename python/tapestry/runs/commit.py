@@ -18,8 +18,8 @@ from tapestry.runs.instants import show
 from tapestry.runs.model import Model
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name, string
-from tapestry.runs.state import StateRow
-from tapestry.runs.target import CLOSED, Target, commits_after, landed, look, metadata
+from tapestry.runs.state import StateRow, mark_failed
+from tapestry.runs.target import CLOSED, Commit, Target, commits_after, landed, look, metadata
 
 CREATE = "CREATE TABLE"
 REPLACE = "CREATE OR REPLACE TABLE"
@@ -27,11 +27,16 @@ REPLACE = "CREATE OR REPLACE TABLE"
 
 @dataclass(frozen=True)
 class Landed:
-    """The target after run n, its newest version, and how many rows n wrote (None: unknown)."""
+    """The target after run n, its newest version, and the commit of n (None: unknown)."""
 
     target: Target
     version: int
-    rows: int | None
+    commit: Commit | None
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows n wrote."""
+        return None if self.commit is None else self.commit.rows
 
 
 def create_sql(model: Model, generation: str, select: str, replace: bool) -> str:
@@ -44,16 +49,43 @@ def create_sql(model: Model, generation: str, select: str, replace: bool) -> str
     )
 
 
-def append_sql(row: StateRow, columns: Sequence[str], select: str) -> str:
+def append_sql(row: StateRow, columns: Sequence[str], select: str, attempt: str = "") -> str:
     """The new rows under the transaction (generation, n), with the run's name in the commit."""
-    window = {"tau": show(row.tau), "t": show(row.t)}
+    more = {"tau": show(row.tau), "t": show(row.t)}
+    if attempt:
+        more["attempt"] = attempt
     options = {
         "txnAppId": row.generation,
         "txnVersion": str(row.n),
-        "userMetadata": metadata(row.generation, row.n, row.run_id, window),
+        "userMetadata": metadata(row.generation, row.n, row.run_id, more),
     }
     names = ", ".join(identifier(column) for column in columns)
     return f"INSERT INTO {relation_name(row.model)} WITH ({_options(options)}) ({names})\n{select}"
+
+
+def close(session: Session, state_table: str, row: StateRow, columns: int) -> None:
+    """End run n, whose checks failed, without rows: τ stays where it was (semantics, section 4).
+
+    The state is marked first and the transaction (generation, n) of the target taken after that, so
+    that a kill in between leaves a run of which is known that it is to be closed, and an execution
+    of n that only slept publishes nothing any more.  Raises ConcurrentRun where such a one was
+    faster.
+    """
+    mark_failed(session, state_table, row)
+    options = {
+        "txnAppId": row.generation,
+        "txnVersion": str(row.n),
+        "userMetadata": metadata(row.generation, row.n, row.run_id, {"failed": True}),
+    }
+    try:
+        session.run(_nothing(row.model, columns, options))
+    except Exception as error:
+        if not lost_race(error):
+            raise
+    found = landed(commits_after(session, row.model, row.target_version), row.generation, row.n)
+    if found is not None and not found.failed:
+        mark_failed(session, state_table, row, failed=False)
+        raise concurrent(row)
 
 
 def closing_sql(name: str, columns: int, generation: str, run_id: str) -> str:
@@ -69,6 +101,10 @@ def closing_sql(name: str, columns: int, generation: str, run_id: str) -> str:
         "txnVersion": str(CLOSED),
         "userMetadata": metadata(generation, CLOSED, run_id, {}),
     }
+    return _nothing(name, columns, options)
+
+
+def _nothing(name: str, columns: int, options: Mapping[str, str]) -> str:
     nothing = f"SELECT {', '.join(['NULL'] * columns)} FROM range(0)"
     return f"INSERT INTO {relation_name(name)} WITH ({_options(options)}) {nothing}"
 
@@ -98,6 +134,11 @@ def confirm(session: Session, row: StateRow, complete_history: bool = True) -> L
     found = landed(commits, row.generation, row.n)
     if found is not None and row.n > 1 and found.run_id != row.run_id:
         raise concurrent(row)
+    if found is not None and found.failed:
+        raise ConcurrentRun(
+            f"another execution of run {row.n} of {row.model} failed its checks and closed it",
+            hint="run again: the next run covers the same time",
+        )
     if found is None and row.n > 1 and complete_history:
         raise StateMissing(
             f"run {row.n} of {row.model} was skipped: its table is ahead of tapestry_state",
@@ -105,7 +146,7 @@ def confirm(session: Session, row: StateRow, complete_history: bool = True) -> L
             " one?), or run with --full-refresh",
         )
     newest = commits[0].version if commits else row.target_version
-    return Landed(target, newest, None if found is None else found.rows)
+    return Landed(target, newest, found)
 
 
 def _options(options: Mapping[str, str]) -> str:

@@ -12,14 +12,21 @@ POINTS: Final = (
     "planned",  # the plan is made, nothing is written
     "claimed",  # the state row stands
     "before_written",  # the side tables of late rows are filled
+    "ready",  # all checks are passed, an old generation is closed
     "committed",  # the target's commit has landed, nobody knows
     "confirmed",  # the run is over but for what comes after it
 )
 """Every step of a run between two things that it makes durable."""
 
+CHECKED_POINTS: Final = (
+    "staged",  # the new rows are staged
+    "rejected",  # they are checked, the rejected ones are kept
+)
+"""The steps of a run that has something to check on its new rows."""
+
 
 def point(name: str) -> None:
     """Die here, as by ``kill -9``, if the environment names this point; else nothing."""
-    assert name in POINTS
+    assert name in POINTS + CHECKED_POINTS
     if os.environ.get(ENVIRONMENT) == name:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -20,6 +20,14 @@ _LOST_RACE = (
     "DELTA_VERSION_ALREADY_EXISTS",
 )
 _EXISTS = ("TABLE_OR_VIEW_ALREADY_EXISTS", "DELTA_TABLE_ALREADY_EXISTS")
+_LACKS_COLUMN = (
+    "UNRESOLVED_COLUMN",
+    "UNRESOLVED_INSERT_COLUMN",
+    "DELTA_MISSING_COLUMN",
+    "DELTA_COLUMN_NOT_FOUND",
+    "COLUMN_NOT_FOUND",
+)
+_HAS_COLUMN = ("FIELD_ALREADY_EXISTS", "COLUMN_ALREADY_EXISTS", "DUPLICATE_COLUMNS")
 _LEFTOVER = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "LOCATION_ALREADY_EXISTS")
 
 
@@ -36,6 +44,16 @@ def lost_race(error: BaseException) -> bool:
 def already_exists(error: BaseException) -> bool:
     """There is such a table by now."""
     return _says(error, _EXISTS)
+
+
+def lacks_column(error: BaseException) -> bool:
+    """The table has no such column: an older version of ours made it."""
+    return _says(error, _LACKS_COLUMN)
+
+
+def has_column(error: BaseException) -> bool:
+    """The table has the column by now."""
+    return _says(error, _HAS_COLUMN)
 
 
 def leftover(error: BaseException) -> bool:

@@ -56,4 +56,6 @@ def _of_state(
         return row.t  # the table's generation stands for its first run
     commits = commits_after(session, name, row.target_version)
     found = landed(commits, row.generation, row.n)
-    return row.t if found is not None and found.version <= pinned.pin.version else row.tau
+    if row.failed_at is not None or found is None or found.failed:
+        return row.tau
+    return row.t if found.version <= pinned.pin.version else row.tau

@@ -23,7 +23,7 @@ class Invocation:
         Continuous models that this invocation has dealt with: the instant up to which their
         answers are complete in their tables.
     log
-        Entries for ``tapestry_runs``, one for each run that committed.
+        Entries for ``tapestry_runs``, one for each run that committed or whose checks failed.
     """
 
     id: str

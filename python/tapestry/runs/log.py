@@ -1,18 +1,34 @@
-"""``tapestry_runs``: one row a model and run, for people and reports; nothing depends on it."""
+"""``tapestry_runs`` and ``tapestry_checks``: what each run did, for people and reports.
+
+Nothing depends on them: delete them and runs go on. An invocation writes each in one commit; a
+table of an older version gets the columns that it lacks.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
 
-from tapestry.runs.errors_of_delta import already_exists, lost_race, not_found
+from tapestry.runs.checks import CheckResult
+from tapestry.runs.errors_of_delta import (
+    already_exists,
+    has_column,
+    lacks_column,
+    lost_race,
+    not_found,
+)
 from tapestry.runs.plan import Plan
+from tapestry.runs.publish import Published
+from tapestry.runs.reading import Reading
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import relation_name, string, timestamp
+from tapestry.runs.sources.literals import relation_name, timestamp
+from tapestry.runs.staging import text
 from tapestry.runs.state import pins_as_json
+from tapestry.runs.target import Commit
 
-COLUMNS: Mapping[str, str] = {
+RUNS: Mapping[str, str] = {
     "invocation_id": "string",
     "model": "string",
     "generation": "string",
@@ -28,64 +44,202 @@ COLUMNS: Mapping[str, str] = {
     "null_rows": "bigint",
     "seconds": "double",
     "ended_at": "timestamp",
+    "rejected_rows": "bigint",
+    "verification": "string",
+    "files_read": "bigint",
+    "bytes_read": "bigint",
+    "files_written": "bigint",
+    "bytes_written": "bigint",
+    "horizon": "timestamp",
+    "message": "string",
+    "sql": "string",
 }
+CHECKS: Mapping[str, str] = {
+    "invocation_id": "string",
+    "model": "string",
+    "generation": "string",
+    "n": "bigint",
+    "run_id": "string",
+    "kind": "string",
+    "name": "string",
+    "on_violation": "string",
+    "level": "string",
+    "status": "string",
+    "checked_rows": "bigint",
+    "violations": "bigint",
+    "details": "string",
+    "seconds": "double",
+    "ended_at": "timestamp",
+}
+VERIFICATIONS = ("enough", "not_too_much")
+AT_ONCE = 500
+"""So many rows are written by one statement."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One run that committed."""
+    """One run that committed, or that failed: by its checks, or for another ``reason``."""
 
     plan: Plan
-    rows: int | None
+    done: Published
+    commit: Commit | None
     seconds: float
-    ended_at: datetime
+    reading: Reading = field(default_factory=Reading)
+    reason: str = ""
+    ended_at: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
+
+    @property
+    def continuous(self) -> bool:
+        """Is it a run over a window? Else dbt built the model."""
+        return self.plan.row is not None and bool(self.plan.row.pins)
+
+    @property
+    def action(self) -> str:
+        """create | append | failed."""
+        return "failed" if self.message else self.plan.action
+
+    @property
+    def message(self) -> str:
+        """Why it failed; empty where it did not."""
+        return str(self.done.error or self.reason)
+
+    @property
+    def verification(self) -> str:
+        """off | passed | warned | failed."""
+        statuses = [r for r in self.done.results if r.kind in VERIFICATIONS]
+        if not statuses:
+            return "off"
+        if any(result.blocks for result in statuses):
+            return "failed"
+        return "passed" if all(r.status == "pass" for r in statuses) else "warned"
 
 
 def write_log(session: Session, table: str, invocation_id: str, entries: Sequence[Entry]) -> None:
-    """Append an invocation's runs in one commit; the table is made at the first."""
-    if not entries:
-        return
-    values = ", ".join(_values(invocation_id, entry) for entry in entries)
-    inserted = f"INSERT INTO {relation_name(table)} ({', '.join(COLUMNS)}) VALUES {values}"
-    try:
-        session.run(inserted)
-    except Exception as error:
-        if not not_found(error):
-            raise
-        _create(session, table)
-        session.run(inserted)
+    """Append an invocation's runs to ``tapestry_runs``; the table is made at the first."""
+    comment = "tapestry: a log of runs; nothing depends on it"
+    rows = [_run(invocation_id, entry) for entry in entries if entry.continuous]
+    _append(session, table, RUNS, rows, comment)
 
 
-def _create(session: Session, table: str) -> None:
-    columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+def write_checks(
+    session: Session, table: str, invocation_id: str, entries: Sequence[Entry]
+) -> None:
+    """Append the checks of an invocation's runs to ``tapestry_checks``."""
+    comment = "tapestry: a log of checks; nothing depends on it"
+    rows = [
+        _check(invocation_id, entry, result) for entry in entries for result in entry.done.results
+    ]
+    _append(session, table, CHECKS, rows, comment)
+
+
+def _append(
+    session: Session,
+    table: str,
+    columns: Mapping[str, str],
+    rows: Sequence[Mapping[str, str]],
+    comment: str,
+) -> None:
+    for start in range(0, len(rows), AT_ONCE):
+        values = ", ".join(
+            f"({', '.join(row[name] for name in columns)})" for row in rows[start : start + AT_ONCE]
+        )
+        inserted = f"INSERT INTO {relation_name(table)} ({', '.join(columns)}) VALUES {values}"
+        try:
+            session.run(inserted)
+        except Exception as error:
+            if not_found(error):
+                _create(session, table, columns, comment)
+            elif lacks_column(error):
+                _widen(session, table, columns)
+            else:
+                raise
+            session.run(inserted)
+
+
+def _create(session: Session, table: str, columns: Mapping[str, str], comment: str) -> None:
+    listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
     try:
         session.run(
-            f"CREATE TABLE IF NOT EXISTS {relation_name(table)} ({columns}) USING delta"
-            f" COMMENT {string('tapestry: a log of runs; nothing depends on it')}"
+            f"CREATE TABLE IF NOT EXISTS {relation_name(table)} ({listed}) USING delta"
+            f" COMMENT {text(comment)}"
         )
     except Exception as error:
         if not lost_race(error) and not already_exists(error):
             raise
 
 
-def _values(invocation_id: str, entry: Entry) -> str:
-    plan, row = entry.plan, entry.plan.row
+def _widen(session: Session, table: str, columns: Mapping[str, str]) -> None:
+    """Add the columns that a table of an older version lacks."""
+    described = session.rows(f"DESCRIBE TABLE {relation_name(table)}")
+    there = {str(row[0]).lower() for row in described}
+    missing = [f"{name} {kind}" for name, kind in columns.items() if name not in there]
+    if not missing:
+        return
+    try:
+        session.run(f"ALTER TABLE {relation_name(table)} ADD COLUMNS ({', '.join(missing)})")
+    except Exception as error:
+        if not lost_race(error) and not has_column(error):
+            raise
+
+
+def _identity(invocation_id: str, entry: Entry) -> dict[str, str]:
+    row = entry.plan.row
     assert row is not None
-    texts = {
-        "invocation_id": string(invocation_id),
-        "model": string(row.model),
-        "generation": string(row.generation),
+    return {
+        "invocation_id": text(invocation_id),
+        "model": text(row.model),
+        "generation": text(row.generation),
         "n": str(row.n),
-        "run_id": string(row.run_id),
-        "action": string(plan.action),
-        "tau": "NULL" if row.tau is None else timestamp(row.tau),
+        "run_id": text(row.run_id),
+        "ended_at": timestamp(entry.ended_at),
+    }
+
+
+def _run(invocation_id: str, entry: Entry) -> dict[str, str]:
+    plan, row, commit = entry.plan, entry.plan.row, entry.commit
+    assert row is not None
+    failed = entry.message
+    return {
+        **_identity(invocation_id, entry),
+        "action": text(entry.action),
+        "tau": _instant(row.tau),
         "t": timestamp(row.t),
-        "pins": string(pins_as_json(row.pins)),
-        "strategy": string(plan.strategy),
-        "new_rows": "NULL" if entry.rows is None else str(entry.rows),
+        "pins": text(pins_as_json(row.pins)),
+        "strategy": text(plan.strategy),
+        "new_rows": "0" if failed else _number(None if commit is None else commit.rows),
         "late_rows": str(plan.late_rows),
         "null_rows": str(plan.null_rows),
         "seconds": f"{entry.seconds:.3f}",
-        "ended_at": timestamp(entry.ended_at),
+        "rejected_rows": str(entry.done.rejected_rows),
+        "verification": text(entry.verification),
+        "files_read": _number(entry.reading.files),
+        "bytes_read": _number(entry.reading.bytes),
+        "files_written": _number(None if commit is None else commit.files),
+        "bytes_written": _number(None if commit is None else commit.size),
+        "horizon": _instant(plan.horizon),
+        "message": text(failed) if failed else "NULL",
+        "sql": text(plan.select),
     }
-    return f"({', '.join(texts[name] for name in COLUMNS)})"
+
+
+def _check(invocation_id: str, entry: Entry, result: CheckResult) -> dict[str, str]:
+    return {
+        **_identity(invocation_id, entry),
+        "kind": text(result.kind),
+        "name": text(result.name),
+        "on_violation": text(result.on_violation),
+        "level": "NULL" if result.level is None else text(result.level),
+        "status": text(result.status),
+        "checked_rows": _number(result.checked_rows),
+        "violations": str(result.violations),
+        "details": text(json.dumps(result.details, default=str, ensure_ascii=False)),
+        "seconds": f"{result.seconds:.3f}",
+    }
+
+
+def _instant(instant: datetime | None) -> str:
+    return "NULL" if instant is None else timestamp(instant)
+
+
+def _number(value: int | None) -> str:
+    return "NULL" if value is None else str(value)

@@ -37,6 +37,7 @@ class Memory:
     _sources: dict[str, tuple[Target, Pinned]] = field(default_factory=dict)
     _quiet: dict[Hashable, datetime | None] = field(default_factory=dict)
     _rewritings: dict[Hashable, Rewriting] = field(default_factory=dict)
+    _analysed: dict[Hashable, bool] = field(default_factory=dict)
 
     def known(self, target: Target) -> Known | None:
         """The newest run of a target that is still as it was, nothing foreign in its log."""
@@ -77,6 +78,15 @@ class Memory:
         """Keep a rewriting."""
         _bound(self._rewritings)
         self._rewritings[key] = rewriting
+
+    def analysed(self, key: Hashable) -> bool:
+        """Did the engine accept these conditions over this query before?"""
+        return key in self._analysed
+
+    def note_analysed(self, key: Hashable) -> None:
+        """The engine accepts these conditions."""
+        _bound(self._analysed)
+        self._analysed[key] = True
 
 
 def _bound(known: dict[Hashable, Any]) -> None:

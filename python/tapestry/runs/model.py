@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from tapestry.errors import ConfigurationError
+from tapestry.runs.expectations.declare import Expectation, parse_expectations
 from tapestry.runs.instants import parse_instant, parse_length
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -21,9 +22,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 """The values that a key takes; the first is the default."""
 
-OTHERS = ("late_after", "begin", "lag", "assume", "arrival")
+OTHERS = ("late_after", "begin", "lag", "assume", "arrival", "expectations")
 LATER = {
-    "expectations": "expectations on new rows",
     "on_verify_failure": "verification of each run",
 }
 """Keys of the interface that this version does not execute: refused, never silently ignored."""
@@ -47,6 +47,7 @@ class ModelConfig:
     begin: datetime | None = None
     lag: timedelta = timedelta(0)
     assume: tuple[str, ...] = ()
+    expectations: tuple[Expectation, ...] = ()
 
     @classmethod
     def parse(
@@ -145,6 +146,8 @@ def _value(key: str, value: Any, zone: tzinfo) -> Any:
         return parse_length(value, key)
     if key == "begin":
         return parse_instant(value, key, zone)
+    if key == "expectations":
+        return parse_expectations(value)
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
         raise ConfigurationError(

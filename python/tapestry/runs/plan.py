@@ -9,25 +9,26 @@ from datetime import datetime
 from typing import Literal
 from uuid import uuid4
 
-from tapestry.errors import QueryChanged, Refusal
+from tapestry.errors import ConfigurationError, QueryChanged
 from tapestry.names import MATCHED_AT
 from tapestry.runs.clock import far_ahead, window_end
 from tapestry.runs.commit import append_sql, closing_sql, create_sql
+from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.horizons import horizons
-from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.narrow import few_rows
-from tapestry.runs.relations import Relations, plain, read_relations
+from tapestry.runs.query import Query as Query
+from tapestry.runs.query import read_query as read_query
+from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
 from tapestry.runs.session import Session
 from tapestry.runs.sources.examine import Examination, examine
 from tapestry.runs.sources.literals import from_micros
-from tapestry.runs.sources.pins import Pin
 from tapestry.runs.standing import Standing, stand
 from tapestry.runs.state import StateRow
 from tapestry.runs.target import EMPTY_GENERATION
-from tapestry.sql import Rewriting, Scan, Window, rewrite
+from tapestry.sql import Scan, Window
 
 Action = Literal["create", "append", "nothing"]
 
@@ -36,12 +37,25 @@ Action = Literal["create", "append", "nothing"]
 class Plan:
     """One run: ``row`` is claimed, ``before`` executed, ``checks`` count 0, ``main`` commits.
 
+    Where there is something to check on the new rows they are staged and checked in between, and
+    ``statement`` over the staged rows commits instead of ``main``.
+
     row
         None where there is nothing to do.
     checks
         What the author assumes, each with a SELECT of the number of cases that break it.
+    ready
+        Executed when all checks are passed, just before the commit.
     select
-        Q^I alone: what people read.
+        Q^I alone: what people read, and what is staged.
+    columns
+        What of it goes into the target; ``selected`` is all that Q^I has.
+    expected
+        The expectations on the new rows, fitted to them.
+    discard
+        A run whose checks failed, or that no longer fits the model: it is closed without rows.
+    horizon
+        The least instant up to which an upstream continuous model is complete; None: there is none.
     t
         The instant up to which the target's answers are complete when the run is over.
     again
@@ -59,6 +73,14 @@ class Plan:
     main: str = ""
     checks: tuple[tuple[str, str], ...] = ()
     select: str = ""
+    ready: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    selected: tuple[str, ...] = ()
+    expected: tuple[Prepared, ...] = ()
+    replaces: bool = False
+    discard: bool = False
+    attempt: str | None = None
+    horizon: datetime | None = None
     warnings: tuple[str, ...] = ()
     strategy: str = ""
     late_rows: int = 0
@@ -67,59 +89,12 @@ class Plan:
     warm: bool = False
     complete_history: bool = True
 
-
-@dataclass(frozen=True)
-class Query:
-    """The current query of a model, rewritten over what it reads now."""
-
-    rewriting: Rewriting
-    relations: Relations
-    canonical: str
-
-    @property
-    def pins(self) -> dict[str, Pin]:
-        """This invocation's pin of every table that the query reads."""
-        return {name: self.relations.tables[name].pin for name in self.rewriting.sources}
-
-    @property
-    def commits(self) -> list[datetime]:
-        """When the tables that the query reads had their newest commits, as far as is known."""
-        tables = [self.relations.tables[name].table for name in self.rewriting.sources]
-        return [table.changed for table in tables if table.changed is not None]
-
-    @property
-    def sizes(self) -> list[int]:
-        """Bytes of the tables that the query reads."""
-        return [self.relations.tables[name].table.size for name in self.rewriting.sources]
-
-
-def read_query(
-    session: Session, model: Model, invocation: Invocation, sql: str, begin: datetime | None
-) -> Query:
-    """Rewrite a query over the tables and views as they are now.
-
-    Raises Refusal for a query that cannot be kept exactly.
-    """
-    relations = read_relations(session, sql, model, invocation.pins, invocation.time_zone)
-    catalog = relations.catalog
-    known = tuple(sorted(catalog.relations.items(), key=lambda item: item[0]))
-    key = (sql, known, catalog.time_zone, begin, model.config.assume)
-    rewriting = invocation.memory.rewriting(key)
-    if rewriting is None:
-        rewriting = rewrite(sql, catalog, assume=model.config.assume, begin=begin)
-        invocation.memory.note_rewriting(key, rewriting)
-    if MATCHED_AT in (column.lower() for column in rewriting.columns):
-        raise Refusal(
-            f"the select list has a column {MATCHED_AT}, which every continuous model adds itself",
-            where=model.file,
-            hint=f"over another continuous model write select * except ({MATCHED_AT}), or list the"
-            f" columns and rename it: {MATCHED_AT} as seen_at",
-        )
-    arrivals = (f"{n}: {relations.arrival(n) or 'static'}" for n in sorted(rewriting.sources))
-    canonical = "\n".join([rewriting.canonical, *(f"-- arrival of {text}" for text in arrivals)])
-    if model.config.begin is not None:
-        canonical += f"\n-- begin {show(model.config.begin)}"
-    return Query(rewriting, relations, canonical)
+    def statement(self, select: str, attempt: str = "") -> str:
+        """What commits the rows of ``select``."""
+        assert self.row is not None
+        if self.action == "create":
+            return create_sql(self.model, self.row.generation, select, replace=self.replaces)
+        return append_sql(self.row, self.columns, select, attempt)
 
 
 def plan(
@@ -134,9 +109,13 @@ def plan(
     if row is None:
         query = read_query(session, model, invocation, model.sql, configured)
         return _creation(session, model, invocation, standing, query)
+    if standing.closing:
+        return Plan("append", model, row.tau, row, again=True, discard=True)
     if standing.crashed:
-        query = read_query(session, model, invocation, row.canonical, row.begin)
-        planned = _appending(session, model, query, row, standing, reshape=True)
+        old = _query_of_crashed(session, model, invocation, row, standing)
+        if old is None:
+            return Plan("append", model, row.tau, row, again=True, discard=True)
+        planned = _appending(session, model, old, row, standing, reshape=True)
         if planned.action == "append":
             return planned
         query = read_query(session, model, invocation, model.sql, configured)
@@ -152,6 +131,23 @@ def plan(
     if changed and rule == "refresh":
         return _creation(session, model, invocation, standing, query)
     return _next(session, model, invocation, standing, query, begin if changed else row.begin)
+
+
+def _query_of_crashed(
+    session: Session, model: Model, invocation: Invocation, row: StateRow, standing: Standing
+) -> Query | None:
+    """The query of a run that crashed, as it was.
+
+    None where today's expectations are about columns that it did not have, and fit the query of
+    today: nothing of the run has landed, so its window can be run anew with that.
+    """
+    try:
+        return read_query(session, model, invocation, row.canonical, row.begin)
+    except ConfigurationError:
+        if not standing.complete_history or not model.config.expectations:
+            raise
+        read_query(session, model, invocation, model.sql, row.begin)
+        return None
 
 
 def _creation(
@@ -189,8 +185,13 @@ def _creation(
         model,
         row.t,
         row,
-        before=close,
+        ready=close,
         main=create_sql(model, row.generation, select, replace=standing.target is not None),
+        columns=(*query.rewriting.columns, MATCHED_AT),
+        selected=(*query.rewriting.columns, MATCHED_AT),
+        expected=query.expected,
+        replaces=standing.target is not None,
+        horizon=min(limits.values(), default=None),
         checks=query.rewriting.assumption_checks(window, _scans(found)),
         select=select,
         strategy=query.rewriting.strategy,
@@ -233,6 +234,9 @@ def _next(
         last_pins=last.pins,
         canonical=query.canonical,
         sql=model.sql,
+        last_canonical=last.canonical,
+        last_begin=last.begin,
+        failed_at=None,
     )
     planned = _appending(
         session, model, query, row, standing, reshape=query.canonical != last.canonical
@@ -241,7 +245,11 @@ def _next(
         query = read_query(session, model, invocation, model.sql, model.config.begin)
         return _creation(session, model, invocation, standing, query)
     far = far_ahead(invocation.clock, row.t, query.commits)
-    return replace(planned, warnings=(*warnings, *planned.warnings, *far))
+    return replace(
+        planned,
+        warnings=(*warnings, *planned.warnings, *far),
+        horizon=min(limits.values(), default=None),
+    )
 
 
 def _appending(
@@ -255,17 +263,22 @@ def _appending(
     few = few_rows(session, query.rewriting, window, scans, query.sizes)
     select = query.rewriting.incremental(window, scans, few=few)
     columns: tuple[str, ...] = (*query.rewriting.columns, MATCHED_AT)
-    before: tuple[str, ...] = ()
+    ready: tuple[str, ...] = ()
     chosen = select
     if reshape:
-        columns, before, chosen = reconcile(session, model, columns, select)
+        columns, ready, chosen = reconcile(session, model, columns, select)
     return Plan(
         "append",
         model,
         row.t,
         row,
-        before=(*before, *(text for e in found.values() for text in e.before)),
+        before=tuple(text for e in found.values() for text in e.before),
+        ready=ready,
         main=append_sql(row, columns, chosen),
+        columns=columns,
+        selected=(*query.rewriting.columns, MATCHED_AT),
+        expected=query.expected,
+        attempt=standing.attempt,
         checks=query.rewriting.assumption_checks(window, scans),
         select=select,
         strategy=query.rewriting.strategy,

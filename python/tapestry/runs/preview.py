@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from tapestry.errors import TapestryError
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
-from tapestry.runs.plan import Query, read_query
+from tapestry.runs.query import Query, read_query
 from tapestry.runs.session import Session
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.pins import Pinned

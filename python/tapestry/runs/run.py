@@ -1,14 +1,16 @@
-"""One run of one model, in order: plan, claim, side tables, commit, confirm, tidy up."""
+"""One run of one model, in order: plan, claim, side tables, check, commit, confirm, tidy up."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from time import monotonic
 
-from tapestry.errors import ConcurrentRun, ConfigurationError
-from tapestry.runs.commit import commit, concurrent, confirm
+from tapestry.errors import ConcurrentRun
+from tapestry.runs import rejected, staging
+from tapestry.runs.checks import ERROR, WARN, CheckResult, sentences
+from tapestry.runs.commit import Landed, concurrent, confirm
 from tapestry.runs.crash import point
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
@@ -16,6 +18,8 @@ from tapestry.runs.log import Entry
 from tapestry.runs.memory import Known
 from tapestry.runs.model import Model
 from tapestry.runs.plan import Plan, plan
+from tapestry.runs.publish import Published, give_up, publish
+from tapestry.runs.reading import Reading, measuring
 from tapestry.runs.relations import plain
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name
@@ -26,6 +30,7 @@ logger = logging.getLogger(__name__)
 COMPACT_EVERY = 50
 """So many runs leave so many small files: then they are merged."""
 KEEP_STATES = 1_000
+LONGEST_REASON = 2_000
 
 
 @dataclass(frozen=True)
@@ -37,13 +42,24 @@ class Outcome:
     t: datetime | None
     n: int | None = None
     rows: int | None = None
+    rejected_rows: int = 0
+    results: tuple[CheckResult, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One sentence for each check that the new rows break and that lets them pass."""
+        return sentences(self.results)
 
     def __str__(self) -> str:
         if self.action == "nothing":
             return "nothing new"
         window = f"({show(self.tau)}, {show(self.t)}]"
         rows = "" if self.rows is None else f"{self.rows} rows "
-        return f"{rows}in {window}"
+        text = f"{rows}in {window}"
+        if self.rejected_rows:
+            text += f", {self.rejected_rows} rejected"
+        warned = sum(r.status in (WARN, ERROR) and r.on_violation == "warn" for r in self.results)
+        return f"{text}, {warned} warned" if warned else text
 
 
 def prepare(
@@ -55,7 +71,10 @@ def prepare(
     """
     planned = plan(session, model, invocation, full_refresh)
     if planned.again:
-        execute(session, planned, invocation)
+        if planned.discard:
+            give_up(session, planned, invocation)
+        else:
+            execute(session, planned, invocation)
         planned = plan(session, model, invocation, full_refresh)
         if planned.again:
             raise concurrent_of(planned)
@@ -65,9 +84,9 @@ def prepare(
 def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
     """Carry a plan out; when this returns, its rows and the fact of the run are durable.
 
-    Raises ConcurrentRun where another run of the model got ahead, StateMissing where the state
-    is older than the table, ConfigurationError where an assumption is wrong; errors of the
-    statements themselves pass through.
+    Raises ExpectationFailed or AssumptionWrong where a check failed (nothing is published, τ stays
+    where it was), ConcurrentRun where another run of the model got ahead, StateMissing where the
+    state is older than the table; errors of the statements themselves pass through.
     """
     row = planned.row
     if row is None:
@@ -83,38 +102,57 @@ def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
         return execute(session, prepare(session, planned.model, invocation), invocation)
     invocation.claimed(row)
     point("claimed")
-    for statement in planned.before:
-        session.run(statement)
-    point("before_written")
-    _check(session, planned)
-    commit(session, row, planned.main)
+    if not planned.warm and row.n > 1 and not planned.again:
+        rejected.tidy(session, row.model, row.generation, row.n - 1, planned.attempt)
+    done, reading = _publish(session, planned, invocation, began)
+    if done.error is not None:
+        give_up(session, planned, invocation)
+        _log(invocation, Entry(planned, done, None, monotonic() - began, reading))
+        raise done.error
     point("committed")
     landed = confirm(session, row, planned.complete_history)
     invocation.memory.note(Known(landed.target, row, landed.version))
+    _settle(session, planned, done, landed)
     _complete(invocation, planned)
-    ended = datetime.now(timezone.utc)
-    invocation.log.append(Entry(planned, landed.rows, monotonic() - began, ended))
+    _log(invocation, Entry(planned, done, landed.commit, monotonic() - began, reading))
     point("confirmed")
     if row.n % COMPACT_EVERY == 0:
         _tidy(session, planned, invocation)
-    return Outcome(planned.action, row.tau, row.t, row.n, landed.rows)
+    return Outcome(
+        planned.action, row.tau, row.t, row.n, landed.rows, done.rejected_rows, done.results
+    )
 
 
-def _check(session: Session, planned: Plan) -> None:
-    """Raise ConfigurationError for an assumption that the rows of this window break.
+def _publish(
+    session: Session, planned: Plan, invocation: Invocation, began: float
+) -> tuple[Published, Reading]:
+    """``publish``, measured; what goes wrong in it is logged with the run."""
+    reading = Reading()
+    try:
+        with measuring(session) as reading:
+            return publish(session, planned, invocation, point), reading
+    except Exception as error:
+        seconds, reason = monotonic() - began, str(error)[:LONGEST_REASON]
+        _log(invocation, Entry(planned, Published(), None, seconds, reading, reason))
+        raise
 
-    A wrong one would lose answers, so nothing is published: n stays claimed, and the next run
-    executes it without what the author took back.
-    """
-    for text, count in planned.checks:
-        ((broken,),) = session.rows(count)
-        if broken:
-            cases = "1 pair" if broken == 1 else f"{broken} pairs"
-            raise ConfigurationError(
-                f"assume: {text} does not hold: {cases} of rows in this window break it",
-                where=planned.model.file,
-                hint="remove it, or allow for the difference in it; no answer was written",
-            )
+
+def _settle(session: Session, planned: Plan, done: Published, landed: Landed) -> None:
+    """Remove the staged rows, and rejected ones that do not belong to what has landed."""
+    row = planned.row
+    assert row is not None
+    mark = None if landed.commit is None else landed.commit.attempt
+    if planned.again or planned.replaces or mark not in (None, done.attempt):
+        rejected.tidy(session, row.model, row.generation, row.n, mark)
+    try:
+        if done.staged is not None:
+            staging.drop(session, done.staged)
+    except Exception as error:
+        logger.warning("the staged rows were not removed, the next run will: %s", error)
+
+
+def _log(invocation: Invocation, entry: Entry) -> None:
+    invocation.log.append(entry)
 
 
 def concurrent_of(planned: Plan) -> ConcurrentRun:
@@ -133,6 +171,8 @@ def _tidy(session: Session, planned: Plan, invocation: Invocation) -> None:
     assert planned.row is not None
     try:
         session.run(f"OPTIMIZE {relation_name(planned.model.relation)}")
+        if staging.exists(session, name := rejected.rejected_name(planned.model.relation)):
+            session.run(f"OPTIMIZE {relation_name(name)}")
         compact(session, invocation.state_table, planned.row, KEEP_STATES)
     except Exception as error:
         logger.warning("small files were not merged this time: %s", error)

@@ -36,6 +36,10 @@ class Standing:
         None: the table is to be created.
     crashed
         The newest run was claimed but has not landed: it is executed again.
+    closing
+        The newest run's checks failed, but its n is not closed yet: that comes first.
+    attempt
+        Which execution of the newest run landed ("": one without rejected rows); None: unknown.
     complete_history
         The target's log tells of every commit since the newest run was claimed.
     version
@@ -50,6 +54,8 @@ class Standing:
     complete_history: bool = True
     version: int = -1
     warm: bool = False
+    closing: bool = False
+    attempt: str | None = None
 
 
 def stand(session: Session, model: Model, invocation: Invocation, refresh: bool) -> Standing:
@@ -75,11 +81,18 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     _refuse_copy(model, row, target, commits)
     _refuse_older_state(model, row, commits)
     refuse_foreign(model.relation, commits, row.generation, model.config.on_target_change)
-    here = row.n == 1 or landed(commits, row.generation, row.n) is not None
+    complete = not commits or commits[-1].version == row.target_version + 1
+    commit = landed(commits, row.generation, row.n)
+    attempt = None if commit is None else commit.attempt
+    if commit is not None and commit.failed:
+        return Standing(target, row.before, version=version, attempt="")
+    if row.failed_at is not None and commit is None:
+        # Marked, and no commit of n to be seen: closed long ago, or killed just before that.
+        return Standing(target, row if complete else row.before, version=version, closing=complete)
+    here = row.n == 1 or commit is not None
     if here:
         invocation.memory.note(Known(target, row, version))
-    complete = not commits or commits[-1].version == row.target_version + 1
-    return Standing(target, row, not here, complete, version)
+    return Standing(target, row, not here, complete, version, attempt=attempt)
 
 
 def _state_of(session: Session, model: Model, invocation: Invocation, target: Target) -> StateRow:

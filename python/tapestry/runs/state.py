@@ -6,18 +6,30 @@ else tries at the same time. With it the window, the pins and the query of n are
 executes n (the run that claimed it, or the next one after a crash) appends the same rows, and the
 transaction (generation, n) of the target lets that happen once. Hence lost races leave no rows, and
 side tables that are keyed by (generation, n) hold rows of the one run that n is.
+
+A run whose checks fail closes its n: the row is marked, then an empty commit takes the transaction
+(generation, n) of the target, so that no other execution of n can publish. The row itself says
+what was in force before it (tau, last_pins, last_canonical, last_begin): the next run goes on from
+there.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from time import sleep
 from typing import Any
 
-from tapestry.runs.errors_of_delta import already_exists, leftover, lost_race, not_found
+from tapestry.runs.errors_of_delta import (
+    already_exists,
+    has_column,
+    lacks_column,
+    leftover,
+    lost_race,
+    not_found,
+)
 from tapestry.runs.instants import micros
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import from_micros, relation_name, string
@@ -38,9 +50,14 @@ COLUMNS: Mapping[str, str] = {
     "canonical": "string",
     "sql": "string",
     "created_at": "timestamp",
+    "last_canonical": "string",
+    "last_begin": "timestamp",
+    "failed_at": "timestamp",
 }
-CREATE_ATTEMPTS = 6
-_INSTANTS = ("tau", "t", "begin")
+ADDED = ("last_canonical", "last_begin", "failed_at")
+"""Columns that state tables of the first version lack."""
+ATTEMPTS = 6
+_INSTANTS = ("tau", "t", "begin", "last_begin", "failed_at")
 _LATEST = [c for c in COLUMNS if c != "created_at"]
 
 
@@ -58,6 +75,10 @@ class StateRow:
     begin
         The first instant of interest that is in force: the configured one, or where the current
         query began (``on_query_change: continue``).
+    last_canonical, last_begin
+        The query and the begin in force before this run.
+    failed_at
+        When its checks failed: it has published nothing and never will.
     """
 
     model: str
@@ -73,6 +94,21 @@ class StateRow:
     last_pins: Mapping[str, Pin]
     canonical: str
     sql: str
+    last_canonical: str = ""
+    last_begin: datetime | None = None
+    failed_at: datetime | None = None
+
+    @property
+    def before(self) -> StateRow:
+        """What the next run goes on from where this one failed: τ stays, only n is used up."""
+        assert self.tau is not None, "a generation whose first run failed is nobody's"
+        return replace(
+            self,
+            t=self.tau,
+            pins=self.last_pins,
+            canonical=self.last_canonical or self.canonical,
+            begin=self.last_begin,
+        )
 
 
 def read_states(session: Session, table: str) -> dict[str, StateRow] | None:
@@ -88,7 +124,10 @@ def read_states(session: Session, table: str) -> dict[str, StateRow] | None:
     except Exception as error:
         if not_found(error):
             return None
-        raise
+        if not lacks_column(error):
+            raise
+        _add_columns(session, table)
+        rows = session.rows(sql)
     return {row.generation: row for row in map(_from_row, rows)}
 
 
@@ -105,6 +144,9 @@ def claim(session: Session, table: str, row: StateRow) -> bool:
         if not_found(error):
             _create(session, table)
             session.run(inserted)
+        elif lacks_column(error):
+            _add_columns(session, table)
+            session.run(inserted)
         elif not lost_race(error):
             raise
     if row.n == 1:
@@ -114,6 +156,27 @@ def claim(session: Session, table: str, row: StateRow) -> bool:
         f" WHERE generation = {string(row.generation)} AND n = {row.n}"
     )
     return [run_id for (run_id,) in standing] == [row.run_id]
+
+
+def mark_failed(session: Session, table: str, row: StateRow, failed: bool = True) -> None:
+    """Write down that the checks of n failed (or take it back), so that no log has to tell.
+
+    Claims of other models are blind appends, which an UPDATE does not conflict with; another
+    UPDATE at the same time does, hence again.
+    """
+    marked = (
+        f"UPDATE {relation_name(table)}"
+        f" SET failed_at = {'current_timestamp()' if failed else 'NULL'}"
+        f" WHERE generation = {string(row.generation)} AND n = {row.n}"
+    )
+    for attempt in range(ATTEMPTS):
+        try:
+            session.run(marked)
+            return
+        except Exception as error:
+            if not lost_race(error) or attempt + 1 == ATTEMPTS:
+                raise
+            sleep(0.2 * (attempt + 1))
 
 
 def compact(session: Session, table: str, row: StateRow, keep: int) -> None:
@@ -132,7 +195,7 @@ def _create(session: Session, table: str) -> None:
     """
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
     comment = string("tapestry: where every continuous model stands; do not edit")
-    for attempt in range(CREATE_ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         try:
             session.run(
                 f"CREATE TABLE IF NOT EXISTS {relation_name(table)} ({columns}) USING delta"
@@ -141,9 +204,19 @@ def _create(session: Session, table: str) -> None:
             return
         except Exception as error:
             known = lost_race(error) or already_exists(error) or leftover(error)
-            if not known or attempt + 1 == CREATE_ATTEMPTS:
+            if not known or attempt + 1 == ATTEMPTS:
                 raise
             sleep(0.2 * (attempt + 1))
+
+
+def _add_columns(session: Session, table: str) -> None:
+    """Bring a table of an older version up to date; another process may do it at the same time."""
+    added = ", ".join(f"{name} {COLUMNS[name]}" for name in ADDED)
+    try:
+        session.run(f"ALTER TABLE {relation_name(table)} ADD COLUMNS ({added})")
+    except Exception as error:
+        if not lost_race(error) and not has_column(error):
+            raise
 
 
 def _insert(table: str, row: StateRow) -> str:
@@ -163,7 +236,7 @@ def _insert(table: str, row: StateRow) -> str:
     )
 
 
-_TEXTS = ("model", "generation", "run_id", "target_id", "canonical", "sql")
+_TEXTS = ("model", "generation", "run_id", "target_id", "canonical", "sql", "last_canonical")
 
 
 def _text(text: str) -> str:
@@ -192,4 +265,5 @@ def _from_row(values: tuple[Any, ...]) -> StateRow:
         row[name] = None if row[name] is None else from_micros(int(row[name]))
     for name in ("pins", "last_pins"):
         row[name] = _pins(row[name])
+    row["last_canonical"] = row["last_canonical"] or ""
     return StateRow(**row)

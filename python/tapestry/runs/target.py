@@ -63,7 +63,13 @@ class Target:
 
 @dataclass(frozen=True)
 class Commit:
-    """One line of a table's history."""
+    """One line of a table's history.
+
+    failed
+        It closes its n: the checks of that run failed, and it wrote no rows.
+    attempt
+        Which execution of n it is, where that matters to a side table.
+    """
 
     version: int
     operation: str
@@ -71,6 +77,10 @@ class Commit:
     n: int | None
     run_id: str | None
     rows: int | None
+    failed: bool = False
+    attempt: str = ""
+    files: int | None = None
+    size: int | None = None
 
     @property
     def harmless(self) -> bool:
@@ -139,35 +149,47 @@ def refuse_foreign(
         )
 
 
-def metadata(generation: str, n: int, run_id: str, window: Mapping[str, str]) -> str:
+def metadata(generation: str, n: int, run_id: str, more: Mapping[str, object]) -> str:
     """What a commit of ours says of itself."""
-    return json.dumps({"tapestry": {"generation": generation, "n": n, "run_id": run_id, **window}})
+    return json.dumps({"tapestry": {"generation": generation, "n": n, "run_id": run_id, **more}})
 
 
 def _commit(row: tuple[Any, ...]) -> Commit:
-    version, operation, parameters, metrics, note = row[0], row[4], row[5], row[12], row[13]
-    ours = _ours(note)
+    version, operation, parameters, note = row[0], row[4], row[5], row[13]
+    ours, metrics = _ours(note), as_map(row[12])
     generation, n = ours.get("generation"), ours.get("n")
     if str(operation) in CREATIONS:
-        generation, n = _json(_json(parameters).get("properties")).get(GENERATION_PROPERTY), 1
-    rows = _json(metrics).get("numOutputRows")
+        generation, n = properties_of(parameters).get(GENERATION_PROPERTY), 1
     return Commit(
         version=int(version),
         operation=str(operation),
         generation=generation,
         n=n if n is None else int(n),
         run_id=ours.get("run_id"),
-        rows=None if rows is None else int(rows),
+        rows=_count(metrics, "numOutputRows"),
+        failed=bool(ours.get("failed")),
+        attempt=str(ours.get("attempt", "")),
+        files=_count(metrics, "numFiles"),
+        size=_count(metrics, "numOutputBytes"),
     )
+
+
+def properties_of(parameters: Any) -> dict[str, Any]:
+    """The table properties among the parameters of a creation in a table's history."""
+    return as_map(as_map(parameters).get("properties"))
+
+
+def _count(metrics: Mapping[str, Any], name: str) -> int | None:
+    return None if metrics.get(name) is None else int(metrics[name])
 
 
 def _ours(note: Any) -> dict[str, Any]:
     if not note or '"tapestry"' not in str(note):
         return {}
-    return dict(_json(note).get("tapestry") or {})
+    return dict(as_map(note).get("tapestry") or {})
 
 
-def _json(value: Any) -> dict[str, Any]:
+def as_map(value: Any) -> dict[str, Any]:
     """A map, as such or as JSON text (thrift); {} for anything else."""
     if isinstance(value, str):
         try:

@@ -24,11 +24,13 @@ from dbt.adapters.tapestry.nodes import (
     refuse_flags,
     shown_model,
 )
+from dbt.adapters.tapestry.response import ContinuousResponse, response_of
 from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.written import write_beside_compiled
 from tapestry.errors import TapestryError
 from tapestry.runs.as_of import answer_at, clock_only
-from tapestry.runs.plan import Plan, read_query
+from tapestry.runs.plan import Plan
+from tapestry.runs.query import read_query
 from tapestry.runs.run import Outcome, execute, prepare
 from tapestry.runs.validate import plan_empty
 
@@ -82,6 +84,11 @@ class ContinuousDoors(metaclass=AdapterMeta):
             begin = None if row is None else row.begin
             query = read_query(session, plan.model, invocation, plan.model.sql, begin)
             write_beside_compiled(self.config, node, graph, query)
+
+    @available
+    def continuous_response(self, plan: Plan, outcome: Outcome) -> ContinuousResponse:
+        """What dbt keeps of a run in run_results.json."""
+        return response_of(plan, outcome)
 
     @available
     def answer_as_of(self, node: dict[str, Any], graph: dict[str, Any], sql: str, var: Any) -> str:

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 
 try:
     from dbt.adapters.tapestry.continuous import ContinuousDoors
+    from dbt.adapters.tapestry.expectations import ExpectationDoors
 except ModuleNotFoundError as error:
     if error.name != "dbt.adapters.tapestry.continuous":
         raise
 
     class ContinuousDoors:  # type: ignore[no-redef]
         """Stands in where the continuous materialization is not installed."""
+
+    class ExpectationDoors:  # type: ignore[no-redef]
+        """Stands in likewise."""
 
 
 DEFAULT_FORMAT = "delta"
@@ -39,7 +43,7 @@ class TapestryConfig(SparkConfig):
     file_format: str = DEFAULT_FORMAT
 
 
-class TapestryAdapter(ContinuousDoors, SparkAdapter):
+class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
     """`type: tapestry`."""
 
     ConnectionManager = TapestryConnectionManager

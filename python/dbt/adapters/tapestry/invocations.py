@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from datetime import datetime, timezone
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -11,17 +13,21 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.tapestry.session import DbtSession
-from tapestry.names import RUNS_TABLE, STATE_TABLE
+from tapestry.names import CHECKS_TABLE, RUNS_TABLE, STATE_TABLE
 from tapestry.runs.clock import VARIABLE, Clock, read_clock
+from tapestry.runs.documents import FOLDER, build_data_docs, write_results
 from tapestry.runs.instants import parse_zone
 from tapestry.runs.invocation import Invocation
-from tapestry.runs.log import write_log
+from tapestry.runs.log import write_checks, write_log
 from tapestry.runs.memory import Memory
 
 logger = AdapterLogger("Tapestry")
 KEPT = 16
+DATA_DOCS = "TAPESTRY_DATA_DOCS"
+"""Environment: render Data Docs always, never, or (auto) where their library is loaded anyway."""
 _lock = Lock()
 _known: dict[tuple[str, str], Invocation] = {}
+_entries: dict[tuple[str, str], list[Any]] = {}
 _memory = Memory()
 
 
@@ -46,6 +52,12 @@ def current_invocation(
         return _known[key]
 
 
+def note_entry(config: Any, entry: Any) -> None:
+    """Keep what was checked of a model that is not continuous for the logs."""
+    with _lock:
+        _entries.setdefault((str(get_invocation_id()), config.credentials.schema), []).append(entry)
+
+
 def given_clock(as_of: Any) -> Clock | None:
     """`tapestry_as_of`, where somebody gave it; an instant without an offset is in UTC.
 
@@ -61,14 +73,35 @@ def session_zone(session: DbtSession) -> str:
 
 
 def write_runs(adapter: Any) -> None:
-    """Append the current invocation's runs to `tapestry_runs`; a failure harms nothing."""
-    invocation = _known.get((str(get_invocation_id()), adapter.config.credentials.schema))
-    if invocation is None or not invocation.log:
+    """Append the current invocation's runs and checks to the logs; a failure harms nothing."""
+    schema = adapter.config.credentials.schema
+    key = (str(get_invocation_id()), schema)
+    with _lock:
+        entries = _entries.pop(key, [])
+        invocation = _known.get(key)
+        if invocation is not None:
+            entries, invocation.log = invocation.log + entries, []
+    if not entries:
         return
-    entries, invocation.log = invocation.log, []
-    table = f"{adapter.config.credentials.schema}.{RUNS_TABLE}"
+    for name, write in ((RUNS_TABLE, write_log), (CHECKS_TABLE, write_checks)):
+        try:
+            with adapter.connection_named(name):
+                write(DbtSession(adapter), f"{schema}.{name}", key[0], entries)
+        except Exception as error:
+            logger.warning(f"{schema}.{name} was not written: {error}")
+    _write_documents(adapter, key[0], entries)
+
+
+def _write_documents(adapter: Any, invocation_id: str, entries: list[Any]) -> None:
+    """Keep the checks as validation results; render them where Great Expectations is loaded."""
+    config = adapter.config
+    target = Path(config.project_root) / config.target_path
     try:
-        with adapter.connection_named("tapestry_runs"):
-            write_log(DbtSession(adapter), table, invocation.id, entries)
+        written = write_results(target, invocation_id, entries)
+        wish = os.environ.get(DATA_DOCS, "auto").lower()
+        if written and (
+            wish == "always" or (wish == "auto" and "great_expectations" in sys.modules)
+        ):
+            build_data_docs(target)
     except Exception as error:
-        logger.warning(f"{table} was not written: {error}")
+        logger.warning(f"{target / FOLDER} was not written: {error}")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT
+from tapestry.runs.expectations.declare import Expectation
 from tapestry.runs.instants import parse_zone
 from tapestry.runs.model import Model, ModelConfig
 from tapestry.runs.relations import plain
 
 CONTINUOUS = "continuous"
+EXPECTATIONS = "expectations"
 
 
 def continuous_model(
@@ -44,6 +47,41 @@ def shown_model(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -> 
     """Any node whose query is shown; its configuration does not matter then."""
     relation = plain(node.get("relation_name") or node["name"])
     return Model(node["name"], relation, sql, arrivals=dict(_arrivals(graph)), file=_file(node))
+
+
+def expectations_of(node: Mapping[str, Any]) -> tuple[Expectation, ...]:
+    """The expectations of a model of dbt's own materializations; ``meta`` counts, too.
+
+    Raises ConfigurationError for an entry that is none, and for the key misspelt.
+    """
+    return expected_model(node, "").config.expectations
+
+
+def expected_model(node: Mapping[str, Any], sql: str) -> Model:
+    """A model of dbt's own materializations: of our configuration it has expectations alone."""
+    config = dict(node["config"])
+    meta = dict(config.get("meta") or {})
+    try:
+        for place in (config, meta):
+            for key in set(map(str, place)) - {EXPECTATIONS}:
+                if get_close_matches(key.lower().replace("-", "_"), [EXPECTATIONS], 1, 0.85):
+                    raise ConfigurationError(
+                        f"{key} is not a configuration key", hint=f"did you mean {EXPECTATIONS}?"
+                    )
+        ours = {k: v for k, v in config.items() if k == EXPECTATIONS}
+        theirs = {k: v for k, v in meta.items() if k == EXPECTATIONS}
+        parsed = ModelConfig.parse({**ours, "meta": theirs})
+    except ConfigurationError as error:
+        raise ConfigurationError(error.reason, _file(node), error.hint) from error
+    relation = plain(node["relation_name"])
+    return Model(
+        node["name"],
+        relation,
+        sql,
+        parsed,
+        file=_file(node),
+        properties=config.get("tblproperties") or {},
+    )
 
 
 def node_warnings(node: Mapping[str, Any]) -> tuple[str, ...]:

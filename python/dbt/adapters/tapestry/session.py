@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
+
+from tapestry.runs.reading import Reading
 
 if TYPE_CHECKING:
     from dbt.adapters.sql import SQLAdapter
@@ -21,6 +24,8 @@ class DbtSession:
     def __init__(self, adapter: SQLAdapter) -> None:
         self._adapter = adapter
         self._zone: dt.tzinfo | None = None
+        if getattr(adapter.config.credentials, "embedded", False):
+            self.frame, self.measured = self._frame, self._measured
 
     def run(self, sql: str) -> None:
         """Execute a statement whose rows, if any, nobody wants."""
@@ -46,6 +51,17 @@ class DbtSession:
             return None
         with self._adapter.connections.exception_handler(sql):
             return len(session.sql(sql).inputFiles())
+
+    def _frame(self, sql: str) -> Any:
+        """A query as a Spark dataframe; only where Spark is embedded there is ``frame``."""
+        handle = self._adapter.connections.get_thread_connection().handle
+        return handle.session.sql(sql)
+
+    def _measured(self) -> AbstractContextManager[Reading]:
+        """Measure what this thread's statements read."""
+        from dbt.adapters.tapestry.reading import measured
+
+        return measured(self._adapter.connections.get_thread_connection().handle.session)
 
     def _aware(self, row: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:
         values = list(row)

@@ -1,0 +1,115 @@
+"""The doors from dbt's own materializations (table, incremental, view) to their expectations."""
+
+from __future__ import annotations
+
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+from dbt.adapters.base import available
+from dbt.adapters.base.meta import AdapterMeta
+from dbt_common.invocation import get_invocation_id
+
+from dbt.adapters.tapestry.continuous import dbt_errors
+from dbt.adapters.tapestry.invocations import note_entry
+from dbt.adapters.tapestry.nodes import CONTINUOUS, expectations_of, expected_model
+from dbt.adapters.tapestry.response import CheckedResponse, response_of_checked
+from dbt.adapters.tapestry.session import DbtSession
+from tapestry.errors import ConfigurationError
+from tapestry.runs.checks import sentences
+from tapestry.runs.log import Entry
+from tapestry.runs.publish import Published
+from tapestry.runs.staging import drop
+from tapestry.runs.whole import (
+    Checked,
+    check_query,
+    check_table,
+    only_blocking,
+    stage_result,
+)
+
+_checked: dict[tuple[str, str], Checked] = {}
+_lock = Lock()
+
+
+class ExpectationDoors(metaclass=AdapterMeta):
+    """What the macros of table, incremental and view call, mixed into the adapter."""
+
+    config: Any
+
+    @available.parse(lambda *_, **__: False)
+    def has_expectations(self, node: dict[str, Any]) -> bool:
+        """Does a model of dbt's own materializations expect something of its rows?"""
+        if node.get("resource_type") != "model" or node["config"]["materialized"] == CONTINUOUS:
+            return False
+        with dbt_errors():
+            return bool(expectations_of(node))
+
+    @available
+    def staged_query(self, node: dict[str, Any], sql: str, batch: bool, language: str) -> str:
+        """The rows to publish: staged and checked; as they are where nothing keeps rows out."""
+        with dbt_errors():
+            model = expected_model(node, sql)
+            if language != "sql":
+                _refuse_drop(node)
+                return sql
+            if batch:
+                model = only_blocking(model)
+            if not model.config.expectations:
+                return sql
+            began = monotonic()
+            session = DbtSession(self)  # type: ignore[arg-type]
+            checked = stage_result(session, model, sql, str(get_invocation_id()), batch)
+            _note(self.config, node, checked, monotonic() - began)
+            return checked.select
+
+    @available
+    def check_view(self, node: dict[str, Any], sql: str) -> None:
+        """Check a view's query before it is made."""
+        with dbt_errors():
+            began = monotonic()
+            session = DbtSession(self)  # type: ignore[arg-type]
+            checked = check_query(session, expected_model(node, sql), sql, str(get_invocation_id()))
+            _note(self.config, node, checked, monotonic() - began)
+
+    @available
+    def finish_expectations(self, node: dict[str, Any], message: str) -> dict[str, Any]:
+        """The response and the warnings of a model that is built; its whole table, if need be."""
+        with dbt_errors():
+            began, session = monotonic(), DbtSession(self)  # type: ignore[arg-type]
+            run_id = str(get_invocation_id())
+            with _lock:
+                checked = _checked.pop((run_id, node["unique_id"]), None)
+            model = expected_model(node, "")
+            if checked is not None and checked.staged is not None:
+                drop(session, checked.staged)
+            if checked is None or checked.plan.action == "append":
+                checked = check_table(session, model, run_id, checked)
+                _log(self.config, checked, monotonic() - began)
+            response: CheckedResponse = response_of_checked(checked, message)
+            return {"response": response, "warnings": sentences(checked.results)}
+
+
+def _refuse_drop(node: dict[str, Any]) -> None:
+    for one in expectations_of(node):
+        if one.on_violation == "drop":
+            raise ConfigurationError(
+                f"{one.name}: on_violation: drop works on SQL models",
+                where=str(node.get("original_file_path") or ""),
+                hint="drop the rows in the Python model itself, or use warn or fail",
+            )
+
+
+def _note(config: Any, node: dict[str, Any], checked: Checked, seconds: float) -> None:
+    """Remember what was found; raise what keeps the model from being published."""
+    if checked.error is not None or checked.plan.action == "create":
+        _log(config, checked, seconds)
+    with _lock:
+        _checked[(str(get_invocation_id()), node["unique_id"])] = checked
+
+
+def _log(config: Any, checked: Checked, seconds: float) -> None:
+    done = Published(checked.results, checked.rejected_rows, error=checked.error)
+    note_entry(config, Entry(checked.plan, done, None, seconds))
+    if checked.error is not None:
+        raise checked.error

@@ -1,0 +1,74 @@
+"""What an embedded Spark read while a run was executed: its own counters, looked up afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from tapestry.runs.reading import Reading
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+GROUP = "spark.jobGroup.id"
+FILES = "number of files read"
+WAIT_MS = 2_000
+LATEST = 60
+"""So many of Spark's newest executions are looked through; a run makes a dozen."""
+
+
+@contextmanager
+def measured(spark: SparkSession) -> Iterator[Reading]:
+    """Count the files and bytes that this thread's statements read; None on an error."""
+    reading, group = Reading(), f"tapestry-{uuid4().hex}"
+    context = getattr(spark, "sparkContext", None)
+    before = context.getLocalProperty(GROUP) if context is not None else None
+    if context is not None:
+        context.setLocalProperty(GROUP, group)
+    try:
+        yield reading
+    finally:
+        if context is not None:
+            context.setLocalProperty(GROUP, before)
+            try:
+                _look(spark, group, reading)
+            except Exception:
+                reading.files = reading.bytes = None
+
+
+def _look(spark: SparkSession, group: str, reading: Reading) -> None:
+    core = spark.sparkContext._jsc.sc()
+    core.listenerBus().waitUntilEmpty(WAIT_MS)
+    jobs = set(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
+    store, stages = core.statusStore(), set()
+    for job in jobs:
+        ids = store.job(job).stageIds()
+        stages |= {ids.apply(place) for place in range(ids.size())}
+    reading.bytes = sum(_input_bytes(store, stage) for stage in stages)
+    reading.files = sum(_files(spark, jobs))
+
+
+def _input_bytes(store: Any, stage: int) -> int:
+    try:
+        return int(store.lastStageAttempt(stage).inputBytes())
+    except Exception:  # a stage that was skipped has no attempt
+        return 0
+
+
+def _files(spark: SparkSession, jobs: set[int]) -> Iterator[int]:
+    """The files of every scan of every execution that started one of the jobs."""
+    store = spark._jsparkSession.sharedState().statusStore()
+    count = int(store.executionsCount())
+    executions = store.executionsList(max(0, count - LATEST), LATEST)
+    for place in range(executions.size()):
+        execution = executions.apply(place)
+        if not any(execution.jobs().contains(job) for job in jobs):
+            continue
+        values, metrics = store.executionMetrics(execution.executionId()), execution.metrics()
+        for number in range(metrics.size()):
+            metric = metrics.apply(number)
+            value = values.get(metric.accumulatorId()) if metric.name() == FILES else None
+            if value is not None and value.isDefined():
+                yield int(str(value.get()).replace(",", ""))

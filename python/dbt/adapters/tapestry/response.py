@@ -1,0 +1,72 @@
+"""What a run counts as dbt's adapter response, so that run_results.json carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dbt.adapters.contracts.connection import AdapterResponse
+
+from tapestry.runs.checks import CheckResult
+from tapestry.runs.plan import Plan
+from tapestry.runs.run import Outcome
+from tapestry.runs.whole import Checked
+
+
+@dataclass
+class CheckedResponse(AdapterResponse):
+    """dbt's response and the counts of checks.
+
+    checks: for each status how many; violations: for each check that is broken, by how many rows.
+    """
+
+    rejected_rows: int = 0
+    checks: dict[str, int] = field(default_factory=dict)
+    violations: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class ContinuousResponse(CheckedResponse):
+    """What a run of a continuous model counts besides."""
+
+    late_rows: int = 0
+    null_rows: int = 0
+    strategy: str = ""
+
+
+def response_of(plan: Plan, outcome: Outcome) -> ContinuousResponse:
+    """What a run of a continuous model did."""
+    return ContinuousResponse(
+        _message=str(outcome),
+        code=plan.action,
+        rows_affected=outcome.rows,
+        rejected_rows=outcome.rejected_rows,
+        checks=_statuses(outcome.results),
+        violations=_violations(outcome.results),
+        late_rows=plan.late_rows,
+        null_rows=plan.null_rows,
+        strategy=plan.strategy,
+    )
+
+
+def response_of_checked(checked: Checked, message: str) -> CheckedResponse:
+    """What dbt's own materialization said, and what was checked."""
+    counts = [f"{checked.rejected_rows} rejected"] * bool(checked.rejected_rows)
+    warned = sum(r.status in ("warn", "error") for r in checked.results)
+    counts += [f"{warned} warned"] * bool(warned)
+    return CheckedResponse(
+        _message=", ".join([message, *counts]),
+        code=message,
+        rejected_rows=checked.rejected_rows,
+        checks=_statuses(checked.results),
+        violations=_violations(checked.results),
+    )
+
+
+def _statuses(results: Sequence[CheckResult]) -> dict[str, int]:
+    statuses = [result.status for result in results]
+    return {status: statuses.count(status) for status in sorted(set(statuses))}
+
+
+def _violations(results: Sequence[CheckResult]) -> dict[str, int]:
+    return {result.name: result.violations for result in results if result.violations}

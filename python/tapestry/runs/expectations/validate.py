@@ -1,0 +1,218 @@
+"""Every expectation is checked against the model's columns before any data is read.
+
+The conditions are analysed by the engine in one statement over no rows. Where that fails each is
+tried alone, to say which one is wrong and what was meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+
+from tapestry.errors import ConfigurationError
+from tapestry.runs.expectations import great
+from tapestry.runs.expectations.declare import Expectation, near
+from tapestry.runs.expectations.row_conditions import condition_of, on_rows
+from tapestry.runs.memory import Memory
+from tapestry.runs.session import Session
+from tapestry.runs.sources.literals import identifier
+
+SELECT = "SELECT "
+_UNRESOLVED = re.compile(
+    r"UNRESOLVED_COLUMN[^]]*\].*?name `?(?P<name>[^\n]+?)`? cannot be", re.DOTALL
+)
+_COLUMN_ARGUMENTS = ("column", "column_A", "column_B")
+_COLUMN_LISTS = ("column_list",)
+_ABOUT_ABSENT_COLUMNS = ("expect_column_to_exist", "expect_table_columns_")
+Pinning = Callable[[str], str]
+"""A table's name as the author wrote it -> what to write behind it, so that its pin is read."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An expectation that fits its model.
+
+    condition
+        SQL over one row, its other tables pinned; empty where Great Expectations runs it.
+    """
+
+    expectation: Expectation
+    condition: str = ""
+
+
+def prepare(
+    session: Session,
+    expectations: Sequence[Expectation],
+    rows: str,
+    alias: str,
+    columns: Sequence[str],
+    file: str,
+    pinning: Pinning = lambda name: "",
+    memory: Memory | None = None,
+) -> tuple[Prepared, ...]:
+    """The expectations, ready to be counted.
+
+    ``rows`` is a query without rows that has the model's columns, ``alias`` the name by which
+    conditions may refer to a row; ``memory`` spares a warm process the analysis.
+    Raises ConfigurationError for a misspelt expectation, column or argument, for a condition that
+    is none, and for a rule that the expectation cannot keep.
+    """
+    prepared = tuple(
+        _prepare(session, expectation, columns, file, pinning) for expectation in expectations
+    )
+    conditions = [p for p in prepared if p.condition]
+    key = (rows, alias, tuple(p.condition for p in conditions))
+    if memory is None or not memory.analysed(key):
+        _analyse(session, conditions, rows, alias, columns, file)
+        if memory is not None:
+            memory.note_analysed(key)
+    return prepared
+
+
+def _prepare(
+    session: Session, expectation: Expectation, columns: Sequence[str], file: str, pinning: Pinning
+) -> Prepared:
+    if expectation.kind:
+        _refuse_unknown_columns(expectation, columns, file)
+        great.refuse_misspelt(expectation, file)
+    condition = condition_of(expectation)
+    if condition is not None:
+        return Prepared(expectation, _pinned(expectation, condition, file, pinning))
+    if expectation.on_violation == "drop":
+        raise ConfigurationError(
+            f"{expectation.name}: on_violation: drop needs to know the rows, and {expectation.kind}"
+            " with these arguments is about all of them",
+            where=file,
+            hint="use fail or warn, a condition under expect:, or one of "
+            + ", ".join(kind.removeprefix("expect_") for kind in on_rows()),
+        )
+    if not hasattr(session, "frame"):
+        raise ConfigurationError(
+            f"{expectation.name}: {expectation.kind} is run by Great Expectations on a Spark"
+            " dataframe, and this connection has none",
+            where=file,
+            hint="use method: session, or write it as a condition under expect:",
+        )
+    return Prepared(expectation)
+
+
+def _refuse_unknown_columns(expectation: Expectation, columns: Sequence[str], file: str) -> None:
+    if expectation.kind.startswith(_ABOUT_ABSENT_COLUMNS):
+        return
+    there = {column.lower() for column in columns}
+    arguments = expectation.keywords
+    named = [arguments[key] for key in _COLUMN_ARGUMENTS if key in arguments]
+    for key in _COLUMN_LISTS:
+        named += arguments[key] if isinstance(arguments.get(key), list) else []
+    for name in named:
+        if isinstance(name, str) and name.lower() not in there:
+            raise _no_column(expectation, name, columns, file)
+
+
+def _no_column(
+    expectation: Expectation, name: str, columns: Sequence[str], file: str
+) -> ConfigurationError:
+    return ConfigurationError(
+        f"{expectation.name}: there is no column {name}",
+        where=file,
+        hint=f"{near(name.split('.')[-1], columns)}Columns are: {', '.join(columns)}",
+    )
+
+
+def _pinned(expectation: Expectation, condition: str, file: str, pinning: Pinning) -> str:
+    """The condition with the version behind every table; it has to be one expression over a row."""
+    try:
+        tree = sqlglot.parse_one(SELECT + condition, read="spark")
+    except sqlglot.errors.SqlglotError as error:
+        text = " ".join(str(error).split("\n")[0].split())
+        raise _no_condition(expectation, text, file) from error
+    others = [k for k, value in tree.args.items() if value and k not in ("expressions", "kind")]
+    if not isinstance(tree, exp.Select) or len(tree.expressions) != 1 or others:
+        raise _no_condition(expectation, "it is more than one expression", file)
+    (root,) = tree.expressions
+    if isinstance(root, (exp.Alias, exp.Star)):
+        raise _no_condition(expectation, "it is a select item", file)
+    for node in root.find_all(exp.AggFunc, exp.Window, exp.Explode):
+        if node.find_ancestor(exp.Select) is tree:
+            raise _no_condition(
+                expectation,
+                f"{node.sql('spark')} is about several rows, a condition about one",
+                file,
+            )
+    return _with_versions(tree, condition, pinning)
+
+
+def _with_versions(tree: exp.Expr, condition: str, pinning: Pinning) -> str:
+    inside = {str(cte.alias).lower() for cte in tree.find_all(exp.CTE)}
+    places: dict[int, str] = {}
+    for table in tree.find_all(exp.Table):
+        parts = [part for part in table.parts if "end" in part.meta]
+        if not parts or table.args.get("version") or len(parts) != len(table.parts):
+            continue
+        if len(parts) == 1 and table.name.lower() in inside:
+            continue
+        version = pinning(".".join(part.name for part in parts))
+        if version:
+            places[parts[-1].meta["end"] + 1 - len(SELECT)] = version
+    for place in sorted(places, reverse=True):
+        condition = f"{condition[:place]} {places[place]}{condition[place:]}"
+    return condition
+
+
+def _no_condition(expectation: Expectation, why: str, file: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{expectation.name}: `{expectation.condition}` is not a condition on a row: {why}",
+        where=file,
+        hint='a condition is what may stand behind WHERE, such as "author is not null"',
+    )
+
+
+def _analyse(
+    session: Session,
+    prepared: Sequence[Prepared],
+    rows: str,
+    alias: str,
+    columns: Sequence[str],
+    file: str,
+) -> None:
+    """Raise ConfigurationError for the first condition that the engine cannot make sense of."""
+    if not prepared:
+        return
+    try:
+        types = _types(session, prepared, rows, alias)
+    except Exception:
+        if len(prepared) > 1:
+            for one in prepared:
+                _analyse(session, [one], rows, alias, columns, file)
+        raise_explained(session, prepared[0], rows, alias, columns, file)
+        raise
+    for one, kind in zip(prepared, types, strict=True):
+        if kind not in ("boolean", "void"):
+            raise _no_condition(one.expectation, f"its type is {kind}", file)
+
+
+def raise_explained(
+    session: Session, one: Prepared, rows: str, alias: str, columns: Sequence[str], file: str
+) -> None:
+    """Raise the ConfigurationError that explains why the engine refuses a condition, if it does."""
+    try:
+        _types(session, [one], rows, alias)
+    except Exception as error:
+        text = " ".join(str(error).split(";\n")[0].split())
+        found = _UNRESOLVED.search(text)
+        if found:
+            name = found["name"].replace("`", "")
+            raise _no_column(one.expectation, name, columns, file) from error
+        raise _no_condition(one.expectation, text[:300], file) from error
+
+
+def _types(session: Session, prepared: Sequence[Prepared], rows: str, alias: str) -> list[str]:
+    items = ", ".join(f"({one.condition}\n) AS _{place}" for place, one in enumerate(prepared))
+    described = session.rows(
+        f"DESCRIBE QUERY SELECT {items} FROM (\n{rows}\n) AS {identifier(alias)}"
+    )
+    return [str(row[1]).lower() for row in described]

@@ -1,0 +1,118 @@
+"""Stage, check, publish: how the new rows of a claimed run get into the target, or do not.
+
+Nothing is published before every check has passed. A run that is killed in between has published
+nothing; its n is executed again, and its staged and rejected rows are written anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+from tapestry.errors import TapestryError
+from tapestry.runs import checks, rejected, staging
+from tapestry.runs.checks import CheckResult
+from tapestry.runs.commit import close, commit
+from tapestry.runs.invocation import Invocation
+from tapestry.runs.plan import Plan
+from tapestry.runs.schema_change import columns_of
+from tapestry.runs.session import Session
+from tapestry.runs.staging import Staged
+
+Point = Callable[[str], None]
+"""Where tests kill a run."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """What was done between the claim and the commit of a run.
+
+    ``attempt`` is the execution of n, where it has rejected rows to be told apart by; ``error``
+    why nothing was published.
+    """
+
+    results: tuple[CheckResult, ...] = ()
+    rejected_rows: int = 0
+    attempt: str = ""
+    staged: Staged | None = None
+    error: TapestryError | None = None
+
+
+def has_checks(planned: Plan) -> bool:
+    """Is there anything to check on the new rows? Else they go into the target directly."""
+    return bool(planned.expected)
+
+
+def publish(session: Session, planned: Plan, invocation: Invocation, point: Point) -> Published:
+    """Execute a claimed run up to its commit; ``Published.error`` where its checks fail."""
+    for statement in planned.before:
+        session.run(statement)
+    point("before_written")
+    results = checks.assumptions(session, planned)
+    if any(result.blocks for result in results):
+        return _refused(planned, results)
+    if not has_checks(planned):
+        _commit(session, planned, planned.main, point)
+        return Published(tuple(results))
+    attempt = uuid4().hex
+    staged = staging.stage(session, planned, attempt)
+    point("staged")
+    results += check(session, planned, staged, invocation)
+    if any(result.blocks for result in results):
+        return _refused(planned, results, staged)
+    dropping = [r.name for r in results if r.on_violation == "drop" and r.violations]
+    count = checks.dropped_rows(session, staged, results)
+    if dropping:
+        rejected.reject(session, planned, staged, dropping, _mark(planned, attempt))
+    point("rejected")
+    select = staging.published(staged, planned, dropping)
+    _commit(session, planned, planned.statement(select, attempt), point)
+    return Published(tuple(results), count, _mark(planned, attempt), staged)
+
+
+def check(
+    session: Session, planned: Plan, staged: Staged, invocation: Invocation
+) -> list[CheckResult]:
+    """All checks on the staged rows: what is found is a result, not an exception."""
+    return checks.expectations(session, staged)
+
+
+def give_up(session: Session, planned: Plan, invocation: Invocation) -> None:
+    """Close a run without rows, so that the next one covers its window with other means.
+
+    A creation has no n that anybody goes on from. A crashed run of which the log can no longer say
+    whether it has landed stays as it is: closing it could forget rows that are there.
+    """
+    row = planned.row
+    assert row is not None
+    invocation.forget(row.model)
+    if row.n == 1 or (planned.again and not planned.complete_history):
+        return
+    close(session, invocation.state_table, row, len(columns_of(session, row.model)))
+    rejected.tidy(session, row.model, row.generation, row.n, "")
+
+
+def _mark(planned: Plan, attempt: str) -> str:
+    """Only one execution ever creates a generation, and its commit has no place for a mark."""
+    assert planned.row is not None
+    return "" if planned.row.n == 1 else attempt
+
+
+def _commit(session: Session, planned: Plan, statement: str, point: Point) -> None:
+    assert planned.row is not None
+    for text in planned.ready:
+        session.run(text)
+    point("ready")
+    commit(session, planned.row, statement)
+
+
+def _refused(
+    planned: Plan, results: Sequence[CheckResult], staged: Staged | None = None
+) -> Published:
+    look = "" if staged is None else f"look at the new rows in {staged.name}, "
+    hint = (
+        f"{look}correct the data, the query or the expectation, and run again:"
+        " the next run covers the same time"
+    )
+    return Published(tuple(results), staged=staged, error=checks.failure(planned, results, hint))

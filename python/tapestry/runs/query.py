@@ -1,0 +1,75 @@
+"""The query of a model as a run executes it: rewritten over what it reads now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tapestry.errors import Refusal
+from tapestry.names import MATCHED_AT
+from tapestry.runs.expectations.of_model import expected
+from tapestry.runs.expectations.validate import Prepared
+from tapestry.runs.instants import show
+from tapestry.runs.invocation import Invocation
+from tapestry.runs.model import Model
+from tapestry.runs.relations import Relations, read_relations
+from tapestry.runs.session import Session
+from tapestry.runs.sources.pins import Pin
+from tapestry.sql import Rewriting, rewrite
+
+
+@dataclass(frozen=True)
+class Query:
+    """The current query of a model, rewritten over what it reads now."""
+
+    rewriting: Rewriting
+    relations: Relations
+    canonical: str
+    expected: tuple[Prepared, ...] = ()
+
+    @property
+    def pins(self) -> dict[str, Pin]:
+        """This invocation's pin of every table that the query reads."""
+        return {name: self.relations.tables[name].pin for name in self.rewriting.sources}
+
+    @property
+    def commits(self) -> list[datetime]:
+        """When the tables that the query reads had their newest commits, as far as is known."""
+        tables = [self.relations.tables[name].table for name in self.rewriting.sources]
+        return [table.changed for table in tables if table.changed is not None]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of the tables that the query reads."""
+        return [self.relations.tables[name].table.size for name in self.rewriting.sources]
+
+
+def read_query(
+    session: Session, model: Model, invocation: Invocation, sql: str, begin: datetime | None
+) -> Query:
+    """Rewrite a query over the tables and views as they are now.
+
+    Raises Refusal for a query that cannot be kept exactly, ConfigurationError for an expectation
+    that does not fit its columns.
+    """
+    relations = read_relations(session, sql, model, invocation.pins, invocation.time_zone)
+    catalog = relations.catalog
+    known = tuple(sorted(catalog.relations.items(), key=lambda item: item[0]))
+    key = (sql, known, catalog.time_zone, begin, model.config.assume)
+    rewriting = invocation.memory.rewriting(key)
+    if rewriting is None:
+        rewriting = rewrite(sql, catalog, assume=model.config.assume, begin=begin)
+        invocation.memory.note_rewriting(key, rewriting)
+    if MATCHED_AT in (column.lower() for column in rewriting.columns):
+        raise Refusal(
+            f"the select list has a column {MATCHED_AT}, which every continuous model adds itself",
+            where=model.file,
+            hint=f"over another continuous model write select * except ({MATCHED_AT}), or list the"
+            f" columns and rename it: {MATCHED_AT} as seen_at",
+        )
+    arrivals = (f"{n}: {relations.arrival(n) or 'static'}" for n in sorted(rewriting.sources))
+    canonical = "\n".join([rewriting.canonical, *(f"-- arrival of {text}" for text in arrivals)])
+    if model.config.begin is not None:
+        canonical += f"\n-- begin {show(model.config.begin)}"
+    wanted = expected(session, model, invocation, sql, rewriting.columns)
+    return Query(rewriting, relations, canonical, wanted)

@@ -1,0 +1,135 @@
+"""``<model>__rejected``: the new rows that broke an expectation which drops them.
+
+They are written before the target's commit, with the generation, n and the execution (``attempt``)
+that they belong to. Rows of another generation, of an n above the target's, and of an execution of
+n that did not land do not exist (semantics, section 4); who comes next removes them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from tapestry.errors import ConfigurationError
+from tapestry.names import REJECTED_PROPERTY, REJECTED_SUFFIX
+from tapestry.runs.errors_of_delta import lost_race
+from tapestry.runs.plan import Plan
+from tapestry.runs.session import Session
+from tapestry.runs.sources.literals import identifier, relation_name, string
+from tapestry.runs.staging import Staged, exists, hidden, listed_properties, mapping_properties
+
+OURS = ("run_id", "generation", "n", "attempt", "expectations")
+
+
+def rejected_name(relation: str) -> str:
+    """The name of the table that a model's rejected rows are kept in."""
+    return f"{relation.replace('`', '')}{REJECTED_SUFFIX}"
+
+
+def reject(
+    session: Session, planned: Plan, staged: Staged, dropped: Sequence[str], attempt: str
+) -> None:
+    """Keep the staged rows that break one of the expectations called ``dropped``.
+
+    Raises ConfigurationError where a table of that name does not fit.
+    """
+    assert planned.row is not None
+    name = rejected_name(planned.row.model)
+    names = {key: hidden(key, staged.columns) for key in OURS}
+    if exists(session, name):
+        known = _names(session, name)
+        taken = {column.lower() for column in staged.columns}
+        if known is None or taken & {column.lower() for column in known.values()}:
+            raise _in_the_way(planned, name)
+        names = known
+    rows = _rows(planned, staged, dropped, attempt, names)
+    if not exists(session, name):
+        properties = {
+            "delta.enableTypeWidening": "true",
+            REJECTED_PROPERTY: json.dumps(names),
+            **mapping_properties(planned.model.properties),
+        }
+        session.run(
+            f"CREATE TABLE IF NOT EXISTS {relation_name(name)} USING delta"
+            f" COMMENT {string(f'tapestry: rows that {planned.model.name} does not accept')}"
+            f" TBLPROPERTIES ({listed_properties(properties)}) AS {rows} AND false"
+        )
+    try:
+        session.run(
+            f"MERGE WITH SCHEMA EVOLUTION INTO {relation_name(name)} AS _t USING ({rows}) AS _n"
+            " ON false WHEN NOT MATCHED THEN INSERT *"
+        )
+    except Exception as error:
+        if "DELTA_FAILED_TO_MERGE_FIELDS" not in str(error):
+            raise
+        raise _in_the_way(planned, name) from error
+
+
+def _in_the_way(planned: Plan, name: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{name} is not the table of rejected rows that {planned.model.name} needs now: it is"
+        " somebody else's, or has a column of another kind",
+        where=planned.model.file,
+        hint="rename or drop it; it is made again with the columns of today",
+    )
+
+
+def remove(session: Session, relation: str) -> None:
+    """Remove the table, if it is one of ours: the model's rows are built anew."""
+    name = rejected_name(relation)
+    if exists(session, name) and _names(session, name) is not None:
+        session.run(f"DROP TABLE IF EXISTS {relation_name(name)}")
+
+
+def tidy(session: Session, relation: str, generation: str, n: int, attempt: str | None) -> None:
+    """Remove what does not exist once run ``n`` of the generation is the newest that landed.
+
+    ``attempt`` is the execution of n that landed, "" one without rejected rows (its checks failed,
+    or it had none), None unknown.
+    """
+    name = rejected_name(relation)
+    if not exists(session, name):
+        return
+    known = _names(session, name)
+    if known is None:
+        return
+    theirs, number, execution = (identifier(known[key]) for key in ("generation", "n", "attempt"))
+    # Simple comparisons, so that file statistics tell that there is nothing to remove.
+    gone = f"{theirs} <> {string(generation)} OR {number} > {n}"
+    if attempt is not None:
+        gone += f" OR ({number} = {n} AND {execution} <> {string(attempt)})"
+    try:
+        session.run(f"DELETE FROM {relation_name(name)} WHERE {gone}")
+    except Exception as error:
+        if not lost_race(error):  # another run tidies up, or will
+            raise
+
+
+def _rows(
+    planned: Plan,
+    staged: Staged,
+    dropped: Sequence[str],
+    attempt: str,
+    known: Mapping[str, str],
+) -> str:
+    row = planned.row
+    assert row is not None
+    names = {key: identifier(name) for key, name in known.items()}
+    return (
+        f"SELECT {', '.join(identifier(column) for column in staged.columns)},"
+        f" {string(row.run_id)} AS {names['run_id']},"
+        f" {string(row.generation)} AS {names['generation']}, {row.n}L AS {names['n']},"
+        f" {string(attempt)} AS {names['attempt']},"
+        f" {identifier(staged.broken)} AS {names['expectations']}"
+        f" FROM {staged.relation} WHERE {staged.having(dropped)}"
+    )
+
+
+def _names(session: Session, name: str) -> dict[str, str] | None:
+    """What our columns are called in a table; None where it is none of ours."""
+    asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({string(REJECTED_PROPERTY)})"
+    ((_, value),) = session.rows(asked)
+    try:
+        return dict(json.loads(value))
+    except ValueError:
+        return None

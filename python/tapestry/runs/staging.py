@@ -1,0 +1,244 @@
+"""The new rows of a run, written down before they are checked and published.
+
+``<target>__staged`` is one Delta table that each run overwrites. Every execution of a run, also of
+one that crashed, writes its rows anew, finds the version that holds them, and reads that version:
+whoever overwrites the table in the meantime changes nothing for it. Conditions are evaluated once,
+as the rows are written; what is counted, dropped, rejected and published all follows from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from time import sleep
+
+from tapestry.errors import ConcurrentRun, ConfigurationError
+from tapestry.names import STAGED_PROPERTY, STAGED_SUFFIX
+from tapestry.runs.errors_of_delta import lost_race
+from tapestry.runs.expectations.validate import Prepared
+from tapestry.runs.plan import Plan
+from tapestry.runs.session import Session
+from tapestry.runs.sources.literals import identifier, relation_name, string
+from tapestry.runs.target import as_map, properties_of
+
+ATTEMPTS = 5
+LOOK_BACK = 20
+_MAPPING = "delta.columnMapping.mode"
+
+
+@dataclass(frozen=True)
+class Staged:
+    """The new rows of one execution of a run.
+
+    relation
+        The staged table at the version of this execution: what may stand behind FROM.
+    columns
+        The model's select list and ``_matched_at``; ``broken`` names the column with the names of
+        the conditions that a row breaks, ``generation`` the one with the generation.
+    errors
+        Conditions that could not be computed: name -> why. No row breaks them.
+    """
+
+    name: str
+    relation: str
+    rows: int
+    columns: tuple[str, ...]
+    broken: str
+    generation: str
+    prepared: tuple[Prepared, ...]
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+    def having(self, names: Sequence[str]) -> str:
+        """The condition that a staged row breaks one of the conditions of these names."""
+        if not names:
+            return "false"
+        listed = ", ".join(text(name) for name in names)
+        return f"arrays_overlap({identifier(self.broken)}, array({listed}))"
+
+
+def exists(session: Session, name: str) -> bool:
+    """Is there a table of that name? One look-up in the catalog."""
+    schema, _, table = name.rpartition(".")
+    scope = f" IN {relation_name(schema)}" if schema else ""
+    return bool(session.rows(f"SHOW TABLES{scope} LIKE {string(table)}"))
+
+
+def staged_name(relation: str) -> str:
+    """The name of the table that a model's new rows are staged in."""
+    return f"{relation.replace('`', '')}{STAGED_SUFFIX}"
+
+
+def hidden(name: str, columns: Sequence[str]) -> str:
+    """A name for a column of ours that none of the model's columns has.
+
+    >>> hidden("n", ["id", "N"])
+    '_n'
+    """
+    taken = {column.lower() for column in columns}
+    while name.lower() in taken:
+        name = f"_{name}"
+    return name
+
+
+def text(value: str) -> str:
+    """A string literal, in which Spark replaces no ``${variable}`` either."""
+    return string(value).replace("${", "$\\{")
+
+
+def stage(session: Session, planned: Plan, attempt: str) -> Staged:
+    """Write the rows of Q^I with the names of the conditions that they break.
+
+    Where that fails the rows are written alone, and each condition that cannot be computed is found
+    by itself. Raises what the query itself raises, and ConfigurationError where somebody else's
+    table has the name.
+    """
+    wanted = tuple(one for one in planned.expected if one.condition)
+    errors: dict[str, str] = {}
+    _refuse_foreign(session, planned)
+    try:
+        _write(session, planned, attempt, wanted)
+    except Exception:
+        if not wanted:
+            raise
+        _write(session, planned, attempt, ())
+        table = relation_name(staged_name(planned.row.model if planned.row else ""))
+        errors = culprits(session, f"{table} AS {identifier(planned.model.name)}", wanted)
+        if not errors:
+            raise
+        wanted = tuple(one for one in wanted if one.expectation.name not in errors)
+        _write(session, planned, attempt, wanted)
+    return _found(session, planned, attempt, errors)
+
+
+def published(staged: Staged, planned: Plan, dropped: Sequence[str]) -> str:
+    """The rows that go into the target: the staged ones that break nothing that drops."""
+    assert planned.row is not None
+    columns = ", ".join(identifier(column) for column in planned.columns)
+    select = f"SELECT {columns} FROM {staged.relation}"
+    conditions = [f"NOT {staged.having(dropped)}"] if dropped else []
+    if planned.row.n == 1:
+        # A creation has no transaction that would stop it: two refreshes at once and a dropped
+        # staged table must not give it the rows of another run.
+        generation = f"{identifier(staged.generation)} = {string(planned.row.generation)}"
+        conditions.append(
+            f"(SELECT IF(count(*) = {staged.rows} AND count_if({generation}) = {staged.rows},"
+            f" true, CAST(raise_error('the staged rows are those of another run') AS BOOLEAN))"
+            f" FROM {staged.relation})"
+        )
+    return f"{select} WHERE {' AND '.join(conditions)}" if conditions else select
+
+
+def drop(session: Session, staged: Staged) -> None:
+    """The rows are published: nobody needs them here."""
+    session.run(f"DROP TABLE IF EXISTS {relation_name(staged.name)}")
+
+
+def mapping_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """What a table beside the target has to share with it to hold the same column names."""
+    return {key: str(value) for key, value in properties.items() if key == _MAPPING}
+
+
+def listed_properties(properties: Mapping[str, str]) -> str:
+    """The TBLPROPERTIES clause."""
+    return ", ".join(f"{string(key)} = {string(value)}" for key, value in properties.items())
+
+
+def broken_names(conditions: Sequence[Prepared]) -> str:
+    """The names of the conditions that a row breaks: those whose negation is true of it."""
+    if not conditions:
+        return "CAST(array() AS ARRAY<STRING>)"
+    flags = ", ".join(
+        f"IF(NOT ({one.condition}\n), {text(one.expectation.name)}, NULL)" for one in conditions
+    )
+    return f"array_compact(array({flags}))"
+
+
+def culprits(session: Session, relation: str, conditions: Sequence[Prepared]) -> dict[str, str]:
+    """The conditions that cannot be computed over a relation, found by halving: name -> why."""
+    items = ", ".join(f"count_if(NOT ({one.condition}\n))" for one in conditions)
+    try:
+        session.rows(f"SELECT {items} FROM {relation}")
+    except Exception as error:
+        if len(conditions) == 1:
+            reason = " ".join(str(error).split("\n\n")[0].split())
+            return {conditions[0].expectation.name: reason[:400]}
+        half = len(conditions) // 2
+        return {
+            **culprits(session, relation, conditions[:half]),
+            **culprits(session, relation, conditions[half:]),
+        }
+    return {}
+
+
+def _refuse_foreign(session: Session, planned: Plan) -> None:
+    assert planned.row is not None
+    name = staged_name(planned.row.model)
+    if not exists(session, name):
+        return
+    asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({string(STAGED_PROPERTY)})"
+    ((_, value),) = session.rows(asked)
+    if "does not have property" in str(value):
+        raise ConfigurationError(
+            f"{name} is somebody else's table; the rows of {planned.model.name} are staged there",
+            where=planned.model.file,
+            hint="rename one of the two",
+        )
+
+
+def _write(session: Session, planned: Plan, attempt: str, wanted: Sequence[Prepared]) -> None:
+    statement = _statement(planned, attempt, wanted)
+    for again in range(ATTEMPTS):
+        try:
+            session.run(statement)
+            return
+        except Exception as error:
+            if not lost_race(error) or again + 1 == ATTEMPTS:
+                raise
+            sleep(0.2 * (again + 1))
+
+
+def _statement(planned: Plan, attempt: str, wanted: Sequence[Prepared]) -> str:
+    row = planned.row
+    assert row is not None
+    columns = planned.selected
+    alias = identifier(planned.model.name)
+    properties = {**mapping_properties(planned.model.properties), STAGED_PROPERTY: attempt}
+    return (
+        f"CREATE OR REPLACE TABLE {relation_name(staged_name(row.model))} USING delta"
+        f" TBLPROPERTIES ({listed_properties(properties)}) AS\n"
+        f"SELECT {alias}.*, {broken_names(wanted)} AS {identifier(hidden('_broken', columns))},"
+        f" {string(row.generation)} AS {identifier(hidden('generation', columns))},"
+        f" {row.n}L AS {identifier(hidden('n', columns))}"
+        f" FROM (\n{planned.select}\n) AS {alias}"
+    )
+
+
+def _found(session: Session, planned: Plan, attempt: str, errors: Mapping[str, str]) -> Staged:
+    """The version that this execution wrote, from the table's history.
+
+    Raises ConcurrentRun where others have overwritten it so often that it is not to be seen.
+    """
+    assert planned.row is not None
+    name, columns = staged_name(planned.row.model), planned.selected
+    history = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {LOOK_BACK}")
+    for commit in history:
+        if properties_of(commit[5]).get(STAGED_PROPERTY) != attempt:
+            continue
+        relation = f"{relation_name(name)} VERSION AS OF {int(commit[0])}"
+        count = as_map(commit[12]).get("numOutputRows")
+        if count is None:
+            ((count,),) = session.rows(f"SELECT count(*) FROM {relation}")
+        return Staged(
+            name,
+            relation,
+            int(count),
+            columns,
+            hidden("_broken", columns),
+            hidden("generation", columns),
+            planned.expected,
+            errors,
+        )
+    raise ConcurrentRun(
+        f"other runs of {planned.row.model} have overwritten the staged rows of this one",
+        hint="run again: the next run goes on from where they got",
+    )

@@ -1,0 +1,141 @@
+"""Expectations as they are declared: what is understood, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tapestry.errors import ConfigurationError
+from tapestry.runs.checks import CheckResult
+from tapestry.runs.documents import validation_result
+from tapestry.runs.expectations.declare import parse_expectations
+from tapestry.runs.expectations.row_conditions import condition_of
+from tapestry.runs.expectations.validate import prepare
+from tapestry.runs.log import Entry
+from tapestry.runs.model import Model
+from tapestry.runs.plan import Plan
+from tapestry.runs.publish import Published
+from tapestry.runs.staging import hidden, text
+
+NAMED = {"name": "named", "expect": "author is not null"}
+
+
+def test_what_is_understood() -> None:
+    named, lengths, other = parse_expectations(
+        [
+            {**NAMED, "on_violation": "drop"},
+            {"expect_column_value_lengths_to_be_between": {"column": "subject", "max_value": 400}},
+            {"expect": "a  >\n 1;"},
+        ]
+    )
+    assert (named.name, named.on_violation, named.condition) == (
+        "named",
+        "drop",
+        "author is not null",
+    )
+    assert lengths.name == "expect_column_value_lengths_to_be_between(subject)"
+    assert lengths.on_violation == "warn"
+    assert condition_of(lengths) == "length(`subject`) <= 400"
+    assert (other.name, other.condition) == ("a > 1", "a  >\n 1")
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ("author is not null", "is not a list"),
+        (["author is not null"], "is not an expectation"),
+        ([{"name": "x"}], "one expectation"),
+        ([{**NAMED, "expect_column_to_exist": {"column": "a"}}], "one expectation"),
+        ([{**NAMED, "on_violation": "dropp"}], "did you mean drop"),
+        ([{**NAMED, "on_violaton": "drop"}], "did you mean on_violation"),
+        ([{"nam": "x", "expect": "a > 1"}], "did you mean name"),
+        ([{"expect": ""}], "not a condition"),
+        ([{"expect": True}], "not a condition"),
+        ([{"expect_column_to_exist": "a"}], "not arguments"),
+        ([NAMED, {**NAMED, "name": "Named"}], "two expectations have the name named"),
+    ],
+)
+def test_what_is_refused(entries: Any, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told) as error:
+        parse_expectations(entries)
+    assert len(str(error.value).splitlines()) <= 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "condition"),
+    [
+        ("values_to_be_in_set", {"value_set": ["it's", 1, 1.5, True]}, "IN ('it\\'s', 1, 1.5D, t"),
+        ("values_to_be_in_set", {"value_set": []}, None),
+        ("values_to_be_in_set", {"value_set": [None]}, None),
+        ("values_to_be_between", {"min_value": 3, "max_value": 1}, None),
+        ("values_to_be_between", {"min_value": 1, "mostly": 0.9}, None),
+        ("values_to_be_between", {"min_value": 1, "mostly": 1.0, "notes": "n"}, ">= 1"),
+        ("values_to_be_between", {"min_value": date(2026, 1, 1)}, ">= '2026-01-01'"),
+        ("values_to_be_between", {"min_value": 1, "row_condition": "b > 1"}, None),
+        ("values_to_match_regex", {"regex": "a\\d'"}, "RLIKE 'a\\\\d\\''"),
+        ("values_to_be_unique", {}, None),
+    ],
+)
+def test_conditions(kind: str, arguments: dict[str, Any], condition: str | None) -> None:
+    wanted = {f"expect_column_{kind}": {"column": "a`b", **arguments}}
+    made = condition_of(parse_expectations([wanted])[0])
+    assert made is None if condition is None else f"`a``b` {condition}" in str(made)
+
+
+class Analysing:
+    """A session that says of every condition that it is a boolean, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def run(self, sql: str) -> None:
+        raise AssertionError(sql)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        self.asked.append(sql)
+        return [("c", "boolean", None)] * sql.count(") AS _")
+
+
+def test_tables_in_conditions_are_read_at_their_pins() -> None:
+    condition = (
+        "a in (with q as (select b from s.`t u` x where x.c = 1 -- s.t\n) select b from q)"
+        " and exists (select 1 from v version as of 3) and not exists (select 1 from w)"
+    )
+    session = Analysing()
+    (one,) = prepare(
+        session,
+        parse_expectations([{"expect": condition}]),
+        "select 1 as a",
+        "m",
+        ["a"],
+        "m.sql",
+        lambda name: f"VERSION AS OF {len(name)}" if name != "w" else "",
+    )
+    assert one.condition == condition.replace("`t u` x", "`t u` VERSION AS OF 5 x")
+    assert len(session.asked) == 1
+
+
+def test_names_of_ours_make_way() -> None:
+    assert hidden("n", ["id"]) == "n"
+    assert hidden("n", ["N", "_n"]) == "__n"
+    assert text("${x}'") == "'$\\{x}\\''"
+
+
+def test_a_result_is_a_validation_result(tmp_path: Path) -> None:
+    (wanted,) = parse_expectations([NAMED])
+    results = [
+        CheckResult("expectation", "named", "warn", "warn", 8, 2, expectation=wanted),
+        CheckResult("expectation", "wrong", "warn", "error", 8, 0, {"message": "why"}),
+        CheckResult("enough", "enough", "fail", "pass", 8, 0, level="sample"),
+    ]
+    entry = Entry(Plan("append", Model("m", "s.m", ""), None), Published(tuple(results)), None, 1.0)
+    found = validation_result("s.m", "i", entry.ended_at, results)
+    assert json.dumps(found)
+    assert [one["success"] for one in found["results"]] == [False, False, True]
+    assert found["results"][0]["result"]["unexpected_percent"] == 25.0
+    assert found["results"][1]["exception_info"]["exception_message"] == "why"
+    assert entry.verification == "passed"

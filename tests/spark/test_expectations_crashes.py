@@ -1,0 +1,117 @@
+"""A run with checks is killed, closed or overtaken: no row is lost, none comes twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.spark.run_world import ALL, World, ids
+from tests.spark.test_commit_once import Killed, kill_at
+from tests.spark.test_expectations import NOT_B, rejected
+
+from tapestry.errors import ConcurrentRun, ExpectationFailed
+from tapestry.runs import crash
+from tapestry.runs.run import execute, prepare
+
+
+@pytest.fixture
+def world(session: Any, schema: str) -> World:
+    return World(session, schema).create()
+
+
+@pytest.mark.parametrize("name", [*crash.POINTS, *crash.CHECKED_POINTS])
+def test_killed_at_every_point(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Every row ends in the target or among the rejected ones, once."""
+    model = world.model(ALL, expectations=[{**NOT_B, "on_violation": "drop"}])
+    world.run(model, 4)
+    world.add((7, "b", None, 2), (8, "b", None, 6), (9, "c", None, 7))
+    kill_at(monkeypatch, name)
+    with pytest.raises(Killed):
+        world.run(model, 10)
+    kill_at(monkeypatch, None)
+    world.memory = type(world.memory)()
+    world.add((10, "b", None, 12), (11, "c", None, 12))
+    world.run(model, 20)
+    assert ids(world.answers()) == [1, 3, 9, 11]
+    assert [row[0] for row in rejected(world)] == [2, 7, 8, 10]
+
+
+def test_killed_between_the_tables_and_corrected(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows that were rejected before the crash are published when nothing drops them now."""
+    dropping = world.model(ALL, expectations=[{**NOT_B, "on_violation": "drop"}])
+    world.run(dropping, 4)
+    world.add((8, "b", None, 6), (9, "c", None, 7))
+    kill_at(monkeypatch, "rejected")
+    with pytest.raises(Killed):
+        world.run(dropping, 10)
+    kill_at(monkeypatch, None)
+    world.memory = type(world.memory)()
+    world.run(world.model(ALL), 20)
+    assert ids(world.answers()) == [1, 3, 8, 9]
+    assert [row[0] for row in rejected(world)] == [2]
+
+
+def test_killed_while_a_failed_run_is_closed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = world.model(ALL, expectations=[{**NOT_B, "on_violation": "fail"}])
+    world.run(world.model(ALL), 2)
+    world.add((4, "b", None, 6))
+
+    def killed(*_: Any) -> None:
+        raise Killed("closing")
+
+    monkeypatch.setattr("tapestry.runs.commit._nothing", killed)
+    with pytest.raises(Killed):
+        world.run(model, 10)
+    monkeypatch.undo()
+    world.memory = type(world.memory)()
+    world.run(world.model(ALL), 12)
+    assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 6.0)]
+
+
+def test_a_slow_execution_publishes_nothing_after_its_run_was_closed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = world.model(ALL, expectations=[{**NOT_B, "on_violation": "drop"}])
+    world.run(world.model(ALL), 2)
+    world.add((4, "b", None, 6), (5, "c", None, 7))
+    slow = world.invocation(10)
+    planned = prepare(world.session, model, slow)
+    other = World(world.session, world.schema)
+
+    def meanwhile(here: str) -> None:
+        if here == "rejected":
+            monkeypatch.undo()
+            strict = world.model(ALL, expectations=[{**NOT_B, "on_violation": "fail"}])
+            with pytest.raises(ExpectationFailed):
+                other.run(strict, 12)
+
+    monkeypatch.setattr("tapestry.runs.run.point", meanwhile)
+    with pytest.raises(ConcurrentRun, match="failed its checks"):
+        execute(world.session, planned, slow)
+    assert ids(world.answers()) == [1, 2]
+    world.memory = type(world.memory)()
+    world.run(model, 20)
+    assert ids(world.answers()) == [1, 2, 3, 5]
+    assert [row[0] for row in rejected(world)] == [4]
+
+
+def test_a_crashed_run_whose_columns_the_expectations_do_not_know(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.run(world.model(ALL), 2)
+    kill_at(monkeypatch, "claimed")
+    with pytest.raises(Killed):
+        world.run(world.model(ALL), 5)
+    kill_at(monkeypatch, None)
+    world.memory = type(world.memory)()
+    world.add((4, "b", None, 4.5))
+    model = world.model(
+        "select m.id, m.author, m.parent from {s}.messages m",
+        expectations=[{"expect": "parent is null or parent > 0"}],
+        on_query_change="continue",
+        on_schema_change="append_new_columns",
+    )
+    world.run(model, 9)
+    assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 4.5)]
