@@ -18,8 +18,7 @@ from tapestry.runs.horizons import horizons
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.narrow import few_rows
-from tapestry.runs.query import Query as Query
-from tapestry.runs.query import read_query as read_query
+from tapestry.runs.query import Query, read_query
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
 from tapestry.runs.session import Session

@@ -113,7 +113,9 @@ def symbolic(sql: str) -> str:
 
 def refusing_pass(refusal: Refusal) -> str:
     """The pass that refused: the innermost one in which the error came up; else the module."""
-    names = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(refusal.__traceback__)]
+    names = [
+        str(frame.f_globals.get("__name__", "")) for frame, _ in walk_tb(refusal.__traceback__)
+    ]
     ours = [name for name in names if name.startswith("tapestry.")]
     passes = [name for name in ours if name.startswith("tapestry.sql.passes.")]
     return (passes or ours or ["rewriter"])[-1].rpartition(".")[2]

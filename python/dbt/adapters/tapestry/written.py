@@ -16,7 +16,7 @@ from dbt.adapters.tapestry.guarded import (
     scan_for,
     token,
 )
-from tapestry.runs.plan import Query
+from tapestry.runs.query import Query
 
 logger = AdapterLogger("Tapestry")
 SUFFIX = ".incremental.sql"
