@@ -1,6 +1,7 @@
 """Random queries, tables and windows: the rewriting gives what the definition says.
 
-`--queries N` of them (default 150) from number `--seed`; the case of a number is always the same.
+`--queries N` of them (default 150) from number `--seed`, in parts that processes can share
+(`-n 2`); the case of a number is always the same.
 Every run's rows must be the answers whose first instant lies in its window, as a bag.
 """
 
@@ -17,6 +18,7 @@ from judge.verdict import Verdict, judge
 
 REFUSED = 0.10  # refusing everything is no pass
 SLOW = 0.10  # nor is a text that nobody can plan (4 to 7 % were measured, see docs/limitations.md)
+ENGINE = 0.02  # nor is a fault of DuckDB's own (one in 500 was measured)
 ANSWERED = 0.55  # nor are queries without answers
 SHOWN = 3
 
@@ -44,16 +46,17 @@ def _check(numbers: range, make: Callable[[int], Case | None]) -> Tally:
     return tally
 
 
-def test_rewritings_equal_the_definition(queries: int, seed: int) -> None:
+def test_rewritings_equal_the_definition(numbers: range) -> None:
     """The concatenation of the runs is Q_M(t), run by run."""
-    tally = _check(range(seed, seed + queries), random_case)
+    tally = _check(numbers, random_case)
     assert tally.kinds["refused"] <= REFUSED * tally.total, tally.text()
     assert tally.kinds["slow"] <= SLOW * tally.total, tally.text()
+    assert tally.kinds["engine"] <= max(1, ENGINE * tally.total), tally.text()
     assert tally.answered >= ANSWERED * tally.total, tally.text()
     assert {"bounds", "anti_join", "gaps", "candidates"} <= set(tally.strategies), tally.text()
 
 
-def test_assumed_orders_change_no_answer(queries: int, seed: int) -> None:
+def test_assumed_orders_change_no_answer(numbers: range) -> None:
     """`assume` over data that keeps the order, late rows included, loses nothing."""
-    tally = _check(range(seed, seed + max(queries // 4, 1)), assuming_case)
+    tally = _check(numbers, assuming_case)
     assert tally.kinds["refused"] <= REFUSED * tally.total, tally.text()

@@ -22,7 +22,7 @@ from tapestry import sql as judged
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a case: `kind` is equal, refused, slow, crashed or different."""
+    """What came of a case: `kind` is equal, refused, slow, engine, crashed or different."""
 
     kind: str
     text: str = ""
@@ -112,6 +112,10 @@ def limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
+ENGINE_FAULT = "Duplicate named argument"
+"""DuckDB 2.0 cannot copy a plan with greatest(a.x, b.x): nothing can be said of such a query."""
+
+
 def statements(case: Problem, rewriting: Any, dialect: str) -> list[tuple[datetime, str]]:
     """The SQL of every run."""
     texts, tau = [], None
@@ -164,6 +168,8 @@ def compare(
     except Exception as error:
         if "Query interrupted" in str(error):
             return Verdict("slow", case.sql, strategy, total)
+        if ENGINE_FAULT in str(error):
+            return Verdict("engine", case.sql, strategy, total)
         return Verdict("crashed", f"{type(error).__name__}: {error}\n{text}", strategy, total)
     return Verdict("equal", "", strategy, total)
 
