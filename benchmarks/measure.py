@@ -1,6 +1,6 @@
 """Time statements against each other and read Spark's own metrics of what they read.
 
-Every variant is run once to warm up, then all of them in turn, round after round, so that whatever
+Every variant is run twice to warm up, then all of them in turn, round after round, so that whatever
 else the machine does falls on all alike; a time is the median over the rounds.
 """
 
@@ -119,6 +119,9 @@ def measure(
         counting = action.count if isinstance(action, Answering) else action
         answers[name], readings[name] = observed(spark, counting)
         spent += time.perf_counter() - began
+        if reset:
+            reset()
+        action()  # once more: the virtual machine compiles what it has seen to be used
     rounds = min(rounds, max(2, int(budget / max(spent, 0.001))))
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}
     for _ in range(rounds):
