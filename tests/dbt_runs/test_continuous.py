@@ -167,7 +167,7 @@ class TestContinuous:
         [
             ("late_row='warn'", "did you mean late_rows"),
             ("late_rows='worn'", "did you mean warn"),
-            ("expectations=[]", "not supported yet"),
+            ("expectations=[1]", "is not an expectation"),
         ],
     )
     def test_misspelt_configuration(self, loaded: Any, text: str, told: str) -> None:
