@@ -48,6 +48,10 @@ class SparkSql:
         self.texts.append(sql)
         return [tuple(row) for row in self.spark.sql(sql).collect()]
 
+    def frame(self, sql: str) -> Any:
+        """A dataframe, as the embedded session gives one."""
+        return self.spark.sql(sql)
+
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
