@@ -6,6 +6,7 @@ keeps them: writing them does not load it. Its Data Docs are rendered from them 
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -55,7 +56,7 @@ def validation_result(
         "success": good == len(results),
         "suite_name": model,
         "suite_parameters": {},
-        "results": [_one(result) for result in results],
+        "results": [_harmless(_one(result)) for result in results],
         "statistics": {
             "evaluated_expectations": len(results),
             "successful_expectations": good,
@@ -117,7 +118,7 @@ def _one(result: CheckResult) -> dict[str, Any]:
     checked, broken = result.checked_rows, result.violations
     percent = 100.0 * broken / checked if checked else 0.0
     found: dict[str, Any] = {
-        "element_count": checked,
+        "element_count": broken if checked is None else checked,
         "unexpected_count": broken,
         "unexpected_percent": percent,
         "unexpected_percent_total": percent,
@@ -140,6 +141,17 @@ def _one(result: CheckResult) -> dict[str, Any]:
             "exception_traceback": None,
         },
     }
+
+
+def _harmless(value: Any) -> Any:
+    """Every text in it as HTML text: Data Docs put names, conditions and values in as they are."""
+    if isinstance(value, str):
+        return html.escape(value, quote=False)
+    if isinstance(value, Mapping):
+        return {_harmless(key): _harmless(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_harmless(inner) for inner in value]
+    return value
 
 
 def _configuration(result: CheckResult) -> dict[str, Any]:

@@ -1,0 +1,46 @@
+"""`tapestry datadocs`: the checks of past runs as Data Docs of Great Expectations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from tapestry.cli.project import project_options, project_root, runtime_config
+
+EXAMPLE = """\b
+Examples:
+  tapestry datadocs
+  tapestry datadocs --json
+
+Renders what runs have kept under target/great_expectations; no Spark is started. Runs render it
+themselves where they load Great Expectations anyway. Exit codes: 0 done, 1 nothing was checked yet,
+2 wrong usage or settings.
+"""
+
+
+@click.command(epilog=EXAMPLE, short_help="Render the checks of past runs as Data Docs.")
+@click.option("--json", "as_json", is_flag=True, help="Print where they are as JSON.")
+@click.option("--target-path", type=click.Path(path_type=Path), help="dbt's own.")
+@project_options
+def datadocs(
+    as_json: bool,
+    target_path: Path | None,
+    project_dir: Path,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """Render the checks of past runs as Data Docs of Great Expectations."""
+    from tapestry.runs.documents import build_data_docs
+
+    root = project_root(project_dir)
+    folder = target_path or Path(runtime_config(root, profiles_dir, target).project_target_path)
+    page = build_data_docs(folder)
+    if as_json:
+        click.echo(json.dumps({"page": None if page is None else str(page)}))
+    elif page is None:
+        click.echo("no run has checked anything yet: give a model expectations, and run it")
+    else:
+        click.echo(f"data docs: {page}")
+    click.get_current_context().exit(0 if page is not None else 1)
