@@ -6,6 +6,7 @@ import json
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -59,7 +60,7 @@ def load(
             click.echo(json.dumps(result) if as_json else _sentence(result))
 
 
-def load_file(session: object, table: str, file: Path, newsgroup: str | None = None) -> dict:
+def load_file(session: Any, table: str, file: Path, newsgroup: str | None = None) -> dict[str, Any]:
     """Load one file; counts of what it held and of what is new."""
     from tapestry.mail.append import append_new
     from tapestry.mail.stage import Counts, stage_mailbox
@@ -75,7 +76,7 @@ def load_file(session: object, table: str, file: Path, newsgroup: str | None = N
     return {"file": str(file), "table": table, "new": new, **held}
 
 
-def _sentence(result: dict) -> str:
+def _sentence(result: dict[str, Any]) -> str:
     if "read" not in result:
         return f"{result['file']}: {result['new']} new rows in {result['table']}"
     there = result["staged"] - result["new"]

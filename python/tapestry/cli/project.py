@@ -62,7 +62,8 @@ def open_project(
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     root = project_root(project_dir)
     config = runtime_config(root, profiles_dir, target)
-    adapter: Any = FACTORY.get_adapter_class_by_name("tapestry")(config, get_context("spawn"))
+    kind: Any = FACTORY.get_adapter_class_by_name("tapestry")
+    adapter = kind(config, get_context("spawn"))
     try:
         with adapter.connection_named("tapestry"):
             yield Project(root, config.credentials.schema, DbtSession(adapter), config)
