@@ -94,9 +94,11 @@ def _explained(
 
 def show_explanation(to: Console, explained: Explanation) -> None:
     """The explanation for people."""
+    from rich.markup import escape
+
     from tapestry.cli.show import show_sql
 
-    to.print(f"[bold]{explained.name}[/bold]  {explained.file}")
+    to.print(f"[bold]{escape(explained.name)}[/bold]  {escape(explained.file)}")
     for number, step in enumerate(explained.steps, start=1):
         to.print(f"\n[bold cyan]{number}. {step.name}[/bold cyan]  {step.why}")
         show_sql(to, step.sql)
