@@ -135,6 +135,12 @@ def _head(one: Ejected, dialect: str) -> list[str]:
     ]
     if model.config.assume:
         head.append(f"assume: {', '.join(model.config.assume)} is not made use of here.")
+    for expectation in model.config.expectations:
+        rule = expectation.on_violation
+        head.append(
+            f"The expectation {expectation.name} ({rule}) stays behind: a data test can say"
+        )
+        head.append("it; rows that it drops are in this table." if rule == "drop" else "it.")
     # A comment of Jinja's ends at the first #}.
     return [line.replace("#}", "# }").replace("{#", "{ #").rstrip() for line in head]
 
