@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,11 +18,16 @@ from tapestry.cli.check_sources import check_sources
 from tapestry.cli.check_storage import DYNAMO, check_storage, exclusion
 from tapestry.cli.eject import known_dialect, with_upstream, write_files
 from tapestry.cli.eject_macros import test_macros as macros_of_tests
+from tapestry.cli.ejected import Ejected, eject_files
 from tapestry.cli.main import commands
 from tapestry.cli.models import Manifest
 from tapestry.cli.show import size_text
 from tapestry.errors import ConfigurationError
+from tapestry.runs.model import Model, ModelConfig
 from tapestry.runs.preview import Cost, Preview, plain_statement, size_in
+from tapestry.runs.relations import Relations
+from tapestry.runs.sources.describe import SourceTable
+from tapestry.runs.sources.pins import Pin, Pinned
 from tapestry.sql import Rewriting, Scan, Window, rewrite
 from tapestry.sql.readings import readings
 
@@ -238,3 +243,32 @@ def test_sizes() -> None:
     assert [size_text(n) for n in (0, 1023, 34304, 5 * 2**40)] == [
         *("0 B", "1023 B", "33.5 KiB", "5.0 TiB")
     ]
+
+
+def test_what_a_model_says_of_its_runs_goes_along_or_is_said_to_stay_behind() -> None:
+    config = ModelConfig.parse(
+        {
+            "lag": "2 seconds",
+            "begin": "2026-01-02T00:00:00.000001Z",
+            "assume": ["r.ts >= m.ts"],
+            "expectations": [{"name": "named", "expect": "id > 0", "on_violation": "drop"}],
+        }
+    )
+    sql = "select m.id from messages m join messages r on r.parent = m.id"
+    table = SourceTable("messages", CATALOG.relations["messages"].columns, "", "")  # type: ignore[union-attr]
+    relations = Relations(CATALOG, {"messages": Pinned(table, Pin("", 0))})
+    model = Model("replied", "replied", sql, config, file="models/replied.sql")
+    node = {"config": {"tags": ["mine"], "alias": "other"}, "description": "Replied to"}
+    graph: dict[str, Any] = {"sources": {}, "nodes": {}}
+    files = eject_files([Ejected(model, relations, node)], graph, "duckdb", "p")
+    text = files["models/replied.sql"]
+    assert "{%- set t = tapestry_t(2000000) -%}" in text
+    assert "CAST('2026-01-02 00:00:00.000001+00:00' AS TIMESTAMPTZ) <= " in text
+    assert text.count("UNION ALL") == 2, "a branch each: what is assumed is not checked here"
+    assert "assume: r.ts >= m.ts is not made use of here." in text
+    assert "The expectation named (drop) stays behind" in text
+    assert "alias='other'" in text
+    assert "tags=['mine']" in text
+    micros = str(int(datetime(2026, 1, 2, tzinfo=timezone.utc).timestamp()) * 10**6 + 1)
+    assert f"true, {micros})" in files["macros/replied_tests.sql"]
+    assert "description: Replied to" in files["models/models.yml"]
