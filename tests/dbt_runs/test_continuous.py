@@ -111,7 +111,7 @@ class TestContinuous:
         assert "{% if is_incremental() and tau is not none %}" in text
         assert "FROM {{ source('bboard', 'messages') }}" in text
         assert "FROM {{ ref('people') }}" in text
-        assert "m.ts > CAST('{{ tau }}' AS TIMESTAMP) - INTERVAL '240' HOUR" in text
+        assert "messages.ts > CAST('{{ tau }}' AS TIMESTAMP) - INTERVAL '240' HOUR" in text
         first = text.split("{% else %}")[1]
         assert "tau" not in first
 

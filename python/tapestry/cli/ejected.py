@@ -15,8 +15,7 @@ from dbt.adapters.tapestry.guarded import (
     dbt_names,
     fill,
     guarded_model,
-    scan_for,
-    token,
+    scans_for,
 )
 from tapestry.cli.eject_macros import ZONES, model_tests, test_macros, window_macros
 from tapestry.names import MATCHED_AT
@@ -82,12 +81,7 @@ def _texts(
     """
     model, catalog = one.model, one.relations.catalog
     rewriting = rewrite(model.sql, catalog, begin=model.config.begin)
-    scans = {
-        name: scan_for(
-            one.relations.tables[name].table, one.relations.arrival(name), token(name), dialect
-        )
-        for name in rewriting.sources
-    }
+    scans = scans_for(rewriting, one.relations, dialect)
     lag = model.config.lag // timedelta(microseconds=1)
     text = guarded_model(
         Guarded(

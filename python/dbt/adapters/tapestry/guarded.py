@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tapestry.names import MATCHED_AT
-from tapestry.runs.relations import plain
+from tapestry.names import MATCHED_AT, ROW_ID
+from tapestry.runs.relations import Relations, plain
 from tapestry.runs.sources.describe import SourceTable, arrival_column, arrival_sql
 from tapestry.runs.sources.scans import row_id
 from tapestry.sql import Column, Rewriting, Scan
@@ -66,14 +66,36 @@ def guarded_model(model: Guarded) -> str:
     )
 
 
-def scan_for(table: SourceTable, arrival: str | None, relation: str, dialect: str) -> Scan:
-    """How the ejected model reads a source; its rows are taken to come in time."""
+def scans_for(rewriting: Rewriting, relations: Relations, dialect: str) -> dict[str, Scan]:
+    """How a plain model reads its sources, each by its token; rows are taken to come in time."""
+    bare = {n: Scan(n, relations.arrival(n), ROW_ID) for n in rewriting.sources}
+    numbered: set[str] = set()
+    for first in (True, False):
+        columns = rewriting.rendering(bare, dialect, first).incremental().columns
+        numbered |= {name for name, used in columns.items() if ROW_ID in used}
+    return {
+        name: _scan(
+            relations.tables[name].table,
+            relations.arrival(name),
+            token(name),
+            dialect,
+            name in numbered,
+        )
+        for name in rewriting.sources
+    }
+
+
+def _scan(
+    table: SourceTable, arrival: str | None, relation: str, dialect: str, numbered: bool
+) -> Scan:
+    """One source; ``numbered``: the query tells its rows apart."""
     column = None if arrival is None else arrival_column(table, arrival)
     if dialect in SPARK:
         bare = SourceTable(table.name, table.columns, table.table_id, table.location)
         text = None if column is None else arrival_sql(column)
-        inner = f"(SELECT *, {row_id(bare)} AS _row_id FROM {relation})"
-        return Scan(inner, text, "_row_id")
+        if numbered:
+            relation = f"(SELECT *, {row_id(bare)} AS {ROW_ID} FROM {relation})"
+        return Scan(relation, text, ROW_ID)
     text = None if column is None else f"CAST({column.name} AS TIMESTAMPTZ)"
     return Scan(relation, text, _row_id(table.columns, dialect))
 

@@ -13,8 +13,7 @@ from dbt.adapters.tapestry.guarded import (
     Guarded,
     dbt_names,
     guarded_model,
-    scan_for,
-    token,
+    scans_for,
 )
 from tapestry.runs.query import Query
 
@@ -47,12 +46,9 @@ def write_beside_compiled(
 
 def guarded_text(node: Mapping[str, Any], graph: Mapping[str, Any], query: Query) -> str:
     """The guarded model: Q_M(t) for a first run, Q^I over (tau, t] for every later one."""
-    names, tables = dbt_names(graph), query.relations.tables
+    names = dbt_names(graph)
     said = {name: names.get(name, name) for name in query.rewriting.sources}
-    scans = {
-        name: scan_for(tables[name].table, query.relations.arrival(name), token(name), "spark")
-        for name in said
-    }
+    scans = scans_for(query.rewriting, query.relations, "spark")
     head = (
         f"What a run of {node['name']} stands for, as the incremental model that one would have to",
         "write without the adapter. It is for reading; the run takes tau, the end of the last run,",
