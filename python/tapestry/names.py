@@ -11,6 +11,9 @@ ARRIVAL: Final = "_arrival"
 ROW_ID: Final = "_row_id"
 """What tells a row of one pinned source version from every other row of it."""
 
+KEY: Final = "_key"
+"""What identifies an answer beside its values (``tapestry.sql.keys``): staged rows carry it."""
+
 STATE_TABLE: Final = "tapestry_state"
 RUNS_TABLE: Final = "tapestry_runs"
 CHECKS_TABLE: Final = "tapestry_checks"

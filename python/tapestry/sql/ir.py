@@ -99,6 +99,8 @@ class Arm:
     tables: tuple[Table, ...]
     where: Formula
     select: tuple[exp.Expr, ...]
+    keys: tuple[exp.Expr, ...] = ()
+    """What identifies a derivation, a text each relation (``tapestry.sql.keys``)."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ class Block:
     tables: tuple[Table, ...]
     select: tuple[exp.Expr, ...]
     disjuncts: tuple[Conjunction, ...]
+    keys: tuple[exp.Expr, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlglot.optimizer.simplify import simplify_parens
 
 from tapestry.errors import Refusal
+from tapestry.names import KEY
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.check_assumptions import check_assumptions
@@ -46,7 +47,7 @@ class Rewriting:
     parts: tuple[Answers, ...]
     catalog: Catalog
     assumptions: tuple[Assumption, ...]
-    rendered: dict[tuple[frozenset[str], str, bool, bool], Body] = field(
+    rendered: dict[tuple[frozenset[str], str, bool, bool, bool], Body] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -67,6 +68,7 @@ class Rewriting:
         scans: Mapping[str, Scan],
         dialect: str = "spark",
         few: bool = False,
+        keyed: bool = False,
     ) -> str:
         """Q^I over one window: the select list and ``_matched_at`` of every new answer, once.
 
@@ -76,10 +78,12 @@ class Rewriting:
         few
             What ``narrowed_rows`` counts is small enough to be sent to every task of a join: Spark
             is told so by a hint.
+        keyed
+            Add ``_key``, the text that identifies the answer (``tapestry.sql.keys``).
         """
-        rendering = self.rendering(scans, dialect, window.tau is None)
+        rendering = self.rendering(scans, dialect, window.tau is None, keyed)
         rendering = replace(rendering, few=few and not rendering.first)
-        key = (rendering.late, dialect, rendering.first, rendering.few)
+        key = (rendering.late, dialect, rendering.first, rendering.few, keyed)
         if key not in self.rendered:
             self.rendered[key] = rendering.incremental()
         return rendering.finish(self.rendered[key], scans, window.tau, window.t)
@@ -136,15 +140,17 @@ class Rewriting:
             for text, body in check_assumptions(rendering)
         )
 
-    def rendering(self, scans: Mapping[str, Scan], dialect: str, first: bool) -> Rendering:
+    def rendering(
+        self, scans: Mapping[str, Scan], dialect: str, first: bool, keyed: bool = False
+    ) -> Rendering:
         """What renders this query over these scans."""
         missing = [name for name in self.sources if name not in scans]
         if missing:
             raise KeyError(f"no scan for {', '.join(missing)}")
         late = frozenset(name for name in self.sources if scans[name].late)
         return Rendering(
-            self.parts,
-            self.columns,
+            tuple(_keyed(part) for part in self.parts) if keyed else self.parts,
+            (*self.columns, KEY) if keyed else self.columns,
             self.catalog,
             self.sources,
             late,
@@ -202,6 +208,12 @@ def strategy_of(block: Block) -> str:
     if all(edge.rises_at_end and len(edge.chain) == 1 for edge in found):
         return "gaps"
     return "candidates"
+
+
+def _keyed(part: Answers) -> Answers:
+    """The arm with the key as one more column: constant where its answers count by value."""
+    blocks = (replace(block, select=block.select + block.keys) for block in part.blocks)
+    return replace(part, blocks=tuple(blocks))
 
 
 def _canonical(resolved: exp.Query, catalog: Catalog) -> str:

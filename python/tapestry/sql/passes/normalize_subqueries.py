@@ -9,12 +9,13 @@ formula that says when each is there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.sql import timing
+from tapestry.names import ROW_ID
+from tapestry.sql import keys, timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.ir import (
     FALSE,
@@ -47,6 +48,8 @@ class _From:
     tables: tuple[Table, ...]
     where: Formula
     columns: Mapping[str, Columns]
+    keys: tuple[exp.Expr, ...] = ()
+    """What identifies the row of each relation, in the order written."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +83,13 @@ def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[Part, ...]:
     builder = _Builder(catalog)
     top = builder.query(tree, _Scope({}, {}))
     parts = []
-    for query in top.inputs if isinstance(top, UnionAll) else (top,):
-        arms = tuple(arms_of(query, builder.names))
-        parts.append(Part(arms, isinstance(query, SetQuery)))
+    for number, query in enumerate(top.inputs if isinstance(top, UnionAll) else (top,), start=1):
+        by_value = isinstance(query, SetQuery)
+        arms = (
+            replace(arm, keys=(keys.of_arm(number, () if by_value else arm.keys),))
+            for arm in arms_of(query, builder.names)
+        )
+        parts.append(Part(tuple(arms), by_value))
     return tuple(parts)
 
 
@@ -132,7 +139,7 @@ class _Builder:
                 if node.args.get(clause) is not None:
                     where = all_of(where, self.condition(node.args[clause].this, inner))
             select = tuple(self.output(item, inner) for item in node.selects)
-            arms.append(Arm(source.tables, where, select))
+            arms.append(Arm(source.tables, where, select, source.keys))
         return Bag(tuple(arms))
 
     def output(self, item: exp.Expr, scope: _Scope) -> exp.Expr:
@@ -184,7 +191,8 @@ class _Builder:
             columns[column.name.lower()] = reference
         written = node.alias_or_name.lower()
         table = SourceTable(alias, name, written, source.arrival is not None)
-        return [_From((table,), TRUE, {node.alias_or_name: columns})]
+        key = keys.of_row(exp.column(ROW_ID, table=alias))
+        return [_From((table,), TRUE, {node.alias_or_name: columns}, (key,))]
 
     def derived(
         self,
@@ -198,13 +206,17 @@ class _Builder:
         listed = [column.name for column in node.args["alias"].columns] if _listed(node) else []
         names = listed or list(selects)
         rows: list[_From] = []
-        for part in query.inputs if isinstance(query, UnionAll) else (query,):
+        inputs = query.inputs if isinstance(query, UnionAll) else (query,)
+        for number, part in enumerate(inputs, start=1):
             if isinstance(part, Bag):
                 for arm in part.arms:
                     columns = dict(zip(names, arm.select, strict=True))
-                    rows.append(_From(arm.tables, arm.where, {alias: columns}))
+                    key = keys.nested(keys.of_arm(number, arm.keys))
+                    rows.append(_From(arm.tables, arm.where, {alias: columns}, (key,)))
                 continue
-            rows.append(self.value_table(part, alias, names))
+            row = self.value_table(part, alias, names)
+            values = keys.of_values(list(row.columns[alias].values()))
+            rows.append(replace(row, keys=(keys.nested(keys.of_arm(number, [values])),)))
         return rows
 
     def value_table(self, query: SetQuery, alias: str, names: list[str]) -> _From:
@@ -231,15 +243,15 @@ class _Builder:
         }
         result = list(matched.values())
         if side in ("LEFT", "FULL"):
-            result += self.unmatched(rows, right, node, scope)
+            result += self.unmatched(rows, right, node, scope, left=True)
         if side in ("RIGHT", "FULL"):
-            result += self.unmatched(right, rows, node, scope)
+            result += self.unmatched(right, rows, node, scope, left=False)
         return result
 
     def joined(self, left: _From, right: _From, node: exp.Join, scope: _Scope) -> _From:
         columns = {**left.columns, **right.columns}
         where = all_of(left.where, right.where, self.on(columns, node, scope))
-        return _From(left.tables + right.tables, where, columns)
+        return _From(left.tables + right.tables, where, columns, left.keys + right.keys)
 
     def on(self, columns: Mapping[str, Columns], node: exp.Join, scope: _Scope) -> Formula:
         if node.args.get("on") is None:
@@ -247,10 +259,11 @@ class _Builder:
         return self.condition(node.args["on"], _Scope(columns, scope.ctes, scope))
 
     def unmatched(
-        self, kept: list[_From], other: list[_From], node: exp.Join, scope: _Scope
+        self, kept: list[_From], other: list[_From], node: exp.Join, scope: _Scope, left: bool
     ) -> list[_From]:
-        """Rows of one side that have no match, the other side's columns being NULL."""
+        """Rows of one side (the left one?) that have no match, the other side's being NULL."""
         nulls: dict[str, Columns] = {}
+        absent = tuple(keys.nothing() for _ in other[0].keys)
         for row in other:
             for alias, columns in row.columns.items():
                 nulls[alias] = {name: _null_like(value) for name, value in columns.items()}
@@ -262,7 +275,8 @@ class _Builder:
                 match = all_of(candidate.where, self.on(both, node, scope))
                 arms.append(Arm(candidate.tables, match, ()))
             where = all_of(row.where, ExistsFormula(True, tuple(arms)))
-            result.append(_From(row.tables, where, {**row.columns, **nulls}))
+            parts = row.keys + absent if left else absent + row.keys
+            result.append(_From(row.tables, where, {**row.columns, **nulls}, parts))
         return result
 
     # -- conditions ---------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def to_standard_form(arm: Arm, extra: tuple[exp.Expr, ...] = ()) -> Block:
         conjunction = _conjunction(arm.tables, terms)
         lowers = _distinct(conjunction.lowers + extra)
         disjuncts.append(replace(conjunction, lowers=lowers))
-    return Block(arm.tables, arm.select, tuple(disjuncts))
+    return Block(arm.tables, arm.select, tuple(disjuncts), arm.keys)
 
 
 def arrivals(tables: tuple[Table, ...]) -> tuple[exp.Expr, ...]:

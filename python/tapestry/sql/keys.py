@@ -1,0 +1,66 @@
+"""How an identity of an answer is written as text: ``_key`` (semantics, section 2, "Identity").
+
+Vocabulary only, shared by the rewriting, whose rows carry it, and the verification, whose static
+answers do: each finds out by itself *what* identifies an answer.
+
+    derivation            arm|part|part…     one part a relation of FROM, in the order written
+      part of a table       its row id
+      part of a null side   -
+      part of a derived     md5 of the key that its row has in it
+    value                 arm
+
+so that ``split_part(_key, '|', n + 1)`` is the row id of the n-th relation where that is a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+NOTHING = "-"
+"""The part of a relation that has no row: the null side of an outer join."""
+
+
+def of_row(row_id: exp.Expr) -> exp.Expr:
+    """The part of a table's row, which is there."""
+    return exp.cast(row_id.copy(), "text")
+
+
+def nothing() -> exp.Expr:
+    """The part of a relation without a row."""
+    return exp.Literal.string(NOTHING)
+
+
+def of_values(values: Sequence[exp.Expr]) -> exp.Expr:
+    """The key of a row that counts by value; NULL differs from every text, no two rows collide."""
+    parts = []
+    for value in values:
+        text = exp.cast(value.copy(), "text")
+        size = exp.cast(exp.Length(this=text.copy()), "text")
+        written = _concat([size, exp.Literal.string(":"), text])
+        parts.append(exp.Coalesce(this=written, expressions=[nothing()]))
+    return _concat(parts)
+
+
+def of_arm(number: int, parts: Sequence[exp.Expr]) -> exp.Expr:
+    """The key of an answer in the ``number``-th arm of a UNION ALL (1 where there is none)."""
+    pieces: list[exp.Expr] = [exp.Literal.string(str(number))]
+    for part in parts:
+        pieces += [exp.Literal.string("|"), part.copy()]
+    return _concat(pieces)
+
+
+def nested(key: exp.Expr) -> exp.Expr:
+    """The part of a row of a derived table, whose own key this is."""
+    return exp.MD5(this=key.copy())
+
+
+def _concat(pieces: Sequence[exp.Expr]) -> exp.Expr:
+    # `||` is NULL where a piece is, in every dialect; concat() is not.
+    text = pieces[0]
+    for piece in pieces[1:]:
+        text = exp.DPipe(this=text, expression=piece, safe=True)
+    wrapped = exp.Paren(this=text) if isinstance(text, exp.DPipe) else text
+    wrapped.type = exp.DataType.build("text")
+    return wrapped

@@ -1,0 +1,194 @@
+"""The comparisons of a query that read the clock, over columns of tables only.
+
+Nothing is solved here: a comparison is a pair of texts whose order may change with the instant.
+Columns of derived tables and CTEs are traced to the tables that they come from, arm by arm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count, product
+
+from sqlglot import exp
+
+from tapestry.sql import timing
+from tapestry.verification.scopes import Ctes, arms, opened, relation_of
+
+COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two values whose order may change with the instant, and the tables that they read.
+
+    tables
+        alias -> source; the values' columns are ``alias.column``.
+    """
+
+    left: exp.Expr
+    right: exp.Expr
+    tables: Mapping[str, str]
+
+
+@dataclass
+class _Scope:
+    """The relations of one FROM clause, each with the CTEs that it sees; and the scope around."""
+
+    relations: Mapping[str, tuple[exp.Expr, Ctes]]
+    parent: _Scope | None
+    names: dict[str, str] = field(default_factory=dict)
+
+
+class Atoms:
+    """Collects the pairs of one resolved query."""
+
+    def __init__(self) -> None:
+        self.numbers = count(1)
+        self.scopes: dict[int, _Scope] = {}
+        self.sources: dict[str, str] = {}
+        self.pairs: list[Pair] = []
+
+    def of(self, tree: exp.Query) -> list[Pair]:
+        """Every pair of the query, subqueries and derived tables included."""
+        self.query(tree, {}, None)
+        return self.pairs
+
+    def query(self, node: exp.Expr, ctes: Ctes, parent: _Scope | None) -> None:
+        """Collect from a query."""
+        node, ctes = opened(node, ctes)
+        if isinstance(node, exp.SetOperation):
+            for side in (node.this, node.expression):
+                self.query(side, ctes, parent)
+        elif isinstance(node, exp.Select):
+            self.block(node, ctes, parent)
+
+    def block(self, node: exp.Select, ctes: Ctes, parent: _Scope | None) -> None:
+        """Collect from one SELECT."""
+        scope = self.scope(node, ctes, parent)
+        for relation, seen in scope.relations.values():
+            if isinstance(relation, exp.Subquery):
+                self.query(relation, seen, None)
+            elif isinstance(relation, exp.Table) and not relation_of(relation, seen):
+                body, inner = seen[relation.name.lower()]
+                self.query(body, inner, None)
+        for condition in _conditions(node):
+            for part in condition.walk(prune=lambda n: isinstance(n, exp.Query)):
+                if isinstance(part, exp.Query):
+                    self.query(part, ctes, scope)
+                for left, right in _compared(part):
+                    self.add(left, right, scope)
+
+    def scope(self, node: exp.Select, ctes: Ctes, parent: _Scope | None) -> _Scope:
+        """The scope of a block, made once."""
+        if id(node) not in self.scopes:
+            relations = {r.alias_or_name: (r, ctes) for r in _relations(node)}
+            self.scopes[id(node)] = _Scope(relations, parent)
+        return self.scopes[id(node)]
+
+    def add(self, left: exp.Expr, right: exp.Expr, scope: _Scope) -> None:
+        """One comparison, for every way in which its columns come from tables."""
+        if not (timing.contains_now(left) or timing.contains_now(right)):
+            return
+        for one, two in product(self.traced(left, scope), self.traced(right, scope)):
+            used = {column.table for side in (one, two) for column in side.find_all(exp.Column)}
+            self.pairs.append(Pair(one, two, {alias: self.sources[alias] for alias in used}))
+
+    def traced(self, node: exp.Expr, scope: _Scope) -> list[exp.Expr]:
+        """The value over columns of tables: one for each combination of arms."""
+        if node.find(exp.Query) is not None:
+            return []
+        columns = list(dict.fromkeys(node.find_all(exp.Column)))
+        results = []
+        for chosen in product(*(self.origins(column, scope) for column in columns)):
+            mapping = dict(zip(columns, chosen, strict=True))
+            results.append(_substituted(node, mapping))
+        return results
+
+    def origins(self, column: exp.Column, scope: _Scope) -> list[exp.Expr]:
+        """What a column is, over columns of tables."""
+        found: _Scope | None = scope
+        while found is not None and column.table not in found.relations:
+            found = found.parent
+        if found is None:
+            return []
+        relation, ctes = found.relations[column.table]
+        if isinstance(relation, exp.Table) and (source := relation_of(relation, ctes)):
+            alias = found.names.setdefault(column.table, f"_t{len(self.sources) + 1}")
+            self.sources[alias] = source
+            return [exp.column(column.this.copy(), table=alias)]
+        if isinstance(relation, exp.Table):
+            body, ctes = ctes[relation.name.lower()]
+        else:
+            body = relation
+        listed = [c.name for c in relation.args["alias"].columns]
+        results = []
+        for arm, seen in _leaves(body, ctes):
+            names = listed or _names(body)
+            item = arm.selects[[n.lower() for n in names].index(column.name.lower())]
+            value = item.this if isinstance(item, exp.Alias) else item
+            results += self.traced(value, self.scope(arm, seen, None))
+        return results
+
+
+def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    """The pairs whose order decides a condition."""
+    if isinstance(node, COMPARISONS):
+        yield node.this, node.expression
+    elif isinstance(node, exp.Between):
+        yield node.this, node.args["low"]
+        yield node.this, node.args["high"]
+    elif isinstance(node, exp.In):
+        for item in node.expressions:
+            yield node.this, item
+
+
+def _conditions(node: exp.Select) -> Iterator[exp.Expr]:
+    for clause in ("where", "having"):
+        if node.args.get(clause) is not None:
+            yield node.args[clause].this
+    for join in node.find_all(exp.Join):
+        if join.args.get("on") is not None and _block_of(join) is node:
+            yield join.args["on"]
+    yield from node.selects
+
+
+def _relations(node: exp.Select) -> Iterator[exp.Expr]:
+    """The tables and derived tables of a FROM clause, those in parentheses included."""
+    from_ = node.args.get("from_")
+    open_nodes = [] if from_ is None else [from_.this]
+    open_nodes += [join.this for join in node.args.get("joins") or []]
+    while open_nodes:
+        relation = open_nodes.pop()
+        open_nodes += [join.this for join in relation.args.get("joins") or []]
+        if isinstance(relation, exp.Subquery) and isinstance(relation.this, exp.Table):
+            open_nodes.append(relation.this)
+        else:
+            yield relation
+
+
+def _block_of(node: exp.Expr) -> exp.Expr | None:
+    return node.find_ancestor(exp.Select)
+
+
+def _leaves(node: exp.Expr, ctes: Ctes) -> Iterator[tuple[exp.Select, Ctes]]:
+    """Every SELECT whose rows are rows of a query."""
+    for arm, seen in arms(node, ctes):
+        if isinstance(arm, exp.SetOperation):
+            yield from _leaves(arm.this, seen)
+            yield from _leaves(arm.expression, seen)
+        elif isinstance(arm, exp.Select):
+            yield arm, seen
+
+
+def _names(node: exp.Expr) -> list[str]:
+    inner, _ = opened(node, {})
+    assert isinstance(inner, exp.Query)
+    return inner.named_selects
+
+
+def _substituted(node: exp.Expr, mapping: Mapping[exp.Expr, exp.Expr]) -> exp.Expr:
+    def replace(part: exp.Expr) -> exp.Expr:
+        return timing.wrapped(mapping[part]) if isinstance(part, exp.Column) else part
+
+    return node.copy().transform(replace, copy=False)

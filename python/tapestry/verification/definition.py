@@ -1,0 +1,122 @@
+"""The definition of one model over its pinned sources: what every check asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from sqlglot import exp
+
+from tapestry.names import ARRIVAL, ROW_ID
+from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.dialects import for_dialect
+from tapestry.sql.passes.inline_views import inline_views
+from tapestry.sql.passes.parse import parse, table_name
+from tapestry.sql.passes.resolve_names import output_names, resolve_names
+from tapestry.sql.scan import Scan
+from tapestry.verification.restriction import WHOLE, Restriction, driving
+from tapestry.verification.scopes import arms, by_value, relation_of
+from tapestry.verification.threaded import AT, INSTANTS, Threader
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A query, resolved, and how its sources are read.
+
+    columns
+        Names of the select list.
+    by_value
+        For every arm of the outermost UNION ALL: do its answers count by value?
+    """
+
+    tree: exp.Query
+    columns: tuple[str, ...]
+    by_value: tuple[bool, ...]
+    catalog: Catalog
+    scans: Mapping[str, Scan]
+    dialect: str = "spark"
+
+    @classmethod
+    def read(
+        cls, sql: str, catalog: Catalog, scans: Mapping[str, Scan], dialect: str = "spark"
+    ) -> Definition:
+        """The definition of an author's query; raises Refusal for what cannot be read."""
+        parsed = parse(sql)
+        resolved = resolve_names(inline_views(parsed, catalog), catalog)
+        columns = output_names(parsed, resolved, catalog)
+        kinds = tuple(by_value(arm) for arm, _ in arms(resolved, {}))
+        return cls(resolved, columns, kinds, catalog, scans, dialect)
+
+    @property
+    def reads(self) -> dict[str, str]:
+        """source -> name of the CTE that applies its scan."""
+        names = dict.fromkeys(
+            name
+            for table in self.tree.find_all(exp.Table)
+            if (name := table_name(table)) in self.catalog.relations
+        )
+        return {name: f"read_{number}" for number, name in enumerate(names, start=1)}
+
+    @property
+    def appended(self) -> tuple[str, ...]:
+        """The sources that grow."""
+        return tuple(name for name in self.reads if self.scans[name].arrival is not None)
+
+    def answers(self, restriction: Restriction = WHOLE) -> str:
+        """``Q(s)`` for every s of the CTE ``instants``: select list, ``_s``, ``_key``."""
+        return self.sql(Threader(self.catalog, self.reads).answers(self.tree, {}, restriction))
+
+    def driving(self, arm: int) -> str | None:
+        """The source whose rows take turns in an arm (from 0); None where none does."""
+        node, ctes = list(arms(self.tree, {}))[arm]
+        while isinstance(node, exp.SetOperation):
+            node, ctes = next(iter(arms(node.this, ctes)))
+        appended = frozenset(self.appended)
+        table = driving(node, ctes, appended) if isinstance(node, exp.Select) else None
+        return None if table is None else relation_of(table, ctes)
+
+    def statement(self, ctes: Iterable[tuple[str, str]], query: str) -> str:
+        """A statement: the scans, further CTEs in order, the query."""
+        reads = ((name, self.read_sql(source)) for source, name in self.reads.items())
+        texts = [f"{name} AS (\n  {body}\n)" for name, body in [*reads, *ctes]]
+        return "WITH " + ",\n".join(texts) + f"\n{query}"
+
+    def read_sql(self, source: str) -> str:
+        """The body of the CTE that applies a source's scan."""
+        scan, relation = self.scans[source], self.catalog.relations[source]
+        assert isinstance(relation, Source)
+        listed = [
+            exp.column(c.name, quoted=not c.name.isidentifier()).sql(self.dialect)
+            for c in relation.columns
+        ]
+        if scan.arrival is not None:
+            listed.append(f"{scan.arrival} AS {ARRIVAL}")
+        listed.append(f"{scan.row_id} AS {ROW_ID}")
+        return f"SELECT {', '.join(listed)} FROM {scan.relation}"
+
+    def instants(self, instants: Iterable[datetime]) -> tuple[str, str]:
+        """The CTE ``instants`` of given instants."""
+        values = ", ".join(f"({self.instant(s)})" for s in sorted(set(instants)))
+        return INSTANTS, f"SELECT {AT} FROM (VALUES {values}) AS given({AT})"
+
+    def instant(self, s: datetime) -> str:
+        """An instant as SQL."""
+        micros = (s - EPOCH) // (EPOCH.resolution)
+        return self.at_micros(str(micros))
+
+    def at_micros(self, micros: str) -> str:
+        """What turns microseconds since 1970 into an instant."""
+        if self.dialect == "duckdb":
+            return f"CAST(make_timestamp({micros}) AS TIMESTAMPTZ)"
+        return f"timestamp_micros({micros})"
+
+    def micros(self, instant: str) -> str:
+        """What turns an instant into microseconds since 1970."""
+        return f"{'epoch_us' if self.dialect == 'duckdb' else 'unix_micros'}({instant})"
+
+    def sql(self, tree: exp.Expr) -> str:
+        """The tree as text."""
+        return for_dialect(tree, self.dialect).sql(self.dialect, pretty=True)

@@ -1,0 +1,122 @@
+"""Event instants: between two of them nothing changes, so that looking at them is looking at all.
+
+``Q(s)`` changes where a row arrives, and where a comparison with the clock changes its mind. Such a
+comparison is monotone in s (what is not is refused as a model), so its order ``sign(x - y)`` runs
+through -1, 0, 1 or back; where it leaves the first and reaches the last is found by bisection on s
+itself, in the engine. No comparison is solved: the engine only evaluates it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from sqlglot import exp
+
+from tapestry.names import ARRIVAL
+from tapestry.sql import timing
+from tapestry.sql.dialects import for_dialect
+from tapestry.verification.atoms import Atoms, Pair
+from tapestry.verification.definition import EPOCH, Definition
+
+NOW = "_now_"
+ROUNDS = 60  # 2**60 microseconds are 36,000 years
+MICRO = timedelta(microseconds=1)
+
+
+def event_instants(definition: Definition, after: datetime, until: datetime) -> str:
+    """A statement of one column: the event instants in ``(after, until]``, in microseconds."""
+    low, high = micros(after), micros(until)
+    parts = [*_arrivals(definition), *_flips(definition, low, high)]
+    union = "\nUNION ALL ".join(parts)
+    return definition.statement(
+        [], f"SELECT DISTINCT us FROM ({union}) AS events WHERE us > {low} AND us <= {high}"
+    )
+
+
+def first_arrival(definition: Definition) -> str:
+    """A statement of one number: the earliest arrival in any source, in microseconds."""
+    union = " UNION ALL ".join(_arrivals(definition))
+    return definition.statement([], f"SELECT MIN(us) FROM ({union}) AS arrivals")
+
+
+def micros(s: datetime) -> int:
+    """Microseconds since 1970."""
+    return (s - EPOCH) // MICRO
+
+
+def _arrivals(definition: Definition) -> Iterator[str]:
+    for source in definition.appended:
+        us = definition.micros(ARRIVAL)
+        yield f"SELECT {us} AS us FROM {definition.reads[source]}"
+
+
+def _flips(definition: Definition, low: int, high: int) -> Iterator[str]:
+    seen: set[str] = set()
+    for pair in Atoms().of(definition.tree):
+        for text in _flips_of(definition, pair, low, high):
+            if text not in seen:
+                seen.add(text)
+                yield text
+
+
+def _flips_of(definition: Definition, pair: Pair, low: int, high: int) -> Iterator[str]:
+    """The two instants at which one pair leaves its first order and reaches its last."""
+    columns = list(dict.fromkeys(pair.left.find_all(exp.Column)))
+    columns += [c for c in dict.fromkeys(pair.right.find_all(exp.Column)) if c not in columns]
+    listed = ", ".join(f"{c.sql(definition.dialect)} AS _c{n}" for n, c in enumerate(columns, 1))
+    tables = " CROSS JOIN ".join(
+        f"{definition.reads[source]} AS {alias}" for alias, source in pair.tables.items()
+    )
+    rows = (
+        f"(SELECT DISTINCT {listed} FROM {tables}) AS _p" if columns else "(SELECT 1 AS one) AS _p"
+    )
+    left, right = (_over(definition, side, columns) for side in (pair.left, pair.right))
+
+    def order(us: str) -> str:
+        x, y = (side.replace(NOW, definition.at_micros(us)) for side in (left, right))
+        return f"CASE WHEN {x} < {y} THEN -1 WHEN {x} > {y} THEN 1 WHEN {x} = {y} THEN 0 END"
+
+    first, last = order(f"CAST({low} AS BIGINT)"), order(f"CAST({high} AS BIGINT)")
+    for wanted in (f"({{}}) <> ({first})", f"({{}}) = ({last})"):
+        us = _bisected(definition, lambda mid, w=wanted: w.format(order(mid)), low, high)  # type: ignore[misc]
+        yield f"SELECT {us} AS us FROM {rows} WHERE ({first}) <> ({last})"
+
+
+def _over(definition: Definition, side: exp.Expr, columns: list[exp.Column]) -> str:
+    """The text of one side, over the columns _c1, _c2, … and with ``NOW`` for the clock."""
+
+    def replace(part: exp.Expr) -> exp.Expr:
+        if timing.is_now(part):
+            dates = isinstance(part, exp.CurrentDate) or part.name.lower() == "curdate"
+            instant = exp.column(NOW)
+            instant.type = exp.DataType.build("timestamptz")
+            return exp.cast(instant, "date") if dates else instant
+        if isinstance(part, exp.Column):
+            column = exp.column(f"_c{columns.index(part) + 1}", table="_p")
+            column.type = part.type
+            return column
+        return part
+
+    tree = timing.wrapped(side).transform(replace, copy=False)
+    return for_dialect(tree, definition.dialect).sql(definition.dialect)
+
+
+def _bisected(definition: Definition, holds, low: int, high: int) -> str:  # type: ignore[no-untyped-def]
+    """SQL: the least instant in ``(low, high]`` from which on ``holds(us)`` is true."""
+    if definition.dialect == "duckdb":
+        mid = "(_b.lo + (_b.hi - _b.lo) // 2)"
+        step = (
+            f"{{'lo': CASE WHEN {holds(mid)} THEN _b.lo ELSE {mid} END,"
+            f" 'hi': CASE WHEN {holds(mid)} THEN {mid} ELSE _b.hi END}}"
+        )
+        start = f"{{'lo': CAST({low} AS BIGINT), 'hi': CAST({high} AS BIGINT)}}"
+        rounds = f"list_transform(range({ROUNDS + 1}), lambda _n: {start})"
+        return f"list_reduce({rounds}, lambda _b, _n: {step}).hi"
+    mid = "(_b.lo + (_b.hi - _b.lo) div 2)"
+    step = (
+        f"named_struct('lo', CASE WHEN {holds(mid)} THEN _b.lo ELSE {mid} END,"
+        f" 'hi', CASE WHEN {holds(mid)} THEN {mid} ELSE _b.hi END)"
+    )
+    start = f"named_struct('lo', {low}L, 'hi', {high}L)"
+    return f"aggregate(sequence(1, {ROUNDS}), {start}, (_b, _n) -> {step}).hi"

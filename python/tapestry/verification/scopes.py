@@ -1,0 +1,59 @@
+"""Small facts about a resolved query's tree: CTEs in sight, arms, what counts by value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sqlglot import exp
+
+from tapestry.sql.passes.parse import table_name
+
+Ctes = Mapping[str, tuple[exp.Expr, "Ctes"]]  # type: ignore[misc]
+"""Name -> body of a CTE, with the CTEs that its own text may use."""
+
+
+def opened(node: exp.Expr, ctes: Ctes) -> tuple[exp.Expr, Ctes]:
+    """A query out of its parentheses, and the CTEs that it sees."""
+    while True:
+        with_ = node.args.get("with_")
+        for cte in with_.expressions if with_ is not None else []:
+            ctes = {**ctes, cte.alias.lower(): (cte.this, ctes)}
+        if not isinstance(node, exp.Subquery):
+            return node, ctes
+        node = node.this
+
+
+def arms(node: exp.Expr, ctes: Ctes) -> Iterator[tuple[exp.Expr, Ctes]]:
+    """The arms of nested UNION ALLs from left to right; a query itself where there is none."""
+    node, ctes = opened(node, ctes)
+    if isinstance(node, exp.Union) and not node.args.get("distinct"):
+        yield from arms(node.this, ctes)
+        yield from arms(node.expression, ctes)
+    else:
+        yield node, ctes
+
+
+def by_value(arm: exp.Expr) -> bool:
+    """Do the rows of an arm count by value (DISTINCT, GROUP BY, UNION, INTERSECT, EXCEPT)?"""
+    if isinstance(arm, exp.SetOperation):
+        return True
+    return bool(arm.args.get("distinct")) or arm.args.get("group") is not None
+
+
+def relation_of(table: exp.Table, ctes: Ctes) -> str:
+    """The normalized name of a source; '' for a CTE's."""
+    name = table_name(table)
+    return "" if name in ctes else name
+
+
+def is_global_aggregate(node: exp.Expr) -> bool:
+    """One row whatever there is: aggregates without GROUP BY."""
+    if not isinstance(node, exp.Select) or node.args.get("group") or node.args.get("having"):
+        return False
+    return any(item.find(exp.AggFunc) is not None for item in node.selects)
+
+
+def is_correlated(node: exp.Expr) -> bool:
+    """Does a resolved query use columns of a query around it?"""
+    inside = {found.alias_or_name for found in node.find_all(exp.Table, exp.Subquery)}
+    return any(column.table not in inside for column in node.find_all(exp.Column) if column.table)
