@@ -6,10 +6,11 @@ answers do: each finds out by itself *what* identifies an answer.
     derivation            arm|part|part…     one part a relation of FROM, in the order written
       part of a table       its row id
       part of a null side   -
-      part of a derived     md5 of the key that its row has in it
+      part of a derived     the key that its row has in it, with / for |
+                            (of one that counts by value: arm and the md5 of its values)
     value                 arm
 
-so that ``split_part(_key, '|', n + 1)`` is the row id of the n-th relation where that is a table.
+An arm's number says how many parts follow, so no two derivations are written alike.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sqlglot import exp
 
 NOTHING = "-"
 """The part of a relation that has no row: the null side of an outer join."""
+PART, INNER = "|", "/"
 
 
 def of_row(row_id: exp.Expr) -> exp.Expr:
@@ -33,27 +35,37 @@ def nothing() -> exp.Expr:
 
 
 def of_values(values: Sequence[exp.Expr]) -> exp.Expr:
-    """The key of a row that counts by value; NULL differs from every text, no two rows collide."""
+    """What stands for a row that counts by value; NULL differs from every text."""
     parts = []
     for value in values:
         text = exp.cast(value.copy(), "text")
         size = exp.cast(exp.Length(this=text.copy()), "text")
         written = _concat([size, exp.Literal.string(":"), text])
         parts.append(exp.Coalesce(this=written, expressions=[nothing()]))
-    return _concat(parts)
+    return exp.MD5(this=_concat(parts))
 
 
 def of_arm(number: int, parts: Sequence[exp.Expr]) -> exp.Expr:
     """The key of an answer in the ``number``-th arm of a UNION ALL (1 where there is none)."""
     pieces: list[exp.Expr] = [exp.Literal.string(str(number))]
     for part in parts:
-        pieces += [exp.Literal.string("|"), part.copy()]
+        pieces += [exp.Literal.string(PART), part.copy()]
     return _concat(pieces)
 
 
 def nested(key: exp.Expr) -> exp.Expr:
     """The part of a row of a derived table, whose own key this is."""
-    return exp.MD5(this=key.copy())
+    pair = [exp.Literal.string(PART), exp.Literal.string(INNER)]
+    return exp.Anonymous(this="REPLACE", expressions=[key.copy(), *pair])
+
+
+def first_row_id(key: str, depth: int) -> str:
+    """SQL: the row id of the first relation of FROM, ``depth`` derived tables deep.
+
+    >>> first_row_id("_key", 1)
+    "split_part(split_part(_key, '|', 2), '/', 2)"
+    """
+    return f"split_part(split_part({key}, '{PART}', 2), '{INNER}', {depth + 1})"
 
 
 def _concat(pieces: Sequence[exp.Expr]) -> exp.Expr:

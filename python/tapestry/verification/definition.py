@@ -8,16 +8,17 @@ from datetime import datetime, timezone
 
 from sqlglot import exp
 
-from tapestry.names import ARRIVAL, ROW_ID
-from tapestry.sql.catalog import Catalog, Source
+from tapestry.names import ARRIVAL, KEY, ROW_ID
+from tapestry.sql.catalog import Catalog, Column, Source
 from tapestry.sql.dialects import for_dialect
 from tapestry.sql.passes.inline_views import inline_views
 from tapestry.sql.passes.parse import parse, table_name
 from tapestry.sql.passes.resolve_names import output_names, resolve_names
 from tapestry.sql.scan import Scan
-from tapestry.verification.restriction import WHOLE, Restriction, driving
-from tapestry.verification.scopes import arms, by_value, relation_of
-from tapestry.verification.threaded import AT, INSTANTS, Threader
+from tapestry.verification.from_clause import AT, INSTANTS
+from tapestry.verification.restriction import WHOLE, Driver, Restriction, driver
+from tapestry.verification.scopes import arms, by_value
+from tapestry.verification.threaded import Threader
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -65,18 +66,27 @@ class Definition:
         """The sources that grow."""
         return tuple(name for name in self.reads if self.scans[name].arrival is not None)
 
-    def answers(self, restriction: Restriction = WHOLE) -> str:
-        """``Q(s)`` for every s of the CTE ``instants``: select list, ``_s``, ``_key``."""
-        return self.sql(Threader(self.catalog, self.reads).answers(self.tree, {}, restriction))
+    def answers(self, restriction: Restriction = WHOLE, arm: int = 0) -> str:
+        """``Q(s)`` for every s of the CTE ``instants``: select list, ``_s``, ``_key``.
 
-    def driving(self, arm: int) -> str | None:
-        """The source whose rows take turns in an arm (from 0); None where none does."""
-        node, ctes = list(arms(self.tree, {}))[arm]
+        ``arm`` > 0 is one arm of the outermost UNION ALL only.
+        """
+        threader = Threader(self.catalog, self.reads)
+        rows = self.sql(threader.answers(self.tree, {}, restriction, only=arm))
+        # The names are the first arm's, in the author's upper and lower case.
+        names = [exp.to_identifier(n, quoted=True).sql(self.dialect) for n in self.columns]
+        return f"SELECT * FROM (\n{rows}\n) AS _r({', '.join(names)}, {AT}, {KEY})"
+
+    def driver(self, arm: int) -> Driver | None:
+        """The relation whose rows take turns in an arm; None where none does."""
+        node, ctes = list(arms(self.tree, {}))[arm - 1]
         while isinstance(node, exp.SetOperation):
             node, ctes = next(iter(arms(node.this, ctes)))
-        appended = frozenset(self.appended)
-        table = driving(node, ctes, appended) if isinstance(node, exp.Select) else None
-        return None if table is None else relation_of(table, ctes)
+        return driver(node, ctes, frozenset(self.appended))
+
+    def arrival_column(self, source: str) -> Column:
+        """The column that a source's arrival is written in."""
+        return Threader(self.catalog, self.reads).arrival_column(source)
 
     def statement(self, ctes: Iterable[tuple[str, str]], query: str) -> str:
         """A statement: the scans, further CTEs in order, the query."""

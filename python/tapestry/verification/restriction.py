@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlglot import exp
 
-from tapestry.sql import timing
+from tapestry.sql import keys, timing
 from tapestry.sql.catalog import Column
-from tapestry.verification.scopes import Ctes, relation_of
+from tapestry.verification.rows import is_nested
+from tapestry.verification.scopes import Ctes, arms, by_value, relation_of
 
 Range = tuple[datetime, datetime]
 """``[low, high)`` of an arrival column as it is written (a late row's ts, not its arrival)."""
@@ -24,52 +26,80 @@ class Restriction:
         is no restriction. Tables in subqueries stay whole.
     matching
         Only answers with the values of a row of the CTE ``probes``, each at its own instants.
+    ids
+        Only answers with these values (``keys.of_values``).
     """
 
     ranges: tuple[Range, ...] = ()
     matching: bool = False
+    ids: tuple[str, ...] = ()
 
     @property
     def unranged(self) -> Restriction:
         """Without the ranges: for a side whose missing rows would make answers (EXCEPT's right)."""
-        return Restriction((), self.matching)
+        return Restriction((), self.matching, self.ids)
+
+    @property
+    def only_ranges(self) -> Restriction:
+        """What holds for a derived table that drives: its values are not the answer's."""
+        return Restriction(self.ranges)
 
 
 WHOLE = Restriction()
 
 
-def preserved(select: exp.Select) -> list[exp.Expr]:
-    """The relations of a FROM clause that have a row in every derivation.
+@dataclass(frozen=True)
+class Driver:
+    """The relation of a FROM clause whose rows take turns: the one that a range cuts down.
 
-    A restriction of one of them leaves out derivations and changes none; a restriction of the null
-    side of an outer join would make up rows without a match.
+    alias
+        Its name in the FROM clause; ``depth`` derived tables further down is ``source``.
+    first
+        Is it the first relation at every depth, so that its row id can be read in a key?
     """
-    from_ = select.args.get("from_")
-    if from_ is None:
-        return []
-    kept = _inside(from_.this)
-    for join in select.args.get("joins") or []:
-        if join.side in ("RIGHT", "FULL"):
-            kept = []
-        if join.side in ("", "RIGHT"):
-            kept = kept + _inside(join.this)
-    return kept
+
+    alias: str
+    source: str
+    depth: int
+    first: bool
 
 
-def _inside(node: exp.Expr) -> list[exp.Expr]:
-    nested = isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table)
-    return [] if nested or node.args.get("joins") else [node]
+def driver(select: exp.Expr, ctes: Ctes, appended: frozenset[str]) -> Driver | None:
+    """The first relation that has a row in every derivation, and an arrival.
 
-
-def driving(select: exp.Select, ctes: Ctes, appended: frozenset[str]) -> exp.Table | None:
-    """The first preserved table with an arrival: the one whose rows take turns."""
-    for node in preserved(select):
-        if isinstance(node, exp.Table) and relation_of(node, ctes) in appended:
-            return node
+    Restricting it leaves out derivations and changes none; a restriction of the null side of an
+    outer join would make up rows without a match.
+    """
+    if not isinstance(select, exp.Select):
+        return None
+    for position, node in enumerate(_preserved(select)):
+        is_first = position == 0 and node is select.args["from_"].this
+        if isinstance(node, exp.Table) and (source := relation_of(node, ctes)):
+            if source in appended:
+                return Driver(node.alias_or_name, source, 0, is_first)
+            continue
+        body, seen = ctes[node.name.lower()] if isinstance(node, exp.Table) else (node, ctes)
+        inside = list(arms(body, seen))
+        found = [None if by_value(arm) else driver(arm, its, appended) for arm, its in inside]
+        if found and (one := found[0]) is not None and None not in found:
+            first = is_first and one.first and len(found) == 1
+            return Driver(node.alias_or_name, one.source, one.depth + 1, first)
     return None
 
 
-def in_ranges(alias: str, column: Column, ranges: tuple[Range, ...]) -> exp.Expr:
+def _preserved(select: exp.Select) -> list[exp.Expr]:
+    """The relations of a FROM clause that have a row in every derivation."""
+    from_ = select.args.get("from_")
+    kept = [] if from_ is None or is_nested(from_.this) else [from_.this]
+    for join in select.args.get("joins") or []:
+        if join.side in ("RIGHT", "FULL"):
+            kept = []
+        if join.side in ("", "RIGHT") and not is_nested(join.this):
+            kept.append(join.this)
+    return kept
+
+
+def in_ranges(alias: str, column: Column, ranges: Sequence[Range]) -> exp.Expr:
     """The table's arrival column lies in one of the ranges: file statistics leave out the rest."""
     reference: exp.Expr = exp.column(column.name.lower(), table=alias)
     if column.type != "timestamp":
@@ -85,3 +115,9 @@ def in_ranges(alias: str, column: Column, ranges: tuple[Range, ...]) -> exp.Expr
     for part in parts[1:]:
         together = exp.Or(this=together, expression=part)
     return exp.Paren(this=together)
+
+
+def has_id(values: Sequence[exp.Expr], ids: Sequence[str]) -> exp.Expr:
+    """A row of these values is one of the wanted ones."""
+    listed = [exp.Literal.string(one) for one in ids]
+    return exp.In(this=keys.of_values(values), expressions=listed)

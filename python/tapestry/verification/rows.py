@@ -1,4 +1,4 @@
-"""A FROM clause in the making, and small pieces of it."""
+"""A FROM clause in the making, what is known around a condition, and small pieces of SQL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,20 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from tapestry.sql import keys
+from tapestry.sql import build, keys
+
+
+@dataclass(frozen=True)
+class Around:
+    """What a condition stands in: the instant of its row, and perhaps a narrowed table.
+
+    alias
+        A table of the FROM clause of which only ``keys`` (rows under that alias) are looked at.
+    """
+
+    instant: exp.Expr
+    alias: str = ""
+    keys: exp.Select | None = None
 
 
 @dataclass
@@ -50,3 +63,33 @@ def operand(condition: exp.Expr) -> exp.Expr:
 def or_nothing(part: exp.Expr) -> exp.Expr:
     """A key's part, where its relation may have no row."""
     return exp.Coalesce(this=part, expressions=[keys.nothing()])
+
+
+def only_keys_of(where: exp.Expr, inner: set[str], around: Around) -> list[exp.Expr]:
+    """What a correlation implies for the inner rows, where few outer rows are looked at.
+
+    ``r.parent = m.id`` with few m implies ``r.parent IN (SELECT m.id FROM m WHERE ...)``: the
+    engine can send these keys to the scan of r instead of shuffling all of r.
+    """
+    if around.keys is None or around.alias in inner:
+        return []
+    implied: list[exp.Expr] = []
+    parts = where.flatten() if isinstance(where, exp.And) else [where]
+    for part in parts:
+        condition = part.unnest()
+        if not isinstance(condition, exp.EQ):
+            continue
+        sides = (condition.this, condition.expression)
+        for wanted, key in (sides, sides[::-1]):
+            tables = {column.table for column in key.find_all(exp.Column)}
+            outer = isinstance(wanted, exp.Column) and wanted.table == around.alias
+            if outer and tables and tables <= inner and key.find(exp.Query) is None:
+                chosen = around.keys.copy()
+                chosen.set("expressions", [wanted.copy()])
+                implied.append(exp.In(this=key.copy(), query=exp.Subquery(this=chosen)))
+    return implied
+
+
+def select_from(relation: exp.Expr, conditions: list[exp.Expr]) -> exp.Select:
+    """``SELECT 1 FROM relation WHERE conditions``."""
+    return build.add_where(build.add_from(build.select_one(), relation), conditions)

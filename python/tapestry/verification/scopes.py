@@ -53,6 +53,22 @@ def is_global_aggregate(node: exp.Expr) -> bool:
     return any(item.find(exp.AggFunc) is not None for item in node.selects)
 
 
+def is_plain(node: exp.Select, relations: list[exp.Expr], ctes: Ctes) -> bool:
+    """A SELECT that reads tables and joins them, without subqueries, outer joins and grouping?"""
+    if node.args.get("group") is not None or node.args.get("distinct"):
+        return False
+    conditions = [r.args.get("on") for r in relations] + [node.args.get("where")]
+    if any(c is not None and c.find(exp.Query) is not None for c in conditions):
+        return False
+    if any(isinstance(r, exp.Join) and r.side for r in relations):
+        return False
+    tables = [r.this if isinstance(r, exp.Join) else r for r in relations]
+    return bool(tables) and all(
+        isinstance(t, exp.Table) and relation_of(t, ctes) and not t.args.get("joins")
+        for t in tables
+    )
+
+
 def is_correlated(node: exp.Expr) -> bool:
     """Does a resolved query use columns of a query around it?"""
     inside = {found.alias_or_name for found in node.find_all(exp.Table, exp.Subquery)}

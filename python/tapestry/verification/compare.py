@@ -1,0 +1,341 @@
+"""New rows beside the definition: the statements that list what is missing and what is too much.
+
+    enough          every (key, v) of Q(s), s checked in (tau, t], is among the new rows or was an
+                    answer at some s' <= tau
+    not too much    every checked new row is in Q(_matched_at), and in no Q(s) before it
+
+Both are one comparison: the answers at some instants, full outer joined with the new rows on key
+and values. A pair without a new row is *missing* unless it was an answer at tau; one with a new row
+is *early* where an answer lies before ``_matched_at``, and *absent* where none lies at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlglot import exp
+
+from tapestry.names import KEY, MATCHED_AT, ROW_ID
+from tapestry.sql import keys
+from tapestry.verification.definition import Definition
+from tapestry.verification.from_clause import AT, INSTANTS, PROBES
+from tapestry.verification.restriction import Range, Restriction, in_ranges
+
+PAGE = 100
+"""So many missing or surplus rows one statement lists at most."""
+MICRO = "INTERVAL '1' MICROSECOND"
+_NEW, _OLD = "_n", "_a"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a run, and the instants that they are about.
+
+    relation
+        What may stand behind FROM: the select list, ``_matched_at``, ``_key``.
+    start
+        The first instant that counts: the begin of time, or the model's.
+    tau
+        The end of the run before; None: there was none.
+    """
+
+    relation: str
+    start: datetime
+    tau: datetime | None
+    t: datetime
+
+    @property
+    def last(self) -> datetime | None:
+        """The last instant of the runs before; None where nothing counts up to there."""
+        return None if self.tau is None or self.tau < self.start else self.tau
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a comparison looks at.
+
+    instants
+        Given ones; ``picks`` adds the ``_matched_at`` of so many new rows and the instant before
+        each, ``arrivals`` the arrivals of so many rows of the ranges in the window.
+    ranges
+        Of the driving table; () is all of it.
+    after
+        Lists go on after this id (``keys.of_values`` and ``_key``).
+    """
+
+    instants: tuple[datetime, ...]
+    picks: int = 0
+    arrivals: int = 0
+    ranges: tuple[Range, ...] = ()
+    seed: str = ""
+    after: str = ""
+
+
+class Comparison:
+    """Writes the statements about one arm of the outermost UNION ALL (from 1)."""
+
+    def __init__(self, definition: Definition, rows: Rows, arm: int) -> None:
+        self.definition, self.rows, self.arm = definition, rows, arm
+        self.driver = definition.driver(arm)
+        self.by_value = definition.by_value[arm - 1]
+        self.names = [_quoted(name, definition) for name in definition.columns]
+        self.columns = ", ".join(self.names)
+
+    # -- the statements -----------------------------------------------------------------------
+    def both(self, chosen: Chosen) -> str:
+        """What is missing and what is too much, from one evaluation of the answers.
+
+        Rows of (reason, instant in µs, _matched_at in µs, id, key, checked, values as text);
+        reason NULL is a checked pair that is right.
+        """
+        restriction = Restriction(ranges=chosen.ranges)
+        ctes = [
+            ("fresh", self.fresh(chosen)),
+            *self.instants(chosen),
+            ("answers", self.definition.answers(restriction, self.arm)),
+            ("paired", self.paired("FULL JOIN")),
+            ("judged", self.judged()),
+        ]
+        return self.definition.statement(ctes, self.listed("judged", chosen))
+
+    def enough_in_part(self, chosen: Chosen) -> str:
+        """What is missing, of the answers that a part of the driving table gives.
+
+        Whether a value was an answer at tau is asked of all of the table.
+        """
+        restriction = Restriction(ranges=chosen.ranges)
+        ctes = [
+            ("fresh", self.fresh(Chosen(()))),
+            *self.instants(chosen),
+            ("answers", self.definition.answers(restriction, self.arm)),
+            ("paired", self.paired("FULL JOIN")),
+            ("judged", self.judged()),
+        ]
+        if self.rows.last is None:
+            return self.definition.statement(ctes, self.listed("judged", chosen, missing=True))
+        at = self.definition.instant(self.rows.last)
+        values = ", ".join(f"{name} AS _v{n}" for n, name in enumerate(self.names, start=1))
+        lost = "SELECT * FROM judged WHERE reason = 'missing'"
+        ctes += [
+            (PROBES, f"SELECT DISTINCT {values}, {at} AS {AT} FROM ({lost}) AS lost"),
+            ("before", self.definition.answers(Restriction(matching=True), self.arm)),
+            (
+                "left_over",
+                f"SELECT j.* FROM judged AS j WHERE reason = 'missing' AND NOT EXISTS"
+                f" (SELECT 1 FROM before AS b WHERE {self.same('b', 'j')})",
+            ),
+        ]
+        return self.definition.statement(ctes, self.listed("left_over", chosen, missing=True))
+
+    def not_too_much_in_part(self, chosen: Chosen) -> str:
+        """What is too much among some of the new rows, each asked at its own instants."""
+        values = ", ".join(f"f.{name} AS _v{n}" for n, name in enumerate(self.names, start=1))
+        start = self.definition.instant(self.rows.start)
+        probes = [
+            f"SELECT {values}, f.{MATCHED_AT} AS {AT} FROM fresh AS f",
+            f"SELECT {values}, f.{MATCHED_AT} - {MICRO} AS {AT} FROM fresh AS f"
+            f" WHERE f.{MATCHED_AT} > {start}",
+            f"SELECT {values}, g.{AT} FROM fresh AS f CROSS JOIN given AS g"
+            f" WHERE g.{AT} < f.{MATCHED_AT}",
+        ]
+        order = f"md5({KEY} || {_text(MATCHED_AT)} || '{chosen.seed}')"
+        some = f"{self.fresh(Chosen(()))} ORDER BY {order}, {self.names[0]} LIMIT {chosen.picks}"
+        given = [s for s in chosen.instants if s >= self.rows.start]
+        ctes = [
+            ("fresh", some),
+            self.given(given or [self.rows.start]),
+            (PROBES, f"SELECT DISTINCT * FROM ({' UNION ALL '.join(probes)}) AS p"),
+            (INSTANTS, f"SELECT DISTINCT {AT} FROM {PROBES}"),
+            ("answers", self.definition.answers(Restriction(matching=True), self.arm)),
+            ("paired", self.paired("RIGHT JOIN")),
+            ("judged", self.judged()),
+        ]
+        return self.definition.statement(ctes, self.listed("judged", chosen))
+
+    def outside(self) -> str:
+        """Rows with a ``_matched_at`` outside of the window, and answers that come twice."""
+        rows, at = self.rows, self.definition.instant
+        low = f"{MATCHED_AT} <= {at(rows.tau)}" if rows.tau is not None else "FALSE"
+        wrong = (
+            f"{MATCHED_AT} IS NULL OR {low} OR {MATCHED_AT} > {at(rows.t)}"
+            f" OR {MATCHED_AT} < {at(rows.start)}"
+        )
+        identity = f"{KEY}, {self.columns}" if self.by_value else KEY
+        values = self.columns if self.by_value else _firsts(self.names)
+        inner = (
+            f"SELECT {KEY}, {values}, COUNT(*) AS copies, MIN({MATCHED_AT}) AS {MATCHED_AT},"
+            f" MAX(CASE WHEN {wrong} THEN 1 ELSE 0 END) AS wrong"
+            f" FROM {rows.relation} WHERE {self.mine('')} GROUP BY {identity}"
+        )
+        judged = (
+            f"SELECT *, CASE WHEN wrong = 1 THEN 'outside' WHEN copies > 1 THEN 'twice' END"
+            f" AS reason, {MATCHED_AT} AS {AT} FROM ({inner}) AS rows_of_the_run"
+        )
+        return f"WITH judged AS ({judged})\n{self.listed('judged', Chosen(()))}"
+
+    def earlier(self, ids: Sequence[str], instants: Iterable[datetime]) -> str:
+        """(id, key) of the answers with these ids at any of these instants."""
+        restriction = Restriction(ids=tuple(ids))
+        ctes = [
+            self.definition.instants(instants),
+            ("answers", self.definition.answers(restriction, self.arm)),
+        ]
+        query = f"SELECT DISTINCT {self.id_of('a')}, {KEY} FROM answers AS a"
+        return self.definition.statement(ctes, query)
+
+    def published_instants(self, published: str, ids: Sequence[str]) -> str:
+        """The ``_matched_at`` of published rows with these values, in µs."""
+        listed = ", ".join(f"'{one}'" for one in ids)
+        return (
+            f"SELECT DISTINCT {self.definition.micros(MATCHED_AT)} FROM {published} AS p"
+            f" WHERE {self.id_of('p')} IN ({listed})"
+        )
+
+    def matched_instants(self) -> str:
+        """Every ``_matched_at`` of the new rows, in µs."""
+        us = self.definition.micros(MATCHED_AT)
+        return f"SELECT DISTINCT {us} FROM {self.rows.relation} WHERE {MATCHED_AT} IS NOT NULL"
+
+    # -- their parts --------------------------------------------------------------------------
+    def mine(self, alias: str) -> str:
+        """A new row belongs to this arm."""
+        prefix = f"{alias}." if alias else ""
+        own = f"{prefix}{KEY} = '{self.arm}' OR {prefix}{KEY} LIKE '{self.arm}{keys.PART}%'"
+        return f"({own})"
+
+    def fresh(self, chosen: Chosen) -> str:
+        """The new rows of this arm; with ranges those whose driving row lies in them."""
+        query = (
+            f"SELECT {self.columns}, {MATCHED_AT}, {KEY} FROM {self.rows.relation} AS n"
+            f" WHERE {self.mine('n')} AND {MATCHED_AT} IS NOT NULL"
+        )
+        if not chosen.ranges or self.by_value:
+            return query
+        assert self.driver is not None
+        source = self.definition.reads[self.driver.source]
+        row_id = keys.first_row_id(f"n.{KEY}", self.driver.depth)
+        return (
+            f"{query} AND {row_id} IN (SELECT {_text(ROW_ID)} FROM {source} AS d"
+            f" WHERE {self.ranged('d', chosen)})"
+        )
+
+    def ranged(self, alias: str, chosen: Chosen) -> str:
+        """The driving row lies in the ranges."""
+        assert self.driver is not None
+        column = self.definition.arrival_column(self.driver.source)
+        return self.definition.sql(in_ranges(alias, column, chosen.ranges))
+
+    def given(self, instants: Iterable[datetime]) -> tuple[str, str]:
+        """The CTE of the given instants."""
+        return "given", self.definition.instants(instants)[1]
+
+    def instants(self, chosen: Chosen) -> list[tuple[str, str]]:
+        """The CTEs of the instants: given ones, those of some new rows, those of some arrivals."""
+        rows, at = self.rows, self.definition.instant
+        given = [*chosen.instants]
+        if rows.last is not None and not self.by_value_in_part(chosen):
+            given.append(rows.last)
+        parts = [f"SELECT {AT} FROM given"]
+        ctes = [self.given(given)]
+        if chosen.picks:
+            order = f"md5({_text(MATCHED_AT)} || '{chosen.seed}')"
+            picked = (
+                f"SELECT {MATCHED_AT} FROM (SELECT DISTINCT {MATCHED_AT} FROM fresh) AS f"
+                f" ORDER BY {order} LIMIT {chosen.picks}"
+            )
+            ctes.append(("picked", picked))
+            parts += [
+                f"SELECT {MATCHED_AT} AS {AT} FROM picked",
+                f"SELECT {MATCHED_AT} - {MICRO} AS {AT} FROM picked",
+            ]
+        if chosen.arrivals and self.driver is not None:
+            source = self.definition.reads[self.driver.source]
+            arrived = (
+                f"SELECT _arrival AS {AT} FROM {source} AS d WHERE {self.ranged('d', chosen)}"
+                f" AND _arrival > {at(rows.last or rows.start)} AND _arrival <= {at(rows.t)}"
+                f" LIMIT {chosen.arrivals}"
+            )
+            parts.append(f"SELECT {AT} FROM ({arrived}) AS arrived")
+        union = " UNION ALL ".join(parts)
+        every = f"SELECT DISTINCT {AT} FROM ({union}) AS every_one WHERE {AT} >= {at(rows.start)}"
+        return [*ctes, (INSTANTS, every)]
+
+    def by_value_in_part(self, chosen: Chosen) -> bool:
+        """Does a part of the table say nothing of what was an answer at tau?"""
+        return self.by_value and bool(chosen.ranges)
+
+    def paired(self, join: str) -> str:
+        """Answers beside new rows."""
+        both = ", ".join(f"COALESCE(a.{name}, n.{name}) AS {name}" for name in self.names)
+        return (
+            f"SELECT {both}, COALESCE(a.{KEY}, n.{KEY}) AS {KEY}, a.{AT}, n.{MATCHED_AT}"
+            f" FROM answers AS a {join} fresh AS n ON {self.same('a', 'n')}"
+        )
+
+    def judged(self) -> str:
+        """One row for each (key, v, new row) with the reason why it is wrong, or NULL."""
+        identity = f"{KEY}, {self.columns}, p.{MATCHED_AT}"
+        at = self.definition.instant
+        old = f"p.{AT} <= {at(self.rows.last)}" if self.rows.last is not None else "FALSE"
+        grouped = (
+            f"SELECT {identity}, MIN(p.{AT}) AS _first,"
+            f" MIN(CASE WHEN NOT ({old}) THEN p.{AT} END) AS _within,"
+            f" MAX(CASE WHEN {old} THEN 1 ELSE 0 END) AS _old,"
+            f" MAX(CASE WHEN p.{AT} = p.{MATCHED_AT} THEN 1 ELSE 0 END) AS _present"
+            f" FROM paired AS p GROUP BY {identity}"
+        )
+        reason = (
+            f"CASE WHEN g.{MATCHED_AT} IS NULL AND g._old = 0 AND g._within IS NOT NULL"
+            f" THEN 'missing'"
+            f" WHEN g._first < g.{MATCHED_AT} THEN 'early'"
+            f" WHEN g.{MATCHED_AT} IS NOT NULL AND g._present = 0 AND i.{AT} IS NOT NULL"
+            f" THEN 'absent' END"
+        )
+        instant = f"CASE WHEN g.{MATCHED_AT} IS NULL THEN g._within ELSE g._first END"
+        return (
+            f"SELECT g.*, {reason} AS reason, {instant} AS {AT} FROM ({grouped}) AS g"
+            f" LEFT JOIN {INSTANTS} AS i ON i.{AT} = g.{MATCHED_AT}"
+        )
+
+    def listed(self, relation: str, chosen: Chosen, missing: bool = False) -> str:
+        """The first page of what is wrong, and how many pairs were looked at."""
+        us = self.definition.micros
+        texts = ", ".join(f"{_text(name)} AS c{n}" for n, name in enumerate(self.names))
+        wrong = "reason = 'missing'" if missing else "reason IS NOT NULL"
+        rows = (
+            f"SELECT reason, {us(AT)} AS us, {us(MATCHED_AT)} AS matched, {self.id_of('j')} AS id,"
+            f" {KEY}, COUNT(*) OVER () AS checked, {texts} FROM {relation} AS j"
+        )
+        after = f" AND id || {KEY} > '{chosen.after}'" if chosen.after else ""
+        return (
+            f"SELECT * FROM ({rows}) AS rows_listed"
+            f" ORDER BY CASE WHEN {wrong}{after} THEN 0 ELSE 1 END, id, {KEY} LIMIT {PAGE}"
+        )
+
+    def id_of(self, alias: str) -> str:
+        """The id of a row's values."""
+        values = [
+            exp.column(exp.to_identifier(name, quoted=True), table=alias)
+            for name in self.definition.columns
+        ]
+        return self.definition.sql(keys.of_values(values)).replace("\n", " ")
+
+    def same(self, one: str, other: str) -> str:
+        """Two rows are the same answer with the same values."""
+        parts = [f"{one}.{KEY} = {other}.{KEY}"]
+        parts += [f"{one}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in self.names]
+        return " AND ".join(parts)
+
+
+def _quoted(name: str, definition: Definition) -> str:
+    return exp.to_identifier(name, quoted=True).sql(definition.dialect)
+
+
+def _text(column: str) -> str:
+    return f"CAST({column} AS STRING)"
+
+
+def _firsts(names: Sequence[str]) -> str:
+    return ", ".join(f"MIN({name}) AS {name}" for name in names)

@@ -1,0 +1,162 @@
+"""The FROM clause of a block over instants.
+
+    FROM instants AS _i JOIN each table ON its arrival <= _i._s
+
+An outer join's ON condition sees visible rows only. RIGHT and FULL joins and joins in parentheses
+cannot see the instants in front, so there every relation is multiplied by the instants by itself,
+and all joins are equal on ``_s`` as well. A subquery that merely joins tables needs no instants of
+its own: its tables are visible at the instant of the row around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from tapestry.names import ARRIVAL, KEY, ROW_ID
+from tapestry.sql import build, keys
+from tapestry.verification.restriction import WHOLE, Restriction
+from tapestry.verification.rows import Around, Rows, aliased, is_nested, joined, operand, or_nothing
+from tapestry.verification.scopes import Ctes, arms, relation_of
+
+if TYPE_CHECKING:
+    from tapestry.verification.threaded import Threader
+
+AT = "_s"
+INSTANTS, PROBES = "instants", "probes"
+
+
+@dataclass(frozen=True)
+class FromClause:
+    """One FROM clause.
+
+    keyed
+        Are the parts of the key asked for? ``narrowed``: alias -> restriction of a derived table.
+    """
+
+    threader: Threader
+    ctes: Ctes
+    relations: tuple[exp.Expr, ...]
+    keyed: bool
+    matching: bool
+    narrowed: Mapping[str, Restriction]
+
+    def rows(self, outer: exp.Expr | None, plain: bool) -> Rows:
+        """The clause; ``outer`` is the instant around a subquery, ``plain`` a simple one."""
+        if outer is not None and plain:
+            return self.in_order(Rows(exp.Select(), outer))
+        if any(is_nested(r) or getattr(r, "side", "") in ("RIGHT", "FULL") for r in self.relations):
+            rows = self.multiplied()
+        else:
+            alias = self.threader.name("i")
+            rows = Rows(exp.Select(), exp.column(AT, table=alias))
+            build.add_from(rows.select, build.table(PROBES if self.matching else INSTANTS, alias))
+            rows = self.in_order(rows)
+        if outer is not None:
+            rows.conditions.append(exp.EQ(this=rows.instant.copy(), expression=outer.copy()))
+        return rows
+
+    def in_order(self, rows: Rows) -> Rows:
+        """One relation after the other, visible at the instant of the rows."""
+        for node in self.relations:
+            side = node.side if isinstance(node, exp.Join) else ""
+            on = node.args.get("on") if isinstance(node, exp.Join) else None
+            inner = node.this if isinstance(node, exp.Join) else node
+            relation, visible, key = self.relation(inner, rows.instant)
+            rows.keys.append(key)
+            if side or on is not None:
+                conditions = [] if on is None else [self.condition(on, rows.instant)]
+                rows.select.append("joins", joined(relation, side, conditions + visible))
+            else:
+                build.add_from(rows.select, relation)
+                rows.conditions += visible
+        return rows
+
+    def relation(
+        self, node: exp.Expr, instant: exp.Expr
+    ) -> tuple[exp.Expr, list[exp.Expr], exp.Expr]:
+        """A table or derived table; when its rows are there at ``instant``; its key's part."""
+        alias = node.alias_or_name
+        if isinstance(node, exp.Table) and (source := relation_of(node, self.ctes)):
+            visible = []
+            if source in self.threader.appended:
+                arrival = exp.column(ARRIVAL, table=alias)
+                visible = [exp.LTE(this=arrival, expression=instant.copy())]
+            key = keys.of_row(exp.column(ROW_ID, table=alias))
+            return build.table(self.threader.reads[source], alias), visible, or_nothing(key)
+        same = exp.EQ(this=exp.column(AT, table=alias), expression=instant.copy())
+        part = keys.nested(exp.column(KEY, table=alias))
+        return self.derived(node), [same], or_nothing(part)
+
+    def derived(self, node: exp.Expr) -> exp.Subquery:
+        """A derived table or a CTE under its alias, with ``_s`` and, where asked for, ``_key``."""
+        body, seen = node, self.ctes
+        if isinstance(node, exp.Table):
+            body, seen = self.ctes[node.name.lower()]
+        restriction = self.narrowed.get(node.alias_or_name, WHOLE)
+        if self.keyed:
+            query = self.threader.answers(body, seen, restriction, derived=True)
+        else:
+            parts = (self.threader.rows(arm, its, restriction) for arm, its in arms(body, seen))
+            query = build.union_all(list(parts))
+        alias = node.args["alias"].copy()
+        if alias.columns:
+            hidden = [AT, KEY] if self.keyed else [AT]
+            alias.set("columns", [*alias.columns, *map(exp.to_identifier, hidden)])
+        return exp.Subquery(this=query, alias=alias)
+
+    # -- RIGHT, FULL, parentheses -------------------------------------------------------------
+    def multiplied(self) -> Rows:
+        """Every relation is there once for each instant, joins are equal on it."""
+        rows = Rows(exp.Select(), exp.null())
+        first, *joins = self.relations
+        build.add_from(rows.select, self.carried(rows, first))
+        for join in joins:
+            self.chain(rows, rows.select, join)
+        if self.matching:
+            alias = self.threader.name("i")
+            mine = exp.column(AT, table=alias)
+            same = exp.EQ(this=mine.copy(), expression=rows.instant.copy())
+            rows.select.append("joins", joined(build.table(PROBES, alias), "", [same]))
+            rows.instant = mine
+        return rows
+
+    def carried(self, rows: Rows, node: exp.Expr) -> exp.Expr:
+        """A relation with ``_s``; ``rows.instant`` becomes its instant."""
+        if is_nested(node):
+            inner = node.this.copy() if isinstance(node, exp.Subquery) else node.copy()
+            joins = inner.args.pop("joins", None) or []
+            carrier = self.carried(rows, inner)
+            for join in joins:
+                self.chain(rows, carrier, join)
+            return exp.Subquery(this=carrier)
+        alias, instant = node.alias_or_name, self.threader.name("i")
+        relation, visible, key = self.relation(node, exp.column(AT, table=instant))
+        rows.keys.append(key)
+        rows.instant = exp.column(AT, table=alias)
+        if isinstance(relation, exp.Subquery):
+            return relation
+        listed = [exp.column(AT, table=instant), exp.Column(this=exp.Star(), table=relation.alias)]
+        query = build.add_from(build.select(listed), build.table(INSTANTS, instant))
+        return aliased(build.add_where(build.add_from(query, relation), visible), alias)
+
+    def chain(self, rows: Rows, carrier: exp.Expr, join: exp.Expr) -> None:
+        """Join one more relation on the instant."""
+        before = rows.instant
+        relation = self.carried(rows, join.this)
+        mine = rows.instant
+        conditions: list[exp.Expr] = [exp.EQ(this=mine.copy(), expression=before.copy())]
+        if join.args.get("on") is not None:
+            conditions.append(self.condition(join.args["on"], mine))
+        carrier.append("joins", joined(relation, join.side, conditions))
+        if join.side == "FULL":
+            rows.instant = exp.Coalesce(this=before.copy(), expressions=[mine.copy()])
+        elif join.side != "RIGHT":
+            rows.instant = before
+
+    def condition(self, node: exp.Expr, instant: exp.Expr) -> exp.Expr:
+        """An ON condition."""
+        return operand(self.threader.condition(node, self.ctes, Around(instant)))
