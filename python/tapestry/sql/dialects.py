@@ -40,12 +40,12 @@ def _for_duckdb(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.UnixMillis):
         micros = exp.Anonymous(this="EPOCH_US", expressions=[node.this.copy()])
         return exp.Paren(this=exp.IntDiv(this=micros, expression=exp.Literal.number(1000)))
-    if isinstance(node, exp.TimestampDiff) and node.unit.name.upper() in MICROS:
+    if isinstance(node, exp.TimestampDiff) and node.text("unit").upper() in MICROS:
         ends = (
             exp.Anonymous(this="EPOCH_US", expressions=[e]) for e in (node.this, node.expression)
         )
         apart = exp.Paren(this=exp.Sub(this=next(ends), expression=next(ends)))
-        size = exp.Literal.number(f"{MICROS[node.unit.name.upper()]}.0")
+        size = exp.Literal.number(f"{MICROS[node.text('unit').upper()]}.0")
         units = exp.Anonymous(this="TRUNC", expressions=[exp.Div(this=apart, expression=size)])
         return exp.cast(units, "bigint")
     return node

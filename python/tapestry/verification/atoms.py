@@ -101,7 +101,7 @@ class Atoms:
         columns = list(dict.fromkeys(node.find_all(exp.Column)))
         results = []
         for chosen in product(*(self.origins(column, scope) for column in columns)):
-            mapping = dict(zip(columns, chosen, strict=True))
+            mapping: dict[exp.Expr, exp.Expr] = dict(zip(columns, chosen, strict=True))
             results.append(_substituted(node, mapping))
         return results
 

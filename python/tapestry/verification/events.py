@@ -79,7 +79,7 @@ def _flips_of(definition: Definition, pair: Pair, low: int, high: int) -> Iterat
 
     first, last = order(f"CAST({low} AS BIGINT)"), order(f"CAST({high} AS BIGINT)")
     for wanted in (f"({{}}) <> ({first})", f"({{}}) = ({last})"):
-        us = _bisected(definition, lambda mid, w=wanted: w.format(order(mid)), low, high)  # type: ignore[misc]
+        us = _bisected(definition, lambda mid, w=wanted: w.format(order(mid)), low, high)
         yield f"SELECT {us} AS us FROM {rows} WHERE ({first}) <> ({last})"
 
 

@@ -81,12 +81,13 @@ class FromClause:
         """A table or derived table; when its rows are there at ``instant``; its key's part."""
         alias = node.alias_or_name
         if isinstance(node, exp.Table) and (source := relation_of(node, self.ctes)):
-            visible = []
+            visible: list[exp.Expr] = []
             if source in self.threader.appended:
                 arrival = exp.column(ARRIVAL, table=alias)
                 visible = [exp.LTE(this=arrival, expression=instant.copy())]
             key = keys.of_row(exp.column(ROW_ID, table=alias))
-            return build.table(self.threader.reads[source], alias), visible, or_nothing(key)
+            table: exp.Expr = build.table(self.threader.reads[source], alias)
+            return table, visible, or_nothing(key)
         same = exp.EQ(this=exp.column(AT, table=alias), expression=instant.copy())
         part = keys.nested(exp.column(KEY, table=alias))
         return self.derived(node), [same], or_nothing(part)
@@ -151,10 +152,11 @@ class FromClause:
         conditions: list[exp.Expr] = [exp.EQ(this=mine.copy(), expression=before.copy())]
         if join.args.get("on") is not None:
             conditions.append(self.condition(join.args["on"], mine))
-        carrier.append("joins", joined(relation, join.side, conditions))
-        if join.side == "FULL":
+        side = join.text("side")
+        carrier.append("joins", joined(relation, side, conditions))
+        if side == "FULL":
             rows.instant = exp.Coalesce(this=before.copy(), expressions=[mine.copy()])
-        elif join.side != "RIGHT":
+        elif side != "RIGHT":
             rows.instant = before
 
     def condition(self, node: exp.Expr, instant: exp.Expr) -> exp.Expr:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tapestry.sql.passes.parse import table_name
 
-Ctes = Mapping[str, tuple[exp.Expr, "Ctes"]]  # type: ignore[misc]
+Ctes = Mapping[str, tuple[exp.Expr, "Ctes"]]
 """Name -> body of a CTE, with the CTEs that its own text may use."""
 
 

@@ -1,0 +1,51 @@
+"""Whose turn it is: the ranges of the driving table that the n-th run looks at.
+
+Time is cut into cells of a power of two of microseconds, so that a cell stays the same from run to
+run; the n-th run takes the cells whose number is n modulo the number of turns. Nothing has to be
+remembered, and after N runs every row has had its turn (after 2 N where the history has doubled in
+between, since the cells then do too). What arrived in the run's own window takes turns by itself,
+since new answers are likeliest there.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+from tapestry.verification.definition import EPOCH
+from tapestry.verification.restriction import Range
+
+MICRO = timedelta(microseconds=1)
+SHARE_OF_WINDOW = 4
+"""A run looks at one part in so many of what arrived in its window."""
+EARLIEST = datetime(1, 1, 2, tzinfo=timezone.utc)
+"""Before every timestamp that a zone can make of the first day there is."""
+
+
+def turn(n: int, turns: int, low: datetime, tau: datetime | None, t: datetime) -> tuple[Range, ...]:
+    """The ranges ``[from, to)`` of the n-th run, of a history that begins about ``low``.
+
+    >>> at = lambda hour: datetime(2026, 1, 1, hour, tzinfo=timezone.utc)
+    >>> len({r for n in range(8) for r in turn(n, 8, at(0), None, at(9))})
+    16
+    """
+    first, last = _micros(low), max(_micros(low), _micros(t))
+    bits = 0
+    while (last >> bits) - (first >> bits) + 1 > 2 * turns:
+        bits += 1
+    cells = range(first >> bits, (last >> bits) + 1)
+    ranges = [_cell(cell, bits, cell == cells[0]) for cell in cells if cell % turns == n % turns]
+    if tau is not None and tau < t:
+        step = max((t - tau) // SHARE_OF_WINDOW, MICRO)
+        begin = tau + MICRO + step * (n % SHARE_OF_WINDOW)
+        is_last = n % SHARE_OF_WINDOW == SHARE_OF_WINDOW - 1
+        ranges.append((begin, t + MICRO if is_last else begin + step))
+    return tuple(range_ for range_ in ranges if range_[0] < range_[1])
+
+
+def _cell(cell: int, bits: int, is_first: bool) -> Range:
+    low, high = (EPOCH + timedelta(microseconds=number << bits) for number in (cell, cell + 1))
+    return (EARLIEST if is_first else low), high
+
+
+def _micros(s: datetime) -> int:
+    return (s - EPOCH) // MICRO

@@ -1,0 +1,73 @@
+"""The judge's random cases as the verification sees them: definitions, runs, instants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from typing import Any
+
+import duckdb
+from judge.case import Case, random_case
+from judge.oracle import beginning, load
+from judge.schema import ARRIVAL, TABLES
+from judge.verdict import CATALOG, scans
+
+from tapestry.errors import Refusal
+from tapestry.sql import Rewriting, Scan, Window, rewrite
+from tapestry.verification.definition import Definition
+
+LONGEST = 60_000  # characters of a run's SQL: DuckDB plans the others too slowly for a test
+
+
+def cases(numbers: range) -> Iterator[tuple[Case, Rewriting]]:
+    """The random cases of these numbers that the rewriting takes and that have a first instant."""
+    for number in numbers:
+        case = random_case(number)
+        if beginning(case.query, case.data, case.begin) is None:
+            continue
+        try:
+            yield case, rewrite(case.sql, CATALOG, begin=utc(case.begin))
+        except Refusal:
+            continue
+
+
+def definition(case: Case) -> Definition:
+    """The definition over all rows by their effective arrival."""
+    everything = {
+        name: Scan(name, None if ARRIVAL[name] is None else "_arr", "_rid") for name in TABLES
+    }
+    return Definition.read(case.sql, CATALOG, everything, "duckdb")
+
+
+def staged_runs(
+    case: Case, rewriting: Rewriting, connection: duckdb.DuckDBPyConnection
+) -> Iterator[tuple[int, datetime | None, datetime, Definition]]:
+    """Run after run: its rows stand in ``staged``, those of the runs before in ``published``."""
+    load(connection, case.data)
+    connection.execute("DROP TABLE IF EXISTS published")
+    tau: datetime | None = None
+    for n, t in enumerate(case.ends, start=1):
+        read = scans(case, t, rewriting.sources)
+        text = rewriting.incremental(Window(tau, aware(t)), read, dialect="duckdb", keyed=True)
+        if len(text) > LONGEST:
+            return
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE staged AS {text}")
+        connection.execute("CREATE TABLE IF NOT EXISTS published AS FROM staged WHERE false")
+        yield n, tau, aware(t), Definition.read(case.sql, CATALOG, read, "duckdb")
+        connection.execute("INSERT INTO published FROM staged")
+        tau = aware(t)
+
+
+def aware(moment: datetime) -> datetime:
+    """The same instant in UTC."""
+    return moment.replace(tzinfo=timezone.utc)
+
+
+def utc(moment: datetime | None) -> datetime | None:
+    """The same instant in UTC, or none."""
+    return None if moment is None else aware(moment)
+
+
+def asking(connection: duckdb.DuckDBPyConnection) -> Any:
+    """Executes a statement."""
+    return lambda text: connection.execute(text).fetchall()

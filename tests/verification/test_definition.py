@@ -1,0 +1,98 @@
+"""``Q(s)`` at many instants in one statement is ``Q(s)`` at each of them.
+
+Compared with the plain static answer, and with the judge's own reading of the query.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from judge.case import normalized
+from judge.oracle import Definition as Oracle
+from judge.oracle import beginning, connect, instants, load
+from judge.verdict import CATALOG
+from tests.verification.judged import aware, cases, definition
+
+from tapestry.sql import static_answer
+from tapestry.verification.definition import EPOCH
+from tapestry.verification.events import event_instants
+
+INSTANTS = 6
+
+
+def test_threaded_answers_are_the_static_answers(queries: int, seed: int) -> None:
+    """At random instants, rows and all; every derivation has a key of its own."""
+    connection, compared = connect(), 0
+    for case, _ in cases(range(seed, seed + queries)):
+        load(connection, case.data)
+        start = beginning(case.query, case.data, case.begin)
+        assert start is not None
+        moments = instants(case.query, case.data, start, max(start, case.ends[-1]))
+        chosen = random.Random(case.number).sample(moments, min(INSTANTS, len(moments)))
+        asked = definition(case)
+        ctes = [asked.instants(map(aware, chosen)), ("answers", asked.answers())]
+        rows = connection.execute(asked.statement(ctes, "SELECT * FROM answers")).fetchall()
+        assert len(set(rows)) == len(rows), case.sql
+        judged = Oracle(case.query, connection).at_each(chosen)
+        for moment in chosen:
+            mine = normalized(row[:-2] for row in rows if row[-2] == aware(moment))
+            plain = static_answer(case.sql, CATALOG, aware(moment), asked.scans, "duckdb")
+            assert mine == normalized(connection.execute(plain).fetchall()), (case.sql, moment)
+            assert mine == normalized(judged.get(moment, Counter()).elements()), (case.sql, moment)
+            compared += 1
+    assert compared > queries
+
+
+def test_nothing_changes_between_event_instants(queries: int, seed: int) -> None:
+    """Where the judge's answers differ from those at the instant before, there is an event."""
+    connection, changes = connect(), 0
+    for case, _ in cases(range(seed, seed + queries)):
+        load(connection, case.data)
+        start = beginning(case.query, case.data, case.begin)
+        assert start is not None
+        end = max(start, case.ends[-1])
+        moments = instants(case.query, case.data, start, end)
+        text = event_instants(definition(case), aware(start), aware(end))
+        events = {start, *(_naive(us) for (us,) in connection.execute(text).fetchall())}
+        judged = Oracle(case.query, connection).at_each(moments)
+        for before, moment in pairwise(moments):
+            if judged.get(moment) != judged.get(before):
+                assert moment in events, (case.sql, moment)
+                changes += 1
+    assert changes > queries
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_range_leaves_out_derivations_and_changes_none(number: int) -> None:
+    """Answers of two halves are together those of all, and nothing else."""
+    from tapestry.verification.restriction import Restriction
+
+    connection, cut = connect(), aware(datetime(2024, 1, 1))
+    early, late = aware(datetime(1, 1, 2)), aware(datetime(9999, 1, 1))
+    halves = (Restriction(((early, cut),)), Restriction(((cut, late),)), Restriction())
+    for case, _ in cases(range(40 * number, 40 * number + 40)):
+        load(connection, case.data)
+        asked = definition(case)
+        moments = [aware(case.ends[-1]), aware(case.ends[-1]) - timedelta(days=1)]
+        for arm in range(1, len(asked.by_value) + 1):
+            driver = asked.driver(arm)
+            if driver is None:
+                continue
+            found = []
+            for restriction in halves:
+                ctes = [asked.instants(moments), ("answers", asked.answers(restriction, arm))]
+                text = asked.statement(ctes, "SELECT * FROM answers")
+                found.append(Counter(connection.execute(text).fetchall()))
+            one, two, whole = found
+            assert not one - whole, case.sql
+            assert not two - whole, case.sql
+            if not asked.by_value[arm - 1]:
+                assert one + two == whole, case.sql
+
+
+def _naive(us: int) -> datetime:
+    return (EPOCH + timedelta(microseconds=us)).replace(tzinfo=None)
