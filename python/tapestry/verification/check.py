@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -108,7 +108,7 @@ class Check:
         for arm in self.arms():
             comparison = Comparison(self.definition, rows, arm)
             self.well_formed(comparison)
-            matched = [_instant(us) for (us,) in self.ask(comparison.matched_instants())]
+            matched = [instant_of(us) for (us,) in self.ask(comparison.matched_instants())]
             every = {*events, *matched, *(s - MICRO for s in matched), rows.t, rows.start}
             instants = sorted(s for s in every if rows.start <= s <= rows.t)
             for some in _chunks(instants):
@@ -120,11 +120,9 @@ class Check:
         """A part of the rows at some instants."""
         rows, random = self.rows, Random(sample.seed)
         given = [rows.t]
-        given += [
-            _between(random, rows.last or rows.start, rows.t) for _ in range(sample.at_random)
-        ]
+        given += [between(random, rows.last or rows.start, rows.t) for _ in range(sample.at_random)]
         if rows.last is not None:
-            given.append(_between(random, rows.start, rows.last))
+            given.append(between(random, rows.start, rows.last))
         for arm in self.arms():
             comparison = Comparison(self.definition, rows, arm)
             self.well_formed(comparison)
@@ -238,7 +236,7 @@ class Check:
         if self.published:
             ids = sorted({finding.id for finding in asked})
             found = self.ask(comparison.published_instants(self.published, ids))
-            likely |= {_instant(us) for (us,) in found if us is not None}
+            likely |= {instant_of(us) for (us,) in found if us is not None}
         yield sorted(s for s in likely if self.rows.start <= s <= last)
         if self._before is None:
             self._before = [self.rows.start, *self.events(self.rows.start, last)]
@@ -247,7 +245,7 @@ class Check:
     def events(self, after: datetime, until: datetime) -> list[datetime]:
         """The event instants in ``(after, until]``."""
         found = self.ask(event_instants(self.definition, after, until))
-        return sorted(_instant(us) for (us,) in found)
+        return sorted(instant_of(us) for (us,) in found)
 
 
 def begin_of_time(
@@ -257,10 +255,10 @@ def begin_of_time(
     if begin is not None:
         return begin
     ((us,),) = ask(first_arrival(definition))
-    return t if us is None else min(_instant(us), t)
+    return t if us is None else min(instant_of(us), t)
 
 
-def _between(random: Random, low: datetime, high: datetime) -> datetime:
+def between(random: Random, low: datetime, high: datetime) -> datetime:
     """An instant in ``(low, high]``."""
     span = (high - low) // MICRO
     return high if span <= 1 else high - random.randrange(span) * MICRO
@@ -275,10 +273,11 @@ def _finding(row: tuple[Any, ...]) -> Finding | None:
     reason, us, matched, id_, key, _, *values = row
     if reason is None:
         return None
-    at = None if us is None else _instant(us)
-    matched_at = None if matched is None else _instant(matched)
+    at = None if us is None else instant_of(us)
+    matched_at = None if matched is None else instant_of(matched)
     return Finding(reason, at, matched_at, key, tuple(values), id_)
 
 
-def _instant(us: int) -> datetime:
-    return EPOCH.astimezone(timezone.utc) + timedelta(microseconds=int(us))
+def instant_of(us: int) -> datetime:
+    """The instant so many microseconds after 1970."""
+    return EPOCH + timedelta(microseconds=int(us))

@@ -80,7 +80,7 @@ class Comparison:
         self.definition, self.rows, self.arm = definition, rows, arm
         self.driver = definition.driver(arm)
         self.by_value = definition.by_value[arm - 1]
-        self.names = [_quoted(name, definition) for name in definition.columns]
+        self.names = [quoted(name, definition) for name in definition.columns]
         self.columns = ", ".join(self.names)
 
     # -- the statements -----------------------------------------------------------------------
@@ -90,7 +90,7 @@ class Comparison:
         Rows of (reason, instant in µs, _matched_at in µs, id, key, checked, values as text);
         reason NULL is a checked pair that is right.
         """
-        restriction = Restriction(ranges=chosen.ranges)
+        restriction = Restriction(ranges=chosen.ranges, few=self.definition.dialect == "spark")
         ctes = [
             ("fresh", self.fresh(chosen)),
             *self.instants(chosen),
@@ -105,7 +105,7 @@ class Comparison:
 
         Whether a value was an answer at tau is asked of all of the table.
         """
-        restriction = Restriction(ranges=chosen.ranges)
+        restriction = Restriction(ranges=chosen.ranges, few=self.definition.dialect == "spark")
         ctes = [
             ("fresh", self.fresh(Chosen(()))),
             *self.instants(chosen),
@@ -117,13 +117,13 @@ class Comparison:
             return self.definition.statement(ctes, self.listed("judged", chosen, missing=True))
         at = self.definition.instant(self.rows.last)
         values = ", ".join(f"{name} AS _v{n}" for n, name in enumerate(self.names, start=1))
-        lost = "SELECT * FROM judged WHERE reason = 'missing'"
+        lost = "SELECT * FROM judged WHERE _t_reason = 'missing'"
         ctes += [
             (PROBES, f"SELECT DISTINCT {values}, {at} AS {AT} FROM ({lost}) AS lost"),
             ("before", self.definition.answers(Restriction(matching=True), self.arm)),
             (
                 "left_over",
-                f"SELECT j.* FROM judged AS j WHERE reason = 'missing' AND NOT EXISTS"
+                f"SELECT j.* FROM judged AS j WHERE _t_reason = 'missing' AND NOT EXISTS"
                 f" (SELECT 1 FROM before AS b WHERE {self.same('b', 'j')})",
             ),
         ]
@@ -140,7 +140,7 @@ class Comparison:
             f"SELECT {values}, g.{AT} FROM fresh AS f CROSS JOIN given AS g"
             f" WHERE g.{AT} < f.{MATCHED_AT}",
         ]
-        order = f"md5({KEY} || {_text(MATCHED_AT)} || '{chosen.seed}')"
+        order = f"md5({KEY} || {text_of(MATCHED_AT)} || '{chosen.seed}')"
         some = f"{self.fresh(Chosen(()))} ORDER BY {order}, {self.names[0]} LIMIT {chosen.picks}"
         given = [s for s in chosen.instants if s >= self.rows.start]
         ctes = [
@@ -165,13 +165,13 @@ class Comparison:
         identity = f"{KEY}, {self.columns}" if self.by_value else KEY
         values = self.columns if self.by_value else _firsts(self.names)
         inner = (
-            f"SELECT {KEY}, {values}, COUNT(*) AS copies, MIN({MATCHED_AT}) AS {MATCHED_AT},"
-            f" MAX(CASE WHEN {wrong} THEN 1 ELSE 0 END) AS wrong"
+            f"SELECT {KEY}, {values}, COUNT(*) AS _t_copies, MIN({MATCHED_AT}) AS {MATCHED_AT},"
+            f" MAX(CASE WHEN {wrong} THEN 1 ELSE 0 END) AS _t_wrong"
             f" FROM {rows.relation} WHERE {self.mine('')} GROUP BY {identity}"
         )
         judged = (
-            f"SELECT *, CASE WHEN wrong = 1 THEN 'outside' WHEN copies > 1 THEN 'twice' END"
-            f" AS reason, {MATCHED_AT} AS {AT} FROM ({inner}) AS rows_of_the_run"
+            f"SELECT *, CASE WHEN _t_wrong = 1 THEN 'outside' WHEN _t_copies > 1 THEN 'twice' END"
+            f" AS _t_reason, {MATCHED_AT} AS _t_at FROM ({inner}) AS rows_of_the_run"
         )
         return f"WITH judged AS ({judged})\n{self.listed('judged', Chosen(()))}"
 
@@ -217,7 +217,7 @@ class Comparison:
         source = self.definition.reads[self.driver.source]
         row_id = keys.first_row_id(f"n.{KEY}", self.driver.depth)
         return (
-            f"{query} AND {row_id} IN (SELECT {_text(ROW_ID)} FROM {source} AS d"
+            f"{query} AND {row_id} IN (SELECT {text_of(ROW_ID)} FROM {source} AS d"
             f" WHERE {self.ranged('d', chosen)})"
         )
 
@@ -235,12 +235,12 @@ class Comparison:
         """The CTEs of the instants: given ones, those of some new rows, those of some arrivals."""
         rows, at = self.rows, self.definition.instant
         given = [*chosen.instants]
-        if rows.last is not None and not self.by_value_in_part(chosen):
+        if rows.last is not None:
             given.append(rows.last)
         parts = [f"SELECT {AT} FROM given"]
         ctes = [self.given(given)]
         if chosen.picks:
-            order = f"md5({_text(MATCHED_AT)} || '{chosen.seed}')"
+            order = f"md5({text_of(MATCHED_AT)} || '{chosen.seed}')"
             picked = (
                 f"SELECT {MATCHED_AT} FROM (SELECT DISTINCT {MATCHED_AT} FROM fresh) AS f"
                 f" ORDER BY {order} LIMIT {chosen.picks}"
@@ -262,10 +262,6 @@ class Comparison:
         every = f"SELECT DISTINCT {AT} FROM ({union}) AS every_one WHERE {AT} >= {at(rows.start)}"
         return [*ctes, (INSTANTS, every)]
 
-    def by_value_in_part(self, chosen: Chosen) -> bool:
-        """Does a part of the table say nothing of what was an answer at tau?"""
-        return self.by_value and bool(chosen.ranges)
-
     def paired(self, join: str) -> str:
         """Answers beside new rows."""
         both = ", ".join(f"COALESCE(a.{name}, n.{name}) AS {name}" for name in self.names)
@@ -280,33 +276,34 @@ class Comparison:
         at = self.definition.instant
         old = f"p.{AT} <= {at(self.rows.last)}" if self.rows.last is not None else "FALSE"
         grouped = (
-            f"SELECT {identity}, MIN(p.{AT}) AS _first,"
-            f" MIN(CASE WHEN NOT ({old}) THEN p.{AT} END) AS _within,"
-            f" MAX(CASE WHEN {old} THEN 1 ELSE 0 END) AS _old,"
-            f" MAX(CASE WHEN p.{AT} = p.{MATCHED_AT} THEN 1 ELSE 0 END) AS _present"
+            f"SELECT {identity}, MIN(p.{AT}) AS _t_first,"
+            f" MIN(CASE WHEN NOT ({old}) THEN p.{AT} END) AS _t_within,"
+            f" MAX(CASE WHEN {old} THEN 1 ELSE 0 END) AS _t_old,"
+            f" MAX(CASE WHEN p.{AT} = p.{MATCHED_AT} THEN 1 ELSE 0 END) AS _t_present"
             f" FROM paired AS p GROUP BY {identity}"
         )
         reason = (
-            f"CASE WHEN g.{MATCHED_AT} IS NULL AND g._old = 0 AND g._within IS NOT NULL"
+            f"CASE WHEN g.{MATCHED_AT} IS NULL AND g._t_old = 0 AND g._t_within IS NOT NULL"
             f" THEN 'missing'"
-            f" WHEN g._first < g.{MATCHED_AT} THEN 'early'"
-            f" WHEN g.{MATCHED_AT} IS NOT NULL AND g._present = 0 AND i.{AT} IS NOT NULL"
+            f" WHEN g._t_first < g.{MATCHED_AT} THEN 'early'"
+            f" WHEN g.{MATCHED_AT} IS NOT NULL AND g._t_present = 0 AND i.{AT} IS NOT NULL"
             f" THEN 'absent' END"
         )
-        instant = f"CASE WHEN g.{MATCHED_AT} IS NULL THEN g._within ELSE g._first END"
+        instant = f"CASE WHEN g.{MATCHED_AT} IS NULL THEN g._t_within ELSE g._t_first END"
         return (
-            f"SELECT g.*, {reason} AS reason, {instant} AS {AT} FROM ({grouped}) AS g"
+            f"SELECT g.*, {reason} AS _t_reason, {instant} AS _t_at FROM ({grouped}) AS g"
             f" LEFT JOIN {INSTANTS} AS i ON i.{AT} = g.{MATCHED_AT}"
         )
 
     def listed(self, relation: str, chosen: Chosen, missing: bool = False) -> str:
         """The first page of what is wrong, and how many pairs were looked at."""
         us = self.definition.micros
-        texts = ", ".join(f"{_text(name)} AS c{n}" for n, name in enumerate(self.names))
+        texts = ", ".join(f"{text_of(name)} AS c{n}" for n, name in enumerate(self.names))
         wrong = "reason = 'missing'" if missing else "reason IS NOT NULL"
         rows = (
-            f"SELECT reason, {us(AT)} AS us, {us(MATCHED_AT)} AS matched, {self.id_of('j')} AS id,"
-            f" {KEY}, COUNT(*) OVER () AS checked, {texts} FROM {relation} AS j"
+            f"SELECT _t_reason AS reason, {us('_t_at')} AS us, {us(MATCHED_AT)} AS matched,"
+            f" {self.id_of('j')} AS id, {KEY}, COUNT(*) OVER () AS checked, {texts}"
+            f" FROM {relation} AS j"
         )
         after = f" AND id || {KEY} > '{chosen.after}'" if chosen.after else ""
         return (
@@ -316,11 +313,7 @@ class Comparison:
 
     def id_of(self, alias: str) -> str:
         """The id of a row's values."""
-        values = [
-            exp.column(exp.to_identifier(name, quoted=True), table=alias)
-            for name in self.definition.columns
-        ]
-        return self.definition.sql(keys.of_values(values)).replace("\n", " ")
+        return id_of(alias, self.definition)
 
     def same(self, one: str, other: str) -> str:
         """Two rows are the same answer with the same values."""
@@ -329,11 +322,21 @@ class Comparison:
         return " AND ".join(parts)
 
 
-def _quoted(name: str, definition: Definition) -> str:
+def id_of(alias: str, definition: Definition) -> str:
+    """SQL: the id of a row's values (``keys.of_values``)."""
+    values = [
+        exp.column(exp.to_identifier(name, quoted=True), table=alias) for name in definition.columns
+    ]
+    return definition.sql(keys.of_values(values)).replace("\n", " ")
+
+
+def quoted(name: str, definition: Definition) -> str:
+    """A column's name in quotes."""
     return exp.to_identifier(name, quoted=True).sql(definition.dialect)
 
 
-def _text(column: str) -> str:
+def text_of(column: str) -> str:
+    """SQL: a value as text."""
     return f"CAST({column} AS STRING)"
 
 

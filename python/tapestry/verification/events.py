@@ -27,11 +27,15 @@ MICRO = timedelta(microseconds=1)
 def event_instants(definition: Definition, after: datetime, until: datetime) -> str:
     """A statement of one column: the event instants in ``(after, until]``, in microseconds."""
     low, high = micros(after), micros(until)
-    parts = [*_arrivals(definition), *_flips(definition, low, high)]
-    union = "\nUNION ALL ".join(parts)
+    union = "\nUNION ALL ".join(event_parts(definition, after, until))
     return definition.statement(
         [], f"SELECT DISTINCT us FROM ({union}) AS events WHERE us > {low} AND us <= {high}"
     )
+
+
+def event_parts(definition: Definition, after: datetime, until: datetime) -> list[str]:
+    """SELECTs of one column ``us`` that together give the event instants, and perhaps others."""
+    return [*_arrivals(definition), *_flips(definition, micros(after), micros(until))]
 
 
 def first_arrival(definition: Definition) -> str:

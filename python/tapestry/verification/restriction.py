@@ -28,11 +28,14 @@ class Restriction:
         Only answers with the values of a row of the CTE ``probes``, each at its own instants.
     ids
         Only answers with these values (``keys.of_values``).
+    few
+        The rows in the ranges are few enough to be sent to every task of a join.
     """
 
     ranges: tuple[Range, ...] = ()
     matching: bool = False
     ids: tuple[str, ...] = ()
+    few: bool = False
 
     @property
     def unranged(self) -> Restriction:

@@ -191,9 +191,10 @@ class Threader:
         if driving is None or driving.depth:
             return Around(rows.instant)
         table = build.table(self.reads[driving.source], driving.alias)
-        return Around(
-            rows.instant, driving.alias, select_from(table, self.ranged(restriction, driving))
-        )
+        keys_of = select_from(table, self.ranged(restriction, driving))
+        if restriction.few:
+            keys_of = build.broadcast(keys_of, [driving.alias])
+        return Around(rows.instant, driving.alias, keys_of)
 
     def restricted(
         self,
