@@ -64,6 +64,10 @@ class ExpectationFailed(TapestryError):
     """New rows break what the model's author expects of them, or it could not be computed."""
 
 
+class VerificationFailed(TapestryError):
+    """What a run would publish, or has published, is not what the definition of its query says."""
+
+
 class AssumptionWrong(ConfigurationError):
     """Rows of a source break what the model's author assumed of them."""
 

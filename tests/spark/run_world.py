@@ -63,7 +63,7 @@ class World:
             name=name,
             relation=f"{self.schema}.{name}",
             sql=sql.format(s=self.schema),
-            config=ModelConfig.parse(config),
+            config=ModelConfig.parse({"verify": "off", **config}),
             arrivals={f"{self.schema}.messages": "ts"},
             file=f"models/{name}.sql",
         )

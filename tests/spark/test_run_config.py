@@ -36,9 +36,11 @@ def test_defaults_and_meta() -> None:
         ({"late_after": "soon"}, "is not a length of time"),
         ({"begin": "once"}, "is not an instant"),
         ({"assume": {"a": 1}}, "list of conditions"),
-        ({"verify": "sample"}, "not supported yet"),
+        ({"verify": "samples"}, "did you mean sample"),
+        ({"verify_share": 2}, "is not a share"),
+        ({"verify_share": "a lot"}, "is not a share"),
         ({"expectations": [{"expct": "a > 0"}]}, "did you mean expect?"),
-        ({"on_verify_failure": "warn"}, "not supported yet"),
+        ({"on_verify_failure": "drop"}, "fail, warn"),
         ({"lag": "1 hour", "meta": {"lag": "2 hours"}}, "keep one of them"),
     ],
 )

@@ -127,7 +127,7 @@ def runs(
         connection.execute("CREATE TABLE IF NOT EXISTS published AS FROM staged WHERE false")
         rows = Rows("staged", BASE, tau, t)
         definition = Definition.read(sql, CATALOG, scans, "duckdb")
-        yield Run(n, window, Check(definition, rows, ask, "published"), rows)
+        yield Run(n, window, Check(definition, rows, ask, lambda: "published"), rows)
         connection.execute("INSERT INTO published FROM staged")
         tau = t
 

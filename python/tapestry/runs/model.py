@@ -18,17 +18,13 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "on_query_change": ("fail", "continue", "refresh"),
     "on_target_change": ("fail", "accept"),
     "on_schema_change": ("fail", "ignore", "append_new_columns"),
-    "verify": ("off",),
+    "verify": ("sample", "full", "off"),
+    "on_verify_failure": ("fail", "warn"),
 }
 """The values that a key takes; the first is the default."""
 
-OTHERS = ("late_after", "begin", "lag", "assume", "arrival", "expectations")
-LATER = {
-    "on_verify_failure": "verification of each run",
-}
-"""Keys of the interface that this version does not execute: refused, never silently ignored."""
-
-KEYS = (*CHOICES, *OTHERS, *LATER)
+OTHERS = ("late_after", "begin", "lag", "assume", "arrival", "expectations", "verify_share")
+KEYS = (*CHOICES, *OTHERS)
 NOT_KEYS = {"lag", "begin", "assume", "verify", "arrival"}
 """Too short or too common: a word near one of these is more likely another package's key."""
 
@@ -43,7 +39,10 @@ class ModelConfig:
     on_query_change: str = "fail"
     on_target_change: str = "fail"
     on_schema_change: str = "fail"
-    verify: str = "off"
+    verify: str = "sample"
+    on_verify_failure: str = "fail"
+    verify_share: float = 1 / 200
+    """The part of the history that a sample looks at: after its inverse of runs all was seen."""
     begin: datetime | None = None
     lag: timedelta = timedelta(0)
     assume: tuple[str, ...] = ()
@@ -135,11 +134,6 @@ def _meant(key: str) -> str | None:
 
 
 def _value(key: str, value: Any, zone: tzinfo) -> Any:
-    if key in LATER:
-        raise ConfigurationError(
-            f"{key} is not supported yet: {LATER[key]} come with a later version",
-            hint=f"remove {key}; test the target with dbt's own data tests until then",
-        )
     if key in CHOICES:
         return _choice(key, value)
     if key in ("lag", "late_after"):
@@ -148,6 +142,8 @@ def _value(key: str, value: Any, zone: tzinfo) -> Any:
         return parse_instant(value, key, zone)
     if key == "expectations":
         return parse_expectations(value)
+    if key == "verify_share":
+        return _share(value)
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
         raise ConfigurationError(
@@ -156,16 +152,24 @@ def _value(key: str, value: Any, zone: tzinfo) -> Any:
     return tuple(texts)
 
 
+def _share(value: Any) -> float:
+    try:
+        share = float(value)
+    except (TypeError, ValueError):
+        share = 0.0
+    if not 0 < share <= 1:
+        raise ConfigurationError(
+            f"verify_share: {value!r} is not a share",
+            hint="write a number up to 1, like 0.01: each run then looks at one part in a hundred",
+        )
+    return share
+
+
 def _choice(key: str, value: Any) -> str:
     # YAML reads a bare `off` as false.
     text = "off" if value is False and "off" in CHOICES[key] else str(value)
     if text in CHOICES[key]:
         return text
-    if key == "verify" and text in ("sample", "full"):
-        raise ConfigurationError(
-            f"verify: {text} is not supported yet: checks of each run come with a later version",
-            hint="remove it, or write verify: off, which is what happens now",
-        )
     near = get_close_matches(text, CHOICES[key], 1)
     raise ConfigurationError(
         f"{key}: {text} is not a value of this key",
@@ -174,4 +178,4 @@ def _choice(key: str, value: Any) -> str:
     )
 
 
-assert {f.name for f in fields(ModelConfig)} == set(KEYS) - set(LATER) - {"arrival"}
+assert {f.name for f in fields(ModelConfig)} == set(KEYS) - {"arrival"}

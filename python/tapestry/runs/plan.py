@@ -19,6 +19,7 @@ from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.narrow import few_rows
 from tapestry.runs.query import Query, read_query
+from tapestry.runs.question import Question, keyed, question_of
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
 from tapestry.runs.session import Session
@@ -51,6 +52,8 @@ class Plan:
         What of it goes into the target; ``selected`` is all that Q^I has.
     expected
         The expectations on the new rows, fitted to them.
+    question
+        What the rows are verified with; ``keyed`` is Q^I with the keys for that.
     discard
         A run whose checks failed, or that no longer fits the model: it is closed without rows.
     horizon
@@ -76,6 +79,8 @@ class Plan:
     columns: tuple[str, ...] = ()
     selected: tuple[str, ...] = ()
     expected: tuple[Prepared, ...] = ()
+    question: Question | None = None
+    keyed: str = ""
     replaces: bool = False
     discard: bool = False
     attempt: str | None = None
@@ -174,6 +179,7 @@ def _creation(
     found = _examine(session, model, query, row)
     window = Window(None, row.t)
     select = query.rewriting.incremental(window, _scans(found))
+    question = question_of(model, query, row, _scans(found))
     old = standing.target.generation if standing.target is not None else None
     close: tuple[str, ...] = ()
     if old is not None and old != EMPTY_GENERATION:
@@ -189,6 +195,8 @@ def _creation(
         columns=(*query.rewriting.columns, MATCHED_AT),
         selected=(*query.rewriting.columns, MATCHED_AT),
         expected=query.expected,
+        question=question,
+        keyed=keyed(query, question, window),
         replaces=standing.target is not None,
         horizon=min(limits.values(), default=None),
         checks=query.rewriting.assumption_checks(window, _scans(found)),
@@ -261,6 +269,7 @@ def _appending(
     window, scans = Window(row.tau, row.t), _scans(found)
     few = few_rows(session, query.rewriting, window, scans, query.sizes)
     select = query.rewriting.incremental(window, scans, few=few)
+    question = question_of(model, query, row, scans)
     columns: tuple[str, ...] = (*query.rewriting.columns, MATCHED_AT)
     ready: tuple[str, ...] = ()
     chosen = select
@@ -277,6 +286,8 @@ def _appending(
         columns=columns,
         selected=(*query.rewriting.columns, MATCHED_AT),
         expected=query.expected,
+        question=question,
+        keyed=keyed(query, question, window, few),
         attempt=standing.attempt,
         checks=query.rewriting.assumption_checks(window, scans),
         select=select,

@@ -19,6 +19,7 @@ from tapestry.runs.plan import Plan
 from tapestry.runs.schema_change import columns_of
 from tapestry.runs.session import Session
 from tapestry.runs.staging import Staged
+from tapestry.runs.verify import VERIFICATION, unverified, verify
 
 Point = Callable[[str], None]
 """Where tests kill a run."""
@@ -41,7 +42,7 @@ class Published:
 
 def has_checks(planned: Plan) -> bool:
     """Is there anything to check on the new rows? Else they go into the target directly."""
-    return bool(planned.expected)
+    return bool(planned.expected) or planned.question is not None
 
 
 def publish(session: Session, planned: Plan, invocation: Invocation, point: Point) -> Published:
@@ -75,7 +76,10 @@ def check(
     session: Session, planned: Plan, staged: Staged, invocation: Invocation
 ) -> list[CheckResult]:
     """All checks on the staged rows: what is found is a result, not an exception."""
-    return checks.expectations(session, staged)
+    results = checks.expectations(session, staged)
+    if planned.question is None:
+        return results
+    return results + verify(session, planned.model, planned.question, staged.relation)
 
 
 def give_up(session: Session, planned: Plan, invocation: Invocation) -> None:
@@ -115,4 +119,9 @@ def _refused(
         f"{look}correct the data, the query or the expectation, and run again:"
         " the next run covers the same time"
     )
-    return Published(tuple(results), staged=staged, error=checks.failure(planned, results, hint))
+    wrong = [result for result in results if result.blocks]
+    if staged is not None and all(result.kind in VERIFICATION for result in wrong):
+        error: TapestryError = unverified(planned.model, wrong, staged.name)
+    else:
+        error = checks.failure(planned, results, hint)
+    return Published(tuple(results), staged=staged, error=error)

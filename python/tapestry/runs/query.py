@@ -26,6 +26,7 @@ class Query:
     relations: Relations
     canonical: str
     expected: tuple[Prepared, ...] = ()
+    sql: str = ""
 
     @property
     def pins(self) -> dict[str, Pin]:
@@ -72,4 +73,4 @@ def read_query(
     if model.config.begin is not None:
         canonical += f"\n-- begin {show(model.config.begin)}"
     wanted = expected(session, model, invocation, sql, rewriting.columns)
-    return Query(rewriting, relations, canonical, wanted)
+    return Query(rewriting, relations, canonical, wanted, sql)

@@ -209,7 +209,7 @@ def _statement(planned: Plan, attempt: str, wanted: Sequence[Prepared]) -> str:
         f"SELECT {alias}.*, {broken_names(wanted)} AS {identifier(hidden('_broken', columns))},"
         f" {string(row.generation)} AS {identifier(hidden('generation', columns))},"
         f" {row.n}L AS {identifier(hidden('n', columns))}"
-        f" FROM (\n{planned.select}\n) AS {alias}"
+        f" FROM (\n{planned.keyed or planned.select}\n) AS {alias}"
     )
 
 

@@ -20,7 +20,6 @@ from tapestry.names import KEY, MATCHED_AT
 from tapestry.verification.check import (
     ENOUGH,
     NOT_TOO_MUCH,
-    Ask,
     Finding,
     Result,
     Sample,
@@ -29,7 +28,7 @@ from tapestry.verification.check import (
 )
 from tapestry.verification.compare import MICRO, PAGE, id_of, quoted, text_of
 from tapestry.verification.definition import Definition
-from tapestry.verification.events import event_parts
+from tapestry.verification.events import Ask, event_parts
 from tapestry.verification.from_clause import AT, INSTANTS, PROBES
 from tapestry.verification.restriction import Restriction
 

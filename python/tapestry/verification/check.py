@@ -7,18 +7,15 @@ some instants of new rows and arrivals, and at one turn's range of the driving t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
 from tapestry.verification.compare import PAGE, Chosen, Comparison, Rows
 from tapestry.verification.definition import EPOCH, Definition
-from tapestry.verification.events import event_instants, first_arrival
+from tapestry.verification.events import Ask, event_instants
 from tapestry.verification.restriction import Range
-
-Ask = Callable[[str], Sequence[tuple[Any, ...]]]
-"""Executes a statement and returns its rows."""
 
 AT_ONCE = 200
 """So many instants in one statement."""
@@ -94,11 +91,14 @@ class Result:
 class Check:
     """One run's rows against one definition."""
 
-    def __init__(self, definition: Definition, rows: Rows, ask: Ask, published: str = "") -> None:
+    def __init__(
+        self, definition: Definition, rows: Rows, ask: Ask, published: Callable[[], str] = str
+    ) -> None:
         self.definition, self.rows, self.ask, self.published = definition, rows, ask, published
         self.enough, self.not_too_much = Result(ENOUGH), Result(NOT_TOO_MUCH)
         self._before: list[datetime] | None = None
         self._answered: dict[tuple[int, str, str], bool] = {}
+        self._surplus: set[tuple[str, str, datetime | None]] = set()
 
     # -- the levels ---------------------------------------------------------------------------
     def full(self) -> tuple[Result, Result]:
@@ -142,7 +142,7 @@ class Check:
                 continue
             self.compare(comparison, chosen, comparison.enough_in_part)
             some = Chosen(tuple(given), sample.rows, seed=sample.seed)
-            self.judge(comparison, self.ask(comparison.not_too_much_in_part(some)))
+            self.judge(_findings(self.ask(comparison.not_too_much_in_part(some))))
         return self.enough, self.not_too_much
 
     def arms(self) -> Iterator[int]:
@@ -159,7 +159,7 @@ class Check:
         """Every row lies in the window, every answer comes once."""
         found = self.ask(comparison.outside())
         self.not_too_much.checked_rows += int(found[0][5]) if found else 0
-        self.not_too_much.add(finding for row in found if (finding := _finding(row)) is not None)
+        self.judge(_findings(found))
 
     def compare(
         self,
@@ -167,53 +167,49 @@ class Check:
         chosen: Chosen,
         write: Callable[[Chosen], str] | None = None,
     ) -> None:
-        """Compare at the chosen instants; what is missing is asked about all of history, page by
-        page."""
-        found = self.ask((write or comparison.both)(chosen))
-        if write is None:
-            self.judge(comparison, found)
-        self.enough.checked_rows += int(found[0][5]) if found else 0
+        """Compare at the chosen instants, page by page.
+
+        ``write`` asks for what is missing only. That is asked about all of history then.
+        """
+        after = ""
         while True:
-            missing = [f for row in found if (f := _finding(row)) is not None]
-            lost = [f for f in missing if f.reason == "missing"]
-            self.enough.add(f for f in lost if self.is_lost(comparison, lost, f))
-            if len(missing) < PAGE or not lost or len(self.enough.findings) >= PAGE:
+            found = self.ask((write or comparison.both)(replace(chosen, after=after)))
+            if not after:
+                self.enough.checked_rows += int(found[0][5]) if found else 0
+            page = [f for f in _findings(found) if f.id + f.key > after]
+            if write is None:
+                self.judge(page)
+            self.count_lost(comparison, [f for f in page if f.reason == "missing"])
+            if len(page) < PAGE or len(self.enough.findings) >= PAGE:
                 return
-            last = missing[-1]
-            after = Chosen(**{**vars(chosen), "after": last.id + last.key})
-            found = self.ask((write or comparison.both)(after))
+            after = page[-1].id + page[-1].key
 
-    def judge(self, comparison: Comparison, found: Sequence[tuple[Any, ...]]) -> None:
-        """Count the rows that are too much."""
-        findings = (f for row in found if (f := _finding(row)) is not None)
-        self.not_too_much.add(f for f in findings if f.reason != "missing" and self.is_new(f))
-
-    def is_new(self, finding: Finding) -> bool:
-        """Not counted before, at other instants?"""
-        return all(
-            (f.key, f.id, f.matched_at) != (finding.key, finding.id, finding.matched_at)
-            for f in self.not_too_much.findings
-        )
+    def judge(self, page: Sequence[Finding]) -> None:
+        """Count the rows that are too much, each once, at whatever instants it was found."""
+        for finding in page:
+            identity = (finding.key, finding.id, finding.matched_at)
+            if finding.reason != "missing" and identity not in self._surplus:
+                self._surplus.add(identity)
+                self.not_too_much.add([finding])
 
     # -- was it an answer before? -------------------------------------------------------------
-    def is_lost(self, comparison: Comparison, page: Sequence[Finding], one: Finding) -> bool:
-        """Was the answer no answer at any instant up to tau, and not counted yet?"""
-        identity = (comparison.arm, one.id, one.key)
-        if identity not in self._answered:
-            for finding, answered in self.earlier(comparison, page).items():
-                self._answered[(comparison.arm, finding.id, finding.key)] = answered
-            return not self._answered[identity]
-        return False
+    def count_lost(self, comparison: Comparison, missing: Sequence[Finding]) -> None:
+        """Count what was no answer at any instant up to tau, each answer once."""
+        arm = comparison.arm
+        unknown = [f for f in missing if (arm, f.id, f.key) not in self._answered]
+        for finding, answered in self.earlier(comparison, unknown).items():
+            self._answered[(arm, finding.id, finding.key)] = answered
+            if not answered:
+                self.enough.add([finding])
 
-    def earlier(self, comparison: Comparison, page: Sequence[Finding]) -> dict[Finding, bool]:
+    def earlier(self, comparison: Comparison, missing: Sequence[Finding]) -> dict[Finding, bool]:
         """For each of some answers: was it one at an instant up to tau?
 
         First at tau and where the published rows of these values say so, which is nearly always
         enough; then at every event instant since time began.
         """
-        known = {f for f in page if (comparison.arm, f.id, f.key) not in self._answered}
-        asked = dict.fromkeys(known, False)
-        if self.rows.last is None:
+        asked = dict.fromkeys(missing, False)
+        if self.rows.last is None or not asked:
             return asked
         for instants in self.candidates(comparison, asked):
             left = {f.id for f, answered in asked.items() if not answered}
@@ -233,9 +229,9 @@ class Check:
         last = self.rows.last
         assert last is not None
         likely = {last}
-        if self.published:
+        if published := self.published():
             ids = sorted({finding.id for finding in asked})
-            found = self.ask(comparison.published_instants(self.published, ids))
+            found = self.ask(comparison.published_instants(published, ids))
             likely |= {instant_of(us) for (us,) in found if us is not None}
         yield sorted(s for s in likely if self.rows.start <= s <= last)
         if self._before is None:
@@ -246,16 +242,6 @@ class Check:
         """The event instants in ``(after, until]``."""
         found = self.ask(event_instants(self.definition, after, until))
         return sorted(instant_of(us) for (us,) in found)
-
-
-def begin_of_time(
-    definition: Definition, ask: Ask, begin: datetime | None, t: datetime
-) -> datetime:
-    """The first instant that counts; t where nothing has arrived yet."""
-    if begin is not None:
-        return begin
-    ((us,),) = ask(first_arrival(definition))
-    return t if us is None else min(instant_of(us), t)
 
 
 def between(random: Random, low: datetime, high: datetime) -> datetime:
@@ -269,13 +255,15 @@ def _chunks(instants: Sequence[datetime]) -> Iterator[Sequence[datetime]]:
         yield instants[first : first + AT_ONCE]
 
 
-def _finding(row: tuple[Any, ...]) -> Finding | None:
-    reason, us, matched, id_, key, _, *values = row
-    if reason is None:
-        return None
-    at = None if us is None else instant_of(us)
-    matched_at = None if matched is None else instant_of(matched)
-    return Finding(reason, at, matched_at, key, tuple(values), id_)
+def _findings(rows: Sequence[tuple[Any, ...]]) -> list[Finding]:
+    """What is wrong among the listed rows."""
+    found = []
+    for reason, us, matched, id_, key, _, *values in rows:
+        if reason is not None:
+            at = None if us is None else instant_of(us)
+            matched_at = None if matched is None else instant_of(matched)
+            found.append(Finding(reason, at, matched_at, key, tuple(values), id_))
+    return found
 
 
 def instant_of(us: int) -> datetime:

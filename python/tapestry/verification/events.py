@@ -8,8 +8,9 @@ itself, in the engine. No comparison is solved: the engine only evaluates it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlglot import exp
 
@@ -18,6 +19,9 @@ from tapestry.sql import timing
 from tapestry.sql.dialects import for_dialect
 from tapestry.verification.atoms import Atoms, Pair
 from tapestry.verification.definition import EPOCH, Definition
+
+Ask = Callable[[str], Sequence[tuple[Any, ...]]]
+"""Executes a statement and returns its rows."""
 
 NOW = "_now_"
 ROUNDS = 60  # 2**60 microseconds are 36,000 years
@@ -38,10 +42,11 @@ def event_parts(definition: Definition, after: datetime, until: datetime) -> lis
     return [*_arrivals(definition), *_flips(definition, micros(after), micros(until))]
 
 
-def first_arrival(definition: Definition) -> str:
-    """A statement of one number: the earliest arrival in any source, in microseconds."""
+def begin_of_time(definition: Definition, ask: Ask, t: datetime) -> datetime:
+    """The earliest arrival in any source; t where nothing has arrived yet."""
     union = " UNION ALL ".join(_arrivals(definition))
-    return definition.statement([], f"SELECT MIN(us) FROM ({union}) AS arrivals")
+    ((us,),) = ask(definition.statement([], f"SELECT MIN(us) FROM ({union}) AS arrivals"))
+    return t if us is None else min(EPOCH + int(us) * MICRO, t)
 
 
 def micros(s: datetime) -> int:

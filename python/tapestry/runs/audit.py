@@ -1,0 +1,112 @@
+"""A model's table checked after the fact, outside of any run: ``tapestry verify``.
+
+It is compared with the definition over the versions of the sources that its newest run read, late
+rows arriving when they did. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from tapestry.errors import StateMissing
+from tapestry.names import MATCHED_AT
+from tapestry.runs.checks import CheckResult
+from tapestry.runs.invocation import Invocation
+from tapestry.runs.model import Model
+from tapestry.runs.query import Query, read_query
+from tapestry.runs.rejected import exists, rejected_name
+from tapestry.runs.session import Session
+from tapestry.runs.sources.examine import examine
+from tapestry.runs.sources.literals import relation_name, string
+from tapestry.runs.standing import stand
+from tapestry.runs.state import StateRow
+from tapestry.runs.verify import listed, results_of, turns_of
+from tapestry.sql import Scan
+from tapestry.verification.audit import Audit, Published
+from tapestry.verification.check import Result, Sample
+from tapestry.verification.definition import Definition
+from tapestry.verification.events import begin_of_time
+from tapestry.verification.turns import turn
+
+ROWS = 200
+"""So many published rows a sample asks one by one."""
+
+
+class Audited(NamedTuple):
+    """What an audit looked at, and what came of it."""
+
+    t: datetime
+    runs: int
+    results: list[CheckResult]
+
+
+def audit(
+    session: Session, model: Model, invocation: Invocation, level: str, turn_number: int = 0
+) -> Audited:
+    """Check the table of a model against its query, as of its newest run.
+
+    ``level`` is sample or full; ``turn_number`` says which part of the history a sample looks at.
+    Raises StateMissing for a model that has not run, and what a run raises before it begins.
+    """
+    standing = stand(session, model, invocation, False)
+    row = standing.row
+    if row is None or standing.target is None:
+        raise StateMissing(
+            f"{model.name} has not run yet: there is nothing to verify",
+            where=model.file,
+            hint=f"dbt run --select {model.name}",
+        )
+    if standing.crashed or standing.closing:
+        row = row.before
+    query = read_query(session, model, invocation, row.canonical, row.begin)
+    scans = _scans(session, model, query, row)
+    columns = query.rewriting.columns
+
+    def ask() -> tuple[Result, Result]:
+        definition = Definition.read(row.canonical, query.relations.catalog, scans)
+        low = begin_of_time(definition, session.rows, row.t)
+        opened = row.begin is not None and row.begin != model.config.begin
+        relation = _published(session, row, columns)
+        published = Published(relation, row.begin or low, row.t, opened)
+        asked = Audit(definition, published, session.rows)
+        if level == "full":
+            return asked.full()
+        turns = turns_of(model.config.verify_share)
+        ranges = turn(turn_number, turns, low, None, row.t)
+        return asked.sample(Sample(ranges, str(turn_number), rows=ROWS))
+
+    return Audited(row.t, row.n, results_of(ask, level, "fail", columns))
+
+
+def _scans(session: Session, model: Model, query: Query, row: StateRow) -> Mapping[str, Scan]:
+    """The sources as the run read them, late rows with the arrivals that were kept."""
+    return {
+        name: examine(
+            session,
+            query.relations.tables[name].table,
+            arrival=query.relations.arrival(name),
+            last_pin=row.pins[name],
+            pin=row.pins[name],
+            tau=row.t,
+            config=model.config,
+            target=row.model,
+            generation=row.generation,
+            n=row.n + 1,
+        ).scan
+        for name in query.rewriting.sources
+    }
+
+
+def _published(session: Session, row: StateRow, columns: tuple[str, ...]) -> str:
+    """The target's rows and those that an expectation kept out of it."""
+    listed_columns = listed([*columns, MATCHED_AT])
+    parts = [f"SELECT {listed_columns} FROM {relation_name(row.model)}"]
+    name = rejected_name(row.model)
+    if exists(session, name):
+        parts.append(
+            f"SELECT {listed_columns} FROM {relation_name(name)}"
+            f" WHERE generation = {string(row.generation)} AND n <= {row.n}"
+        )
+    return f"({' UNION ALL '.join(parts)})"

@@ -1,0 +1,56 @@
+"""What the verification of a run asks about: the query as it was asked, and what it read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tapestry.errors import ConfigurationError
+from tapestry.names import KEY
+from tapestry.runs.model import Model
+from tapestry.runs.query import Query
+from tapestry.runs.state import StateRow
+from tapestry.sql import Catalog, Scan, Window
+from tapestry.verification.definition import Definition
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the verification of one run is about: the query as it was asked, and what it read."""
+
+    sql: str
+    catalog: Catalog
+    scans: Mapping[str, Scan]
+    row: StateRow
+    columns: tuple[str, ...]
+
+    @property
+    def definition(self) -> Definition:
+        """What every check asks."""
+        return Definition.read(self.sql, self.catalog, self.scans)
+
+
+def question_of(
+    model: Model, query: Query, row: StateRow, scans: Mapping[str, Scan]
+) -> Question | None:
+    """The question of a run; None where its model is not verified.
+
+    Raises ConfigurationError for a select list that holds the column of the keys.
+    """
+    if model.config.verify == "off":
+        return None
+    columns = query.rewriting.columns
+    if KEY in (column.lower() for column in columns):
+        raise ConfigurationError(
+            f"the select list holds {KEY}, the column by which a run is verified",
+            where=model.file,
+            hint=f"rename it with AS, or set verify: off on {model.name}",
+        )
+    return Question(query.sql, query.relations.catalog, scans, row, columns)
+
+
+def keyed(query: Query, question: Question | None, window: Window, few: bool = False) -> str:
+    """Q^I with the keys that its rows are verified by; '' where they are not."""
+    if question is None:
+        return ""
+    return query.rewriting.incremental(window, question.scans, few=few, keyed=True)

@@ -1,0 +1,95 @@
+"""Runs that verify themselves on Spark: right ones pass, a mistake is never published."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tapestry.errors import VerificationFailed
+from tapestry.runs.run import execute, prepare
+from tapestry.sql import Rewriting
+from tests.spark.run_world import ALL, UNANSWERED, World, at, ids
+
+REPLIED = (
+    "with replies as (select * from {s}.messages where parent is not null)"
+    " select m.id, r.id as reply from {s}.messages m left join replies r on r.parent = m.id"
+    " and now() < r.ts + interval 20 seconds where now() >= m.ts + interval 2 seconds"
+)
+AUTHORS = (
+    "select distinct m.author from {s}.messages m where now() >= m.ts + interval 3 seconds"
+    " union all select m.author from {s}.messages m where m.parent is null"
+)
+
+
+@pytest.fixture
+def world(session: Any, schema: str) -> World:
+    """Messages; models verify in full unless they say otherwise."""
+    return World(session, schema).create()
+
+
+@pytest.mark.parametrize("level", ["full", "sample"])
+@pytest.mark.parametrize("sql", [UNANSWERED, REPLIED, AUTHORS], ids=["anti", "left", "values"])
+def test_right_runs_pass(world: World, sql: str, level: str) -> None:
+    """Window after window, with a late row, a twin and a row without ts; the results say so."""
+    model = world.model(sql, verify=level, verify_share=0.5)
+    for seconds in (8, 12, 17, 40):
+        outcome = world.run(model, seconds)
+        kinds = {result.kind: result for result in outcome.results}
+        assert {result.status for result in outcome.results} == {"pass"}
+        assert {result.level for result in outcome.results} == {level}
+        assert set(kinds) == {"enough", "not_too_much"}
+        if seconds == 8:
+            world.add((4, "c", None, 6), (5, "b", 1, 9), (5, "b", 1, 9))
+        if seconds == 12:
+            world.add((6, "a", 4, 13), (7, "d", 5, 3))
+
+
+def test_a_mistake_is_not_published(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lost answer and an invented one: the run fails, its rows are kept, the next run goes on."""
+    model = world.model(UNANSWERED, verify="full")
+    world.run(model, 8)
+    world.add((4, "c", None, 6))
+    right = Rewriting.incremental
+
+    def wrong(self: Rewriting, *args: Any, **more: Any) -> str:
+        text = right(self, *args, **more)
+        key = ", _key" if more.get("keyed") else ""
+        return f"select id + 10 as id, author, _matched_at{key} from ({text})"
+
+    monkeypatch.setattr(Rewriting, "incremental", wrong)
+    invocation = world.invocation(20)
+    with pytest.raises(VerificationFailed, match="missing") as error:
+        execute(world.session, prepare(world.session, model, invocation), invocation)
+    assert len(str(error.value).splitlines()) <= 5
+    (entry,) = invocation.log
+    results = {result.kind: result for result in entry.done.results}
+    assert results["enough"].status == results["not_too_much"].status == "fail"
+    details = json.loads(json.dumps(results["enough"].details))
+    assert details["instants"]
+    assert details["rows"][0]["row"]["id"] in ("1", "4")
+    assert details["rows"][0]["key"]
+    staged = world.session.rows(f"select id from {world.schema}.target__staged")
+    assert sorted(ids(staged)) == [11, 14]
+    assert world.answers() == []
+
+    monkeypatch.setattr(Rewriting, "incremental", right)
+    world.run(model, 21)
+    assert ids(world.answers()) == [1, 4]
+
+
+def test_warn_publishes_what_is_wrong(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``on_verify_failure: warn``: the outcome says what was found."""
+    right = Rewriting.incremental
+
+    def wrong(self: Rewriting, *args: Any, **more: Any) -> str:
+        return f"select * from ({right(self, *args, **more)}) where id <> 2"
+
+    monkeypatch.setattr(Rewriting, "incremental", wrong)
+    model = world.model(ALL, verify="full", on_verify_failure="warn")
+    outcome = world.run(model, 8)
+    assert [result.status for result in outcome.results] == ["warn", "pass"]
+    assert any("enough" in warning for warning in outcome.warnings)
+    assert ids(world.answers()) == [1, 3]
+    assert at(8) == outcome.t
