@@ -6,11 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from tests.spark.run_world import ALL, UNANSWERED, World, at, ids
 
 from tapestry.errors import VerificationFailed
+from tapestry.runs.audit import audit
 from tapestry.runs.run import execute, prepare
 from tapestry.sql import Rewriting
-from tests.spark.run_world import ALL, UNANSWERED, World, at, ids
 
 REPLIED = (
     "with replies as (select * from {s}.messages where parent is not null)"
@@ -34,8 +35,10 @@ def world(session: Any, schema: str) -> World:
 def test_right_runs_pass(world: World, sql: str, level: str) -> None:
     """Window after window, with a late row, a twin and a row without ts; the results say so."""
     model = world.model(sql, verify=level, verify_share=0.5)
-    for seconds in (8, 12, 17, 40):
+    for seconds in (8, 12, 17, 29):
         outcome = world.run(model, seconds)
+        if outcome.action == "nothing":
+            continue
         kinds = {result.kind: result for result in outcome.results}
         assert {result.status for result in outcome.results} == {"pass"}
         assert {result.level for result in outcome.results} == {level}
@@ -44,6 +47,25 @@ def test_right_runs_pass(world: World, sql: str, level: str) -> None:
             world.add((4, "c", None, 6), (5, "b", 1, 9), (5, "b", 1, 9))
         if seconds == 12:
             world.add((6, "a", 4, 13), (7, "d", 5, 3))
+    audited = audit(world.session, model, world.invocation(50), level, 1)
+    assert {result.status for result in audited.results} == {"pass"}
+    assert sum(result.checked_rows or 0 for result in audited.results)
+
+
+@pytest.mark.parametrize("level", ["full", "sample"])
+def test_an_audit_finds_what_is_lost_and_what_is_too_much(world: World, level: str) -> None:
+    """Rows that somebody deleted or added, where the model accepts such changes."""
+    model = world.model(ALL, verify="off", on_target_change="accept", verify_share=1)
+    world.run(model, 8)
+    world.session.run(f"delete from {world.schema}.target where id = 2")
+    world.session.run(
+        f"insert into {world.schema}.target select 9, 'z', _matched_at"
+        f" from {world.schema}.target where id = 1"
+    )
+    audited = audit(world.session, model, world.invocation(9), level)
+    assert (audited.t, audited.runs) == (at(8), 1)
+    found = {result.kind: result.details["rows"][0]["row"]["id"] for result in audited.results}
+    assert found == {"enough": "2", "not_too_much": "9"}
 
 
 def test_a_mistake_is_not_published(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,10 +16,11 @@ from tapestry.runs.checks import CheckResult
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.query import Query, read_query
-from tapestry.runs.rejected import exists, rejected_name
+from tapestry.runs.rejected import rejected_name
 from tapestry.runs.session import Session
 from tapestry.runs.sources.examine import examine
 from tapestry.runs.sources.literals import relation_name, string
+from tapestry.runs.staging import exists
 from tapestry.runs.standing import stand
 from tapestry.runs.state import StateRow
 from tapestry.runs.verify import listed, results_of, turns_of

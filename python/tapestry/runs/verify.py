@@ -17,11 +17,11 @@ from tapestry.runs.checks import ERROR, FAIL, PASS, WARN, CheckResult
 from tapestry.runs.instants import show
 from tapestry.runs.model import Model
 from tapestry.runs.question import Question
-from tapestry.runs.rejected import exists as table_exists
 from tapestry.runs.rejected import rejected_name
 from tapestry.runs.schema_change import columns_of
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name, string
+from tapestry.runs.staging import exists as table_exists
 from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH, Check, Finding, Result, Sample
 from tapestry.verification.compare import Rows
 from tapestry.verification.events import begin_of_time
