@@ -86,19 +86,25 @@ def table(measured: dict[str, list[Level]]) -> str:
     for name, levels in measured.items():
         asked, noticed = sum(x.asked for x in levels), sum(x.noticed for x in levels)
         seen = sorted(x.sample for x in levels if x.sample is not None)
-        never = sum(x.sample is None for x in levels)
+        never = sorted(x.wrong for x in levels if x.sample is None)
         after = _after(seen, never)
         lines.append(f"| {name} | {len(levels)} | {noticed} of {asked} | {after} |")
     return "\n".join(lines)
 
 
-def _after(seen: list[int], never: int) -> str:
-    if not seen:
-        return "never"
-    most = f"{seen[0]} run{'s' if seen[0] > 1 else ''}"
-    if seen[-1] != seen[0]:
-        most = f"{seen[0]} to {seen[-1]} runs, half within {seen[(len(seen) - 1) // 2]}"
-    return most + (f"; never in {never}" if never else "")
+def _after(seen: list[int], never: list[int]) -> str:
+    texts = []
+    if seen:
+        texts.append(f"{seen[0]} run{'s' if seen[0] > 1 else ''}")
+        if seen[-1] != seen[0]:
+            texts = [f"{seen[0]} to {seen[-1]} runs, half within {seen[(len(seen) - 1) // 2]}"]
+    if never:
+        texts.append(f"never where {_or(never)} of 40 runs were wrong")
+    return "; ".join(texts)
+
+
+def _or(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 if __name__ == "__main__":

@@ -17,9 +17,13 @@ from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.query import Query, read_query
 from tapestry.runs.rejected import rejected_name
+from tapestry.runs.relations import read_relations
 from tapestry.runs.session import Session
+from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.examine import examine
 from tapestry.runs.sources.literals import relation_name, string
+from tapestry.runs.sources.pins import Pins
+from tapestry.runs.sources.scans import plain_scan
 from tapestry.runs.staging import exists
 from tapestry.runs.standing import stand
 from tapestry.runs.state import StateRow
@@ -71,14 +75,42 @@ def audit(
         opened = row.begin is not None and row.begin != model.config.begin
         relation = _published(session, row, columns)
         published = Published(relation, row.begin or low, row.t, opened)
-        asked = Audit(definition, published, session.rows)
-        if level == "full":
-            return asked.full()
-        turns = turns_of(model.config.verify_share)
-        ranges = turn(turn_number, turns, low, None, row.t)
-        return asked.sample(Sample(ranges, str(turn_number), rows=ROWS))
+        return _asked(Audit(definition, published, session.rows), model, level, low, turn_number)
 
     return Audited(row.t, row.n, results_of(ask, level, "fail", columns))
+
+
+def audit_rows(
+    session: Session, rows: str, model: Model, t: datetime, level: str, zone: str = "UTC"
+) -> list[CheckResult]:
+    """Check any relation with the select list and ``_matched_at`` against ``model.sql`` up to t.
+
+    No state is read: the sources are taken as they are now, and rows arrived at their ts.
+    """
+    relations = read_relations(session, model.sql, model, Pins(), zone)
+    scans = {}
+    for name, pinned in relations.tables.items():
+        arrival = relations.arrival(name)
+        column = None if arrival is None else arrival_column(pinned.table, arrival)
+        scans[name] = plain_scan(pinned.table, pinned.pin, column)
+    definition = Definition.read(model.sql, relations.catalog, scans)
+
+    def ask() -> tuple[Result, Result]:
+        low = begin_of_time(definition, session.rows, t)
+        published = Published(rows, model.config.begin or low, t)
+        return _asked(Audit(definition, published, session.rows), model, level, low, 0)
+
+    return results_of(ask, level, "fail", definition.columns)
+
+
+def _asked(
+    asked: Audit, model: Model, level: str, low: datetime, turn_number: int
+) -> tuple[Result, Result]:
+    if level == "full":
+        return asked.full()
+    turns, t = turns_of(model.config.verify_share), asked.published.t
+    ranges = turn(turn_number, turns, low, None, t)
+    return asked.sample(Sample(ranges, str(turn_number), rows=ROWS))
 
 
 def _scans(session: Session, model: Model, query: Query, row: StateRow) -> Mapping[str, Scan]:
