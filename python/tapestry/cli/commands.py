@@ -19,6 +19,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "init": "Make a new project in an empty folder.",
     "load": "Load a mailbox into the messages table.",
     "report": "Is everything well? One HTML page about all runs.",
+    "verify": "Check the tables of continuous models against their queries.",
 }
 
 

@@ -19,7 +19,7 @@ from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.narrow import few_rows
 from tapestry.runs.query import Query, read_query
-from tapestry.runs.question import Question, keyed, question_of
+from tapestry.runs.question import Question, keyed, not_verified, question_of
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
 from tapestry.runs.session import Session
@@ -180,17 +180,12 @@ def _creation(
     window = Window(None, row.t)
     select = query.rewriting.incremental(window, _scans(found))
     question = question_of(model, query, row, _scans(found))
-    old = standing.target.generation if standing.target is not None else None
-    close: tuple[str, ...] = ()
-    if old is not None and old != EMPTY_GENERATION:
-        columns = len(columns_of(session, row.model))
-        close = (closing_sql(row.model, columns, old, row.run_id),)
     return Plan(
         "create",
         model,
         row.t,
         row,
-        ready=close,
+        ready=_closing(session, row, standing),
         main=create_sql(model, row.generation, select, replace=standing.target is not None),
         columns=(*query.rewriting.columns, MATCHED_AT),
         selected=(*query.rewriting.columns, MATCHED_AT),
@@ -204,8 +199,20 @@ def _creation(
         strategy=query.rewriting.strategy,
         late_rows=sum(e.late_rows for e in found.values()),
         null_rows=sum(e.null_rows for e in found.values()),
-        warnings=(*warnings, *_warnings(found), *far_ahead(invocation.clock, row.t, query.commits)),
+        warnings=(
+            *(*warnings, *_warnings(found), *not_verified(model, query)),
+            *far_ahead(invocation.clock, row.t, query.commits),
+        ),
     )
+
+
+def _closing(session: Session, row: StateRow, standing: Standing) -> tuple[str, ...]:
+    """What closes the generation that a creation replaces."""
+    old = standing.target.generation if standing.target is not None else None
+    if old is None or old == EMPTY_GENERATION:
+        return ()
+    columns = len(columns_of(session, row.model))
+    return (closing_sql(row.model, columns, old, row.run_id),)
 
 
 def _next(
@@ -294,7 +301,7 @@ def _appending(
         strategy=query.rewriting.strategy,
         late_rows=sum(e.late_rows for e in found.values()),
         null_rows=sum(e.null_rows for e in found.values()),
-        warnings=_warnings(found),
+        warnings=(*_warnings(found), *not_verified(model, query)),
         again=standing.crashed,
         warm=standing.warm,
         complete_history=standing.complete_history,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sqlglot import exp
+
 from tapestry.errors import ConfigurationError
 from tapestry.names import KEY
 from tapestry.runs.model import Model
@@ -37,7 +39,7 @@ def question_of(
 
     Raises ConfigurationError for a select list that holds the column of the keys.
     """
-    if model.config.verify == "off":
+    if model.config.verify == "off" or incomparable(query):
         return None
     columns = query.rewriting.columns
     if KEY in (column.lower() for column in columns):
@@ -47,6 +49,25 @@ def question_of(
             hint=f"rename it with AS, or set verify: off on {model.name}",
         )
     return Question(query.sql, query.relations.catalog, scans, row, columns)
+
+
+def incomparable(query: Query) -> str:
+    """A column of the select list whose values no engine compares (MAP, VARIANT); '' for none."""
+    for part in query.rewriting.parts:
+        for block in part.blocks:
+            for name, value in zip(query.rewriting.columns, block.select, strict=True):
+                kinds = value.type.find_all(exp.DataType) if value.type is not None else ()
+                if any(kind.is_type("map", "variant") for kind in kinds):
+                    return name
+    return ""
+
+
+def not_verified(model: Model, query: Query) -> tuple[str, ...]:
+    """The warning that a model's runs are not verified though they should be."""
+    column = incomparable(query)
+    if model.config.verify == "off" or not column:
+        return ()
+    return (f"its runs are not verified: values of {column}, a MAP, cannot be compared",)
 
 
 def keyed(query: Query, question: Question | None, window: Window, few: bool = False) -> str:

@@ -11,7 +11,7 @@ from datetime import datetime
 from time import monotonic
 from typing import Any
 
-from tapestry.errors import TapestryError, VerificationFailed
+from tapestry.errors import VerificationFailed
 from tapestry.names import MATCHED_AT
 from tapestry.runs.checks import ERROR, FAIL, PASS, WARN, CheckResult
 from tapestry.runs.instants import show
@@ -95,8 +95,10 @@ def results_of(
     began = monotonic()
     try:
         found = ask()
-    except TapestryError as error:
-        return [_error(kind, level, on_failure, str(error)) for kind in (ENOUGH, NOT_TOO_MUCH)]
+    except Exception as error:
+        # What cannot be asked is no pass: the engine's own errors are results too.
+        message = str(error).strip().split("\n\n")[0][:600]
+        return [_error(kind, level, on_failure, message) for kind in VERIFICATION]
     seconds = (monotonic() - began) / 2
     failed = WARN if on_failure == "warn" else FAIL
     return [
@@ -123,8 +125,15 @@ def unverified(model: Model, results: Sequence[CheckResult], staged: str) -> Ver
         if result.violations
     ]
     messages = [str(r.details["message"]) for r in results if r.details.get("message")]
+    if not counts:
+        return VerificationFailed(
+            f"{model.name} could not be verified, nothing was published:"
+            f" {' '.join(messages[0].split())[:300] if messages else ''}",
+            where=model.file,
+            hint="please report it; on_verify_failure: warn publishes unverified rows meanwhile",
+        )
     return VerificationFailed(
-        f"{model.name} is not what its query says ({', '.join(counts) or 'it cannot be told'}):"
+        f"{model.name} is not what its query says ({', '.join(counts)}):"
         f" {messages[0] if messages else ''}",
         where=model.file,
         hint=f"nothing was published, the rows stand in {staged}; tapestry_checks lists them all."

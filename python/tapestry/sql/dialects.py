@@ -6,7 +6,6 @@ from sqlglot import exp
 
 from tapestry.sql.postgres import Structs, for_postgres
 
-
 MICROS = {
     "MICROSECOND": 1,
     "MILLISECOND": 1_000,

@@ -1,0 +1,120 @@
+"""`tapestry verify`: the tables of continuous models, checked against their queries."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tapestry.cli.complete import continuous_models
+from tapestry.cli.project import open_project, project_options
+
+if TYPE_CHECKING:
+    from tapestry.runs.audit import Audited
+
+EXAMPLE = """\b
+Example:
+  tapestry verify
+  tapestry verify unanswered --full
+  tapestry verify --full --json | jq '.[] | select(.status != "pass")'
+
+A table is right when it holds everything that was ever an answer of its query up to its newest run
+(enough), and nothing else, each answer once and with the instant at which it began (not too much).
+That is asked of the query itself, over the versions of its sources that the newest run read. A
+sample looks at a part of the history, another one each time; --full at all of it, at every instant
+at which anything changed. Nothing is written.
+
+Exit codes: 0 all tables are right (as far as was looked), 1 one is not, or it could not be told.
+"""
+
+
+@click.command(epilog=EXAMPLE)
+@click.argument("models", metavar="[MODEL...]", nargs=-1, shell_complete=continuous_models)
+@click.option("--full", is_flag=True, help="Every instant and every row, not a sample.")
+@click.option("--json", "as_json", is_flag=True, help="What was found as JSON.")
+@project_options
+def verify(
+    models: tuple[str, ...],
+    full: bool,
+    as_json: bool,
+    project_dir: Path,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """Check the tables of continuous MODELs (all, if none is named) against their queries."""
+    from tapestry.cli.models import read_manifest
+
+    manifest = read_manifest(project_dir, profiles_dir, target)
+    names = [manifest.model(name)["name"] for name in models] or manifest.continuous()
+    others = [name for name in names if name not in manifest.continuous()]
+    if others:
+        raise click.UsageError(f"{others[0]} is not a continuous model: there is nothing to verify")
+    found: list[dict[str, Any]] = []
+    for name, audited in _audited(manifest, names, full, profiles_dir, target):
+        rows = list(_described(name, audited))
+        found += rows
+        if not as_json:
+            for row in rows:
+                click.echo(_sentence(row))
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    elif not found:
+        click.echo("the project has no continuous models")
+    if any(row["status"] != "pass" for row in found):
+        click.get_current_context().exit(1)
+
+
+def _audited(
+    manifest: Any, names: list[str], full: bool, profiles_dir: Path | None, target: str | None
+) -> Iterator[tuple[str, Audited]]:
+    from dbt.adapters.tapestry.invocations import current_invocation
+    from dbt.adapters.tapestry.nodes import continuous_model
+    from tapestry.cli.models import compile_models
+    from tapestry.runs.audit import audit
+
+    nodes = compile_models(manifest, names)
+    with open_project(manifest.root, profiles_dir, target) as project:
+        invocation = current_invocation(project.config, project.session)
+        for name in names:
+            node = nodes[name]
+            zone = invocation.time_zone
+            model = continuous_model(node, manifest.graph, node["compiled_code"], "", zone)
+            turn = random.randrange(10**6)
+            level = "full" if full else "sample"
+            yield name, audit(project.session, model, invocation, level, turn)
+
+
+def _described(name: str, audited: Audited) -> Iterator[dict[str, Any]]:
+    from tapestry.runs.instants import show
+
+    for result in audited.results:
+        yield {
+            "model": name,
+            "check": result.kind,
+            "status": result.status,
+            "level": result.level,
+            "until": show(audited.t),
+            "runs": audited.runs,
+            "checked_rows": result.checked_rows,
+            "violations": result.violations,
+            **dict(result.details),
+        }
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    what = {"enough": "enough", "not_too_much": "not too much"}[row["check"]]
+    looked = f"{row['checked_rows'] or 0} rows looked at, up to {row['until']}"
+    if row["status"] == "pass":
+        return f"{row['model']}: {what} ({looked})"
+    if row["status"] == "error":
+        return f"{row['model']}: {what} could not be told: {row.get('message', '')}"
+    wrong = "missing" if row["check"] == "enough" else "too many"
+    lines = [f"{row['model']}: NOT {what}: {row['violations']} {wrong} ({looked})"]
+    for one in row.get("rows", ())[:5]:
+        values = ", ".join(f"{column} = {value}" for column, value in one["row"].items())
+        lines.append(f"  {one['reason']} at {one['instant']}: {values[:200]}")
+    return "\n".join(lines)
