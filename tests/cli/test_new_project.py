@@ -137,3 +137,15 @@ def test_eject_from_the_new_project(project: Path, tmp_path: Path) -> None:
     again = tapestry("eject", "--dialect", "duckdb", "--into", str(tmp_path / "plain"))
     assert again.exit_code == 1  # raised: what `tapestry` itself shows as an error of usage
     assert "--overwrite" in again.exception.hint  # type: ignore[union-attr]
+
+
+def test_verify_the_tables(project: Path) -> None:
+    """Right tables pass at both levels."""
+    for options in ((), ("--full",), ("unanswered", "--full")):
+        done = tapestry("verify", *options, "--json")
+        assert done.exit_code == 0, done.output
+        found = json.loads(done.stdout[done.stdout.index("[\n") :])
+        assert {row["check"] for row in found} == {"enough", "not_too_much"}
+        assert {row["status"] for row in found} == {"pass"}
+    assert "unanswered: enough (" in tapestry("verify").output
+    assert tapestry("verify", "no_such_model").exit_code != 0
