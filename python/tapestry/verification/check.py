@@ -16,6 +16,7 @@ from tapestry.verification.compare import PAGE, Chosen, Comparison, Rows
 from tapestry.verification.definition import EPOCH, Definition
 from tapestry.verification.events import Ask, event_instants
 from tapestry.verification.restriction import Range
+from tapestry.verification.scopes import may_hold_again
 
 AT_ONCE = 200
 """So many instants in one statement."""
@@ -135,6 +136,8 @@ class Check:
                 sample.seed,
             )
             self.note_instants(len(given) + 2 * sample.picks + chosen.arrivals)
+            if self.rows.last is not None and may_hold_again(self.definition.tree):
+                self.delivered_again(comparison, sample)
             if not chosen.ranges or (
                 driver is not None and driver.first and not comparison.by_value
             ):
@@ -191,6 +194,22 @@ class Check:
             if finding.reason != "missing" and identity not in self._surplus:
                 self._surplus.add(identity)
                 self.not_too_much.add([finding])
+
+    def delivered_again(self, comparison: Comparison, sample: Sample) -> None:
+        """Some of the new rows, asked at the instants at which their values were published before.
+
+        An answer that holds again held at none of the instants around; there it did.
+        """
+        published = self.published()
+        if not published:
+            return
+        some = Chosen((), sample.rows, seed=sample.seed)
+        found = self.ask(comparison.delivered_before(published, some))
+        instants = {s for _, us in found if (s := instant_of(us)) >= self.rows.start}
+        if instants:
+            ids = sorted({id_ for id_, _ in found})
+            for chunk in _chunks(sorted(instants)):
+                self.judge(_findings(self.ask(comparison.again(ids, chunk))))
 
     # -- was it an answer before? -------------------------------------------------------------
     def count_lost(self, comparison: Comparison, missing: Sequence[Finding]) -> None:

@@ -154,6 +154,28 @@ class Comparison:
         ]
         return self.definition.statement(ctes, self.listed("judged", chosen))
 
+    def delivered_before(self, published: str, chosen: Chosen) -> str:
+        """(id, _matched_at in µs) of published rows with the values of some of the new rows."""
+        order = f"md5({KEY} || {text_of(MATCHED_AT)} || '{chosen.seed}')"
+        some = f"{self.fresh(Chosen(()))} ORDER BY {order}, {self.names[0]} LIMIT {chosen.picks}"
+        us, same = self.definition.micros(f"p.{MATCHED_AT}"), self.same_values("p", "n")
+        return (
+            f"SELECT DISTINCT {self.id_of('n')}, {us} FROM ({some}) AS n"
+            f" JOIN {published} AS p ON {same} AND p.{MATCHED_AT} < n.{MATCHED_AT}"
+        )
+
+    def again(self, ids: Sequence[str], instants: Iterable[datetime]) -> str:
+        """What is too much among the new rows with these ids, asked at these instants."""
+        listed = ", ".join(f"'{one}'" for one in ids)
+        ctes = [
+            ("fresh", f"{self.fresh(Chosen(()))} AND {self.id_of('n')} IN ({listed})"),
+            self.definition.instants(instants),
+            ("answers", self.definition.answers(Restriction(ids=tuple(ids)), self.arm)),
+            ("paired", self.paired("RIGHT JOIN")),
+            ("judged", self.judged()),
+        ]
+        return self.definition.statement(ctes, self.listed("judged", Chosen(())))
+
     def outside(self) -> str:
         """Rows with a ``_matched_at`` outside of the window, and answers that come twice."""
         rows, at = self.rows, self.definition.instant
@@ -317,9 +339,13 @@ class Comparison:
 
     def same(self, one: str, other: str) -> str:
         """Two rows are the same answer with the same values."""
-        parts = [f"{one}.{KEY} = {other}.{KEY}"]
-        parts += [f"{one}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in self.names]
-        return " AND ".join(parts)
+        return f"{one}.{KEY} = {other}.{KEY} AND {self.same_values(one, other)}"
+
+    def same_values(self, one: str, other: str) -> str:
+        """Two rows have the same values."""
+        return " AND ".join(
+            f"{one}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in self.names
+        )
 
 
 def id_of(alias: str, definition: Definition) -> str:
