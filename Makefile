@@ -16,7 +16,8 @@ QUERIES ?= 2000
 # The gate: what a change must pass. `make test-all` has the conformance suites, the runs and the
 # sources on Spark besides; they join the gate as each has been seen to pass whole on a quiet machine.
 ORACLE := tests/property/test_rewrite_equals_oracle.py
-GATE := tests/test_house.py tests/sql tests/property --ignore=$(ORACLE) tests/mail tests/demo/test_expected.py \
+GATE := tests/test_house.py tests/sql tests/property --ignore=$(ORACLE) tests/verification \
+  tests/mail tests/demo/test_expected.py \
   tests/demo/test_generator.py tests/cli tests/report tests/expectations tests/adapter/test_parts.py \
   tests/spark/test_time_atoms.py tests/spark/test_pairs.py tests/spark/test_random_queries.py \
   tests/spark/test_run_config.py tests/eject/test_duckdb_and_postgres.py \

@@ -8,7 +8,7 @@ import pytest
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
 
-FOLDERS = ("sql", "property", "spark", "adapter", "dbt_runs")
+FOLDERS = ("sql", "property", "verification", "spark", "adapter", "dbt_runs")
 """Cheap and telling first; whatever is not listed comes last."""
 
 TESTS = Path(__file__).parent

@@ -28,7 +28,7 @@ TELLING = {
     "the last start counts, not the first": ("distinct",),
     "rows of a table are one row": ("gaps", "touch and go"),
 }
-USUAL = ("two bounds", "an anti-join")
+USUAL = ("a join", "a left join")
 
 
 @pytest.mark.parametrize("name", MUTANTS)
