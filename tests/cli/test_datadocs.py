@@ -49,6 +49,7 @@ def test_pages(project: Path) -> None:
     results = (
         CheckResult("enough", "enough", "fail", "pass", 8, 0, level="sample"),
         CheckResult("assume", "r.ts >= m.ts", "fail", "fail", None, 2, {"row": "<b>bold</b>"}),
+        CheckResult("expectation", "wrong", "warn", "error", 8, 0, {"message": "why so"}),
     )
     write_results(project / "target", "one", [_entry(results)])
     code, output = _datadocs(project, "--json")
@@ -57,5 +58,6 @@ def test_pages(project: Path) -> None:
     assert page.exists()
     (shown,) = page.parent.glob("validations/**/*.html")
     assert "assume: r.ts &gt;= m.ts" in shown.read_text()
+    assert "why so" in shown.read_text()
     assert "<b>bold" not in shown.read_text()
     assert _datadocs(project)[0] == 0

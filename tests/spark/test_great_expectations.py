@@ -68,10 +68,13 @@ def test_our_conditions_count_what_great_expectations_counts(session: Any, schem
         [{kind: arguments, "name": f"{k}"} for k, (kind, arguments) in enumerate(CASES)]
     )
     found = great.run(session.frame(f"select * from {schema}.t"), wanted)
-    assert not [one.error for one in found if one.error]
+    # Great Expectations has no LIKE on Spark: there, only ours says anything.
+    alone = [one.kind for one, theirs in zip(wanted, found, strict=True) if theirs.error]
+    assert all("like_pattern" in kind for kind in alone)
     items = ", ".join(f"count_if(not ({condition_of(one)}))" for one in wanted)
     (counts,) = session.rows(f"select {items} from {schema}.t")
-    assert list(counts) == [one.violations for one in found]
+    pairs = zip(counts, found, strict=True)
+    assert not [(ours, one) for ours, one in pairs if not one.error and ours != one.violations]
     assert any(counts)
 
 

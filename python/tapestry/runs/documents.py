@@ -138,7 +138,7 @@ def _one(result: CheckResult) -> dict[str, Any]:
         "exception_info": {
             "raised_exception": failed,
             "exception_message": result.details.get("message") if failed else None,
-            "exception_traceback": None,
+            "exception_traceback": "" if failed else None,
         },
     }
 
