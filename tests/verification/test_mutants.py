@@ -13,7 +13,7 @@ from tests.verification.stream import QUERIES
 
 N = 40
 RARE = {"late rows are taken for punctual"}
-"""Spoils two or three runs of forty, one row each: a sample may miss it."""
+"""Spoils a row in a few runs of forty: a sample may miss it."""
 TELLING = {
     "every < is <=": ("not in", "a left join"),
     "every > is >=": ("two bounds", "a join"),
