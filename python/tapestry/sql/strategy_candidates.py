@@ -297,8 +297,12 @@ class CandidatePlan:
         exists: Exists,
         instant: exp.Expr,
         keys: list[tuple[str, exp.Expr]],
+        around: tuple[Table, ...] = (),
     ) -> exp.Expr:
         """``[NOT] EXISTS`` at the candidate instant, over the relation _k of candidates.
+
+        ``around`` are the tables of all levels around the subquery, the block's own if it is not
+        nested: _k has a struct of each.
 
         A subquery with subqueries of its own is computed as a relation of witnesses, since Spark
         knows no correlation over two levels: (candidate, inner rows) for which everything holds.
@@ -311,7 +315,8 @@ class CandidatePlan:
         listed: list[exp.Expr] = [exp.column(name, table="_k") for name in [*names, AT]]
         listed += [exp.alias_(key, name) for name, key in inner_keys]
         listed += self.structs_of(inner.tables)
-        carried = [s.alias for s in self.structs()]
+        around = around or self.block.tables
+        carried = [struct.alias for struct in self.structs_of(around)]
         listed += [exp.column(name, table="_k") for name in carried]
         select = build.add_from(build.select(listed), build.table(tried, "_k"))
         select = self.reads.from_clause(select, inner.tables, self.frame)
@@ -322,7 +327,8 @@ class CandidatePlan:
         nested = []
         for n, one in enumerate(inner.exists, start=1):
             over = Exists(one.negated, self.conjunction_over(one.inner, "_k", inner.tables))
-            nested.append(self.check(f"{part}_{n}", pairs, over, instant, all_keys))
+            levels = around + inner.tables
+            nested.append(self.check(f"{part}_{n}", pairs, over, instant, all_keys, levels))
         witnesses = self.add(
             f"{part}_witnesses",
             where(build.add_from(build.select_all("_k"), build.table(pairs, "_k")), nested),

@@ -75,7 +75,7 @@ def _ordered(data: Data, first: str, second: str) -> Data:
     lowest = min((row[two] for row in data.rows[second] if row[two] is not None), default=None)
     if highest is None or lowest is None or lowest >= highest:
         return data
-    step = highest - lowest
+    step = -(-(highest - lowest) // STEP) * STEP  # the definition asks on the grid
     moved = tuple(
         (*row[:two], row[two] + step, *row[two + 1 : -2], row[-2] + step, row[-1])
         if row[two] is not None else row
