@@ -45,6 +45,8 @@ def run(
 
 def no_java(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(root / "no_java_here"))
+    # Other tests of this process may have started a Spark, which needs no Java any more.
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
 
 
 def no_profile(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
