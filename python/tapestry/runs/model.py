@@ -86,8 +86,6 @@ class Model:
     arrivals
         What is known of the relations that the query may read: normalized name -> arrival column or
         ``static``.
-    upstream
-        Normalized names of the continuous models among them.
     """
 
     name: str
@@ -95,7 +93,6 @@ class Model:
     sql: str
     config: ModelConfig = field(default_factory=ModelConfig)
     arrivals: Mapping[str, str] = field(default_factory=dict)
-    upstream: frozenset[str] = frozenset()
     file: str = ""
     options: str = ""
     """What stands between the table's properties and AS in CREATE TABLE: partitions, location."""

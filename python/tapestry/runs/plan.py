@@ -177,9 +177,9 @@ def _creation(
         sql=model.sql,
     )
     found = _examine(session, model, query, row)
-    window = Window(None, row.t)
-    select = query.rewriting.incremental(window, _scans(found))
-    question = question_of(model, query, row, _scans(found))
+    window, scans = Window(None, row.t), _scans(found)
+    select = query.rewriting.incremental(window, scans)
+    question = question_of(model, query, row, scans)
     return Plan(
         "create",
         model,
@@ -194,7 +194,7 @@ def _creation(
         keyed=keyed(query, question, window),
         replaces=standing.target is not None,
         horizon=min(limits.values(), default=None),
-        checks=query.rewriting.assumption_checks(window, _scans(found)),
+        checks=query.rewriting.assumption_checks(window, scans),
         select=select,
         strategy=query.rewriting.strategy,
         late_rows=sum(e.late_rows for e in found.values()),

@@ -45,7 +45,7 @@ def has_checks(planned: Plan) -> bool:
     return bool(planned.expected) or planned.question is not None
 
 
-def publish(session: Session, planned: Plan, invocation: Invocation, point: Point) -> Published:
+def publish(session: Session, planned: Plan, point: Point) -> Published:
     """Execute a claimed run up to its commit; ``Published.error`` where its checks fail."""
     for statement in planned.before:
         session.run(statement)
@@ -59,7 +59,7 @@ def publish(session: Session, planned: Plan, invocation: Invocation, point: Poin
     attempt = uuid4().hex
     staged = staging.stage(session, planned, attempt)
     point("staged")
-    results += check(session, planned, staged, invocation)
+    results += check(session, planned, staged)
     if any(result.blocks for result in results):
         return _refused(planned, results, staged)
     dropping = [r.name for r in results if r.on_violation == "drop" and r.violations]
@@ -72,9 +72,7 @@ def publish(session: Session, planned: Plan, invocation: Invocation, point: Poin
     return Published(tuple(results), count, _mark(planned, attempt), staged)
 
 
-def check(
-    session: Session, planned: Plan, staged: Staged, invocation: Invocation
-) -> list[CheckResult]:
+def check(session: Session, planned: Plan, staged: Staged) -> list[CheckResult]:
     """All checks on the staged rows: what is found is a result, not an exception."""
     results = checks.expectations(session, staged)
     if planned.question is None:

@@ -107,14 +107,14 @@ def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
     done, reading = _publish(session, planned, invocation, began)
     if done.error is not None:
         give_up(session, planned, invocation)
-        _log(invocation, Entry(planned, done, None, monotonic() - began, reading))
+        invocation.log.append(Entry(planned, done, None, monotonic() - began, reading))
         raise done.error
     point("committed")
     landed = confirm(session, row, planned.complete_history)
     invocation.memory.note(Known(landed.target, row, landed.version))
     _settle(session, planned, done, landed)
     _complete(invocation, planned)
-    _log(invocation, Entry(planned, done, landed.commit, monotonic() - began, reading))
+    invocation.log.append(Entry(planned, done, landed.commit, monotonic() - began, reading))
     point("confirmed")
     if row.n % COMPACT_EVERY == 0:
         _tidy(session, planned, invocation)
@@ -130,10 +130,10 @@ def _publish(
     reading = Reading()
     try:
         with measuring(session) as reading:
-            return publish(session, planned, invocation, point), reading
+            return publish(session, planned, point), reading
     except Exception as error:
         seconds, reason = monotonic() - began, str(error)[:LONGEST_REASON]
-        _log(invocation, Entry(planned, Published(), None, seconds, reading, reason))
+        invocation.log.append(Entry(planned, Published(), None, seconds, reading, reason))
         raise
 
 
@@ -149,10 +149,6 @@ def _settle(session: Session, planned: Plan, done: Published, landed: Landed) ->
             staging.drop(session, done.staged)
     except Exception as error:
         logger.warning("the staged rows were not removed, the next run will: %s", error)
-
-
-def _log(invocation: Invocation, entry: Entry) -> None:
-    invocation.log.append(entry)
 
 
 def concurrent_of(planned: Plan) -> ConcurrentRun:
