@@ -32,7 +32,7 @@ def test_defaults_and_meta() -> None:
         ({"LAG": "1 hour"}, "did you mean lag"),
         ({"late_rows": "ignore"}, "deliver, warn, fail"),
         ({"on_query_change": "continu"}, "did you mean continue"),
-        ({"on_schema_change": "sync_all_columns"}, "append_new_columns"),
+        ({"on_schema_change": "sync_all_columns"}, "nothing is ever taken back"),
         ({"late_after": "soon"}, "is not a length of time"),
         ({"begin": "once"}, "is not an instant"),
         ({"assume": {"a": 1}}, "list of conditions"),

@@ -23,6 +23,14 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 """The values that a key takes; the first is the default."""
 
+REFUSED: Mapping[tuple[str, str], str] = {
+    ("on_schema_change", "sync_all_columns"): (
+        "it would take columns away, and nothing is ever taken back: append_new_columns keeps a"
+        " column that the query no longer has, and --full-refresh builds the table anew"
+    ),
+}
+"""Values that dbt users know and that a continuous model cannot have: why, and what there is."""
+
 OTHERS = ("late_after", "begin", "lag", "assume", "arrival", "expectations", "verify_share")
 KEYS = (*CHOICES, *OTHERS)
 NOT_KEYS = {"lag", "begin", "assume", "verify", "arrival"}
@@ -168,6 +176,10 @@ def _choice(key: str, value: Any) -> str:
     if text in CHOICES[key]:
         return text
     near = get_close_matches(text, CHOICES[key], 1)
+    if (key, text) in REFUSED:
+        raise ConfigurationError(
+            f"{key}: {text} is not for continuous models", hint=REFUSED[key, text]
+        )
     raise ConfigurationError(
         f"{key}: {text} is not a value of this key",
         hint=(f"did you mean {near[0]}? " if near else "")

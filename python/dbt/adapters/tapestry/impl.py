@@ -13,24 +13,12 @@ from dbt.adapters.spark import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
+from dbt.adapters.tapestry.continuous import ContinuousDoors
+from dbt.adapters.tapestry.expectations import ExpectationDoors
 from dbt.adapters.tapestry.seeds import seed_batches
 
 if TYPE_CHECKING:
     import agate
-
-try:
-    from dbt.adapters.tapestry.continuous import ContinuousDoors
-    from dbt.adapters.tapestry.expectations import ExpectationDoors
-except ModuleNotFoundError as error:
-    if error.name != "dbt.adapters.tapestry.continuous":
-        raise
-
-    class ContinuousDoors:  # type: ignore[no-redef]
-        """Stands in where the continuous materialization is not installed."""
-
-    class ExpectationDoors:  # type: ignore[no-redef]
-        """Stands in likewise."""
-
 
 DEFAULT_FORMAT = "delta"
 _STAGED_KEY = re.compile(r"dbt_unique_key_\d+")
