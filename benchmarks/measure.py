@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,13 +129,26 @@ def measure(
             if reset:
                 reset()
             taken[name].append(timed(spark, action))
-    results = {}
-    for name, pairs in taken.items():
-        seconds, cpu = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        medians = [round(statistics.median(values), 4) for values in (seconds, cpu)]
-        one = Measured(*medians, seconds, cpu, answers[name], asdict(readings[name]))
-        results[name] = asdict(one)
-    return results
+    return {
+        name: summary([(*pair, readings[name]) for pair in pairs], answers[name])
+        for name, pairs in taken.items()
+    }
+
+
+def summary(
+    rounds: Sequence[tuple[float, float, Reading]], answers: int | None = None
+) -> dict[str, Any]:
+    """The medians of some executions; what they read is the first one's."""
+    seconds, cpu = [one[0] for one in rounds], [one[1] for one in rounds]
+    medians = [round(statistics.median(values), 4) for values in (seconds, cpu)]
+    return asdict(Measured(*medians, seconds, cpu, answers, asdict(rounds[0][2])))
+
+
+def timed_and_read(spark: SparkSession, action: Action) -> tuple[float, float, Reading]:
+    """Seconds and processor seconds of one execution, and what it read."""
+    pair: list[tuple[float, float]] = []
+    _, reading = observed(spark, lambda: pair.append(timed(spark, action)))
+    return (*pair[0], reading)
 
 
 def timed(spark: SparkSession, action: Action) -> tuple[float, float]:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from tapestry.runs.model import ModelConfig
 from tapestry.runs.sources.describe import SourceTable, arrival_column, describe
 from tapestry.runs.sources.examine import Examination, examine
 from tapestry.runs.sources.fingerprints import Fingerprint, fingerprint
 from tapestry.runs.sources.pins import Pin, newest_version
-from tapestry.runs.sources.since import Rules, SourceRules
+from tapestry.runs.sources.since import Rules
 
 START = datetime(2024, 1, 1, tzinfo=timezone.utc)
 COLUMNS = "id INT, ts TIMESTAMP, body STRING"
@@ -92,7 +93,7 @@ class World:
             last_pin=self.pin,
             pin=pin or self.newest(),
             tau=self.tau,
-            config=rules or SourceRules(),
+            config=rules or ModelConfig(),
             target=self.target,
             generation=self.generation,
             n=self.n + 1,

@@ -16,11 +16,11 @@ import pytest
 from tests.spark.source_world import World, late, minutes_of, row
 
 from tapestry.errors import SourceRewritten
-from tapestry.runs.sources.since import SourceRules
+from tapestry.runs.model import ModelConfig
 
 HISTORIES = 60
 Content = tuple[int | None, float | None, str | None]
-DELETES_OK = SourceRules(on_source_rewrite="deletes_ok")
+DELETES_OK = ModelConfig(on_source_rewrite="deletes_ok")
 TRACKING = "'delta.enableRowTracking' = 'true'"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 PROPERTIES = ("", "", TRACKING, VECTORS, f"{TRACKING}, {VECTORS}")
@@ -115,7 +115,7 @@ class History:
             if self.random.random() < 0.5:
                 self.step()
         self.now += self.random.choice((1, 10))
-        rules = SourceRules() if self.random.random() < 0.2 else DELETES_OK
+        rules = ModelConfig() if self.random.random() < 0.2 else DELETES_OK
         vanished = self.definition.run(self.rows, self.now)
         if vanished and rules.on_source_rewrite == "fail":
             with pytest.raises(SourceRewritten):

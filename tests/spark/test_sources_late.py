@@ -11,7 +11,7 @@ import pytest
 from tests.spark.source_world import World, at, bag, late, row
 
 from tapestry.errors import LateRowsFound, SourceHistoryGone
-from tapestry.runs.sources.since import SourceRules
+from tapestry.runs.model import ModelConfig
 
 
 @pytest.fixture
@@ -122,13 +122,15 @@ def test_lateness_counts_from_late_after_on(world: World) -> None:
     world.run(200)
     world.insert(row(2, 141))
     hour = timedelta(hours=1)
-    assert world.examine(SourceRules("fail", hour)).late_rows == 1
-    assert not world.examine(SourceRules("warn", hour)).warnings
+    assert world.examine(ModelConfig(late_rows="fail", late_after=hour)).late_rows == 1
+    assert not world.examine(ModelConfig(late_rows="warn", late_after=hour)).warnings
     world.insert(row(3, 140))
     with pytest.raises(LateRowsFound, match="1 row came to"):
-        world.examine(SourceRules("fail", hour))
-    assert "1 row came to" in world.examine(SourceRules("warn", hour)).warnings[0]
-    assert not world.examine(SourceRules("deliver", hour)).warnings
+        world.examine(ModelConfig(late_rows="fail", late_after=hour))
+    assert (
+        "1 row came to" in world.examine(ModelConfig(late_rows="warn", late_after=hour)).warnings[0]
+    )
+    assert not world.examine(ModelConfig(late_rows="deliver", late_after=hour)).warnings
 
 
 def test_a_crashed_run_and_its_repetition_keep_one_arrival(world: World) -> None:

@@ -8,10 +8,10 @@ import pytest
 from tests.spark.source_world import COLUMNS, World, at, bag, late, row
 
 from tapestry.errors import SourceRewritten
-from tapestry.runs.sources.since import SourceRules
+from tapestry.runs.model import ModelConfig
 
-DELETES_OK = SourceRules(on_source_rewrite="deletes_ok")
-REFRESH = SourceRules(on_source_rewrite="refresh")
+DELETES_OK = ModelConfig(on_source_rewrite="deletes_ok")
+REFRESH = ModelConfig(on_source_rewrite="refresh")
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 KEPT = "SELECT * FROM {source}"
 
@@ -201,6 +201,7 @@ def test_a_dropped_column(world: World) -> None:
     world.sql("ALTER TABLE {source} DROP COLUMN id")
     with pytest.raises(SourceRewritten, match="no longer has the column id"):
         world.examine()
+    assert world.examine(REFRESH).refresh
 
 
 class TestStatic:
@@ -219,7 +220,7 @@ class TestStatic:
 
     def test_new_rows_count_as_a_rewrite(self, world: World) -> None:
         world.insert(row(9, 50))
-        for rules in (SourceRules(), DELETES_OK):
+        for rules in (ModelConfig(), DELETES_OK):
             with pytest.raises(SourceRewritten, match=r"is static.*1 new and 0 vanished"):
                 world.examine(rules)
         assert world.examine(REFRESH).refresh

@@ -23,7 +23,7 @@ from tapestry.runs.sources.rewrites import (
     touched_files,
 )
 from tapestry.runs.sources.scans import late_scan, plain_scan
-from tapestry.runs.sources.side import Side, clean, keep, read_side, side_name
+from tapestry.runs.sources.side import SIDE_COLUMNS, Side, clean, keep, read_side, side_name
 from tapestry.runs.sources.since import Rules, Since
 from tapestry.sql.catalog import Column
 from tapestry.sql.scan import Scan
@@ -105,8 +105,7 @@ def examine(
     if last_pin == pin:
         return Examination(False, 0, 0, _scan(table, pin, column, side, own=False), clean(side))
     since = Since(session, table, column, last_pin, pin, tau, config, stored)
-    _refuse_lost_columns(since, side)
-    change = _change(since)
+    change = _Change(Late(), refresh=True) if _lost_columns(since, side) else _change(since)
     if change.refresh:
         return Examination(True, 0, 0, plain_scan(table, pin, column), refresh=True)
     late = change.late
@@ -259,20 +258,25 @@ def _static(since: Since) -> Examination:
     )
 
 
-def _refuse_lost_columns(since: Since, side: Side) -> None:
-    """Late rows are known by their content; without a column they had it is another content."""
-    if not side.live:
-        return
-    there = {column.name.lower() for column in since.table.columns}
-    own = {"_late", "_arrival", "_row_id"}
-    lost = [c.name for c in side.columns if c.name.lower() not in there | own]
-    if lost and since.rules.on_source_rewrite != "refresh":
+def _lost_columns(since: Since, side: Side) -> bool:
+    """Has the source lost a column of the kept late rows, so that the model has to be built again?
+
+    They are known by their content: without the column, contents that differed in it fall together,
+    and not all copies of what is one content now stand in the side table.  Raises SourceRewritten
+    unless the model says ``refresh``.
+    """
+    there = {column.name.lower() for column in since.table.columns} | SIDE_COLUMNS
+    lost = [c.name for c in side.columns if c.name.lower() not in there]
+    if not side.live or not lost:
+        return False
+    if since.rules.on_source_rewrite != "refresh":
         raise SourceRewritten(
             f"{since.table.name} no longer has the column {lost[0]}, by which rows that came late"
             " are known",
             where=since.table.name,
-            hint="build the model again with --full-refresh",
+            hint="set on_source_rewrite: refresh, or build the model again with --full-refresh",
         )
+    return True
 
 
 def _late_warning(since: Since, late: Late) -> tuple[str, ...]:

@@ -34,6 +34,9 @@ from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.since import Since
 from tapestry.sql.catalog import Column
 
+SIDE_COLUMNS = frozenset({LATE, ARRIVAL, ROW_ID})
+"""What a side table has besides the columns of its source."""
+
 
 @dataclass(frozen=True)
 class Side:

@@ -34,15 +34,6 @@ class Rules(Protocol):
 
 
 @dataclass(frozen=True)
-class SourceRules:
-    """The defaults of the interface."""
-
-    late_rows: str = "deliver"
-    late_after: timedelta = timedelta(hours=1)
-    on_source_rewrite: str = "fail"
-
-
-@dataclass(frozen=True)
 class Since:
     """A source, the pin and the τ of the last run, and the pin of this one."""
 
