@@ -111,7 +111,7 @@ def compared(prefix: str, name: str, result: dict[str, Any] | None) -> str:
     queries = result["queries"]
     title = f"Q and Q^I, {result['data']['rows']:,} messages"
     shown = picture(plots.compared(f"{prefix}_{name}", queries, title), title)
-    shares = [one for one in next(iter(queries.values())) if one != "Q"]
+    shares = [one for one in plots.variants(queries) if one != "Q"]
     head = ["seconds", "Q", *(f"Q^I {one}" for one in shares)]
     head += ["1 % : Q", "cpu"]
     for word in ("files", "rows read", "rows shuffled"):
@@ -120,7 +120,7 @@ def compared(prefix: str, name: str, result: dict[str, Any] | None) -> str:
     rows = []
     for query, found in queries.items():
         plain, one = found["Q"], found["1 %"]
-        row = [query, *(seconds(found[variant]["seconds"]) for variant in ("Q", *shares))]
+        row = [query, *(seconds(found.get(v, {}).get("seconds")) for v in ("Q", *shares))]
         row += [f"**{one['ratio']:.2f}**", f"{one['cpu_ratio']:.2f}"]
         for word in ("files", "rows", "shuffled"):
             row += [count(which["reading"].get(word)) for which in (plain, one)]
@@ -270,6 +270,26 @@ def lookback() -> str:
     return "\n\n".join([table(head, rows), said])
 
 
+def checks() -> str:
+    found = largest("checks")
+    if found is None:
+        return _missing("checks", "benchmarks")
+    result = found[1]
+    rows = []
+    for query, measured in result["queries"].items():
+        off, sample, wishes = (measured[one] for one in ("off", "sample", "expectations"))
+        row = [query, seconds(off["seconds"])]
+        for one in (sample, wishes):
+            row += [seconds(one["seconds"]), f"**{one['ratio']:.2f}**", f"{one['cpu_ratio']:.2f}"]
+        row += [count(one["reading"]["files"]) for one in (off, sample)]
+        row += [seconds(measured[f"first, {one}"]["seconds"]) for one in ("off", "sample")]
+        rows.append(row)
+    head = ["a run, 1 % new", "bare, s", "`verify: sample`", ": bare", "cpu"]
+    head += ["20 expectations", ": bare", "cpu", "files, bare", "files, sample"]
+    head += ["first run, bare", "first run, sample"]
+    return "\n\n".join([table(head, rows), measured_on(result)])
+
+
 def warm() -> str:
     result = load("warm")
     if result is None:
@@ -280,8 +300,8 @@ def warm() -> str:
 
 _ALL = (targets, fig5_generated, fig5_real, fig6_generated, fig6_real, paper5)
 PIECES: dict[str, Callable[[], str]] = {
-    made.__name__: made for made in (*_ALL, fig7, fig8, fig9, paper9, rebuild, lookback, warm)
-}
+    made.__name__: made for made in (*_ALL, fig7, fig8, fig9, paper9)
+} | {made.__name__: made for made in (rebuild, lookback, checks, warm)}
 
 
 def _missing(module: str, package: str = "benchmarks.figures") -> str:

@@ -74,11 +74,12 @@ def bars(
 def compared(name: str, queries: dict[str, Any], title: str) -> Path:
     """Figures 5 and 6: seconds of Q and of Q^I for each window."""
     made, axes = figure()
-    variants = list(next(iter(queries.values())))
-    labels = {one: "Q, the plain query" if one == "Q" else f"{one} new" for one in variants}
+    labels = {
+        one: "Q, the plain query" if one == "Q" else f"{one} new" for one in variants(queries)
+    }
     series = {
         labels[one]: [query.get(one, {}).get("seconds") for query in queries.values()]
-        for one in variants
+        for one in labels
     }
     values = [value for row in series.values() for value in row if value]
     # Bars tell lengths: a logarithmic scale, which has no zero, only where they would not be seen.
@@ -86,8 +87,14 @@ def compared(name: str, queries: dict[str, Any], title: str) -> Path:
     bars(axes, list(queries), series, scale)
     axes.set_ylabel("seconds, log scale" if scale == "log" else "seconds")
     axes.set_title(title, loc="left", fontsize=10)
-    made.legend(loc="outside lower center", ncols=len(variants))
+    made.legend(loc="outside lower center", ncols=len(labels))
     return save(made, name)
+
+
+def variants(queries: dict[str, Any]) -> list[str]:
+    """Q and the windows that were measured of any query, the largest first."""
+    names = {name for query in queries.values() for name in query}
+    return ["Q", *sorted(names - {"Q"}, key=lambda one: -float(one.removesuffix(" %")))]
 
 
 def by_window(name: str, measured: dict[str, dict[str, Any]], title: str) -> Path:
