@@ -34,6 +34,7 @@ from tapestry.runs.instants import micros
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import from_micros, relation_name, string
 from tapestry.runs.sources.pins import Pin
+from tapestry.runs.target import metadata, newest_commits
 
 COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -151,6 +152,8 @@ def claim(session: Session, table: str, row: StateRow) -> bool:
             raise
     if row.n == 1:
         return True  # a new generation: nobody else knows its name
+    if any(commit.run_id == row.run_id for commit in newest_commits(session, table)):
+        return True  # its transaction landed, which of all that stand for one n only one ever does
     standing = session.rows(
         f"SELECT run_id FROM {relation_name(table)}"
         f" WHERE generation = {string(row.generation)} AND n = {row.n}"
@@ -231,7 +234,8 @@ def _insert(table: str, row: StateRow) -> str:
     }
     app, version = string(f"tapestry.state.{row.generation}"), string(str(row.n))
     return (
-        f"INSERT INTO {relation_name(table)} WITH ('txnAppId' = {app}, 'txnVersion' = {version})"
+        f"INSERT INTO {relation_name(table)} WITH ('txnAppId' = {app}, 'txnVersion' = {version},"
+        f" 'userMetadata' = {string(metadata(row.generation, row.n, row.run_id, {}))})"
         f" ({', '.join(COLUMNS)}) SELECT {', '.join(values[name] for name in COLUMNS)}"
     )
 

@@ -111,11 +111,16 @@ def look(session: Session, name: str) -> Target | None:
 
 def commits_after(session: Session, name: str, version: int) -> list[Commit]:
     """The commits above ``version``, newest first, as far back as the log still tells."""
-    rows = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {FIRST_LOOK}")
-    if len(rows) == FIRST_LOOK and int(rows[-1][0]) > version + 1:
-        newest = int(rows[0][0])
-        rows = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {newest - version}")
-    return [_commit(row) for row in rows if int(row[0]) > version]
+    commits = newest_commits(session, name)
+    if len(commits) == FIRST_LOOK and commits[-1].version > version + 1:
+        commits = newest_commits(session, name, commits[0].version - version)
+    return [commit for commit in commits if commit.version > version]
+
+
+def newest_commits(session: Session, name: str, count: int = FIRST_LOOK) -> list[Commit]:
+    """So many commits of a Delta table, newest first: a look into its log, not at its rows."""
+    rows = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {count}")
+    return [_commit(row) for row in rows]
 
 
 def landed(commits: Sequence[Commit], generation: str, n: int) -> Commit | None:
