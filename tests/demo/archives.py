@@ -33,6 +33,9 @@ def small_archive(folder: Path, rows: int = 80, steps: int = 7) -> Archive:
     number = range(len(messages))
     messages = _with(messages, "subject", ["base" if n % 5 == 0 else f"a{n} base" for n in number])
     messages = _with(messages, "archive_seq", [n + 15 * (n % 6 == 0) for n in number])
+    authors = messages["author"].to_pylist()
+    nobody = [None if n % 7 == 0 else author for n, author in enumerate(authors)]
+    messages = _with(messages, "author", nobody)
     tables = {
         "messages": messages,
         "votes": generator.votes(60, messages, seed=5),
@@ -55,4 +58,5 @@ def model_sql(model: str, variables: dict[str, str], source: str) -> str:
 
 
 def _with(table: pa.Table, name: str, values: list[object]) -> pa.Table:
-    return table.set_column(table.schema.get_field_index(name), name, pa.array(values))
+    place = table.schema.get_field_index(name)
+    return table.set_column(place, name, pa.array(values, table.schema.field(name).type))

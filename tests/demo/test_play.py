@@ -13,7 +13,7 @@ from tapestry.demo.play import Player
 
 from .archives import ROOT, small_archive
 
-MODELS = ("q3_replied_in_list", "quiet_for_two_weeks")
+MODELS = ("q3_replied_in_list", "q4_unanswered")
 
 
 @pytest.fixture
@@ -33,7 +33,8 @@ def test_a_played_archive_ends_as_duckdb_says(player: Player, tmp_path: Path) ->
     checked = list(check(player, archive))
     assert [one for one in checked if not one.equal] == []
     for one in checked:
-        assert one.expected == sum(step.new[one.model] for step in played) > 0
+        assert one.expected == one.rejected + sum(step.new[one.model] for step in played) > 0
+    assert [one.rejected > 0 for one in checked] == [False, True]  # messages without author
 
 
 def test_one_run_over_everything_ends_as_duckdb_says(player: Player, tmp_path: Path) -> None:

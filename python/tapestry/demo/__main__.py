@@ -29,6 +29,7 @@ SHOWN = (
     "quiet_for_two_weeks",
     "liked",
     "reminders_at_their_instant",
+    "date_in_future",
 )
 """The queries of the paper's Figure 4, and one of each other kind."""
 
@@ -44,7 +45,7 @@ SMALL_DATA = {
 @click.option("--data", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--rows", default=4_000, show_default=True, help="Messages to generate.")
 @click.option("--steps", default=5, show_default=True, help="Runs over the generated messages.")
-@click.option("--models", help="Names with commas, or `all` 22; by default eight of them.")
+@click.option("--models", help="Names with commas, or `all` 22; by default nine of them.")
 @click.option("--threads", default=2, show_default=True, help="dbt's threads.")
 @click.option("--folder", type=click.Path(path_type=Path), default=ROOT / ".demo", hidden=True)
 def main(

@@ -11,12 +11,16 @@ from tapestry.demo.play import Player
 
 @dataclass(frozen=True)
 class Checked:
-    """Two bags compared: rows expected, expected and not there, there and not expected."""
+    """Two bags compared: rows expected, expected and not there, there and not expected.
+
+    ``rejected`` rows are answers that an expectation of the model kept out of its table.
+    """
 
     model: str
     expected: int
     missing: int
     surplus: int
+    rejected: int = 0
 
     @property
     def equal(self) -> bool:
@@ -29,16 +33,20 @@ def check(player: Player, archive: Archive, *, at_once: bool = False) -> Iterato
     for model in player.models:
         expected = archive.expect(model, at_once=at_once)
         schema = player.at_once_schema if at_once else player.schema
-        files = player.export(schema, model) / "*.parquet"
         database = archive.database
         columns = ", ".join(
             f"{name}::{kind} as {name}"
             for name, kind, *_ in database.execute(f"describe {expected}").fetchall()
         )
-        found = f"(select {columns} from read_parquet('{files}'))"
+        kept, rejected = (
+            "" if path is None else f"select {columns} from read_parquet('{path}/*.parquet')"
+            for path in (player.export(schema, model), player.export(schema, f"{model}__rejected"))
+        )
+        found = f"({' union all '.join(part for part in (kept, rejected) if part)})"
         yield Checked(
             model,
             archive.number(f"select count(*) from {expected}"),
             archive.number(f"select count(*) from (from {expected} except all from {found})"),
             archive.number(f"select count(*) from (from {found} except all from {expected})"),
+            archive.number(f"select count(*) from ({rejected})") if rejected else 0,
         )

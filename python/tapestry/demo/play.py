@@ -118,11 +118,13 @@ class Player:
             for one in result.result.results
         }
 
-    def export(self, schema: str, model: str) -> Path:
-        """A model's table as parquet files, for another engine to read."""
-        path = self.folder / "export" / schema / model
+    def export(self, schema: str, table: str) -> Path | None:
+        """A table as parquet files, for another engine to read; None: there is no such table."""
+        if not self.session.rows(f"show tables in {schema} like '{table}'"):
+            return None
+        path = self.folder / "export" / schema / table
         self.session.run(
-            f"insert overwrite directory '{path}' using parquet select * from {schema}.{model}"
+            f"insert overwrite directory '{path}' using parquet select * from {schema}.{table}"
         )
         return path
 

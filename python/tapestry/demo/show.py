@@ -42,15 +42,15 @@ def show_checks(console: Console, title: str, checks: Iterable[Checked]) -> bool
     """Each model's comparison; True if all are equal."""
     table = Table(title=title, title_justify="left")
     table.add_column("model", min_width=30)
-    for name in ("rows", "missing", "too many"):
+    for name in ("rows", "of them rejected", "missing", "too many"):
         table.add_column(name, justify="right")
     table.add_column("")
     good = True
     for one in checks:
         good &= one.equal
         verdict = "[green]equal[/]" if one.equal else "[red]DIFFERENT[/]"
-        numbers = (f"{number:,}" for number in (one.expected, one.missing, one.surplus))
-        table.add_row(one.model, *numbers, verdict)
+        counts = (one.expected, one.rejected, one.missing, one.surplus)
+        table.add_row(one.model, *(f"{count:,}" for count in counts), verdict)
     console.print(table)
     return good
 
