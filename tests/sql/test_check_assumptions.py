@@ -1,4 +1,4 @@
-"""A broken assumption is counted, in the window that its rows came in."""
+"""A broken assumption is counted in the window in which the second row of a pair came."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+BETWEEN = START + timedelta(hours=6, microseconds=-1)
+"""Message 2 has come, message 1 has not."""
 COLUMNS = (Column("id", "int"), Column("parent", "int"), Column("ts", "timestamp"))
 CATALOG = Catalog({"messages": Source("messages", COLUMNS, "ts")})
 SCANS = {"messages": Scan("db.messages", "ts", "rowid")}
@@ -42,6 +44,8 @@ def database() -> duckdb.DuckDBPyConnection:
         (Window(START + timedelta(days=1), START + timedelta(days=2)), "r.ts >= m.ts", 0),
         (Window(START + timedelta(days=1), START + timedelta(days=2)), "m.ts < r.ts", 1),
         (Window(START, START + timedelta(days=1)), "r.ts >= m.ts - interval 1 second", 0),
+        (Window(BETWEEN, START + timedelta(days=1)), "r.ts >= m.ts", 1),
+        (Window(BETWEEN, START + timedelta(days=1)), "r.ts >= m.ts - interval 1 second", 0),
     ],
 )
 def test_broken_pairs_are_counted(
@@ -56,3 +60,15 @@ def test_broken_pairs_are_counted(
         assert row is not None
         counts.append(row[0])
     assert sum(counts) == broken
+
+
+@pytest.mark.parametrize(("days", "broken"), [(6, 1), (8, 0)])
+def test_the_other_row_may_be_a_week_older(
+    database: duckdb.DuckDBPyConnection, days: int, broken: int
+) -> None:
+    late = START + timedelta(days=days)
+    database.execute("UPDATE db.messages SET ts = ? WHERE id = 1", [late])
+    rewriting = rewrite(JOIN, CATALOG, assume=("r.ts >= m.ts",))
+    window = Window(late - timedelta(minutes=1), late + timedelta(minutes=1))
+    ((_, sql),) = rewriting.assumption_checks(window, SCANS, dialect="duckdb")
+    assert database.execute(sql).fetchone() == (broken,)

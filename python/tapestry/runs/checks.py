@@ -148,7 +148,7 @@ def failure(
     if wrong:
         pairs = "1 pair" if wrong[0].violations == 1 else f"{wrong[0].violations} pairs"
         return AssumptionWrong(
-            f"assume: {wrong[0].name} does not hold: {pairs} of rows in this window break it",
+            f"assume: {wrong[0].name} does not hold: {pairs} of rows that came now break it",
             where=planned.model.file,
             hint="remove it, or allow for the difference in it; no answer was written",
         )

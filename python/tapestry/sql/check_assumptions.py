@@ -1,8 +1,10 @@
 """Count the pairs of rows that break what the author assumes about the order of arrivals.
 
 An assumption removes branches from the incremental query, so a wrong one would lose answers.  Each
-run counts the pairs that break it among the rows that arrived in the run's own window (in the first
-run: among all rows), for every place of the query where both tables meet.
+run counts the pairs that break it and of which a row arrived in the run's own window, the other not
+more than a week before that (in the first run: among all rows), for every place of the query where
+both tables meet.  To look further back would cost what the assumption saves; who breaks an order
+mostly does so by little.
 """
 
 from __future__ import annotations
@@ -12,13 +14,16 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from tapestry.sql import build
-from tapestry.sql.frame import Frame, at_most, greater, less
+from tapestry.sql.frame import Frame, at_most, greater, greatest, less
 from tapestry.sql.ir import Conjunction, SourceTable, Table
 from tapestry.sql.order import Assumption
 from tapestry.sql.passes.split_by_bound import shifted, ts_of
 from tapestry.sql.passes.to_standard_form import arrival_of
 from tapestry.sql.render import Body, Rendering
 from tapestry.sql.selects import where
+
+BACK = 7 * 24 * 3_600_000_000
+"""So many microseconds before the window the other row of a pair may have arrived."""
 
 _Meeting = tuple[tuple[Table, ...], tuple[exp.Expr, ...]]
 
@@ -49,9 +54,12 @@ def _count(
     later, earlier = sources[known.later], sources[known.earlier]
     least = shifted(ts_of(earlier.alias, frame.order), known.offset)
     broken = less(ts_of(later.alias, frame.order), least)
-    window = [at_most(arrival_of(table), frame.t) for table in (later, earlier)]
+    arrivals = (arrival_of(later), arrival_of(earlier))
+    window = [at_most(arrival, frame.t) for arrival in arrivals]
     if frame.tau is not None:
-        window += [greater(arrival_of(table), frame.tau) for table in (later, earlier)]
+        since = shifted(frame.tau, -BACK)
+        window += [greater(arrival, since) for arrival in arrivals]
+        window.append(greater(greatest(arrivals), frame.tau))
     select = build.select([exp.alias_(exp.Count(this=exp.Star()), "broken")])
     select = rendering.reads().from_clause(select, tables, frame)
     return where(select, [*conditions, broken, *window])
