@@ -20,7 +20,7 @@ from tapestry.verification.turns import turn
 def _checks(case: Case, rewriting: Rewriting, connection: duckdb.DuckDBPyConnection) -> Any:
     ask = asking(connection)
     for n, tau, t, definition in staged_runs(case, rewriting, connection):
-        start = utc(case.begin) or begin_of_time(definition, ask, t)
+        start = utc(case.begin) or begin_of_time(definition, ask, t) or t
         yield n, Check(definition, Rows("staged", start, tau, t), ask, lambda: "published")
 
 

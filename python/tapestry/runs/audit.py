@@ -71,7 +71,7 @@ def audit(
 
     def ask() -> tuple[Result, Result]:
         definition = Definition.read(row.canonical, query.relations.catalog, scans)
-        low = begin_of_time(definition, session.rows, row.t)
+        low = row.began or begin_of_time(definition, session.rows, row.t) or row.t
         opened = row.begin is not None and row.begin != model.config.begin
         relation = _published(session, row, columns)
         published = Published(relation, row.begin or low, row.t, opened)
@@ -96,7 +96,7 @@ def audit_rows(
     definition = Definition.read(model.sql, relations.catalog, scans)
 
     def ask() -> tuple[Result, Result]:
-        low = begin_of_time(definition, session.rows, t)
+        low = begin_of_time(definition, session.rows, t) or t
         published = Published(rows, model.config.begin or low, t)
         return _asked(Audit(definition, published, session.rows), model, level, low, 0)
 

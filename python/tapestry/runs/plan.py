@@ -19,7 +19,7 @@ from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.narrow import few_rows
 from tapestry.runs.query import Query, read_query
-from tapestry.runs.question import Question, keyed, not_verified, question_of
+from tapestry.runs.question import Question, begun, keyed, not_verified, question_of
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
 from tapestry.runs.session import Session
@@ -179,7 +179,8 @@ def _creation(
     found = _examine(session, model, query, row)
     window, scans = Window(None, row.t), _scans(found)
     select = query.rewriting.incremental(window, scans)
-    question = question_of(model, query, row, scans)
+    question = begun(session, question_of(model, query, row, scans))
+    row = row if question is None else question.row
     return Plan(
         "create",
         model,
@@ -277,6 +278,9 @@ def _appending(
     few = few_rows(session, query.rewriting, window, scans, query.sizes)
     select = query.rewriting.incremental(window, scans, few=few)
     question = question_of(model, query, row, scans)
+    if not any(e.before for e in found.values()):  # else the scans read what is yet to be written
+        question = begun(session, question)
+        row = row if question is None else question.row
     columns: tuple[str, ...] = (*query.rewriting.columns, MATCHED_AT)
     ready: tuple[str, ...] = ()
     chosen = select

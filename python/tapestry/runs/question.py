@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -11,9 +11,11 @@ from tapestry.errors import ConfigurationError
 from tapestry.names import KEY
 from tapestry.runs.model import Model
 from tapestry.runs.query import Query
+from tapestry.runs.session import Session
 from tapestry.runs.state import StateRow
 from tapestry.sql import Catalog, Scan, Window
 from tapestry.verification.definition import Definition
+from tapestry.verification.events import begin_of_time
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,17 @@ def question_of(
             hint=f"rename it with AS, or set verify: off on {model.name}",
         )
     return Question(query.sql, query.relations.catalog, scans, row, columns)
+
+
+def begun(session: Session, question: Question | None) -> Question | None:
+    """The question, its row with the begin of time, which is looked for once in a generation.
+
+    What arrives after a run at τ arrives after τ, so that the earliest arrival stays the earliest.
+    """
+    if question is None or question.row.began is not None:
+        return question
+    began = begin_of_time(question.definition, session.rows, question.row.t)
+    return replace(question, row=replace(question.row, began=began))
 
 
 def incomparable(query: Query) -> str:

@@ -54,11 +54,12 @@ COLUMNS: Mapping[str, str] = {
     "last_canonical": "string",
     "last_begin": "timestamp",
     "failed_at": "timestamp",
+    "began": "timestamp",
 }
-ADDED = ("last_canonical", "last_begin", "failed_at")
-"""Columns that state tables of the first version lack."""
+ADDED = ("last_canonical", "last_begin", "failed_at", "began")
+"""Columns that state tables of earlier versions lack."""
 ATTEMPTS = 6
-_INSTANTS = ("tau", "t", "begin", "last_begin", "failed_at")
+_INSTANTS = ("tau", "t", "begin", "last_begin", "failed_at", "began")
 _LATEST = [c for c in COLUMNS if c != "created_at"]
 
 
@@ -80,6 +81,9 @@ class StateRow:
         The query and the begin in force before this run.
     failed_at
         When its checks failed: it has published nothing and never will.
+    began
+        Where time begins: the earliest arrival in any source, as the generation's first verified
+        run found it (what comes later arrives later, late rows too); None: not looked for yet.
     """
 
     model: str
@@ -98,6 +102,7 @@ class StateRow:
     last_canonical: str = ""
     last_begin: datetime | None = None
     failed_at: datetime | None = None
+    began: datetime | None = None
 
     @property
     def before(self) -> StateRow:

@@ -49,7 +49,7 @@ def verify(session: Session, model: Model, question: Question, staged: str) -> l
 
     def ask() -> tuple[Result, Result]:
         definition = question.definition
-        low = begin_of_time(definition, session.rows, row.t)
+        low = row.began or begin_of_time(definition, session.rows, row.t) or row.t
         start = row.begin or low
         rows = Rows(staged, start, row.tau, row.t)
         check = Check(definition, rows, session.rows, lambda: published(session, question))

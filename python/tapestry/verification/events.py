@@ -42,11 +42,12 @@ def event_parts(definition: Definition, after: datetime, until: datetime) -> lis
     return [*_arrivals(definition), *_flips(definition, micros(after), micros(until))]
 
 
-def begin_of_time(definition: Definition, ask: Ask, t: datetime) -> datetime:
-    """The earliest arrival in any source; t where nothing has arrived yet."""
+def begin_of_time(definition: Definition, ask: Ask, t: datetime) -> datetime | None:
+    """The earliest arrival in any source up to t; None where nothing has arrived by then."""
     union = " UNION ALL ".join(_arrivals(definition))
     ((us,),) = ask(definition.statement([], f"SELECT MIN(us) FROM ({union}) AS arrivals"))
-    return t if us is None else min(EPOCH + int(us) * MICRO, t)
+    begin = None if us is None else EPOCH + int(us) * MICRO
+    return None if begin is None or begin > t else begin
 
 
 def micros(s: datetime) -> int:
