@@ -219,7 +219,11 @@ def _create(session: Session, table: str) -> None:
 
 def _add_columns(session: Session, table: str) -> None:
     """Bring a table of an older version up to date; another process may do it at the same time."""
-    added = ", ".join(f"{name} {COLUMNS[name]}" for name in ADDED)
+    described = session.rows(f"DESCRIBE TABLE {relation_name(table)}")
+    there = {str(row[0]).lower() for row in described}
+    added = ", ".join(f"{name} {COLUMNS[name]}" for name in ADDED if name not in there)
+    if not added:
+        return
     try:
         session.run(f"ALTER TABLE {relation_name(table)} ADD COLUMNS ({added})")
     except Exception as error:
