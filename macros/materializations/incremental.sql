@@ -1,6 +1,7 @@
 {#- dbt-spark's incremental; the model's expectations are counted in its result. #}
 {% materialization incremental, adapter='tapestry', supported_languages=['sql', 'python'] %}
-  {%- set built = dbt.materialization_incremental_spark() -%}
+  {#- Not called as a macro: dbt lets a Python model be submitted one call below a materialization only. #}
+  {%- set built = dbt.materialization_incremental_spark.call_macro() -%}
   {%- do tapestry__finish_expectations() -%}
   {{ return(built) }}
 {% endmaterialization %}
