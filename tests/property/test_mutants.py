@@ -87,9 +87,9 @@ class Mutant:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.rewriting, name)
 
-    def incremental(self, window: Any, scans: Any, dialect: str) -> str:
+    def incremental(self, window: Any, scans: Any, dialect: str, few: bool = False) -> str:
         """The rendered SQL, changed."""
-        text: str = self.rewriting.incremental(window, scans, dialect=dialect)
+        text: str = self.rewriting.incremental(window, scans, dialect=dialect, few=few)
         if len(text) > LONGEST:
             return text
         done = False
@@ -109,9 +109,10 @@ class Given(Mutant):
     def __init__(self, rewriting: Any, changed: Callable[[Any, Any], tuple[Any, Any]]) -> None:
         self.rewriting, self.changed = rewriting, changed
 
-    def incremental(self, window: Any, scans: Any, dialect: str) -> str:
+    def incremental(self, window: Any, scans: Any, dialect: str, few: bool = False) -> str:
         """The SQL for a changed window or changed scans."""
-        return str(self.rewriting.incremental(*self.changed(window, scans), dialect=dialect))
+        changed = self.changed(window, scans)
+        return str(self.rewriting.incremental(*changed, dialect=dialect, few=few))
 
 
 def _scans(**changes: Any) -> Callable[[Any, Any], tuple[Any, Any]]:

@@ -13,6 +13,7 @@ from tapestry.names import MATCHED_AT
 from tapestry.sql import build
 from tapestry.sql.frame import Frame, at_most, greatest, less
 from tapestry.sql.ir import Block, Conjunction, Exists
+from tapestry.sql.keys_of_few import keys_of_few, same_type
 from tapestry.sql.passes.split_by_bound import (
     Branch,
     drop_redundant_bounds,
@@ -48,6 +49,7 @@ def select_by_bounds(
             aliases = {table.alias for table in conjunction.tables}
             if branch.narrowed is not None:
                 conditions += narrowing(branch.narrowed, aliases, frame)
+            conditions += keys_of_few(block, conjunction, branch, frame, reads)
             conditions += _absent(conjunction, first, frame, reads, branch)
             conditions += _no_earlier(block, i, first, frame, reads)
             listed = [
@@ -98,6 +100,8 @@ def _only_keys_of(
         if not isinstance(condition, exp.EQ):
             continue
         sides = (condition.this, condition.expression)
+        if not same_type(*sides):
+            continue
         for key, wanted in (sides, sides[::-1]):
             if aliases_of(wanted) == outer and aliases_of(key) and aliases_of(key) <= inner:
                 keys = reads.from_clause(build.select([wanted.copy()]), (narrowed[0],), frame)

@@ -1,0 +1,57 @@
+"""What few rows imply for what they are joined to: which conditions are added, which not."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+
+from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
+
+COLUMNS = (
+    Column("id", "int"),
+    Column("parent", "int"),
+    Column("code", "string"),
+    Column("ts", "timestamp"),
+)
+CATALOG = Catalog({"messages": Source("messages", COLUMNS, "ts")})
+SCANS = {"messages": Scan("db.messages", "ts", "row_id")}
+WINDOW = Window(
+    datetime(2026, 1, 2, tzinfo=timezone.utc), datetime(2026, 1, 3, tzinfo=timezone.utc)
+)
+CHAIN = (
+    "select m.id from messages m, messages r, messages s where r.parent = m.id and s.parent = r.id"
+)
+ASSUMED = ("r.ts >= m.ts", "s.ts >= r.ts")
+
+
+def keys(rewriting: Rewriting, **more: bool) -> list[str]:
+    """The columns that are said to be among the keys of the few."""
+    lines = rewriting.incremental(WINDOW, SCANS, few=True, **more).splitlines()
+    return [
+        line.split(" IN (")[0].strip().removeprefix("AND ")
+        for line in lines
+        if line.startswith("  AND") and " IN (" in line
+    ]
+
+
+def test_what_the_first_join_gives_is_few_too() -> None:
+    assert keys(rewrite(CHAIN, CATALOG, ASSUMED)) == ["m.id"]
+
+
+def test_the_first_join_needs_no_help_but_for_row_ids() -> None:
+    assert keys(rewrite(CHAIN, CATALOG, ASSUMED), keyed=True) == ["r.id", "m.id"]
+
+
+@pytest.mark.parametrize(
+    "condition", ["r.parent < m.id", "r.parent = m.id + s.id", "r.code = m.id", "true"]
+)
+def test_only_equalities_of_one_type_between_two_tables_say_something(condition: str) -> None:
+    query = CHAIN.replace("r.parent = m.id", condition)
+    assert keys(rewrite(query, CATALOG, ASSUMED)) == []
+
+
+def test_nothing_is_said_where_the_rows_may_be_many() -> None:
+    rewriting = rewrite(CHAIN, CATALOG, ASSUMED)
+    assert " IN (" not in rewriting.incremental(WINDOW, SCANS)
+    assert " IN (" not in rewriting.incremental(Window(None, WINDOW.t), SCANS, few=True)
