@@ -140,14 +140,16 @@ def read_states(session: Session, table: str) -> dict[str, StateRow] | None:
 def claim(session: Session, table: str, row: StateRow) -> bool:
     """Insert the row; True iff it is the one that stands for its n now, in the state table.
 
-    False means that another run claimed n in the meantime. A row of one's own that was inserted
-    before (the run id is the same) counts as won.
+    False means that another run claimed n in the meantime, or that the table is gone. A row of
+    one's own that was inserted before (the run id is the same) counts as won.
     """
     inserted = _insert(table, row)
     try:
         session.run(inserted)
     except Exception as error:
         if not_found(error):
+            if row.n > 1:
+                return False  # somebody dropped it: what it knew of the other models is gone
             _create(session, table)
             session.run(inserted)
         elif lacks_column(error):
