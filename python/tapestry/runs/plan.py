@@ -65,6 +65,8 @@ class Plan:
         target's log can still tell whether it has landed.
     warm
         Planned from what this process remembers of the state (see ``Standing``).
+    rewound
+        The run that a rewind left behind; its table has yet to get the name of its generation.
     """
 
     action: Action
@@ -92,6 +94,7 @@ class Plan:
     again: bool = False
     warm: bool = False
     complete_history: bool = True
+    rewound: StateRow | None = None
 
     def statement(self, select: str, attempt: str = "") -> str:
         """What commits the rows of ``select``."""
@@ -110,6 +113,8 @@ def plan(
     """
     standing = stand(session, model, invocation, full_refresh)
     row, configured = standing.row, model.config.begin
+    if standing.unnamed:
+        return Plan("nothing", model, None, rewound=row)
     if row is None:
         query = read_query(session, model, invocation, model.sql, configured)
         return _creation(session, model, invocation, standing, query)

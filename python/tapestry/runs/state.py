@@ -54,9 +54,10 @@ COLUMNS: Mapping[str, str] = {
     "last_canonical": "string",
     "last_begin": "timestamp",
     "failed_at": "timestamp",
+    "continues": "string",
 }
-ADDED = ("last_canonical", "last_begin", "failed_at")
-"""Columns that state tables of the first version lack."""
+ADDED = ("last_canonical", "last_begin", "failed_at", "continues")
+"""Columns that state tables of earlier versions lack."""
 ATTEMPTS = 6
 _INSTANTS = ("tau", "t", "begin", "last_begin", "failed_at")
 _LATEST = [c for c in COLUMNS if c != "created_at"]
@@ -80,6 +81,8 @@ class StateRow:
         The query and the begin in force before this run.
     failed_at
         When its checks failed: it has published nothing and never will.
+    continues
+        The generation that was rewound to this one ("": the table was built anew).
     """
 
     model: str
@@ -98,6 +101,7 @@ class StateRow:
     last_canonical: str = ""
     last_begin: datetime | None = None
     failed_at: datetime | None = None
+    continues: str = ""
 
     @property
     def before(self) -> StateRow:
@@ -130,6 +134,15 @@ def read_states(session: Session, table: str) -> dict[str, StateRow] | None:
         _add_columns(session, table)
         rows = session.rows(sql)
     return {row.generation: row for row in map(_from_row, rows)}
+
+
+def runs_of(session: Session, table: str, generation: str) -> list[StateRow]:
+    """The rows of a generation that are still kept, by n; ``read_states`` comes before this."""
+    items = ", ".join(f"unix_micros({c})" if c in _INSTANTS else c for c in _LATEST)
+    rows = session.rows(
+        f"SELECT {items} FROM {relation_name(table)} WHERE generation = {string(generation)}"
+    )
+    return sorted(map(_from_row, rows), key=lambda row: row.n)
 
 
 def claim(session: Session, table: str, row: StateRow) -> bool:
@@ -214,7 +227,11 @@ def _create(session: Session, table: str) -> None:
 
 def _add_columns(session: Session, table: str) -> None:
     """Bring a table of an older version up to date; another process may do it at the same time."""
-    added = ", ".join(f"{name} {COLUMNS[name]}" for name in ADDED)
+    described = session.rows(f"DESCRIBE TABLE {relation_name(table)}")
+    there = {str(row[0]).lower() for row in described}
+    added = ", ".join(f"{name} {COLUMNS[name]}" for name in ADDED if name not in there)
+    if not added:
+        return
     try:
         session.run(f"ALTER TABLE {relation_name(table)} ADD COLUMNS ({added})")
     except Exception as error:
@@ -240,7 +257,16 @@ def _insert(table: str, row: StateRow) -> str:
     )
 
 
-_TEXTS = ("model", "generation", "run_id", "target_id", "canonical", "sql", "last_canonical")
+_TEXTS = (
+    "model",
+    "generation",
+    "run_id",
+    "target_id",
+    "canonical",
+    "sql",
+    "last_canonical",
+    "continues",
+)
 
 
 def _text(text: str) -> str:
@@ -270,4 +296,5 @@ def _from_row(values: tuple[Any, ...]) -> StateRow:
     for name in ("pins", "last_pins"):
         row[name] = _pins(row[name])
     row["last_canonical"] = row["last_canonical"] or ""
+    row["continues"] = row["continues"] or ""
     return StateRow(**row)
