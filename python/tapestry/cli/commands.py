@@ -11,6 +11,7 @@ import click
 
 COMMANDS: Final[Mapping[str, str]] = {
     # name: what it does, in a few words. The command is `name` in the module tapestry.cli.name.
+    "adopt": "Take over an existing incremental table as a continuous model.",
     "completion": "Print the script that lets your shell complete commands.",
     "datadocs": "Render the checks of past runs as Data Docs.",
     "doctor": "Check what a run needs, and say how to fix what is wrong.",
