@@ -67,8 +67,8 @@ def test_what_cannot_be_adopted(world: World) -> None:
     with pytest.raises(ConfigurationError, match="no table"):
         compare(world.session, model, world.invocation(20))
     hand_made(world)
+    renamed = replace(model, sql=model.sql.replace("m.author", "m.author as autor"))
     with pytest.raises(ConfigurationError, match="has no column autor") as raised:
-        renamed = replace(model, sql=model.sql.replace("m.author", "m.author as autor"))
         compare(world.session, renamed, world.invocation(20))
     assert "did you mean author?" in raised.value.hint
     with pytest.raises(ConfigurationError, match="has no column loaded"):

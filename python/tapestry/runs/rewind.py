@@ -93,21 +93,7 @@ def plan_rewind(
     runs = runs_of(session, invocation.state_table, newest.generation)
     runs = [run for run in runs if run.failed_at is None and run.t <= end]
     crossing = _crossing(model, runs, to)
-    row = replace(
-        crossing,
-        generation=uuid4().hex,
-        n=1,
-        run_id=uuid4().hex,
-        tau=None,
-        t=to,
-        target_id="",
-        target_version=standing.version,
-        pins={**crossing.pins, **(upstream or {})},
-        last_pins={},
-        last_canonical="",
-        last_begin=None,
-        continues=crossing.generation,
-    )
+    row = _rewound(crossing, to, standing.version, upstream or {})
     relations = read_relations(
         session, crossing.canonical, model, invocation.pins, invocation.time_zone
     )
@@ -197,6 +183,27 @@ def _crossing(model: Model, runs: Sequence[StateRow], to: datetime) -> StateRow:
             " builds it up to there",
         )
     return crossing
+
+
+def _rewound(
+    crossing: StateRow, to: datetime, version: int, upstream: Mapping[str, Pin]
+) -> StateRow:
+    """Run 1 of the generation that goes on from T; ``version`` is the newest of the table."""
+    return replace(
+        crossing,
+        generation=uuid4().hex,
+        n=1,
+        run_id=uuid4().hex,
+        tau=None,
+        t=to,
+        target_id="",
+        target_version=version,
+        pins={**crossing.pins, **upstream},
+        last_pins={},
+        last_canonical="",
+        last_begin=None,
+        continues=crossing.generation,
+    )
 
 
 def _carried(
