@@ -14,6 +14,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "adopt": "Take over an existing incremental table as a continuous model.",
     "completion": "Print the script that lets your shell complete commands.",
     "datadocs": "Render the checks of past runs as Data Docs.",
+    "deliver": "Bring what is new to files, mail, webhooks and tables.",
     "doctor": "Check what a run needs, and say how to fix what is wrong.",
     "eject": "Write continuous models as plain dbt incremental models.",
     "explain": "Explain a model: each step to what a run executes, what that reads.",

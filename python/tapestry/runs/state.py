@@ -196,10 +196,13 @@ def mark_failed(session: Session, table: str, row: StateRow, failed: bool = True
 
 
 def compact(session: Session, table: str, row: StateRow, keep: int) -> None:
-    """Drop rows of runs long past and merge small files; nothing depends on either."""
+    """Drop rows of runs long past and merge small files.
+
+    The first run of a generation stays: it says up to where the table was built or rewound.
+    """
     session.run(
         f"DELETE FROM {relation_name(table)}"
-        f" WHERE generation = {string(row.generation)} AND n < {row.n - keep}"
+        f" WHERE generation = {string(row.generation)} AND n > 1 AND n < {row.n - keep}"
     )
     session.run(f"OPTIMIZE {relation_name(table)}")
 
