@@ -111,7 +111,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
             return sql if clock is None else clock_only(sql, clock.instant)
 
     def cleanup_connections(self) -> None:
-        """dbt calls this once, when all nodes are done: runs go to the log, answers to their sinks."""
+        """dbt calls this once, when all nodes are done: runs are logged, answers delivered."""
         write_runs(self)
         deliver_noted(self)
         super().cleanup_connections()  # type: ignore[misc]

@@ -33,7 +33,7 @@ def note_sinks(config: Any, model: Model) -> None:
 
 
 def deliver_noted(adapter: Any) -> None:
-    """Deliver what is new; a sink that is down is a warning, and the next invocation tries again."""
+    """Deliver what is new; a sink that is down is a warning: the next invocation tries again."""
     config = adapter.config
     key = (str(get_invocation_id()), config.credentials.schema)
     with _lock:
