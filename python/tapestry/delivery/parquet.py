@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 from tapestry.delivery.retry import Refused
@@ -26,27 +29,45 @@ def as_parquet(rows: Sequence[str], columns: Sequence[tuple[str, str]]) -> bytes
     """One Parquet file; Refused for a type that it cannot take, and without pyarrow."""
     try:
         import pyarrow as pa  # type: ignore[import-untyped]
-        import pyarrow.json  # type: ignore[import-untyped]
         import pyarrow.parquet  # type: ignore[import-untyped]
     except ModuleNotFoundError as error:
         raise Refused("Parquet needs pyarrow: pip install 'dbt-tapestry[local]'") from error
     schema = pa.schema([(name, arrow_type(kind)) for name, kind in columns])
-    options = pyarrow.json.ParseOptions(
-        explicit_schema=schema, unexpected_field_behavior="error", newlines_in_values=False
-    )
+    parsed = [json.loads(row, parse_float=Decimal) for row in rows]
     try:
-        if rows:
-            data = io.BytesIO("\n".join(rows).encode())
-            block = pyarrow.json.ReadOptions(block_size=max(1 << 20, max(map(len, rows)) * 4 + 1))
-            table = pyarrow.json.read_json(data, read_options=block, parse_options=options)
-            table = table.select(schema.names).cast(schema)
-        else:
-            table = schema.empty_table()
-    except pa.ArrowException as error:
+        table = pa.table(
+            [
+                pa.array([_value(row.get(name), schema.field(name).type) for row in parsed], kind)
+                for name, kind in zip(schema.names, schema.types, strict=True)
+            ],
+            schema=schema,
+        )
+    except (pa.ArrowException, ValueError, TypeError) as error:
         raise Refused(f"the rows do not fit into Parquet: {str(error)[:200]}") from error
     out = io.BytesIO()
     pyarrow.parquet.write_table(table, out)
     return out.getvalue()
+
+
+def _value(value: Any, kind: Any) -> Any:
+    """A value of JSON as Arrow takes one of this type."""
+    from pyarrow import types  # type: ignore[import-untyped]
+
+    if value is None:
+        return None
+    if types.is_date(kind):
+        return date.fromisoformat(value)
+    if types.is_timestamp(kind):
+        return datetime.fromisoformat(value.replace("Z", "+00:00"))
+    if types.is_decimal(kind):
+        return Decimal(value)
+    if types.is_floating(kind):
+        return float(value)  # NaN and the infinities come as text
+    if types.is_list(kind):
+        return [_value(one, kind.value_type) for one in value]
+    if types.is_struct(kind):
+        return {field.name: _value(value.get(field.name), field.type) for field in kind}
+    return value
 
 
 def arrow_type(kind: str) -> Any:

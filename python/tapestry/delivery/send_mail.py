@@ -43,6 +43,12 @@ def send_mail(sink: MailSink, delivery: Delivery, part: int, rows: Sequence[str]
         raise kind(f"{where} answered {error.smtp_code} {said[:200]}") from error
     except TimeoutError as error:
         raise Unavailable(f"{where} did not answer within {seconds:g} s") from error
+    except smtplib.SMTPServerDisconnected as error:
+        # smtplib says so of a server that does not answer in time, too.
+        what = "closed the connection"
+        if "timed out" in str(error):
+            what = f"did not answer within {seconds:g} s"
+        raise Unavailable(f"{where} {what}") from error
     except (OSError, smtplib.SMTPException) as error:
         raise Unavailable(f"{where} cannot be reached ({type(error).__name__})") from error
     if left_out:
