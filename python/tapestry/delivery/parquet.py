@@ -51,7 +51,7 @@ def as_parquet(rows: Sequence[str], columns: Sequence[tuple[str, str]]) -> bytes
 
 def _value(value: Any, kind: Any) -> Any:
     """A value of JSON as Arrow takes one of this type."""
-    from pyarrow import types  # type: ignore[import-untyped]
+    from pyarrow import types
 
     if value is None:
         return None
