@@ -147,6 +147,8 @@ def _ask(planned: Sequence[Rewind], to: datetime, wish: _Wish) -> None:
             click.echo(f"{one.model.name}: {_size(one)} will be forgotten")
         for warning in one.warnings:
             click.echo(f"{one.model.name}: {warning}", err=True)
+        if one.model.config.deliver and not wish.as_json:
+            click.echo(f"{one.model.name}: what is answered after that is delivered anew")
     if not wish.yes:
         click.confirm("Forget them?", abort=True, err=wish.as_json)
 
