@@ -193,6 +193,17 @@ def test_a_sink_whose_progress_was_deleted_begins_a_new_life(world: World) -> No
     assert world.session.rows("SELECT id FROM db.copy ORDER BY id") == [(2,), (3,)]
 
 
+def test_old_batches_are_dropped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tapestry.delivery.cursors.KEEP", 3)
+    world.create(FILE).deliver()
+    for t in range(20, 100, 10):
+        world.run(t, (t, t - 5))
+        world.deliver()
+    lines = world.session.rows("SELECT min(m), max(m) FROM db.tapestry_deliveries")
+    assert lines == [(6, 8)]
+    assert [i for ids in world.files() for i in ids] == list(range(20, 100, 10))
+
+
 def test_only_some_sinks(world: World) -> None:
     world.create(FILE, {"name": "two", "to": "file", "path": "two"}).deliver()
     world.run(20, (2, 15))

@@ -11,6 +11,7 @@ from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import ConcurrentRun, WindowError
 from tapestry.runs import rewind as module
+from tapestry.runs.audit import audit
 from tapestry.runs.downstream import affected
 from tapestry.runs.model import Model, ModelConfig
 from tapestry.runs.rewind import Rewind, plan_rewind, rewind
@@ -161,6 +162,37 @@ def test_a_bad_clock(world: World) -> None:
     back(world, model, 8)
     world.run(model, 30)
     assert world.answers() == [(1, 10.0), (4, 19.0)]
+
+
+def test_back_to_before_a_changed_query(world: World) -> None:
+    """The text of then is in force again, and today's counts from T on."""
+    model = world.model(ALL)
+    world.run(model, 4)
+    world.add((4, "b", None, 6), (5, "a", None, 7))
+    changed = world.model(ALL + " where author = 'b'", on_query_change="continue")
+    world.run(changed, 10)
+    assert [i for i, _ in world.answers()] == [1, 2, 4]
+    back(world, changed, 3)
+    assert [i for i, _ in world.answers()] == [1, 2]
+    world.run(model, 10)  # no change as seen from T
+    assert [i for i, _ in world.answers()] == [1, 2, 3, 4, 5]
+    back(world, model, 3)
+    world.run(changed, 10)
+    assert [i for i, _ in world.answers()] == [1, 2, 4]
+
+
+def test_verified_after_a_rewind(world: World) -> None:
+    model = world.model(UNANSWERED, verify="full")
+    for t in (12, 20):
+        world.run(model, t)
+    world.add((4, "c", None, 3), (5, "c", None, 21))
+    world.run(model, 35)
+    back(world, model, 13)
+    outcome = world.run(model, 40)
+    assert {result.status for result in outcome.results} == {"pass"}
+    audited = audit(world.session, model, world.invocation(50), "full")
+    assert {result.status for result in audited.results} == {"pass"}
+    assert world.answers() == [(1, 10.0), (3, 15.0), (4, 13.000001), (5, 31.0)]
 
 
 def test_rejected_rows_go_with_the_answers(world: World) -> None:

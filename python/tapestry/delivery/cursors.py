@@ -14,6 +14,7 @@ after T is answered anew.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,6 +24,8 @@ from tapestry.runs.errors_of_delta import already_exists, lost_race, not_found
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import from_micros, relation_name, string, timestamp
 from tapestry.runs.state import StateRow, runs_of
+
+logger = logging.getLogger(__name__)
 
 COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -134,10 +137,19 @@ def finish(session: Session, table: str, batch: Batch) -> None:
     """The sink has all of it."""
     _note(session, table, batch, DONE)
     if batch.m % KEEP == 0:
+        _tidy(session, table, batch)
+
+
+def _tidy(session: Session, table: str, batch: Batch) -> None:
+    """Drop batches long past and merge small files; whatever goes wrong here harms nothing."""
+    try:
         session.run(
             f"DELETE FROM {relation_name(table)} WHERE model = {string(batch.model)}"
             f" AND sink = {string(batch.sink)} AND m < {batch.m}"
         )
+        session.run(f"OPTIMIZE {relation_name(table)}")
+    except Exception as error:
+        logger.warning("old batches were not dropped this time: %s", error)
 
 
 def position(session: Session, state_table: str, last: Batch, row: StateRow) -> datetime:

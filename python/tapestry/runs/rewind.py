@@ -37,7 +37,7 @@ from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.side import Side, carry, side_name
 from tapestry.runs.standing import Standing, stand
 from tapestry.runs.state import StateRow, claim, runs_of
-from tapestry.runs.target import CLOSED, commits_after, landed
+from tapestry.runs.target import CLOSED, commits_after, landed, look
 
 
 @dataclass(frozen=True)
@@ -141,9 +141,13 @@ def finish(session: Session, row: StateRow) -> None:
     """
     commits = commits_after(session, row.model, row.target_version)
     closed = landed(commits, row.continues, CLOSED)
-    if closed is None or closed.successor != row.generation:
+    target = look(session, row.model)
+    ours = target is not None and target.generation in (row.continues, row.generation)
+    if closed is None or closed.successor != row.generation or not ours:
         raise concurrent(row)
-    session.run(name_generation_sql(row.model, row.generation))
+    assert target is not None
+    if target.generation != row.generation:
+        session.run(name_generation_sql(row.model, row.generation))
     rejected.tidy(session, row.model, row.generation, row.n, "")
 
 
