@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
-from tests.spark.run_world import ALL, UNANSWERED, World, at
+from tests.spark.run_world import ALL, BEGIN, UNANSWERED, World, at
 from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import ConcurrentRun, WindowError
@@ -238,6 +239,22 @@ def test_an_append_that_meets_a_rewind(world: World) -> None:
     assert [i for i, _ in world.answers()] == [1, 2]
     world.run(model, 10)
     assert [i for i, _ in world.answers()] == [1, 2, 3, 4]
+
+
+def test_the_hour_that_comes_twice(world: World) -> None:
+    """In a zone with summer time an instant is more than what a clock on the wall says."""
+    twice = (datetime(2026, 10, 25, 0, 30, tzinfo=timezone.utc) - BEGIN).total_seconds()
+    hour = 3600
+    for i, after in ((4, 0), (5, hour - 1200), (6, hour + 600), (7, 3 * hour)):
+        world.add((i, "c", None, twice + after))
+    model = world.model(ALL)
+    world.session.run("set time zone 'Europe/Berlin'")
+    try:
+        world.run(model, twice + 5 * hour)
+        back(world, model, twice + hour)
+    finally:
+        world.session.run("set time zone 'UTC'")
+    assert [i for i, _ in world.answers()] == [1, 2, 3, 4, 5]
 
 
 def test_two_rewinds_at_once(world: World) -> None:

@@ -110,8 +110,14 @@ def rewind_sql(row: StateRow, columns: int) -> str:
     It is run 1 of the new generation, under the last transaction of the old one: so it lands once,
     and no append of the old generation lands after it. The table keeps its files, properties and
     constraints.
+
+    What to replace is an option that Delta reads as text: the literal names its offset. REPLACE
+    WHERE goes through a filter of Spark's that Delta prints in the session's zone, without one: in
+    the hour that comes twice there (01:30 UTC on the last Sunday of October in Berlin) it forgets
+    an hour too much.
     """
     options = {
+        "replaceWhere": f"{identifier(MATCHED_AT)} > {timestamp(row.t)}",
         "txnAppId": row.continues,
         "txnVersion": str(CLOSED),
         "userMetadata": metadata(
@@ -122,10 +128,7 @@ def rewind_sql(row: StateRow, columns: int) -> str:
         ),
     }
     nothing = f"SELECT {', '.join(['NULL'] * columns)} FROM range(0)"
-    return (
-        f"INSERT INTO {relation_name(row.model)} WITH ({_options(options)})"
-        f" REPLACE WHERE {identifier(MATCHED_AT)} > {timestamp(row.t)} {nothing}"
-    )
+    return f"INSERT OVERWRITE {relation_name(row.model)} WITH ({_options(options)}) {nothing}"
 
 
 def name_generation_sql(name: str, generation: str) -> str:
