@@ -18,7 +18,7 @@ QUERIES ?= 2000
 ORACLE := tests/property/test_rewrite_equals_oracle.py
 GATE := tests/test_house.py tests/sql tests/property --ignore=$(ORACLE) tests/verification \
   tests/mail tests/demo/test_expected.py \
-  tests/demo/test_generator.py tests/cli tests/report tests/expectations tests/adapter/test_parts.py \
+  tests/demo/test_generator.py tests/cli tests/report tests/expectations tests/delivery tests/adapter/test_parts.py \
   tests/spark/test_time_atoms.py tests/spark/test_pairs.py tests/spark/test_random_queries.py \
   tests/spark/test_run_config.py tests/eject/test_duckdb_and_postgres.py \
   tests/eject/test_postgres_dialect.py

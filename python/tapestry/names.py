@@ -17,6 +17,7 @@ KEY: Final = "_key"
 STATE_TABLE: Final = "tapestry_state"
 RUNS_TABLE: Final = "tapestry_runs"
 CHECKS_TABLE: Final = "tapestry_checks"
+DELIVERIES_TABLE: Final = "tapestry_deliveries"
 REJECTED_SUFFIX: Final = "__rejected"
 STAGED_SUFFIX: Final = "__staged"
 

@@ -11,7 +11,15 @@ import pytest
 from tapestry.cli import main
 from tapestry.cli.init import new_files
 
-COMMANDS = (["explain", "unanswered"], ["explain", "--sql", "select 1"], ["eject"], ["load", "box"])
+COMMANDS = (
+    ["explain", "unanswered"],
+    ["explain", "--sql", "select 1"],
+    ["eject"],
+    ["load", "box"],
+    ["rewind", "unanswered", "--to", "2026-01-01", "--yes"],
+    ["adopt", "unanswered", "--yes"],
+    ["deliver"],
+)
 
 
 @pytest.fixture
@@ -155,6 +163,10 @@ def test_wrong_names_have_near_ones(
         (["eject", "unansered"], "did you mean unanswered?"),
         (["eject", "--dialect", "postgre"], "did you mean postgres?"),
         (["eject", "messages"], "is not continuous but incremental"),
+        (["rewind", "unansered", "--to", "2026-01-01"], "did you mean unanswered?"),
+        (["rewind", "messages", "--to", "2026-01-01"], "is not a continuous model"),
+        (["adopt", "messages"], "is not a continuous model"),
+        (["deliver", "messages"], "is not a continuous model"),
     ):
         code, _, error = run(monkeypatch, capsys, *command)
         assert (command, code) == (command, 2)

@@ -11,13 +11,16 @@ import click
 
 COMMANDS: Final[Mapping[str, str]] = {
     # name: what it does, in a few words. The command is `name` in the module tapestry.cli.name.
+    "adopt": "Take over an existing incremental table as a continuous model.",
     "completion": "Print the script that lets your shell complete commands.",
     "datadocs": "Render the checks of past runs as Data Docs.",
+    "deliver": "Bring what is new to files, mail, webhooks and tables.",
     "doctor": "Check what a run needs, and say how to fix what is wrong.",
     "eject": "Write continuous models as plain dbt incremental models.",
     "explain": "Explain a model: each step to what a run executes, what that reads.",
     "init": "Make a new project in an empty folder.",
     "load": "Load a mailbox into the messages table.",
+    "rewind": "Forget everything that a model answered after an instant.",
     "report": "Is everything well? One HTML page about all runs.",
     "verify": "Check the tables of continuous models against their queries.",
 }

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tapestry.errors import ConcurrentRun, StateMissing
-from tapestry.names import GENERATION_PROPERTY
+from tapestry.names import GENERATION_PROPERTY, MATCHED_AT
 from tapestry.runs.errors_of_delta import already_exists, leftover, lost_race
 from tapestry.runs.instants import show
 from tapestry.runs.model import Model
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import identifier, relation_name, string
+from tapestry.runs.sources.literals import identifier, relation_name, string, timestamp
 from tapestry.runs.state import StateRow, mark_failed
 from tapestry.runs.target import CLOSED, Commit, Target, commits_after, landed, look, metadata
 
@@ -104,6 +104,39 @@ def closing_sql(name: str, columns: int, generation: str, run_id: str) -> str:
     return _nothing(name, columns, options)
 
 
+def rewind_sql(row: StateRow, columns: int) -> str:
+    """One commit that forgets every answer after the row's t and closes the generation before it.
+
+    It is run 1 of the new generation, under the last transaction of the old one: so it lands once,
+    and no append of the old generation lands after it. The table keeps its files, properties and
+    constraints.
+
+    What to replace is an option that Delta reads as text: the literal names its offset. REPLACE
+    WHERE goes through a filter of Spark's that Delta prints in the session's zone, without one: in
+    the hour that comes twice there (01:30 UTC on the last Sunday of October in Berlin) it forgets
+    an hour too much.
+    """
+    options = {
+        "replaceWhere": f"{identifier(MATCHED_AT)} > {timestamp(row.t)}",
+        "txnAppId": row.continues,
+        "txnVersion": str(CLOSED),
+        "userMetadata": metadata(
+            row.continues,
+            CLOSED,
+            row.run_id,
+            {"successor": row.generation, "t": show(row.t)},
+        ),
+    }
+    nothing = f"SELECT {', '.join(['NULL'] * columns)} FROM range(0)"
+    return f"INSERT OVERWRITE {relation_name(row.model)} WITH ({_options(options)}) {nothing}"
+
+
+def name_generation_sql(name: str, generation: str) -> str:
+    """Give a table that was rewound the name of its new generation."""
+    named = f"{string(GENERATION_PROPERTY)} = {string(generation)}"
+    return f"ALTER TABLE {relation_name(name)} SET TBLPROPERTIES ({named})"
+
+
 def _nothing(name: str, columns: int, options: Mapping[str, str]) -> str:
     nothing = f"SELECT {', '.join(['NULL'] * columns)} FROM range(0)"
     return f"INSERT INTO {relation_name(name)} WITH ({_options(options)}) {nothing}"
@@ -139,6 +172,8 @@ def confirm(session: Session, row: StateRow, complete_history: bool = True) -> L
             f"another execution of run {row.n} of {row.model} failed its checks and closed it",
             hint="run again: the next run covers the same time",
         )
+    if found is None and landed(commits, row.generation, CLOSED) is not None:
+        raise concurrent(row)  # a refresh or a rewind closed the generation before this run landed
     if found is None and row.n > 1 and complete_history:
         raise StateMissing(
             f"run {row.n} of {row.model} was skipped: its table is ahead of tapestry_state",

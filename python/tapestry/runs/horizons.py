@@ -13,7 +13,7 @@ from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.session import Session
 from tapestry.runs.sources.pins import Pinned
-from tapestry.runs.target import EMPTY_GENERATION, commits_after, landed
+from tapestry.runs.target import CLOSED, EMPTY_GENERATION, commits_after, landed
 
 
 def horizons(
@@ -52,9 +52,13 @@ def _of_state(
         row = invocation.state(session, generation, f"{schema}.{STATE_TABLE}")
     if row is None:
         return None
+    commits = commits_after(session, name, row.target_version)
+    closed = landed(commits, row.generation, CLOSED)
+    if closed is not None and closed.successor and closed.version <= pinned.pin.version:
+        rewound = invocation.state(session, closed.successor)
+        return None if rewound is None else rewound.t
     if row.n == 1:
         return row.t  # the table's generation stands for its first run
-    commits = commits_after(session, name, row.target_version)
     found = landed(commits, row.generation, row.n)
     if row.failed_at is not None or found is None or found.failed:
         return row.tau

@@ -31,7 +31,16 @@ REFUSED: Mapping[tuple[str, str], str] = {
 }
 """Values that dbt users know and that a continuous model cannot have: why, and what there is."""
 
-OTHERS = ("late_after", "begin", "lag", "assume", "arrival", "expectations", "verify_share")
+OTHERS = (
+    "late_after",
+    "begin",
+    "lag",
+    "assume",
+    "arrival",
+    "expectations",
+    "verify_share",
+    "deliver",
+)
 KEYS = (*CHOICES, *OTHERS)
 NOT_KEYS = {"lag", "begin", "assume", "verify", "arrival"}
 """Too short or too common: a word near one of these is more likely another package's key."""
@@ -55,6 +64,8 @@ class ModelConfig:
     lag: timedelta = timedelta(0)
     assume: tuple[str, ...] = ()
     expectations: tuple[Expectation, ...] = ()
+    deliver: tuple[Any, ...] = ()
+    """Where new answers go; what an entry means, ``tapestry.delivery`` knows."""
 
     @classmethod
     def parse(
@@ -149,6 +160,8 @@ def _value(key: str, value: Any, zone: tzinfo) -> Any:
         return parse_expectations(value)
     if key == "verify_share":
         return _share(value)
+    if key == "deliver":
+        return tuple(value) if isinstance(value, (list, tuple)) else (value,)
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
         raise ConfigurationError(

@@ -65,6 +65,8 @@ class Plan:
         target's log can still tell whether it has landed.
     warm
         Planned from what this process remembers of the state (see ``Standing``).
+    rewound
+        The run that a rewind left behind; its table has yet to get the name of its generation.
     """
 
     action: Action
@@ -92,6 +94,7 @@ class Plan:
     again: bool = False
     warm: bool = False
     complete_history: bool = True
+    rewound: StateRow | None = None
 
     def statement(self, select: str, attempt: str = "") -> str:
         """What commits the rows of ``select``."""
@@ -110,6 +113,8 @@ def plan(
     """
     standing = stand(session, model, invocation, full_refresh)
     row, configured = standing.row, model.config.begin
+    if standing.unnamed:
+        return Plan("nothing", model, None, rewound=row)
     if row is None:
         query = read_query(session, model, invocation, model.sql, configured)
         return _creation(session, model, invocation, standing, query)
@@ -161,21 +166,7 @@ def _creation(
     limits, warnings = horizons(session, invocation, query.relations.tables)
     end = window_end(invocation.clock, model.config.lag, None, limits)
     assert end.t is not None  # without a last run there is always a window
-    row = StateRow(
-        model=plain(model.relation),
-        generation=uuid4().hex,
-        n=1,
-        run_id=uuid4().hex,
-        tau=None,
-        t=end.t,
-        begin=model.config.begin,
-        target_id="",
-        target_version=standing.version,
-        pins=query.pins,
-        last_pins={},
-        canonical=query.canonical,
-        sql=model.sql,
-    )
+    row = _first_row(model, standing, query, end.t)
     found = _examine(session, model, query, row)
     window, scans = Window(None, row.t), _scans(found)
     select = query.rewriting.incremental(window, scans)
@@ -204,6 +195,25 @@ def _creation(
             *(*warnings, *_warnings(found), *not_verified(model, query)),
             *far_ahead(invocation.clock, row.t, query.commits),
         ),
+    )
+
+
+def _first_row(model: Model, standing: Standing, query: Query, t: datetime) -> StateRow:
+    """Run 1 of a new generation, from the begin to t."""
+    return StateRow(
+        model=plain(model.relation),
+        generation=uuid4().hex,
+        n=1,
+        run_id=uuid4().hex,
+        tau=None,
+        t=t,
+        begin=model.config.begin,
+        target_id="",
+        target_version=standing.version,
+        pins=query.pins,
+        last_pins={},
+        canonical=query.canonical,
+        sql=model.sql,
     )
 
 

@@ -11,12 +11,13 @@ import json
 from collections.abc import Mapping, Sequence
 
 from tapestry.errors import ConfigurationError
-from tapestry.names import REJECTED_PROPERTY, REJECTED_SUFFIX
+from tapestry.names import MATCHED_AT, REJECTED_PROPERTY, REJECTED_SUFFIX
 from tapestry.runs.errors_of_delta import lost_race
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import identifier, relation_name, string
+from tapestry.runs.sources.literals import identifier, relation_name, string, timestamp
 from tapestry.runs.staging import Staged, exists, hidden, listed_properties, mapping_properties
+from tapestry.runs.state import StateRow
 
 OURS = ("run_id", "generation", "n", "attempt", "expectations")
 
@@ -79,6 +80,34 @@ def remove(session: Session, relation: str) -> None:
     name = rejected_name(relation)
     if exists(session, name) and _names(session, name) is not None:
         session.run(f"DROP TABLE IF EXISTS {relation_name(name)}")
+
+
+def carry(session: Session, row: StateRow, newest: StateRow, attempt: str | None) -> None:
+    """Copy the rejected rows up to the row's t to its generation; ``newest`` is what landed last.
+
+    They count once the rewind has landed; until then they do not exist.
+    """
+    name = rejected_name(row.model)
+    if not exists(session, name):
+        return
+    known = _names(session, name)
+    if known is None:
+        return
+    tidy(session, row.model, newest.generation, newest.n, attempt)
+    ours = {
+        "run_id": string(row.run_id),
+        "generation": string(row.generation),
+        "n": "1L",
+        "attempt": "''",
+    }
+    values = {known[key]: value for key, value in ours.items()}
+    columns = [str(c[0]) for c in session.rows(f"DESCRIBE TABLE {relation_name(name)}")]
+    items = ", ".join(values.get(column, identifier(column)) for column in columns)
+    session.run(
+        f"INSERT INTO {relation_name(name)} SELECT {items} FROM {relation_name(name)}"
+        f" WHERE {identifier(known['generation'])} = {string(newest.generation)}"
+        f" AND {identifier(MATCHED_AT)} <= {timestamp(row.t)}"
+    )
 
 
 def tidy(session: Session, relation: str, generation: str, n: int, attempt: str | None) -> None:

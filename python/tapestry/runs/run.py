@@ -21,6 +21,7 @@ from tapestry.runs.plan import Plan, plan
 from tapestry.runs.publish import Published, give_up, publish
 from tapestry.runs.reading import Reading, measuring
 from tapestry.runs.relations import plain
+from tapestry.runs.rewind import finish
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name
 from tapestry.runs.state import claim, compact
@@ -65,11 +66,15 @@ class Outcome:
 def prepare(
     session: Session, model: Model, invocation: Invocation, full_refresh: bool = False
 ) -> Plan:
-    """The plan of this invocation's run; a run that crashed is brought to its end first.
+    """The plan of this invocation's run; what crashed before it is brought to its end first.
 
     Raises what ``plan`` and ``execute`` raise.
     """
     planned = plan(session, model, invocation, full_refresh)
+    if planned.rewound is not None:
+        finish(session, planned.rewound)
+        invocation.forget(model.relation)
+        planned = plan(session, model, invocation, full_refresh)
     if planned.again:
         if planned.discard:
             give_up(session, planned, invocation)

@@ -5,7 +5,7 @@ Semantics, sections 3 and 4: rows without state never mean that nothing has run 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tapestry.errors import StateMissing
 from tapestry.runs.invocation import Invocation
@@ -25,7 +25,7 @@ from tapestry.runs.target import (
     refuse_foreign,
 )
 
-ADOPT = "--full-refresh builds it again; `tapestry adopt` (a later version) takes it over as it is"
+ADOPT = "`tapestry adopt` compares it and takes it over; --full-refresh builds it again"
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Standing:
         The newest run's checks failed, but its n is not closed yet: that comes first.
     attempt
         Which execution of the newest run landed ("": one without rejected rows); None: unknown.
+    unnamed
+        The table was rewound to ``row``, but still bears the name of the generation before.
     complete_history
         The target's log tells of every commit since the newest run was claimed.
     version
@@ -56,6 +58,7 @@ class Standing:
     warm: bool = False
     closing: bool = False
     attempt: str | None = None
+    unnamed: bool = False
 
 
 def stand(session: Session, model: Model, invocation: Invocation, refresh: bool) -> Standing:
@@ -76,8 +79,15 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     row = _state_of(session, model, invocation, target)
     commits = commits_after(session, model.relation, row.target_version)
     version = commits[0].version if commits else row.target_version
-    if landed(commits, row.generation, CLOSED) is not None:
+    closed = landed(commits, row.generation, CLOSED)
+    if closed is not None and not closed.successor:
         return Standing(target, None, version=version)  # a refresh was killed half-way: do it
+    if closed is not None:
+        # A rewind was killed before it gave the table the name of its new generation.
+        target = replace(target, generation=closed.successor)
+        invocation.forget(model.relation)  # the state may have been read before that
+        row = _state_of(session, model, invocation, target)
+        commits = commits_after(session, model.relation, row.target_version)
     _refuse_copy(model, row, target, commits)
     _refuse_older_state(model, row, commits)
     refuse_foreign(model.relation, commits, row.generation, model.config.on_target_change)
@@ -90,9 +100,11 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
         # Marked, and no commit of n to be seen: closed long ago, or killed just before that.
         return Standing(target, row if complete else row.before, version=version, closing=complete)
     here = row.n == 1 or commit is not None
-    if here:
+    if here and closed is None:
         invocation.memory.note(Known(target, row, version))
-    return Standing(target, row, not here, complete, version, attempt=attempt)
+    return Standing(
+        target, row, not here, complete, version, attempt=attempt, unnamed=closed is not None
+    )
 
 
 def _state_of(session: Session, model: Model, invocation: Invocation, target: Target) -> StateRow:

@@ -55,8 +55,9 @@ COLUMNS: Mapping[str, str] = {
     "last_begin": "timestamp",
     "failed_at": "timestamp",
     "began": "timestamp",
+    "continues": "string",
 }
-ADDED = ("last_canonical", "last_begin", "failed_at", "began")
+ADDED = ("last_canonical", "last_begin", "failed_at", "began", "continues")
 """Columns that state tables of earlier versions lack."""
 ATTEMPTS = 6
 _INSTANTS = ("tau", "t", "begin", "last_begin", "failed_at", "began")
@@ -84,6 +85,8 @@ class StateRow:
     began
         Where time begins: the earliest arrival in any source, as the generation's first verified
         run found it (what comes later arrives later, late rows too); None: not looked for yet.
+    continues
+        The generation that was rewound to this one ("": the table was built anew).
     """
 
     model: str
@@ -103,6 +106,7 @@ class StateRow:
     last_begin: datetime | None = None
     failed_at: datetime | None = None
     began: datetime | None = None
+    continues: str = ""
 
     @property
     def before(self) -> StateRow:
@@ -135,6 +139,15 @@ def read_states(session: Session, table: str) -> dict[str, StateRow] | None:
         _add_columns(session, table)
         rows = session.rows(sql)
     return {row.generation: row for row in map(_from_row, rows)}
+
+
+def runs_of(session: Session, table: str, generation: str) -> list[StateRow]:
+    """The rows of a generation that are still kept, by n; ``read_states`` comes before this."""
+    items = ", ".join(f"unix_micros({c})" if c in _INSTANTS else c for c in _LATEST)
+    rows = session.rows(
+        f"SELECT {items} FROM {relation_name(table)} WHERE generation = {string(generation)}"
+    )
+    return sorted(map(_from_row, rows), key=lambda row: row.n)
 
 
 def claim(session: Session, table: str, row: StateRow) -> bool:
@@ -190,10 +203,13 @@ def mark_failed(session: Session, table: str, row: StateRow, failed: bool = True
 
 
 def compact(session: Session, table: str, row: StateRow, keep: int) -> None:
-    """Drop rows of runs long past and merge small files; nothing depends on either."""
+    """Drop rows of runs long past and merge small files.
+
+    The first run of a generation stays: it says up to where the table was built or rewound.
+    """
     session.run(
         f"DELETE FROM {relation_name(table)}"
-        f" WHERE generation = {string(row.generation)} AND n < {row.n - keep}"
+        f" WHERE generation = {string(row.generation)} AND n > 1 AND n < {row.n - keep}"
     )
     session.run(f"OPTIMIZE {relation_name(table)}")
 
@@ -251,7 +267,16 @@ def _insert(table: str, row: StateRow) -> str:
     )
 
 
-_TEXTS = ("model", "generation", "run_id", "target_id", "canonical", "sql", "last_canonical")
+_TEXTS = (
+    "model",
+    "generation",
+    "run_id",
+    "target_id",
+    "canonical",
+    "sql",
+    "last_canonical",
+    "continues",
+)
 
 
 def _text(text: str) -> str:
@@ -281,4 +306,5 @@ def _from_row(values: tuple[Any, ...]) -> StateRow:
     for name in ("pins", "last_pins"):
         row[name] = _pins(row[name])
     row["last_canonical"] = row["last_canonical"] or ""
+    row["continues"] = row["continues"] or ""
     return StateRow(**row)

@@ -69,6 +69,8 @@ class Commit:
         It closes its n: the checks of that run failed, and it wrote no rows.
     attempt
         Which execution of n it is, where that matters to a side table.
+    successor
+        It rewinds the table: it closes its generation, and is the first run of this one.
     """
 
     version: int
@@ -79,6 +81,7 @@ class Commit:
     rows: int | None
     failed: bool = False
     attempt: str = ""
+    successor: str = ""
     files: int | None = None
     size: int | None = None
 
@@ -86,6 +89,12 @@ class Commit:
     def harmless(self) -> bool:
         """Does it leave every answer as it is?"""
         return self.operation.upper().startswith(HARMLESS)
+
+    def holds(self, generation: str, n: int) -> bool:
+        """Is it the commit of run n of a generation?"""
+        if n == 1 and self.successor == generation:
+            return True
+        return self.generation == generation and self.n == n
 
 
 def look(session: Session, name: str) -> Target | None:
@@ -125,10 +134,7 @@ def newest_commits(session: Session, name: str, count: int = FIRST_LOOK) -> list
 
 def landed(commits: Sequence[Commit], generation: str, n: int) -> Commit | None:
     """The commit that holds n of the generation: of n = 1 the creation, else the append."""
-    for commit in commits:
-        if commit.generation == generation and commit.n == n:
-            return commit
-    return None
+    return next((commit for commit in commits if commit.holds(generation, n)), None)
 
 
 def refuse_foreign(
@@ -141,7 +147,7 @@ def refuse_foreign(
     if on_target_change == "accept":
         return
     for commit in commits:
-        if commit.generation == generation and commit.n == 1:
+        if commit.holds(generation, 1):
             return
         if commit.harmless or (commit.generation == generation and commit.n is not None):
             continue
@@ -174,6 +180,7 @@ def _commit(row: tuple[Any, ...]) -> Commit:
         rows=_count(metrics, "numOutputRows"),
         failed=bool(ours.get("failed")),
         attempt=str(ours.get("attempt", "")),
+        successor=str(ours.get("successor", "")),
         files=_count(metrics, "numFiles"),
         size=_count(metrics, "numOutputBytes"),
     )

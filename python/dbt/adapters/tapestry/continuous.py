@@ -12,6 +12,7 @@ from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.tapestry.deliveries import deliver_noted, note_sinks
 from dbt.adapters.tapestry.invocations import (
     current_invocation,
     given_clock,
@@ -65,6 +66,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
             model = continuous_model(node, graph, sql, clauses, invocation.time_zone)
             if empty:
                 return plan_empty(session, model)
+            note_sinks(self.config, model)
             plan = prepare(session, model, invocation, full_refresh)
             return replace(plan, warnings=(*plan.warnings, *node_warnings(node)))
 
@@ -109,8 +111,9 @@ class ContinuousDoors(metaclass=AdapterMeta):
             return sql if clock is None else clock_only(sql, clock.instant)
 
     def cleanup_connections(self) -> None:
-        """dbt calls this once, when all nodes are done: the invocation's runs go to the log."""
+        """dbt calls this once, when all nodes are done: runs are logged, answers delivered."""
         write_runs(self)
+        deliver_noted(self)
         super().cleanup_connections()  # type: ignore[misc]
 
 

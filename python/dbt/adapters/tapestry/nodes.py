@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from tapestry.delivery.declare import parse_sinks
 from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT
 from tapestry.runs.expectations.declare import Expectation
@@ -29,6 +30,7 @@ def continuous_model(
         config.pop("on_schema_change", None)  # dbt fills in its own default
     try:
         parsed = ModelConfig.parse(config, _known_keys(), parse_zone(zone))
+        parse_sinks(parsed.deliver)
     except ConfigurationError as error:
         raise ConfigurationError(error.reason, _file(node), error.hint) from error
     return Model(

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from zlib import crc32
 
 from tapestry.names import ARRIVAL, ROW_ID
@@ -23,6 +24,7 @@ from tapestry.runs.sources.contents import column_list, named_keys, same_content
 from tapestry.runs.sources.describe import LATE, arrival_sql
 from tapestry.runs.sources.late import Late
 from tapestry.runs.sources.literals import (
+    INSTANT,
     from_micros,
     identifier,
     relation_name,
@@ -257,6 +259,35 @@ def _added(since: Since, side: Side, late: Late) -> str:
         f" IF(_copy <= _n, {timestamp(since.late_arrival)}, _arr) AS {ARRIVAL},"
         f" uuid() AS {ROW_ID}, {column_list(columns)} FROM ({copies})"
         f" WHERE _copy <= _n OR NOT {known}"
+    )
+
+
+def carry(
+    session: Session, side: Side, read: Pin, pin: Pin, arrival: Column, to: datetime, into: str
+) -> tuple[str, ...]:
+    """The statement that gives the copies in force to run 1 of the generation ``into``.
+
+    ``side`` is how the run after the one that crossed ``to`` would find the table, ``read`` what
+    that one had read, ``pin`` what the new generation goes on from. A copy that had arrived by
+    ``to`` keeps its arrival; any other was missing then: it arrives at its ts, or just after
+    ``to`` where that is later.
+    """
+    found = read_side(session, side, read)
+    if not found.live:
+        return ()
+    own = {LATE, ARRIVAL, ROW_ID}
+    columns = [c for c in found.columns if c.name.lower() not in own]
+    facts = (
+        f"named_struct('generation', {string(into)}, 'n', 1L, 'version', {pin.version}L,"
+        f" 'batch', {string(into)}, 'ends', false)"
+    )
+    late = f"greatest({arrival_sql(arrival)}, {timestamp(to + INSTANT)})"
+    arrived = f"IF({ARRIVAL} <= {timestamp(to)}, {ARRIVAL}, {late})"
+    names = column_list(columns)
+    return (
+        f"INSERT INTO {relation_name(side.name)} ({LATE}, {ARRIVAL}, {ROW_ID}, {names})"
+        f" SELECT {facts}, {arrived}, {ROW_ID}, {names}"
+        f" FROM ({found.rows(columns, own=False)})",
     )
 
 

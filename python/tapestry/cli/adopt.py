@@ -1,0 +1,197 @@
+"""`tapestry adopt`: an existing incremental table becomes the table of a continuous model."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tapestry.cli.complete import continuous_models
+from tapestry.cli.project import open_project, project_options
+from tapestry.errors import TapestryError
+
+if TYPE_CHECKING:
+    from tapestry.runs.adopt import Comparison, Found
+
+EXAMPLE = """\b
+Example:
+  tapestry adopt unanswered
+  tapestry adopt unanswered --arrived loaded_at --extra drop --yes
+  tapestry adopt unanswered --up-to 2026-03-01 --dry-run --json
+
+The way in for a hand-written incremental model: write its query as a continuous model under the
+name of its table, then adopt it. Everything that was ever an answer up to an instant (now, unless
+--up-to says another) is compared with the rows of the table, duplicates counted: what it missed,
+and what it has too much. Then the table is built anew, in one commit, with exactly the answers and
+the instant at which each began; its old content stays readable under its version.
+
+Exit codes: 0 adopted (--dry-run: the table is right), 1 not adopted (--dry-run: it is not).
+"""
+
+
+class ExtraRows(TapestryError):
+    """A table has rows that are no answers of its query."""
+
+
+@click.command(epilog=EXAMPLE)
+@click.argument("model", shell_complete=continuous_models)
+@click.option("--up-to", help="The instant up to which it is compared and adopted; now by default.")
+@click.option("--arrived", help="Column of the table that says when a row came in: compared, too.")
+@click.option(
+    "--extra",
+    type=click.Choice(["drop", "refuse"]),
+    default="refuse",
+    show_default=True,
+    help="Rows of the table that are no answers: drop them, or refuse.",
+)
+@click.option("--dry-run", is_flag=True, help="Compare only.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="What was found as JSON.")
+@project_options
+def adopt(
+    model: str,
+    up_to: str | None,
+    arrived: str | None,
+    extra: str,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    project_dir: Path,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """Compare MODEL's existing table with its query, and take it over."""
+    from tapestry.cli.models import read_manifest
+
+    manifest = read_manifest(project_dir, profiles_dir, target)
+    name = manifest.model(model)["name"]
+    if name not in manifest.continuous():
+        raise click.UsageError(
+            f"{name} is not a continuous model: write its query with materialized: continuous first"
+        )
+    found = _compared(manifest, name, up_to, arrived, profiles_dir, target)
+    if as_json:
+        click.echo(json.dumps(_described(found), indent=2, default=str))
+    else:
+        for line in _sentences(found):
+            click.echo(line)
+    if dry_run:
+        click.get_current_context().exit(0 if found.same else 1)
+    if found.extra.rows and extra == "refuse":
+        raise ExtraRows(
+            f"{found.model.relation} has {_rows(found.extra)} that are no answers of the query",
+            where=found.model.file,
+            hint="--extra drop leaves them out; correct the query if they ought to be answers",
+        )
+    if not yes:
+        click.confirm(f"Build {found.model.relation} anew with the answers?", abort=True, err=True)
+    _take_over(manifest, name, found)
+    if not as_json:
+        click.echo(f"{name}: adopted. As it was: {_as_it_was(found)}")
+
+
+def _compared(
+    manifest: Any,
+    name: str,
+    up_to: str | None,
+    arrived: str | None,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> Comparison:
+    from dbt.adapters.tapestry.invocations import current_invocation
+    from dbt.adapters.tapestry.nodes import continuous_model
+    from tapestry.cli.models import compile_models
+    from tapestry.runs.adopt import compare
+
+    node = compile_models(manifest, [name])[name]
+    with open_project(manifest.root, profiles_dir, target) as project:
+        invocation = current_invocation(project.config, project.session, up_to)
+        zone = invocation.time_zone
+        model = continuous_model(node, manifest.graph, node["compiled_code"], "", zone)
+        return compare(project.session, model, invocation, arrived)
+
+
+def _take_over(manifest: Any, name: str, found: Comparison) -> None:
+    """dbt builds it, so that partitions, constraints, grants, hooks and checks are the model's."""
+    from dbt.cli.main import dbtRunner
+
+    from tapestry.cli.models import BrokenProject
+    from tapestry.runs.clock import ENVIRONMENT
+
+    before = os.environ.get(ENVIRONMENT)
+    os.environ[ENVIRONMENT] = found.t.isoformat()
+    try:
+        runner = dbtRunner(manifest=manifest.parsed)
+        outcome = runner.invoke(["run", "--select", name, "--full-refresh", *manifest.arguments])
+    finally:
+        if before is None:
+            del os.environ[ENVIRONMENT]
+        else:
+            os.environ[ENVIRONMENT] = before
+    if outcome.exception is not None:
+        raise outcome.exception
+    failed = [result for result in outcome.result or () if str(result.status) != "success"]
+    if failed or not outcome.result:
+        reason = str(failed[0].message) if failed else "dbt ran nothing"
+        raise BrokenProject(reason, found.model.file, "nothing was changed; see logs/dbt.log")
+
+
+def _as_it_was(found: Comparison) -> str:
+    return f"SELECT * FROM {found.model.relation} VERSION AS OF {found.version}"
+
+
+def _rows(found: Found) -> str:
+    return "1 row" if found.rows == 1 else f"{found.rows} rows"
+
+
+def _sentences(found: Comparison) -> list[str]:
+    """What people read."""
+    from tapestry.runs.instants import show
+
+    name = found.model.name
+    lines = [
+        f"{name}: {found.rows} rows in the table, {found.answers} answers up to {show(found.t)}"
+    ]
+    if found.same:
+        lines.append(f"{name}: the table holds exactly the answers")
+    if found.missing.rows:
+        since = f" (the first from {show(found.missing_from)})" if found.missing_from else ""
+        lines += [f"{name}: {_rows(found.missing)} missing{since}", *_examples(found.missing)]
+    if found.extra.rows:
+        lines += [f"{name}: {_rows(found.extra)} too many", *_examples(found.extra)]
+    if found.early:
+        lines.append(f"{name}: {found.early} rows came in before they were answers")
+    if found.late is not None:
+        lines.append(f"{name}: rows came in up to {found.late:.0f} s after they became answers")
+    if found.other_columns:
+        lines.append(f"{name}: columns that go: {', '.join(found.other_columns)}")
+    return lines + [f"{name}: {warning}" for warning in found.warnings]
+
+
+def _examples(found: Found) -> list[str]:
+    return [
+        "  " + ", ".join(f"{column} = {value}" for column, value in row.items())[:200]
+        for row in found.examples
+    ]
+
+
+def _described(found: Comparison) -> dict[str, Any]:
+    from tapestry.runs.instants import show
+
+    return {
+        "model": found.model.name,
+        "up_to": show(found.t),
+        "version": found.version,
+        "rows": found.rows,
+        "answers": found.answers,
+        "missing": {"rows": found.missing.rows, "examples": found.missing.examples},
+        "extra": {"rows": found.extra.rows, "examples": found.extra.examples},
+        "missing_from": show(found.missing_from) if found.missing_from else None,
+        "early": found.early,
+        "late_seconds": found.late,
+        "other_columns": list(found.other_columns),
+        "warnings": list(found.warnings),
+    }

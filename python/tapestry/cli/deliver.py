@@ -1,0 +1,75 @@
+"""`tapestry deliver`: bring what is new to the sinks of continuous models, without running them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from tapestry.cli.complete import continuous_models
+from tapestry.cli.project import open_project, project_options
+
+EXAMPLE = """\b
+Example:
+  tapestry deliver
+  tapestry deliver unanswered --sink ops
+  tapestry deliver --json | jq '.[] | select(.error != "")'
+
+`dbt run` delivers by itself when its models are done. This catches up by hand, after a sink was
+down, say: whatever the runs so far have published and a sink does not have yet is sent.
+
+Exit codes: 0 every sink has everything, 1 one has not; what it lacks stays for the next time.
+"""
+
+
+@click.command(epilog=EXAMPLE)
+@click.argument("models", metavar="[MODEL...]", nargs=-1, shell_complete=continuous_models)
+@click.option("--sink", "sinks", multiple=True, help="Only sinks of this name; may be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="What became of each sink as JSON.")
+@project_options
+def deliver(
+    models: tuple[str, ...],
+    sinks: tuple[str, ...],
+    as_json: bool,
+    project_dir: Path,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """Bring what is new of continuous MODELs (all, if none is named) to their sinks."""
+    from dbt.adapters.tapestry.invocations import current_invocation
+    from dbt.adapters.tapestry.nodes import continuous_model
+    from tapestry.cli.models import compile_models, read_manifest
+    from tapestry.delivery.deliver import deliver as deliver_all
+
+    manifest = read_manifest(project_dir, profiles_dir, target)
+    names = [manifest.model(name)["name"] for name in models] or manifest.continuous()
+    others = [name for name in names if name not in manifest.continuous()]
+    if others:
+        raise click.UsageError(f"{others[0]} is not a continuous model: it delivers nothing")
+    nodes = compile_models(manifest, names)
+    with open_project(manifest.root, profiles_dir, target) as project:
+        invocation = current_invocation(project.config, project.session)
+        zone = invocation.time_zone
+        found = [
+            continuous_model(nodes[name], manifest.graph, nodes[name]["compiled_code"], "", zone)
+            for name in names
+        ]
+        known = {str(one.get("name")) for model in found for one in model.config.deliver}
+        unknown = [sink for sink in sinks if sink not in known]
+        if unknown:
+            listed = ", ".join(sorted(known)) or "there are none"
+            raise click.UsageError(f"there is no sink {unknown[0]}; sinks: {listed}")
+        outcomes = deliver_all(project.session, invocation, found, manifest.root, sinks)
+    if as_json:
+        click.echo(json.dumps([asdict(outcome) for outcome in outcomes], indent=2))
+    else:
+        for outcome in outcomes:
+            click.echo(str(outcome))
+            for warning in outcome.warnings:
+                click.echo(f"{outcome.model} to {outcome.sink}: {warning}", err=True)
+        if not outcomes:
+            click.echo("no model that has run says where to deliver")
+    if any(outcome.error for outcome in outcomes):
+        click.get_current_context().exit(1)

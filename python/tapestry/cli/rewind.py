@@ -1,0 +1,180 @@
+"""`tapestry rewind`: forget everything that a model answered after an instant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tapestry.cli.complete import continuous_models
+from tapestry.cli.project import open_project, project_options
+from tapestry.errors import TapestryError
+
+if TYPE_CHECKING:
+    from tapestry.runs.rewind import Rewind
+
+EXAMPLE = """\b
+Example:
+  tapestry rewind unanswered --to 2026-03-01
+  tapestry rewind unanswered --to '2026-03-01 12:00:00+01:00' --downstream --yes
+  tapestry rewind unanswered --to 2026-03-01 --yes --json
+
+After a clock that was wrong, or data that was. The answers that began after the instant are
+deleted in one commit, and the next run goes on from there, as if the run that passed the instant
+had ended at it. Rows that turned up later count anew: by their arrival column where that lies
+after the instant, else just after the instant. Continuous models that have read what is forgotten
+are listed; --downstream rewinds them too.
+
+Exit codes: 0 rewound, or nothing to forget; 1 not rewound; 3 another run of the model got ahead.
+"""
+
+
+class ReadDownstream(TapestryError):
+    """Other continuous models have read answers that were to be forgotten."""
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What was asked for on the command line."""
+
+    to: str
+    downstream: bool
+    yes: bool
+    as_json: bool
+
+
+@click.command(epilog=EXAMPLE)
+@click.argument("model", shell_complete=continuous_models)
+@click.option("--to", required=True, help="The instant; without an offset in the session's zone.")
+@click.option("--downstream", is_flag=True, help="Also the models that read what is forgotten.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="What was forgotten as JSON.")
+@project_options
+def rewind(
+    model: str,
+    to: str,
+    downstream: bool,
+    yes: bool,
+    as_json: bool,
+    project_dir: Path,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """Forget everything that MODEL answered after an instant."""
+    from dbt.adapters.tapestry.invocations import current_invocation
+    from dbt.adapters.tapestry.nodes import continuous_model
+    from tapestry.cli.models import compile_models, read_manifest
+    from tapestry.runs.instants import parse_instant, parse_zone
+
+    manifest = read_manifest(project_dir, profiles_dir, target)
+    name = manifest.model(model)["name"]
+    if name not in manifest.continuous():
+        raise click.UsageError(f"{name} is not a continuous model: there is nothing to rewind")
+    nodes = compile_models(manifest, manifest.continuous())
+    with open_project(manifest.root, profiles_dir, target) as project:
+        invocation = current_invocation(project.config, project.session)
+        zone = invocation.time_zone
+        instant = parse_instant(to, "--to", parse_zone(zone))
+        models = [
+            continuous_model(node, manifest.graph, node["compiled_code"], "", zone)
+            for node in nodes.values()
+        ]
+        root = next(one for one in models if one.name == name)
+        wish = _Wish(to, downstream, yes, as_json)
+        done = _rewound(project.session, invocation, root, models, instant, wish)
+    if as_json:
+        click.echo(json.dumps([_described(one) for one in done], indent=2))
+    elif not done:
+        click.echo(f"{name}: nothing to forget")
+
+
+def _rewound(
+    session: Any, invocation: Any, root: Any, models: Sequence[Any], to: datetime, wish: _Wish
+) -> list[Rewind]:
+    """Plan, ask, and carry out: the model first, then those that read it."""
+    from tapestry.runs.downstream import affected
+    from tapestry.runs.rewind import plan_rewind, rewind
+    from tapestry.runs.sources.pins import Pin, newest_version
+    from tapestry.runs.target import look
+
+    first = plan_rewind(session, root, invocation, to)
+    readers = affected(session, invocation, root, models, to)
+    planned = [plan_rewind(session, one, invocation, to) for one in readers]
+    if readers and not wish.downstream:
+        raise ReadDownstream(
+            f"what {root.name} answered after {wish.to} was read by"
+            f" {', '.join(one.name for one in readers)}",
+            hint="--downstream rewinds them too",
+        )
+    if first is None and not readers:
+        return []
+    _ask([one for one in (first, *planned) if one is not None], to, wish)
+    done: list[Rewind] = []
+    moved: dict[str, Pin] = {}
+    for one in (root, *readers):
+        upstream = {} if one is root else moved
+        again = plan_rewind(
+            session, one, invocation, to, _read_by(session, invocation, one, upstream)
+        )
+        if again is not None:
+            rewind(session, again, invocation)
+            done.append(again)
+            if not wish.as_json:
+                click.echo(_sentence(again))
+        there = look(session, one.relation)
+        assert there is not None
+        moved[one.relation] = Pin(there.table_id, newest_version(session, one.relation))
+    return done
+
+
+def _read_by(session: Any, invocation: Any, model: Any, moved: dict[str, Any]) -> dict[str, Any]:
+    """Of the tables that have been rewound those that a model reads."""
+    from tapestry.runs.downstream import state_of
+
+    row = state_of(session, invocation, model)
+    return {name: pin for name, pin in moved.items() if row is not None and name in row.pins}
+
+
+def _ask(planned: Sequence[Rewind], to: datetime, wish: _Wish) -> None:
+    """Show what will be forgotten, and go on only with a yes."""
+    for one in planned:
+        if not wish.as_json:
+            click.echo(f"{one.model.name}: {_size(one)} will be forgotten")
+        for warning in one.warnings:
+            click.echo(f"{one.model.name}: {warning}", err=True)
+        if one.model.config.deliver and not wish.as_json:
+            click.echo(f"{one.model.name}: what is answered after that is delivered anew")
+    if not wish.yes:
+        click.confirm("Forget them?", abort=True, err=wish.as_json)
+
+
+def _size(one: Rewind) -> str:
+    from tapestry.runs.instants import show
+
+    answers = "1 answer" if one.answers == 1 else f"{one.answers} answers"
+    return f"{answers} in ({show(one.row.t)}, {show(one.newest.t)}]"
+
+
+def _sentence(one: Rewind) -> str:
+    from tapestry.runs.instants import show
+
+    return f"{one.model.name}: rewound to {show(one.row.t)}; {_size(one)} forgotten"
+
+
+def _described(one: Rewind) -> dict[str, Any]:
+    from tapestry.runs.instants import show
+
+    return {
+        "model": one.model.name,
+        "to": show(one.row.t),
+        "from": show(one.newest.t),
+        "answers": one.answers,
+        "runs": one.runs,
+        "generation": one.row.generation,
+        "warnings": list(one.warnings),
+    }

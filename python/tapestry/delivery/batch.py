@@ -1,0 +1,37 @@
+"""What a sink is handed: a batch with its rows, cut into parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tapestry.delivery.cursors import Batch
+from tapestry.delivery.rows import Answers
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A batch on its way.
+
+    rows
+        The answers as JSON objects.
+    root
+        The project's folder, which relative paths start from.
+    """
+
+    batch: Batch
+    answers: Answers
+    rows: Sequence[str]
+    root: Path
+    name: str
+
+    def parts(self, size: int | None) -> list[Sequence[str]]:
+        """The rows in parts of ``size`` (None: one part)."""
+        if size is None:
+            return [self.rows]
+        return [self.rows[start : start + size] for start in range(0, len(self.rows), size)]
+
+    def part_id(self, part: int) -> str:
+        """The same for every repetition of this part: receivers know by it what they have."""
+        return f"{self.batch.life}-{self.batch.m}-{part}"

@@ -1,0 +1,253 @@
+"""Bring what is new to every sink: claim a batch, send it, note that it is done.
+
+Killed anywhere, the batch that was claimed is sent again: every answer arrives at least once; in a
+file and in a table exactly once, because there a repetition replaces or is skipped. Sending runs in
+a thread a sink: one that is down or slow keeps nobody waiting but the end of the invocation, and
+that no longer than its ``patience``. Only this thread speaks SQL.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tapestry.delivery import cursors
+from tapestry.delivery.batch import Delivery
+from tapestry.delivery.cursors import Batch
+from tapestry.delivery.declare import Sink, TableSink, parse_sinks
+from tapestry.delivery.retry import SinkError
+from tapestry.delivery.rows import Answers, columns_of, end_of_batch, read_json
+from tapestry.delivery.send import Sent, send
+from tapestry.delivery.send_table import send_table
+from tapestry.errors import TapestryError
+from tapestry.names import DELIVERIES_TABLE
+from tapestry.runs.crash import point
+from tapestry.runs.invocation import Invocation
+from tapestry.runs.model import Model
+from tapestry.runs.relations import plain
+from tapestry.runs.session import Session
+from tapestry.runs.standing import stand
+from tapestry.runs.state import StateRow
+
+THREADS = 64
+
+
+@dataclass
+class Outcome:
+    """What one sink of one model got in this invocation.
+
+    rows, batches
+        What was sent and is done; of a table the rows are not counted (None).
+    error
+        Why not all was delivered; what is left stays for the next invocation.
+    begun
+        The sink is new: from now on it gets what is new.
+    """
+
+    model: str
+    sink: str
+    rows: int | None = 0
+    batches: int = 0
+    error: str = ""
+    begun: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        name = f"{self.model} to {self.sink}"
+        if self.error:
+            return f"{name}: not delivered yet: {self.error}"
+        if self.begun:
+            return f"{name}: begins now, with what comes from here on"
+        if not self.batches:
+            return f"{name}: nothing new"
+        rows = "new rows" if self.rows is None else f"{self.rows} rows"
+        return f"{name}: {rows} delivered"
+
+
+@dataclass
+class _Line:
+    """One sink of one model on its way."""
+
+    model: Model
+    row: StateRow
+    sink: Sink
+    last: Batch | None
+    columns: tuple[tuple[str, str], ...]
+    outcome: Outcome
+    deadline: float
+
+
+def deliver(
+    session: Session,
+    invocation: Invocation,
+    models: Iterable[Model],
+    root: Path,
+    only: Sequence[str] = (),
+) -> list[Outcome]:
+    """Deliver what is new of some models to their sinks (those called ``only``, if given).
+
+    Whatever goes wrong with a sink, or a model, is told in its outcome. Raises ConfigurationError
+    for a sink that is declared wrongly, before anything is sent.
+    """
+    declared = [(model, parse_sinks(model.config.deliver, model.file)) for model in models]
+    schema = invocation.state_table.rpartition(".")[0]
+    table = f"{schema}.{DELIVERIES_TABLE}" if schema else DELIVERIES_TABLE
+    run = _Run(session, invocation.state_table, table, root)
+    for model, sinks in declared:
+        wanted = [sink for sink in sinks if not only or sink.name in only]
+        if wanted:
+            run.add(model, wanted, invocation)
+    return run.carry_out()
+
+
+class _Run:
+    """The deliveries of one invocation."""
+
+    def __init__(self, session: Session, state_table: str, table: str, root: Path) -> None:
+        self.session, self.state_table, self.table, self.root = session, state_table, table, root
+        self.lines: list[_Line] = []
+        self.outcomes: list[Outcome] = []
+
+    def add(self, model: Model, sinks: Sequence[Sink], invocation: Invocation) -> None:
+        """Look where a model and its sinks stand; a model that has not run has nothing to say."""
+        outcomes = [Outcome(model.name, sink.name) for sink in sinks]
+        try:
+            standing = stand(self.session, model, invocation, False)
+            row = standing.row
+            if row is None:
+                return
+            row = row.before if standing.crashed or standing.closing else row
+            last = cursors.read_batches(self.session, self.table, plain(model.relation))
+            columns = columns_of(self.session, model.relation)
+        except Exception as error:
+            for outcome in outcomes:
+                outcome.error = _short(error)
+            self.outcomes += outcomes
+            return
+        self.outcomes += outcomes
+        for sink, outcome in zip(sinks, outcomes, strict=True):
+            deadline = time.monotonic() + sink.patience.total_seconds()
+            found = last.get(sink.name)
+            self.lines.append(_Line(model, row, sink, found, columns, outcome, deadline))
+
+    def carry_out(self) -> list[Outcome]:
+        """Send until every sink has everything, or has used up its patience."""
+        if not self.lines:
+            return self.outcomes
+        with ThreadPoolExecutor(min(THREADS, len(self.lines))) as pool:
+            under_way: dict[Future[Sent], tuple[_Line, Delivery]] = {}
+            for line in self.lines:
+                self._start(pool, under_way, line)
+            while under_way:
+                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+                for future in done:
+                    line, delivery = under_way.pop(future)
+                    if self._note(line, delivery, future.result()):
+                        self._start(pool, under_way, line)
+        return self.outcomes
+
+    def _start(
+        self,
+        pool: ThreadPoolExecutor,
+        under_way: dict[Future[Sent], tuple[_Line, Delivery]],
+        line: _Line,
+    ) -> None:
+        """The sink's next batch; one for a table is over when this returns."""
+        while True:
+            try:
+                delivery = self._next(line)
+            except Exception as error:
+                line.outcome.error = _short(error)
+                return
+            if delivery is None:
+                return
+            if not isinstance(line.sink, TableSink):
+                future = pool.submit(send, line.sink, delivery, line.deadline)
+                under_way[future] = (line, delivery)
+                return
+            line.outcome.rows = None
+            try:
+                send_table(self.session, line.sink, delivery)
+                sent = Sent(0)
+            except SinkError as error:
+                sent = Sent(0, str(error))
+            if not self._note(line, delivery, sent):
+                return
+
+    def _next(self, line: _Line) -> Delivery | None:
+        """The batch to be sent now, with its rows; None where there is none."""
+        batch = self._batch(line)
+        if batch is None:
+            return None
+        answers = Answers(line.model.relation, line.columns, batch.after, batch.until)
+        table = isinstance(line.sink, TableSink)
+        rows = [] if table else read_json(self.session, answers)
+        if not rows and not table:
+            cursors.finish(self.session, self.table, batch)  # erased in the meantime
+            line.last = replace(batch, done=True)
+            return self._next(line)
+        return Delivery(batch, answers, rows, self.root, line.model.name)
+
+    def _batch(self, line: _Line) -> Batch | None:
+        model, last, row = plain(line.model.relation), line.last, line.row
+        if last is None:
+            cursors.begin(self.session, self.table, model, line.sink.name, row.generation, row.t)
+            line.outcome.begun = True
+            return None
+        at = cursors.position(self.session, self.state_table, last, row)
+        if not last.done:
+            if at > last.after:
+                # The table was rewound into it: what lies after that comes with a later batch.
+                return last if at == last.until else replace(last, until=at, parts=0)
+            cursors.finish(self.session, self.table, last)
+            last = replace(last, done=True)
+        if at >= row.t:
+            return None
+        if time.monotonic() > line.deadline:
+            line.outcome.error = "patience is over; the rest comes with the next run"
+            return None
+        answers = Answers(line.model.relation, line.columns, at, row.t)
+        until = end_of_batch(self.session, answers)
+        if until is None:
+            return None
+        point("planned")
+        batch = cursors.claim(self.session, self.table, last, row.generation, at, until)
+        if batch is None:
+            line.outcome.error = "another invocation is delivering to it"
+        point("claimed")
+        return batch
+
+    def _note(self, line: _Line, delivery: Delivery, sent: Sent) -> bool:
+        """Keep what became of a batch; False where the sink is left alone for now."""
+        outcome, batch = line.outcome, delivery.batch
+        outcome.warnings += sent.warnings
+        point("committed")
+        try:
+            if sent.error:
+                outcome.error = sent.error
+                if sent.parts > batch.parts and not _cut(line.last, batch):
+                    cursors.note_parts(self.session, self.table, batch, sent.parts)
+                return False
+            cursors.finish(self.session, self.table, batch)
+        except Exception as error:
+            outcome.error = _short(error)
+            return False
+        point("confirmed")
+        line.last = replace(batch, done=True)
+        outcome.batches += 1
+        if outcome.rows is not None:
+            outcome.rows += len(delivery.rows)
+        return True
+
+
+def _cut(last: Batch | None, batch: Batch) -> bool:
+    """Was a batch cut short by a rewind? Its parts are others than those of the whole."""
+    return last is not None and last.m == batch.m and last.until != batch.until
+
+
+def _short(error: Exception) -> str:
+    text = error.reason if isinstance(error, TapestryError) else str(error).split("\n\n")[0]
+    return " ".join(text.split())[:300]

@@ -1,0 +1,55 @@
+"""A batch appended to another Delta table, once: (life of the sink, m) is its transaction there."""
+
+from __future__ import annotations
+
+from tapestry.delivery.batch import Delivery
+from tapestry.delivery.declare import TableSink
+from tapestry.delivery.retry import Refused
+from tapestry.runs.errors_of_delta import already_exists, lost_race, not_found
+from tapestry.runs.session import Session
+from tapestry.runs.sources.literals import relation_name, string
+
+
+def send_table(session: Session, sink: TableSink, delivery: Delivery) -> None:
+    """Append the answers; the table is made where there is none.
+
+    Refused where it does not take them (a column that it lacks, say).
+    """
+    batch, answers = delivery.batch, delivery.answers
+    table = table_of(sink, answers.relation)
+    app, version = string(f"tapestry.delivery.{batch.life}"), string(str(batch.m))
+    inserted = (
+        f"INSERT INTO {relation_name(table)} WITH ('txnAppId' = {app}, 'txnVersion' = {version})"
+        f" ({answers.names}) {answers.select}"
+    )
+    try:
+        _insert(session, table, answers.names, answers.relation, inserted)
+    except Exception as error:
+        reason = " ".join(str(error).split("\n\n")[0].split())
+        raise Refused(f"{table} did not take the rows: {reason[:300]}") from error
+
+
+def table_of(sink: TableSink, relation: str) -> str:
+    """The sink's table; without a schema in that of the model."""
+    schema = relation.rpartition(".")[0]
+    return sink.table if "." in sink.table or not schema else f"{schema}.{sink.table}"
+
+
+def _insert(session: Session, table: str, names: str, relation: str, inserted: str) -> None:
+    try:
+        session.run(inserted)
+    except Exception as error:
+        if lost_race(error):
+            session.run(inserted)  # appends do not conflict: another delivery of this batch landed
+            return
+        if not not_found(error):
+            raise
+        try:
+            session.run(
+                f"CREATE TABLE IF NOT EXISTS {relation_name(table)} USING delta"
+                f" AS SELECT {names} FROM {relation_name(relation)} WHERE false"
+            )
+        except Exception as other:
+            if not already_exists(other) and not lost_race(other):
+                raise
+        session.run(inserted)

@@ -1,0 +1,127 @@
+"""HTTP POST of new answers, signed as Standard Webhooks say (standardwebhooks.com).
+
+``webhook-id`` is the same for every repetition of a part, ``webhook-signature`` is
+``v1,<base64 of HMAC-SHA256 of "id.timestamp.body">``: libraries that check it exist for most
+languages. Redirects are not followed: the rows go where the author said, or nowhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import time
+from collections.abc import Mapping, Sequence
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+import requests
+
+from tapestry.delivery.batch import Delivery
+from tapestry.delivery.declare import WebhookSink
+from tapestry.delivery.retry import Refused, Unavailable
+from tapestry.delivery.secrets import from_environment
+
+AGAIN = (408, 425, 429)
+"""Answers besides 5xx after which the same request may succeed."""
+
+
+def send_webhook(sink: WebhookSink, delivery: Delivery, part: int, rows: Sequence[str]) -> None:
+    """Post one part; Unavailable where trying again may help, Refused where not."""
+    url = sink.url or from_environment(sink.url_env)
+    body = body_of(delivery, part, rows)
+    headers = {**(sink.headers or {})}
+    headers |= {key: from_environment(name) for key, name in (sink.headers_env or {}).items()}
+    headers |= {"content-type": "application/json", "user-agent": "dbt-tapestry"}
+    headers |= _signed(sink, delivery.part_id(part), body)
+    host = urlsplit(url).hostname or "the webhook"
+    seconds = sink.timeout.total_seconds()
+    try:
+        with requests.post(
+            url,
+            data=body,
+            headers=headers,
+            timeout=seconds,
+            allow_redirects=False,
+            stream=True,  # the answer's body does not matter, and may never end
+            verify=sink.ca_file or True,
+        ) as response:
+            status, wait = response.status_code, response.headers.get("retry-after")
+    except requests.exceptions.SSLError as error:
+        raise Refused(
+            f"there is no TLS connection to {host}: is its certificate to trust?"
+        ) from error
+    except requests.exceptions.Timeout as error:
+        raise Unavailable(f"{host} did not answer within {seconds:g} s") from error
+    except requests.exceptions.ConnectionError as error:
+        raise Unavailable(f"{host} cannot be reached") from error
+    except (requests.exceptions.RequestException, ValueError, OSError) as error:
+        # Its text may hold the URL, which may be a secret.
+        raise Refused(f"the request to {host} cannot be made: {type(error).__name__}") from error
+    if 200 <= status < 300:
+        return
+    message = f"{host} answered {status}"
+    if status >= 500 or status in AGAIN:
+        raise Unavailable(message, _seconds(wait))
+    raise Refused(message)
+
+
+def body_of(delivery: Delivery, part: int, rows: Sequence[str]) -> bytes:
+    """The JSON that is posted: whose rows these are, and the rows as the engine wrote them."""
+    import json
+
+    head = json.dumps(
+        {
+            "id": delivery.part_id(part),
+            "model": delivery.name,
+            "sink": delivery.batch.sink,
+            "batch": delivery.batch.m,
+            "part": part,
+            "after": delivery.answers.after.isoformat(),
+            "until": delivery.answers.until.isoformat(),
+            "count": len(rows),
+        },
+        ensure_ascii=False,
+    )
+    return f'{head[:-1]}, "rows": [{", ".join(rows)}]}}'.encode()
+
+
+def signature(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
+    """What ``webhook-signature`` holds; ``whsec_…`` is base64, any other secret is taken as it is.
+
+    >>> signature("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek",
+    ...     1614265330, b'{"test": 2432232314}')
+    'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE='
+    """
+    key = secret.encode()
+    if secret.startswith("whsec_"):
+        try:
+            key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+        except binascii.Error as error:
+            raise Refused("the webhook's secret begins with whsec_ but is not base64") from error
+    signed = b".".join((message_id.encode(), str(timestamp).encode(), body))
+    return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+
+
+def _signed(sink: WebhookSink, message_id: str, body: bytes) -> Mapping[str, str]:
+    now = int(time.time())
+    headers = {"webhook-id": message_id, "webhook-timestamp": str(now)}
+    if sink.secret_env:
+        secret = from_environment(sink.secret_env)
+        headers["webhook-signature"] = signature(secret, message_id, now, body)
+    return headers
+
+
+def _seconds(wait: str | None) -> float | None:
+    """``Retry-After``: a number of seconds or a date."""
+    if not wait:
+        return None
+    try:
+        return max(0.0, float(wait))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(wait).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return None
