@@ -11,7 +11,15 @@ import pytest
 from tapestry.cli import main
 from tapestry.cli.init import new_files
 
-COMMANDS = (["explain", "unanswered"], ["explain", "--sql", "select 1"], ["eject"], ["load", "box"])
+COMMANDS = (
+    ["explain", "unanswered"],
+    ["explain", "--sql", "select 1"],
+    ["eject"],
+    ["load", "box"],
+    ["replay", "--from", "2026-01-01"],
+)
+
+AS_OF = "{tapestry_as_of: 2026-01-01}"
 
 
 @pytest.fixture
@@ -145,6 +153,8 @@ def test_an_empty_project(
     assert (code, "the project has no models yet" in error) == (2, True)
     code, _, error = run(monkeypatch, capsys, "eject")
     assert (code, "no continuous models" in error) == (2, True)
+    code, _, error = run(monkeypatch, capsys, "replay", "--from", "2026-01-01")
+    assert (code, "there is nothing to replay" in error) == (2, True)
 
 
 def test_wrong_names_have_near_ones(
@@ -155,6 +165,13 @@ def test_wrong_names_have_near_ones(
         (["eject", "unansered"], "did you mean unanswered?"),
         (["eject", "--dialect", "postgre"], "did you mean postgres?"),
         (["eject", "messages"], "is not continuous but incremental"),
+        (["replay", "--from", "soon"], "--from: 'soon' is not an instant"),
+        (["replay", "--from", "2026-02-01", "--to", "2026-01-01"], "lies before --from"),
+        (["replay", "--from", "2026-01-01", "--to", "2999-01-01"], "lies in the future"),
+        (["replay", "--from", "2026-01-01", "--step", "daily"], "not a length of time"),
+        (["replay", "--from", "2026-01-01", "--vars", "{"], "no YAML of names and values"),
+        (["replay", "--from", "2026-01-01", "-s", "messages"], "there is nothing to replay"),
+        (["replay", "--from", "2026-01-01", "--vars", AS_OF], "would end at the same instant"),
     ):
         code, _, error = run(monkeypatch, capsys, *command)
         assert (command, code) == (command, 2)

@@ -18,6 +18,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "explain": "Explain a model: each step to what a run executes, what that reads.",
     "init": "Make a new project in an empty folder.",
     "load": "Load a mailbox into the messages table.",
+    "replay": "Run the project over past data, in steps.",
     "report": "Is everything well? One HTML page about all runs.",
     "verify": "Check the tables of continuous models against their queries.",
 }

@@ -60,7 +60,7 @@ class ModelConfig:
     every: timedelta | None = None
     """How often `tapestry watch` runs it; None: as often as its own option says."""
     priority: int = 0
-    """Of two models whose turn it is `tapestry watch` runs the one with the greater number first."""
+    """Of two models that are due `tapestry watch` runs the one with the greater number first."""
 
     @classmethod
     def parse(
