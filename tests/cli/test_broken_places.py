@@ -17,6 +17,7 @@ COMMANDS = (
     ["eject"],
     ["load", "box"],
     ["replay", "--from", "2026-01-01"],
+    ["watch", "--for", "1s"],
 )
 
 AS_OF = "{tapestry_as_of: 2026-01-01}"
@@ -155,6 +156,8 @@ def test_an_empty_project(
     assert (code, "no continuous models" in error) == (2, True)
     code, _, error = run(monkeypatch, capsys, "replay", "--from", "2026-01-01")
     assert (code, "there is nothing to replay" in error) == (2, True)
+    code, _, error = run(monkeypatch, capsys, "watch")
+    assert (code, "there is nothing to run" in error) == (2, True)
 
 
 def test_wrong_names_have_near_ones(
@@ -172,10 +175,29 @@ def test_wrong_names_have_near_ones(
         (["replay", "--from", "2026-01-01", "--vars", "{"], "no YAML of names and values"),
         (["replay", "--from", "2026-01-01", "-s", "messages"], "there is nothing to replay"),
         (["replay", "--from", "2026-01-01", "--vars", AS_OF], "would end at the same instant"),
+        (["watch", "--every", "often"], "--every: 'often' is not a length of time"),
+        (["watch", "--every", "0s"], "--every: '0s' is too short"),
+        (["watch", "--for", "ever"], "not a length of time"),
+        (["watch", "--vars", AS_OF], "would end at the same instant"),
+        (["watch", "--select", "unansered"], "there is nothing to run"),
     ):
         code, _, error = run(monkeypatch, capsys, *command)
         assert (command, code) == (command, 2)
         assert near in error
+
+
+def test_watch_refuses_what_it_cannot_mean(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("TAPESTRY_AS_OF", "2026-01-01")
+        code, _, error = run(monkeypatch, capsys, "watch")
+    assert (code, "unset TAPESTRY_AS_OF" in error) == (2, True)
+    file = project / "models/models.yml"
+    file.write_text(file.read_text().replace("{arrival: ts}", "{arrival: ts, every: often}"))
+    code, _, error = run(monkeypatch, capsys, "watch")
+    assert (code, "every: 'often' is not a length of time" in error) == (2, True)
+    assert "models/messages.sql" in error
 
 
 def test_init_only_in_an_empty_folder(

@@ -89,6 +89,16 @@ def test_models_that_have_not_run_go_as_many_as_there_are_threads() -> None:
     assert ticks.take(0, 1, 2, together=3) == ("d", "e")
 
 
+def test_until_it_has_run_a_rare_model_counts_as_slow() -> None:
+    ticks = Ticks([Timing("rare", 3600, 9), Timing("rarer", 7200, 9), Timing("a", 30)], 0)
+    assert ticks.take(0, 2, 2, together=4) == ("rare", "rarer")
+    assert ticks.take(0, 1, 2, together=4) == ("a",)
+    ticks.ended("a", 1, 1, failed=False)
+    ticks.ended("rare", 2, 1, failed=False)
+    ticks.ended("rarer", 2, 900, failed=False)
+    assert [ticks.slow(turn) for turn in ticks.turns.values()] == [False, True, False]
+
+
 def test_a_slow_model_leaves_the_last_worker_alone() -> None:
     ticks = Ticks([Timing("slow", 60, 9), Timing("slower", 60, 9), Timing("a", 30)], 0)
     known(ticks, {"slow": 100, "slower": 200, "a": 1})
@@ -106,7 +116,7 @@ def test_of_one_worker_nothing_is_kept_free() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_slow_models_hold_up_no_short_one(seed: int) -> None:
-    """Random models, half of them slow: no short one ever waits longer than one short invocation."""
+    """Random models, half of them slow: a short one waits for short invocations at most."""
     rng = random.Random(seed)
     short = {f"s{i}": rng.uniform(0.1, 1.0) for i in range(rng.randint(1, 8))}
     slow = {f"l{i}": rng.uniform(20, 900) for i in range(rng.randint(1, 4))}

@@ -21,6 +21,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "replay": "Run the project over past data, in steps.",
     "report": "Is everything well? One HTML page about all runs.",
     "verify": "Check the tables of continuous models against their queries.",
+    "watch": "Run the models again and again, each as often as it says.",
 }
 
 

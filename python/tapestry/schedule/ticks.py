@@ -4,10 +4,10 @@ The ticks of a model are ``start + k * every``: a run that takes long, or comes 
 them. Ticks that pass while a model runs or waits are counted and not made up for: one run covers
 their windows.
 
-A model is *slow* when its last run took longer than half of the shortest ``every``, and counts as
-slow until it has run once. Slow models run alone and leave the last idle worker to the others; the
-others share an invocation, as many as take half of the shortest ``every`` together. So a model that
-is due waits at most for one such invocation, and never for a slow one.
+A model is *slow* when its last run took longer than half of the shortest ``every``; until it has
+run once, when it runs more seldom than the shortest. Slow models run alone and leave the last idle
+worker to the others; the others share an invocation, as many as take half of the shortest ``every``
+together. So a model that is due waits at most for such invocations, and never for a slow one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Turn:
     failures
         Runs that failed since it last succeeded.
     seconds
-        How long its last run took; None: it has not run yet.
+        How long its last good run took; None: there was none yet.
     """
 
     timing: Timing
@@ -93,10 +93,14 @@ class Ticks:
             return tuple(turn.timing.name for turn in batch)
         return ()
 
-    def ended(self, name: str, now: float, seconds: float, failed: bool) -> None:
-        """A model's run is over: its next tick is the next one, or a later one after failures."""
+    def ended(self, name: str, now: float, seconds: float | None, failed: bool) -> None:
+        """A model's run is over: its next tick is the next one, or a later one after failures.
+
+        ``seconds`` is how long a good run took; None where that cannot be said.
+        """
         turn = self.turns[name]
-        turn.running, turn.runs, turn.seconds = False, turn.runs + 1, seconds
+        turn.running, turn.runs = False, turn.runs + 1
+        turn.seconds = turn.seconds if seconds is None else seconds
         turn.failures = turn.failures + 1 if failed else 0
         every = turn.timing.every
         following = max(turn.tick, math.floor((now - self.start) / every)) + 1
@@ -107,7 +111,9 @@ class Ticks:
 
     def slow(self, turn: Turn) -> bool:
         """May it hold the others up?"""
-        return turn.seconds is None or turn.seconds > self.limit
+        if turn.seconds is None:
+            return turn.timing.every > 2 * self.limit
+        return turn.seconds > self.limit
 
     def _kept_free(self, workers: int) -> bool:
         """Is the last idle worker for models that are not slow: are there any, and is there one?"""
@@ -117,14 +123,15 @@ class Ticks:
         """The models that share an invocation with the first one: of its kind and priority."""
         alike = [t for t in self.due(now) if t.timing.priority == first.timing.priority]
         if first.seconds is None:
-            return [t for t in alike if t.seconds is None][:together]
+            new = [t for t in alike if t.seconds is None and self.slow(t) == self.slow(first)]
+            return new[:together]
         if self.slow(first):
             return [first]
         batch, total = [], 0.0
         for turn in alike:
-            if not self.slow(turn) and total + (turn.seconds or 0) <= self.limit:
+            if turn.seconds is not None and total + turn.seconds <= self.limit:
                 batch.append(turn)
-                total += turn.seconds or 0
+                total += turn.seconds
         return batch
 
 
@@ -132,7 +139,7 @@ def backoff(turn: Turn) -> float:
     """Seconds from a failed run to the next: twice as long after each failure, up to a cap.
 
     >>> [backoff(Turn(Timing("a", 30), 1, 0, failures=n)) for n in (1, 2, 3, 9)]
-    [30, 60, 120, 600.0]
+    [30.0, 60.0, 120.0, 600.0]
     """
-    longest = max(CAP, turn.timing.every)
-    return min(longest, turn.timing.every * 2 ** min(turn.failures - 1, 60))
+    doubled = turn.timing.every * 2.0 ** min(turn.failures - 1, 60)
+    return min(max(CAP, turn.timing.every), doubled)

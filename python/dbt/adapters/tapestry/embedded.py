@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.tapestry import engine
 from dbt.adapters.tapestry.catalog import open_catalog
 from dbt.adapters.tapestry.jars import remember
 from dbt.adapters.tapestry.java import check_java
@@ -39,6 +40,7 @@ def start(
     the first call decides warehouse (`<root>/warehouse` unless given), master and log file
     (`<root>/<log_path>/spark.log`); later calls return the same Spark, whoever made it. The root
     is the current folder unless said. `given` are Spark settings that override the defaults.
+    Where another process of this user offers a Spark with the same settings, that one is joined.
     Raises DbtRuntimeError, with what to do, where Java, a jar or the catalog is missing.
     """
     from pyspark import SparkContext
@@ -53,11 +55,12 @@ def start(
         if running is not None and running._jsc is not None:
             _warn_of_other_warehouse(running, given, root)
             return SparkSession(running)
+        settings = settings_for(given, root=root, master=master)
+        joined = engine.join(settings)
+        if joined is not None:
+            return SparkSession(joined)
         check_java()
         log = spark_log(log_path, str(root) if root else None)
-        settings = start_settings(
-            given, Path(root or Path.cwd()).absolute(), master, log4j_properties()
-        )
         Path(settings[WAREHOUSE].removeprefix("file:")).mkdir(parents=True, exist_ok=True)
         context = _context(settings, log)
         try:
@@ -68,6 +71,13 @@ def start(
         if "spark.jars.packages" in settings:
             remember(settings["spark.jars.packages"], context.getConf().get("spark.jars", "") or "")
         return SparkSession(context)
+
+
+def settings_for(
+    given: Mapping[str, str], *, root: Path | str | None = None, master: str | None = None
+) -> dict[str, str]:
+    """What a Spark for this project is started with."""
+    return start_settings(given, Path(root or Path.cwd()).absolute(), master, log4j_properties())
 
 
 def new_session(spark: SparkSession, given: Mapping[str, str]) -> SparkSession:
