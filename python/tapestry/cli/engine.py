@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import subprocess
-import sys
 from typing import Any
 
 from tapestry.errors import TapestryError
@@ -23,7 +21,7 @@ class Engine:
 
     def __init__(self, config: Any) -> None:
         self._config = config
-        self._process: subprocess.Popen[str] | None = None
+        self._process: Any = None
         self.offer = ""
 
     @property
@@ -42,6 +40,10 @@ class Engine:
         if not self.wanted:
             return
         self.close(patience=0)
+        from dbt_common.exceptions import DbtRuntimeError
+
+        from dbt.adapters.tapestry.engine import launch
+
         credentials = self._config.credentials
         wanted = {
             "given": dict(credentials.server_side_parameters),
@@ -49,32 +51,18 @@ class Engine:
             "master": credentials.master,
             "log_path": self._config.log_path,
         }
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "dbt.adapters.tapestry.engine_host"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            start_new_session=True,  # a terminal's Ctrl-C is not for it
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(wanted) + "\n")
-        self._process.stdin.flush()
-        said = self._process.stdout.readline()
-        told = json.loads(said) if said.strip() else {"error": "Spark ended before it was up"}
-        if "offer" not in told:
-            self.close(patience=0)
-            reason, _, hint = str(told["error"]).partition("\n")
-            raise EngineFailed(reason, hint=hint.strip() or "see logs/spark.log")
-        self.offer = told["offer"]
+        try:
+            self._process, offer = launch(wanted)
+        except DbtRuntimeError as error:
+            reason, _, hint = str(error.msg).partition("\n")
+            raise EngineFailed(reason, hint=hint.strip() or "see logs/spark.log") from error
+        self.offer = str(offer)
 
     def close(self, patience: float = 70.0) -> None:
         """End it once the other processes that have joined it are done; by force after a while."""
         process, self._process, self.offer = self._process, None, ""
         if process is None:
             return
-        assert process.stdin is not None
         with contextlib.suppress(OSError):
             process.stdin.close()
         try:

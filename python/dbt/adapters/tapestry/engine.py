@@ -16,8 +16,10 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import logging
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -27,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -64,6 +67,7 @@ def write_offer(context: SparkContext, settings: Mapping[str, str]) -> Path:
     offer = Offer(parameters.port, parameters.auth_token, os.getpid(), digest(settings))
     path = _folder() / f"engine-{offer.digest}-{offer.process}.json"
     partial = path.with_suffix(".partial")
+    lock_of(path).touch(0o600)
     with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump(asdict(offer), file)
     partial.replace(path)
@@ -87,23 +91,58 @@ def join(settings: Mapping[str, str]) -> SparkContext | None:
     if wish == OWN:
         return None
     paths = [Path(wish)] if wish else sorted(_folder().glob(f"engine-{digest(settings)}-*.json"))
-    for path in paths:
-        offer = _read(path)
-        if offer is None:
-            continue
-        lock = open(lock_of(path), "a")  # noqa: SIM115 held as long as this process lives
-        fcntl.flock(lock, fcntl.LOCK_SH)
-        try:
-            context = _attach(offer)
-        except Exception as error:
-            lock.close()
-            logger.debug(f"the Spark of process {offer.process} cannot be joined: {error}")
-            continue
-        context._tapestry_joined = lock  # type: ignore[attr-defined]
-        atexit.register(_release, context._gateway)
-        logger.debug(f"joined the Spark of process {offer.process}")
-        return context
-    return None
+    return next((context for path in paths if (context := join_offer(path)) is not None), None)
+
+
+def join_offer(path: Path) -> SparkContext | None:
+    """The Spark of an offer; None where it is not this user's, or gone."""
+    offer = _read(path)
+    if offer is None:
+        return None
+    try:
+        lock = os.open(lock_of(path), os.O_RDONLY)  # held as long as this process lives
+    except OSError:
+        return None
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    try:
+        context = _attach(offer)
+    except Exception as error:
+        os.close(lock)
+        logger.debug(f"the Spark of process {offer.process} cannot be joined: {error}")
+        return None
+    context._tapestry_joined = lock  # type: ignore[attr-defined]
+    atexit.register(_release, context._gateway)
+    logger.debug(f"joined the Spark of process {offer.process}")
+    return context
+
+
+def launch(wanted: Mapping[str, Any], idle: float | None = None) -> tuple[Any, Path]:
+    """Start a process that holds a Spark; the process, and its offer.
+
+    ``wanted`` is what `embedded.start` takes. With ``idle`` (seconds) the process stays until it
+    was left alone for so long; else until its standard input is closed, or this process ends.
+    Raises DbtRuntimeError with what is wrong.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dbt.adapters.tapestry.engine_host"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,  # a terminal's Ctrl-C is not for it
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps({**wanted, "idle": idle}) + "\n")
+    process.stdin.flush()
+    with process.stdout as output:
+        said = output.readline()
+    told = json.loads(said) if said.strip() else {"error": "Spark ended before it was up."}
+    if "offer" not in told:
+        process.stdin.close()
+        process.wait()
+        raise DbtRuntimeError(str(told["error"]))
+    return process, Path(told["offer"])
 
 
 def _read(path: Path) -> Offer | None:
@@ -128,18 +167,26 @@ def _attach(offer: Offer) -> SparkContext:
 
     access = {"PYSPARK_GATEWAY_PORT": str(offer.port), "PYSPARK_GATEWAY_SECRET": offer.token}
     os.environ.update(access)
+    talk = logging.getLogger("py4j")
+    before = talk.level
+    talk.setLevel(logging.CRITICAL + 1)  # of a Spark that is gone we say so ourselves
     try:
         gateway: Any = launch_gateway()
+        jvm = gateway.jvm
+        shared = jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
+            jvm.org.apache.spark.SparkContext.getOrCreate()
+        )
+        conf = SparkConf(_jvm=jvm, _jconf=shared.getConf())
+        with _ctrl_c_kept():
+            return SparkContext(gateway=gateway, jsc=shared, conf=conf)
+    except Exception:
+        # as if nothing had been tried: a Spark of one's own starts next
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+        raise
     finally:
+        talk.setLevel(before)
         for name in access:
             os.environ.pop(name, None)
-    jvm = gateway.jvm
-    shared = jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
-        jvm.org.apache.spark.SparkContext.getOrCreate()
-    )
-    conf = SparkConf(_jvm=jvm, _jconf=shared.getConf())
-    with _ctrl_c_kept():
-        return SparkContext(gateway=gateway, jsc=shared, conf=conf)
 
 
 @contextlib.contextmanager

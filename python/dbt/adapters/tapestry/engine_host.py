@@ -8,6 +8,7 @@ it ends when nobody has been there for so long instead.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -42,20 +43,18 @@ def main() -> None:
         _hold(path, idle)
     finally:
         withdraw(path)
-        # Not sys.exit: other threads of py4j would be waited for. The JVM ends with its input.
-        os._exit(0)
+        _end_jvm()
+        os._exit(0)  # not sys.exit: threads of py4j would be waited for
 
 
 def _start(wanted: dict[str, Any]) -> Path:
     os.environ["TAPESTRY_ENGINE"] = "own"
     from dbt.adapters.tapestry import embedded
-    from dbt.adapters.tapestry.engine import lock_of, write_offer
+    from dbt.adapters.tapestry.engine import write_offer
 
     spark = embedded.start(**wanted)
     settings = embedded.settings_for(**{k: v for k, v in wanted.items() if k != "log_path"})
-    path = write_offer(spark.sparkContext, settings)
-    lock_of(path).touch(0o600)
-    return path
+    return write_offer(spark.sparkContext, settings)
 
 
 def _answer(told: dict[str, str]) -> None:
@@ -63,35 +62,51 @@ def _answer(told: dict[str, str]) -> None:
 
 
 def _hold(path: Path, idle: float | None) -> None:
-    """Wait for the end of the input, then for those who have joined; or for a long quiet."""
+    """Wait for the end of the input, then for those who have joined; or for a long quiet.
+
+    The lock is kept to the end of the process once it is had: who comes too late waits for it,
+    finds no Spark behind the offer, and starts one.
+    """
     from dbt.adapters.tapestry.engine import lock_of
 
-    with open(lock_of(path)) as lock:
-        seen = time.monotonic()
-        while _jvm_alive():
-            if idle is None:
-                if select.select([sys.stdin], [], [], EVERY)[0] and not sys.stdin.readline():
-                    break
-                continue
-            time.sleep(EVERY)
-            if not _free(lock):
-                seen = time.monotonic()
-            elif time.monotonic() - seen > idle:
-                return
-        path.unlink(missing_ok=True)
-        until = time.monotonic() + GRACE
-        while _jvm_alive() and not _free(lock) and time.monotonic() < until:
-            time.sleep(EVERY / 4)
+    lock = os.open(lock_of(path), os.O_RDWR)
+    seen = time.monotonic()
+    while _jvm_alive():
+        if idle is None:
+            if select.select([sys.stdin], [], [], EVERY)[0] and not sys.stdin.readline():
+                break
+            continue
+        time.sleep(EVERY)
+        if not _locked(lock):
+            seen = time.monotonic()
+        elif time.monotonic() - seen > idle:
+            return
+        else:
+            fcntl.flock(lock, fcntl.LOCK_UN)
+    path.unlink(missing_ok=True)
+    until = time.monotonic() + GRACE
+    while _jvm_alive() and not _locked(lock) and time.monotonic() < until:
+        time.sleep(EVERY / 4)
 
 
-def _free(lock: Any) -> bool:
-    """Has nobody joined?"""
+def _locked(lock: int) -> bool:
+    """Has nobody joined? Then nobody can until the lock is given back."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
-    fcntl.flock(lock, fcntl.LOCK_UN)
     return True
+
+
+def _end_jvm() -> None:
+    """The JVM ends with its input."""
+    from pyspark import SparkContext
+
+    gateway: Any = SparkContext._gateway
+    if _jvm_alive():
+        gateway.proc.stdin.close()
+        with contextlib.suppress(Exception):
+            gateway.proc.wait(GRACE)
 
 
 def _jvm_alive() -> bool:
