@@ -29,10 +29,14 @@ class Project:
         self.asked: list[tuple[datetime | None, list[str]]] = []
         self.broken: tuple[str, datetime] | None = None
 
-    def run(self, options: Sequence[str] = (), as_of: datetime | None = None) -> list[Ran]:
-        assert options[0] == "--select"
+    def run(
+        self,
+        models: Sequence[str] = (),
+        as_of: datetime | None = None,
+        options: Sequence[str] = (),
+    ) -> list[Ran]:
         assert as_of is not None
-        names = [name for name in options[1:] if name != "--full-refresh"]
+        names = list(models)
         self.asked.append((as_of, names))
         if "--full-refresh" in options:
             self.reached = dict.fromkeys(self.reached)
@@ -110,8 +114,8 @@ def test_a_full_refresh_starts_again_once() -> None:
 
 def test_a_skipped_model_has_not_got_further() -> None:
     class Skipping(Project):
-        def run(self, options: Sequence[str] = (), as_of: datetime | None = None) -> list[Ran]:
-            return [Ran(name, SKIPPED) for name in options[1:]]
+        def run(self, models: Sequence[str] = (), *_: object) -> list[Ran]:
+            return [Ran(name, SKIPPED) for name in models]
 
     project = Skipping("a")
     replay = project.replay(Steps(day(1), day(1), A_DAY))

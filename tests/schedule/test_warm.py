@@ -14,7 +14,7 @@ from tapestry.schedule.warm import FAILED, OK, SKIPPED, Warm, first_failure, new
 
 from .small import make_project
 
-GOOD = ["--select", "loaded", "kept", "big", "pointing"]
+GOOD = ["loaded", "kept", "big", "pointing"]
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_the_instant_holds_for_one_invocation(
     warm: Warm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(ENVIRONMENT, "before")
-    warm.run(["--select", "loaded", "big"], datetime(2026, 1, 2, tzinfo=timezone.utc))
+    warm.run(["loaded", "big"], datetime(2026, 1, 2, tzinfo=timezone.utc))
     assert os.environ[ENVIRONMENT] == "before"
     with duckdb.connect(str(tmp_path / "it.duckdb")) as database:
         assert database.sql("select as_of from big").fetchall() == [("2026-01-02T00:00:00+00:00",)]
@@ -72,3 +72,24 @@ def test_what_dbt_would_select(warm: Warm, capsys: pytest.CaptureFixture[str]) -
     assert [node.name for node in warm.selected(["--select", "big", "kept"])] == ["big"]
     assert warm.selected(["--select", "nothing"]) == []
     assert capsys.readouterr().out == ""
+
+
+def test_a_model_in_a_folder_of_its_name_is_selected_alone(tmp_path: Path) -> None:
+    arguments = make_project(tmp_path)
+    for name in ("loaded/loaded", "loaded/beside"):
+        (tmp_path / f"models/{name}.sql").parent.mkdir(exist_ok=True)
+        (tmp_path / f"models/{name}.sql").write_text("select 1 as id, now() as ts")
+    (tmp_path / "models/loaded.sql").unlink()
+    assert [one.model for one in Warm(arguments).run(["loaded"])] == ["loaded"]
+
+
+def test_versions_of_a_model_are_models(tmp_path: Path) -> None:
+    arguments = make_project(tmp_path)
+    for version in (1, 2):
+        (tmp_path / f"models/told_v{version}.sql").write_text(f"select {version} as n")
+    (tmp_path / "models/told.yml").write_text(
+        "{models: [{name: told, latest_version: 2, versions: [{v: 1}, {v: 2}]}]}"
+    )
+    warm = Warm(arguments)
+    assert [one.model for one in warm.run(["told.v1"])] == ["told.v1"]
+    assert sorted(one.model for one in warm.run(["told.v1", "told.v2"])) == ["told.v1", "told.v2"]

@@ -66,18 +66,19 @@ def replay(
     from tapestry.cli.models import read_manifest
     from tapestry.cli.show import console
     from tapestry.schedule.replay import Replay
-    from tapestry.schedule.warm import Warm
+    from tapestry.schedule.warm import Warm, name_of
 
     steps = read_steps(since, until, step)
     manifest = read_manifest(project_dir, profiles_dir, target, variables)
     warm = Warm(manifest.arguments, manifest.parsed)
     chosen = warm.selected(selection(select, exclude))
-    continuous = {n.name: n for n in chosen if n.config.materialized == "continuous"}
+    named = {name_of(node.unique_id): node for node in chosen}
+    continuous = {k: n for k, n in named.items() if n.config.materialized == "continuous"}
     if not continuous:
         raise ConfigurationError(
             "no continuous models are selected: there is nothing to replay", str(manifest.root)
         )
-    others = [node.name for node in chosen if node.name not in continuous]
+    others = [name for name in named if name not in continuous]
     refuse_fixed_instant(runtime_config(manifest.root, profiles_dir, target, variables))
     with open_project(manifest.root, profiles_dir, target, variables) as project:
         reached = _reached(project.session, project.schema, continuous)

@@ -103,7 +103,7 @@ class Player:
         """One `dbt run` as of an instant: new rows a model; SystemExit where a model fails."""
         if schema not in self._warm:
             self._warm[schema] = Warm(self._arguments(schema, variables))
-        ran = self._warm[schema].run(["--select", *self.models], until)
+        ran = self._warm[schema].run(self.models, until)
         failed = first_failure(ran)
         if failed is not None:
             raise SystemExit(

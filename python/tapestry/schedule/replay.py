@@ -20,7 +20,12 @@ from tapestry.schedule.warm import OK, Ran, RunFailed, first_failure, new_rows
 class Runner(Protocol):
     """What runs the project: `warm.Warm`."""
 
-    def run(self, options: Sequence[str] = (), as_of: datetime | None = None) -> list[Ran]:
+    def run(
+        self,
+        models: Sequence[str] = (),
+        as_of: datetime | None = None,
+        options: Sequence[str] = (),
+    ) -> list[Ran]:
         """One `dbt run`."""
         ...
 
@@ -59,11 +64,10 @@ class Replay:
             names = behind(self._reached, instant)
             if not names:
                 continue
-            options = ["--select", *names, *self._others]
-            options += ["--full-refresh"] * self._refresh
+            options = ["--full-refresh"] * self._refresh
             since = min((t for n in names if (t := self._reached[n])), default=None)
             began = time.monotonic()
-            ran = self._runner.run(options, instant)
+            ran = self._runner.run([*names, *self._others], instant, options)
             seconds = time.monotonic() - began
             for one in ran:
                 if one.status == OK and one.model in self._reached:

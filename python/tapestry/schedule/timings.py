@@ -9,6 +9,7 @@ from typing import Any
 from tapestry.errors import ConfigurationError
 from tapestry.runs.model import SCHEDULE, ModelConfig
 from tapestry.schedule.ticks import Timing
+from tapestry.schedule.warm import name_of
 
 
 def timings(nodes: Iterable[Any], every: timedelta) -> list[Timing]:
@@ -29,7 +30,7 @@ def _timing(node: Any, every: timedelta) -> Timing:
         where = str(node.original_file_path)
         raise ConfigurationError(error.reason, where, error.hint) from error
     seconds = (parsed.every or every).total_seconds()
-    return Timing(str(node.name), seconds, parsed.priority)
+    return Timing(name_of(str(node.unique_id)), seconds, parsed.priority)
 
 
 def _ours(place: Mapping[str, Any]) -> dict[str, Any]:

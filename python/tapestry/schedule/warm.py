@@ -64,16 +64,22 @@ class Warm:
             self._references = _references(self._manifest)
         return self._manifest
 
-    def run(self, options: Sequence[str] = (), as_of: datetime | None = None) -> list[Ran]:
-        """One `dbt run`: what it did to each model it selected; none of what failed is raised.
+    def run(
+        self,
+        models: Sequence[str] = (),
+        as_of: datetime | None = None,
+        options: Sequence[str] = (),
+    ) -> list[Ran]:
+        """One `dbt run`: what it did to each model; none of what failed is raised.
 
-        ``as_of`` is the end of the window, for this invocation only. Raises dbt's own error where
-        there is no result at all.
+        ``models`` are names as `name_of` gives them, none: all. ``as_of`` is the end of the window,
+        for this invocation only. Raises dbt's own error where there is no result at all.
         """
         manifest = self.manifest
         _freshen(manifest, self._references or {})
+        chosen = ["--select", *self._selectors(models)] * bool(models)
         with _as_of(as_of):
-            outcome = self._invoke(["run", *options], manifest)
+            outcome = self._invoke(["run", *chosen, *options], manifest)
         ran = [(result.node, _ran(result)) for result in outcome.result.results]
         # hooks of the project stand among the results: of interest where they fail
         return [one for node, one in ran if node.resource_type == "model" or one.status == FAILED]
@@ -87,6 +93,15 @@ class Warm:
         nodes = [manifest.nodes[unique_id] for unique_id in ids]
         return [node for node in nodes if node.config.materialized != "ephemeral"]
 
+    def _selectors(self, models: Sequence[str]) -> list[str]:
+        """What selects these models and nothing else: a bare name could also be a folder's."""
+        found = {
+            name_of(unique_id): "fqn:" + ".".join(node.fqn)
+            for unique_id, node in self.manifest.nodes.items()
+            if node.resource_type == "model"
+        }
+        return [found.get(name, name) for name in models]
+
     def _invoke(self, arguments: list[str], manifest: Any) -> Any:
         from dbt.cli.main import dbtRunner
 
@@ -97,6 +112,15 @@ class Warm:
         if outcome.result is None:
             raise RunFailed(f"dbt {arguments[0]} gave no result", hint="see logs/dbt.log")
         return outcome
+
+
+def name_of(unique_id: str) -> str:
+    """What a model is called: its name, and its version where it has one.
+
+    >>> name_of("model.shop.orders"), name_of("model.shop.orders.v2")
+    ('orders', 'orders.v2')
+    """
+    return unique_id.split(".", 2)[-1]
 
 
 def first_failure(ran: Sequence[Ran]) -> Ran | None:
@@ -149,7 +173,7 @@ def _freshen(manifest: Any, references: Mapping[str, list[str | None]]) -> None:
 def _ran(result: Any) -> Ran:
     status = str(getattr(result.status, "value", result.status))
     return ran_of(
-        str(result.node.name),
+        name_of(str(result.node.unique_id)),
         status,
         result.adapter_response or {},
         float(result.execution_time or 0),

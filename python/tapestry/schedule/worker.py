@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from tapestry.schedule.warm import FAILED, SKIPPED, Ran, Warm, ran_of
+from tapestry.schedule.warm import FAILED, SKIPPED, Ran, Warm, name_of, ran_of
 
 READY, BROKEN, STARTED, RAN, FREE = "ready", "broken", "started", "ran", "free"
 
@@ -85,7 +85,7 @@ class Worker:
         self._open = dict.fromkeys(names, True)
         message = "dbt did not run it"
         try:
-            ran = self._warm.run(["--select", *names])
+            ran = self._warm.run(names)
         except BaseException as error:
             ran, message = [], _text(error)
         known = {one.model: one for one in ran}
@@ -97,11 +97,12 @@ class Worker:
     def _on_event(self, message: Any) -> None:
         """dbt's events, as they come, from several threads."""
         if message.info.name == "NodeStart":
-            name = str(message.data.node_info.node_name)
+            name = name_of(str(message.data.node_info.unique_id))
             if name in self._open:
                 self._tell(Event(STARTED, name))
         elif message.info.name == "NodeFinished":
-            name, result = str(message.data.node_info.node_name), message.data.run_result
+            name = name_of(str(message.data.node_info.unique_id))
+            result = message.data.run_result
             response = dict(result.adapter_response.items())
             seconds = float(result.execution_time)
             ran = ran_of(name, str(result.status), response, seconds, str(result.message))
