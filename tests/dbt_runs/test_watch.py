@@ -164,8 +164,9 @@ def test_a_watch(root: Path) -> None:
     assert re.search("failing: .*broken", (root / "watch.err").read_text())
     tried = [line["failures"] for line in watch.lines if line["model"] == "broken"]
     assert tried == list(range(1, len(tried) + 1))
-    good = [line for line in watch.lines if line["model"] == "every_one"]
-    assert len(good) > 3 * len(tried), "the others went on"
+    first = next(n for n, line in enumerate(watch.lines) if line["model"] == "broken")
+    good = [line for line in watch.lines[first:] if line["model"] == "every_one"]
+    assert [line["status"] for line in good].count("ok") >= 2, "the others went on"
     offers = list((root.parent / "cache/dbt-tapestry/engines").glob("*.json"))
     assert offers == []
 
