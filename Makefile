@@ -21,7 +21,7 @@ GATE := tests/test_house.py tests/sql tests/property --ignore=$(ORACLE) tests/ve
   tests/demo/test_generator.py tests/cli tests/report tests/expectations tests/delivery tests/adapter/test_parts.py \
   tests/spark/test_time_atoms.py tests/spark/test_pairs.py tests/spark/test_random_queries.py \
   tests/spark/test_run_config.py tests/eject/test_duckdb_and_postgres.py \
-  tests/eject/test_postgres_dialect.py
+  tests/eject/test_postgres_dialect.py tests/schedule tests/adapter/test_engine.py
 ARGS ?= $(GATE)
 WITH_JAVA = export JAVA_HOME="$$(tools/java.sh)";
 

@@ -33,8 +33,17 @@ def test_a_schema_is_enough() -> None:
     assert dict(credentials.connection_info()) == {
         "method": "session",
         "master": None,
+        "keep_warm": None,
         "schema": "s",
     }
+    assert credentials.warm_seconds is None
+
+
+def test_how_long_spark_is_kept() -> None:
+    assert _credentials(keep_warm="10 minutes").warm_seconds == 600
+    assert _credentials(keep_warm="0s").warm_seconds is None
+    with pytest.raises(DbtRuntimeError, match="keep_warm: 'a while' is not a length of time"):
+        _ = _credentials(keep_warm="a while").warm_seconds
 
 
 def test_the_profile_wins_over_ansi_off() -> None:

@@ -19,7 +19,11 @@ COMMANDS = (
     ["rewind", "unanswered", "--to", "2026-01-01", "--yes"],
     ["adopt", "unanswered", "--yes"],
     ["deliver"],
+    ["replay", "--from", "2026-01-01"],
+    ["watch", "--for", "1s"],
 )
+
+AS_OF = "{tapestry_as_of: 2026-01-01}"
 
 
 @pytest.fixture
@@ -153,6 +157,10 @@ def test_an_empty_project(
     assert (code, "the project has no models yet" in error) == (2, True)
     code, _, error = run(monkeypatch, capsys, "eject")
     assert (code, "no continuous models" in error) == (2, True)
+    code, _, error = run(monkeypatch, capsys, "replay", "--from", "2026-01-01")
+    assert (code, "there is nothing to replay" in error) == (2, True)
+    code, _, error = run(monkeypatch, capsys, "watch")
+    assert (code, "there is nothing to run" in error) == (2, True)
 
 
 def test_wrong_names_have_near_ones(
@@ -167,10 +175,36 @@ def test_wrong_names_have_near_ones(
         (["rewind", "messages", "--to", "2026-01-01"], "is not a continuous model"),
         (["adopt", "messages"], "is not a continuous model"),
         (["deliver", "messages"], "is not a continuous model"),
+        (["replay", "--from", "soon"], "--from: 'soon' is not an instant"),
+        (["replay", "--from", "2026-02-01", "--to", "2026-01-01"], "lies before --from"),
+        (["replay", "--from", "2026-01-01", "--to", "2999-01-01"], "lies in the future"),
+        (["replay", "--from", "2026-01-01", "--step", "daily"], "not a length of time"),
+        (["replay", "--from", "2026-01-01", "--vars", "{"], "no YAML of names and values"),
+        (["replay", "--from", "2026-01-01", "-s", "messages"], "there is nothing to replay"),
+        (["replay", "--from", "2026-01-01", "--vars", AS_OF], "would end at the same instant"),
+        (["watch", "--every", "often"], "--every: 'often' is not a length of time"),
+        (["watch", "--every", "0s"], "--every: '0s' is too short"),
+        (["watch", "--for", "ever"], "not a length of time"),
+        (["watch", "--vars", AS_OF], "would end at the same instant"),
+        (["watch", "--select", "unansered"], "there is nothing to run"),
     ):
         code, _, error = run(monkeypatch, capsys, *command)
         assert (command, code) == (command, 2)
         assert near in error
+
+
+def test_watch_refuses_what_it_cannot_mean(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("TAPESTRY_AS_OF", "2026-01-01")
+        code, _, error = run(monkeypatch, capsys, "watch")
+    assert (code, "unset TAPESTRY_AS_OF" in error) == (2, True)
+    file = project / "models/models.yml"
+    file.write_text(file.read_text().replace("{arrival: ts}", "{arrival: ts, every: often}"))
+    code, _, error = run(monkeypatch, capsys, "watch")
+    assert (code, "every: 'often' is not a length of time" in error) == (2, True)
+    assert "models/messages.sql" in error
 
 
 def test_init_only_in_an_empty_folder(

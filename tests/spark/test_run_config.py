@@ -38,6 +38,12 @@ def test_defaults_and_meta() -> None:
         ({"assume": {"a": 1}}, "list of conditions"),
         ({"verify": "samples"}, "did you mean sample"),
         ({"verify_share": 2}, "is not a share"),
+        ({"every": "often"}, "is not a length of time"),
+        ({"every": "0 seconds"}, "is too short"),
+        ({"priority": "high"}, "is not a whole number"),
+        ({"priority": 1.5}, "the greater number goes first"),
+        ({"priority": True}, "is not a whole number"),
+        ({"Priorty": 1}, "did you mean priority"),
         ({"verify_share": "a lot"}, "is not a share"),
         ({"expectations": [{"expct": "a > 0"}]}, "did you mean expect?"),
         ({"on_verify_failure": "drop"}, "fail, warn"),
@@ -48,6 +54,12 @@ def test_refused(config: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigurationError, match=told) as error:
         ModelConfig.parse(config)
     assert len(str(error.value).splitlines()) <= 5
+
+
+def test_how_often_and_in_which_order() -> None:
+    parsed = ModelConfig.parse({"every": "30s", "meta": {"priority": "-2"}})
+    assert (parsed.every, parsed.priority) == (timedelta(seconds=30), -2)
+    assert ModelConfig.parse({}).every is None
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,11 @@ COMMANDS: Final[Mapping[str, str]] = {
     "explain": "Explain a model: each step to what a run executes, what that reads.",
     "init": "Make a new project in an empty folder.",
     "load": "Load a mailbox into the messages table.",
-    "rewind": "Forget everything that a model answered after an instant.",
+    "replay": "Run the project over past data, in steps.",
     "report": "Is everything well? One HTML page about all runs.",
+    "rewind": "Forget everything that a model answered after an instant.",
     "verify": "Check the tables of continuous models against their queries.",
+    "watch": "Run the models again and again, each as often as it says.",
 }
 
 

@@ -52,17 +52,23 @@ class Manifest:
         )
 
 
-def read_manifest(project_dir: Path, profiles_dir: Path | None, target: str | None) -> Manifest:
-    """Parse the project, without a connection.
+def read_manifest(
+    project_dir: Path,
+    profiles_dir: Path | None,
+    target: str | None,
+    variables: str | None = None,
+) -> Manifest:
+    """Parse the project, without a connection; ``variables`` is what dbt's --vars takes.
 
     Raises BrokenProject with dbt's own message, ConfigurationError where there is no project.
     """
     root = project_root(project_dir)
     # Read here first: of what is wrong with it dbt would print its own account.
-    runtime_config(root, profiles_dir, target)
+    runtime_config(root, profiles_dir, target, variables)
     arguments = ["--project-dir", str(root), "--profiles-dir"]
     arguments += [str(profiles_folder(root, profiles_dir)), "--log-level", "none"]
     arguments += ["--target", target] if target else []
+    arguments += ["--vars", variables] if variables else []
     parsed = _invoke(["parse", *arguments], None)
     parsed.build_flat_graph()
     return Manifest(root, parsed.flat_graph, tuple(arguments), parsed)

@@ -48,9 +48,25 @@ def project_options(command: Command) -> Command:
     return command
 
 
+def selection_options(command: Command) -> Command:
+    """dbt's own options for which models, and the variables they read."""
+    for option in (
+        click.option("--vars", "variables", metavar="YAML", help="dbt's own."),
+        click.option("--exclude", multiple=True, help="dbt's own; can be given several times."),
+        click.option(
+            "--select", "-s", multiple=True, help="dbt's own; can be given several times."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @contextmanager
 def open_project(
-    project_dir: Path, profiles_dir: Path | None = None, target: str | None = None
+    project_dir: Path,
+    profiles_dir: Path | None = None,
+    target: str | None = None,
+    variables: str | None = None,
 ) -> Iterator[Project]:
     """Connect as dbt would, with the same profile; closed at the end."""
     # dbt costs a second to import: only a command that needs it pays.
@@ -61,7 +77,7 @@ def open_project(
     # pyspark would print each failed statement as JSON; the error that we raise says it once
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     root = project_root(project_dir)
-    config = runtime_config(root, profiles_dir, target)
+    config = runtime_config(root, profiles_dir, target, variables)
     kind: Any = FACTORY.get_adapter_class_by_name("tapestry")
     adapter = kind(config, get_context("spawn"))
     try:
@@ -83,8 +99,10 @@ def project_root(project_dir: Path) -> Path:
     return root
 
 
-def runtime_config(root: Path, profiles_dir: Path | None, target: str | None) -> Any:
-    """The project and its profile as dbt reads them.
+def runtime_config(
+    root: Path, profiles_dir: Path | None, target: str | None, variables: str | None = None
+) -> Any:
+    """The project and its profile as dbt reads them; ``variables`` is what --vars takes.
 
     Raises ConfigurationError for another adapter's profile; dbt's own errors pass through.
     """
@@ -99,7 +117,7 @@ def runtime_config(root: Path, profiles_dir: Path | None, target: str | None) ->
         profile=None,
         target=target,
         threads=None,
-        vars={},
+        vars=parsed_variables(variables) if variables else {},
         target_path=None,
         log_path=os.environ.get("DBT_LOG_PATH", "logs"),  # of None dbt makes a folder None
         send_anonymous_usage_stats=False,
@@ -115,6 +133,21 @@ def runtime_config(root: Path, profiles_dir: Path | None, target: str | None) ->
             "use `type: tapestry`",
         )
     return config
+
+
+def parsed_variables(text: str) -> dict[str, Any]:
+    """What `--vars` says; ConfigurationError where it is no YAML of names and values."""
+    from yaml import YAMLError, safe_load
+
+    try:
+        found = safe_load(text)
+    except YAMLError:
+        found = None
+    if not isinstance(found, dict):
+        raise ConfigurationError(
+            f"--vars {text!r} is no YAML of names and values", hint="write it like '{name: value}'"
+        )
+    return found
 
 
 def profiles_folder(root: Path, given_dir: Path | None = None) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from dbt.cli.main import dbtRunner
 
 from dbt.adapters.tapestry.embedded import start
 from tapestry.demo.archive import Archive
 from tapestry.demo.tables import TABLE_TYPES
 from tapestry.mail.append import append_all, create_table
+from tapestry.schedule.steps import Step
+from tapestry.schedule.warm import Warm, first_failure
 
 PROFILE = "tapestry"
 
@@ -37,16 +37,11 @@ class SparkSession:
 
 
 @dataclass(frozen=True)
-class Played:
-    """What one step did: rows loaded, rows late, new rows a model, seconds of `dbt run`."""
+class Played(Step):
+    """A step, and what was loaded before it: rows, and late ones among them."""
 
-    step: int
-    since: datetime | None
-    until: datetime
     loaded: int
     late: int
-    new: Mapping[str, int]
-    seconds: float
 
 
 class Player:
@@ -68,7 +63,7 @@ class Player:
         warehouse = {"spark.sql.warehouse.dir": str(folder.resolve() / "warehouse")}
         settings = {**warehouse, **(settings or {})}
         self.session = SparkSession(settings)
-        self._runner = dbtRunner()
+        self._warm: dict[str, Warm] = {}
         profile = {
             "type": "tapestry",
             "method": "session",
@@ -90,7 +85,7 @@ class Player:
             new = self.dbt_run(self.schema, until, archive.variables)
             seconds = time.monotonic() - began
             since = archive.steps[number - 2] if number > 1 else None
-            yield Played(number, since, until, loaded, archive.late_rows(number), new, seconds)
+            yield Played(number, since, until, new, seconds, loaded, archive.late_rows(number))
 
     def play_at_once(self, archive: Archive) -> None:
         """All rows, then one run to the end: a full refresh, in a schema of its own."""
@@ -106,17 +101,16 @@ class Player:
 
     def dbt_run(self, schema: str, until: datetime, variables: Mapping[str, str]) -> dict[str, int]:
         """One `dbt run` as of an instant: new rows a model; SystemExit where a model fails."""
-        os.environ["TAPESTRY_AS_OF"] = until.isoformat()
-        try:
-            result = self._runner.invoke(self._arguments(schema, variables))
-        finally:
-            del os.environ["TAPESTRY_AS_OF"]
-        if not result.success:
-            raise SystemExit(f"dbt run as of {until} failed; see {self.folder / 'logs/dbt.log'}")
-        return {
-            one.node.name: int(one.adapter_response.get("rows_affected") or 0)
-            for one in result.result.results
-        }
+        if schema not in self._warm:
+            self._warm[schema] = Warm(self._arguments(schema, variables))
+        ran = self._warm[schema].run(self.models, until)
+        failed = first_failure(ran)
+        if failed is not None:
+            raise SystemExit(
+                f"dbt run as of {until} failed; see {self.folder / 'logs/dbt.log'}\n"
+                f"{failed.model}: {failed.message}"
+            )
+        return {one.model: one.rows for one in ran}
 
     def export(self, schema: str, table: str) -> Path | None:
         """A table as parquet files, for another engine to read; None: there is no such table."""
@@ -142,7 +136,6 @@ class Player:
         return [
             "--quiet",
             "--log-level-file=info",
-            "run",
             "--project-dir",
             str(self.project),
             "--profiles-dir",
@@ -153,6 +146,4 @@ class Player:
             str(self.folder / "logs"),
             "--vars",
             yaml.safe_dump(dict(variables)),
-            "--select",
-            *self.models,
         ]

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from tapestry.demo.check import Checked
 from tapestry.demo.play import Played
+from tapestry.schedule.steps_table import step_cells, steps_table
 
 _SHOWN = 3  # models with a column of their own
 
@@ -25,7 +26,8 @@ def show_model(console: Console, path: Path) -> None:
 
 def show_steps(console: Console, steps: Iterable[Played], models: Sequence[str]) -> None:
     """A row for each run; on a terminal the table grows, else each row is printed as it comes."""
-    table = _steps_table(models)
+    title, extra = "what each run delivered: new rows", ("rows loaded", "of them late")
+    table = steps_table(title, _columns(models), extra)
     if console.is_terminal:
         with Live(table, console=console, vertical_overflow="visible", auto_refresh=False) as live:
             for step in steps:
@@ -63,15 +65,6 @@ def show_report(console: Console, told: Sequence[str], page: Path) -> None:
     console.print(f"  as a page for your browser: {page}", markup=False, soft_wrap=True)
 
 
-def _steps_table(models: Sequence[str]) -> Table:
-    table = Table(title="what each run delivered: new rows", title_justify="left")
-    table.add_column("run", justify="right")
-    table.add_column("window (τ, t]", no_wrap=True)
-    for name in ("rows loaded", "of them late", *_columns(models), "all models", "seconds"):
-        table.add_column(name.replace("_", " "), justify="right")  # spaces: headers can wrap
-    return table
-
-
 def _columns(models: Sequence[str]) -> list[str]:
     """The models to show: those with a Figure 4 number of the hard kinds first."""
     liked = ["q4_unanswered", "q5_conversations", "quiet_for_two_weeks"]
@@ -80,13 +73,4 @@ def _columns(models: Sequence[str]) -> list[str]:
 
 
 def _cells(step: Played, models: Sequence[str]) -> list[str]:
-    since = f"{step.since:%Y-%m-%d}" if step.since else "−∞"
-    return [
-        str(step.step),
-        f"{since} … {step.until:%Y-%m-%d}",
-        f"{step.loaded:,}",
-        f"{step.late:,}",
-        *(f"{step.new[model]:,}" for model in _columns(models)),
-        f"{sum(step.new.values()):,}",
-        f"{step.seconds:.1f}",
-    ]
+    return step_cells(step, _columns(models), (step.loaded, step.late))

@@ -18,23 +18,36 @@ UNITS = {
     "day": timedelta(days=1),
     "week": timedelta(weeks=1),
 }
+SHORT = {
+    "us": "microsecond",
+    "ms": "millisecond",
+    "s": "second",
+    "sec": "second",
+    "m": "minute",
+    "min": "minute",
+    "h": "hour",
+    "d": "day",
+    "w": "week",
+}
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 _UTC_NAMES = ("utc", "z", "etc/utc", "gmt")
 
 
 def parse_length(value: Any, key: str) -> timedelta:
-    """A length of time: ``1 hour``, ``90 seconds``, ``1 day 12 hours``; not negative.
+    """A length of time: ``1 hour``, ``30s``, ``1 day 12 hours``; not negative.
 
     Raises ConfigurationError, which names ``key``.
 
     >>> parse_length("1 day 12 hours", "lag")
     datetime.timedelta(days=1, seconds=43200)
+    >>> parse_length("1h30m", "every"), parse_length("2 mins", "every")
+    (datetime.timedelta(seconds=5400), datetime.timedelta(seconds=120))
     """
     if isinstance(value, timedelta) and value >= timedelta(0):
         return value
     text = str(value).strip().lower().removeprefix("interval ").strip()
-    parts = _PART.findall(text)
-    known = all(unit.removesuffix("s") in UNITS for _, unit in parts)
+    parts = [(number, _unit(unit)) for number, unit in _PART.findall(text)]
+    known = all(unit in UNITS for _, unit in parts)
     if not parts or not known or _PART.sub("", text).strip():
         raise ConfigurationError(
             f"{key}: {value!r} is not a length of time",
@@ -42,7 +55,18 @@ def parse_length(value: Any, key: str) -> timedelta:
         )
     length = timedelta(0)
     for number, unit in parts:
-        length += float(number) * UNITS[unit.removesuffix("s")]
+        length += float(number) * UNITS[unit]
+    return length
+
+
+def parse_every(value: Any, key: str) -> timedelta:
+    """How often something runs: a length of time, at least a millisecond.
+
+    Raises ConfigurationError, which names ``key``.
+    """
+    length = parse_length(value, key)
+    if length < UNITS["millisecond"]:
+        raise ConfigurationError(f"{key}: {value!r} is too short", hint="write it like '30s'")
     return length
 
 
@@ -102,6 +126,12 @@ def show(instant: datetime | None) -> str:
     if instant is None:
         return "-infinity"
     return str(instant.astimezone(timezone.utc).replace(tzinfo=None))
+
+
+def _unit(text: str) -> str:
+    """The name of a unit in full, of its plural or its abbreviation."""
+    singular = text if text in SHORT else text.removesuffix("s")
+    return SHORT.get(singular, singular)
 
 
 def _from_text(text: str, key: str) -> datetime:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tapestry.errors import ConfigurationError
 from tapestry.runs.expectations.declare import Expectation, parse_expectations
-from tapestry.runs.instants import parse_instant, parse_length
+from tapestry.runs.instants import parse_every, parse_instant, parse_length
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "late_rows": ("deliver", "warn", "fail"),
@@ -31,6 +31,8 @@ REFUSED: Mapping[tuple[str, str], str] = {
 }
 """Values that dbt users know and that a continuous model cannot have: why, and what there is."""
 
+SCHEDULE = ("every", "priority")
+"""How often `tapestry watch` runs a model, and which goes first; any materialization has them."""
 OTHERS = (
     "late_after",
     "begin",
@@ -41,8 +43,8 @@ OTHERS = (
     "verify_share",
     "deliver",
 )
-KEYS = (*CHOICES, *OTHERS)
-NOT_KEYS = {"lag", "begin", "assume", "verify", "arrival"}
+KEYS = (*CHOICES, *OTHERS, *SCHEDULE)
+NOT_KEYS = {"lag", "begin", "assume", "verify", "arrival", "every"}
 """Too short or too common: a word near one of these is more likely another package's key."""
 
 
@@ -66,6 +68,10 @@ class ModelConfig:
     expectations: tuple[Expectation, ...] = ()
     deliver: tuple[Any, ...] = ()
     """Where new answers go; what an entry means, ``tapestry.delivery`` knows."""
+    every: timedelta | None = None
+    """How often `tapestry watch` runs it; None: as often as its own option says."""
+    priority: int = 0
+    """Of two models that are due `tapestry watch` runs the one with the greater number first."""
 
     @classmethod
     def parse(
@@ -154,6 +160,10 @@ def _value(key: str, value: Any, zone: tzinfo) -> Any:
         return _choice(key, value)
     if key in ("lag", "late_after"):
         return parse_length(value, key)
+    if key == "every":
+        return parse_every(value, key)
+    if key == "priority":
+        return _priority(value)
     if key == "begin":
         return parse_instant(value, key, zone)
     if key == "expectations":
@@ -181,6 +191,18 @@ def _share(value: Any) -> float:
             hint="write a number up to 1, like 0.01: each run then looks at one part in a hundred",
         )
     return share
+
+
+def _priority(value: Any) -> int:
+    try:
+        if isinstance(value, bool) or int(value) != float(value):
+            raise ValueError
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigurationError(
+            f"priority: {value!r} is not a whole number",
+            hint="write one like 10; the greater number goes first, 0 is the default",
+        ) from None
 
 
 def _choice(key: str, value: Any) -> str:

@@ -49,6 +49,7 @@ class TapestryConnectionManager(SparkConnectionManager):
                 root=credentials.project_root,
                 master=credentials.master,
                 log_path=credentials.log_path,
+                keep_warm=credentials.warm_seconds,
             )
             connection.handle = EmbeddedConnection(spark, credentials.server_side_parameters)
         except DbtRuntimeError as error:

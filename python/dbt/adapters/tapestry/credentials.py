@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbt.adapters.spark.connections import SparkConnectionMethod, SparkCredentials
+from dbt_common.exceptions import DbtRuntimeError
+
+from tapestry.errors import TapestryError
+from tapestry.runs.instants import parse_length
 
 ANSI = "spark.sql.ansi.enabled"
 EMBEDDED_HOST = "embedded"
@@ -21,6 +25,8 @@ class TapestryCredentials(SparkCredentials):
 
     method: SparkConnectionMethod = SparkConnectionMethod.SESSION
     master: str | None = None
+    keep_warm: str | None = None
+    """Keep Spark for the next `dbt run`, until it was left alone for so long: `10 minutes`."""
     # Any, so that numbers and true/false need no quotes in YAML; Spark gets text.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
 
@@ -47,6 +53,16 @@ class TapestryCredentials(SparkCredentials):
         self.log_path: str | None = None
 
     @property
+    def warm_seconds(self) -> float | None:
+        """`keep_warm` in seconds; DbtRuntimeError where it is no length of time."""
+        if self.keep_warm is None or self.keep_warm is False:
+            return None
+        try:
+            return parse_length(self.keep_warm, "keep_warm").total_seconds() or None
+        except TapestryError as error:
+            raise DbtRuntimeError(str(error)) from error
+
+    @property
     def type(self) -> str:
         return "tapestry"
 
@@ -57,5 +73,5 @@ class TapestryCredentials(SparkCredentials):
 
     def _connection_keys(self) -> tuple[str, ...]:
         if self.embedded:
-            return "method", "master", "schema"
+            return "method", "master", "keep_warm", "schema"
         return "method", *super()._connection_keys()

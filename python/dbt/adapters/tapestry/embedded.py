@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.tapestry import engine
 from dbt.adapters.tapestry.catalog import open_catalog
 from dbt.adapters.tapestry.jars import remember
 from dbt.adapters.tapestry.java import check_java
@@ -32,6 +34,7 @@ def start(
     root: Path | str | None = None,
     master: str | None = None,
     log_path: str | None = None,
+    keep_warm: float | None = None,
 ) -> SparkSession:
     """The process's Spark: started with Delta and the shared catalog if none runs, else that one.
 
@@ -39,6 +42,8 @@ def start(
     the first call decides warehouse (`<root>/warehouse` unless given), master and log file
     (`<root>/<log_path>/spark.log`); later calls return the same Spark, whoever made it. The root
     is the current folder unless said. `given` are Spark settings that override the defaults.
+    Where another process of this user offers a Spark with the same settings, that one is joined;
+    with `keep_warm` (seconds) a process is started that offers one until it was left alone so long.
     Raises DbtRuntimeError, with what to do, where Java, a jar or the catalog is missing.
     """
     from pyspark import SparkContext
@@ -53,21 +58,39 @@ def start(
         if running is not None and running._jsc is not None:
             _warn_of_other_warehouse(running, given, root)
             return SparkSession(running)
-        check_java()
-        log = spark_log(log_path, str(root) if root else None)
-        settings = start_settings(
-            given, Path(root or Path.cwd()).absolute(), master, log4j_properties()
-        )
-        Path(settings[WAREHOUSE].removeprefix("file:")).mkdir(parents=True, exist_ok=True)
-        context = _context(settings, log)
-        try:
-            open_catalog(context, settings)
-        except DbtRuntimeError:
-            context.stop()
-            raise
-        if "spark.jars.packages" in settings:
-            remember(settings["spark.jars.packages"], context.getConf().get("spark.jars", "") or "")
-        return SparkSession(context)
+        settings = settings_for(given, root=root, master=master)
+        joined = engine.join(settings)
+        if joined is None and keep_warm and os.environ.get(engine.VARIABLE) != engine.OWN:
+            wanted = {"given": given, "root": str(root or Path.cwd()), "master": master}
+            _, offer = engine.launch({**wanted, "log_path": log_path}, keep_warm)
+            joined = engine.join_offer(offer)
+        return SparkSession(joined or _start(settings, spark_log(log_path, _text(root))))
+
+
+def _text(root: Path | str | None) -> str | None:
+    return str(root) if root else None
+
+
+def _start(settings: Mapping[str, str], log: Path) -> SparkContext:
+    """A Spark of this process's own, with its catalog open."""
+    check_java()
+    Path(settings[WAREHOUSE].removeprefix("file:")).mkdir(parents=True, exist_ok=True)
+    context = _context(settings, log)
+    try:
+        open_catalog(context, settings)
+    except DbtRuntimeError:
+        context.stop()
+        raise
+    if "spark.jars.packages" in settings:
+        remember(settings["spark.jars.packages"], context.getConf().get("spark.jars", "") or "")
+    return context
+
+
+def settings_for(
+    given: Mapping[str, str], *, root: Path | str | None = None, master: str | None = None
+) -> dict[str, str]:
+    """What a Spark for this project is started with."""
+    return start_settings(given, Path(root or Path.cwd()).absolute(), master, log4j_properties())
 
 
 def new_session(spark: SparkSession, given: Mapping[str, str]) -> SparkSession:

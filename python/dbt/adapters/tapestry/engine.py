@@ -1,0 +1,221 @@
+"""A Spark that several processes of one user share: offered in a file, joined over the loopback.
+
+A process that holds an embedded Spark can offer it (`engine_host` does); another one with the same
+settings then joins it instead of starting a Spark of its own, which takes seconds and gigabytes.
+Each connection of each process has a session of its own as ever, so none sees the others' temporary
+views or settings. What joins is py4j, the way in which pyspark talks to the Spark that it starts:
+it listens on 127.0.0.1 alone and answers nobody who does not know the token. The token stands in
+the offer, a file that only its owner can read, in a folder of the same kind; an offer that somebody
+else could have written is not used.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+logger = AdapterLogger("Tapestry")
+VARIABLE = "TAPESTRY_ENGINE"
+"""Environment: `own` (never join), an offer's file (join that one), or nothing (join what fits)."""
+OWN = "own"
+_UNLIKE = ("spark.jars", "spark.jars.packages")
+"""The same jars, before and after Ivy has fetched them."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Where a Spark can be joined: port, token, the process that holds it, its settings."""
+
+    port: int
+    token: str
+    process: int
+    digest: str
+
+
+def digest(settings: Mapping[str, str]) -> str:
+    """What two processes must agree on: settings of Spark, versions of Spark and of Python."""
+    alike = {key: value for key, value in settings.items() if key not in _UNLIKE}
+    versions = [version("pyspark"), version("delta-spark"), *map(str, sys.version_info[:2])]
+    text = json.dumps([alike, versions], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def write_offer(context: SparkContext, settings: Mapping[str, str]) -> Path:
+    """Offer this process's Spark to the user's other processes; the file withdraws the offer."""
+    gateway: Any = context._gateway
+    parameters = gateway.gateway_parameters
+    offer = Offer(parameters.port, parameters.auth_token, os.getpid(), digest(settings))
+    path = _folder() / f"engine-{offer.digest}-{offer.process}.json"
+    partial = path.with_suffix(".partial")
+    lock_of(path).touch(0o600)
+    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(asdict(offer), file)
+    partial.replace(path)
+    return path
+
+
+def withdraw(path: Path) -> None:
+    """Nobody joins any more; who has joined is not disturbed."""
+    for file in (path, lock_of(path)):
+        file.unlink(missing_ok=True)
+
+
+def lock_of(path: Path) -> Path:
+    """The file on which everyone who has joined holds a shared lock as long as it lives."""
+    return path.with_suffix(".lock")
+
+
+def join(settings: Mapping[str, str]) -> SparkContext | None:
+    """The Spark of another process, where one with these settings is offered and alive."""
+    wish = os.environ.get(VARIABLE, "")
+    if wish == OWN:
+        return None
+    paths = [Path(wish)] if wish else sorted(_folder().glob(f"engine-{digest(settings)}-*.json"))
+    return next((context for path in paths if (context := join_offer(path)) is not None), None)
+
+
+def join_offer(path: Path) -> SparkContext | None:
+    """The Spark of an offer; None where it is not this user's, or gone."""
+    offer = _read(path)
+    if offer is None:
+        return None
+    try:
+        lock = os.open(lock_of(path), os.O_RDONLY)  # held as long as this process lives
+    except OSError:
+        return None
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    try:
+        context = _attach(offer)
+    except Exception as error:
+        os.close(lock)
+        logger.debug(f"the Spark of process {offer.process} cannot be joined: {error}")
+        return None
+    context._tapestry_joined = lock  # type: ignore[attr-defined]
+    atexit.register(_release, context._gateway)
+    logger.debug(f"joined the Spark of process {offer.process}")
+    return context
+
+
+def launch(wanted: Mapping[str, Any], idle: float | None = None) -> tuple[Any, Path]:
+    """Start a process that holds a Spark; the process, and its offer.
+
+    ``wanted`` is what `embedded.start` takes. With ``idle`` (seconds) the process stays until it
+    was left alone for so long; else until its standard input is closed, or this process ends.
+    Raises DbtRuntimeError with what is wrong.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dbt.adapters.tapestry.engine_host"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,  # a terminal's Ctrl-C is not for it
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps({**wanted, "idle": idle}) + "\n")
+    process.stdin.flush()
+    with process.stdout as output:
+        said = output.readline()
+    told = json.loads(said) if said.strip() else {"error": "Spark ended before it was up."}
+    if "offer" not in told:
+        process.stdin.close()
+        process.wait()
+        raise DbtRuntimeError(str(told["error"]))
+    return process, Path(told["offer"])
+
+
+def _read(path: Path) -> Offer | None:
+    """An offer of this user's; that of a process which is gone is removed."""
+    try:
+        found = path.stat()
+        if found.st_uid != os.getuid() or found.st_mode & 0o077:
+            return None
+        offer = Offer(**json.loads(path.read_text()))
+        os.kill(offer.process, 0)
+    except ProcessLookupError:
+        withdraw(path)
+        return None
+    except (OSError, ValueError, TypeError):
+        return None
+    return offer
+
+
+def _attach(offer: Offer) -> SparkContext:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    access = {"PYSPARK_GATEWAY_PORT": str(offer.port), "PYSPARK_GATEWAY_SECRET": offer.token}
+    os.environ.update(access)
+    talk = logging.getLogger("py4j")
+    before = talk.level
+    talk.setLevel(logging.CRITICAL + 1)  # of a Spark that is gone we say so ourselves
+    try:
+        gateway: Any = launch_gateway()
+        jvm = gateway.jvm
+        shared = jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
+            jvm.org.apache.spark.SparkContext.getOrCreate()
+        )
+        conf = SparkConf(_jvm=jvm, _jconf=shared.getConf())
+        with _ctrl_c_kept():
+            return SparkContext(gateway=gateway, jsc=shared, conf=conf)
+    except Exception:
+        # as if nothing had been tried: a Spark of one's own starts next
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+        raise
+    finally:
+        talk.setLevel(before)
+        for name in access:
+            os.environ.pop(name, None)
+
+
+@contextlib.contextmanager
+def _ctrl_c_kept() -> Iterator[None]:
+    """pyspark makes Ctrl-C cancel every job of the Spark; here some are other processes'."""
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT) if main else None
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+
+
+def _release(gateway: Any) -> None:
+    """Give back what this process held in the shared JVM: nobody else would."""
+    from py4j.finalizer import ThreadSafeFinalizer
+
+    client = gateway._gateway_client
+    place = f"{client.address}{client.port}"
+    with contextlib.suppress(Exception):
+        for key in list(ThreadSafeFinalizer.finalizers):
+            if str(key).startswith(place):
+                client.garbage_collect_object(str(key)[len(place) :], False)
+
+
+def _folder() -> Path:
+    """A folder of this user's alone."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "dbt-tapestry" / "engines"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder

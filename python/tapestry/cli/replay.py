@@ -1,0 +1,219 @@
+"""`tapestry replay`: a project over past data, one `dbt run` a step of simulated time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tapestry.cli.project import (
+    open_project,
+    project_options,
+    runtime_config,
+    selection_options,
+)
+from tapestry.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tapestry.schedule.replay import Replay
+    from tapestry.schedule.steps import Step, Steps
+
+SHOWN = 5
+EXAMPLE = """\b
+Examples:
+  tapestry replay --from 2026-01-01 --to 2026-03-01 --step 1d
+  tapestry replay --from 2026-01-01 --step "6 hours" --select unanswered
+  tapestry replay --from 2026-01-01 --step 1w --full-refresh --target scratch
+
+The first run covers everything up to --from; then one run a step; the last one ends at --to. Each
+is a `dbt run` with `tapestry_as_of`. Started again, it goes on after the last complete step: the
+models' tables say how far they are. SIGTERM or Ctrl-C ends it after the current step, a second one
+at once.
+
+Exit codes: 0 every step is complete; 1 a model failed, or it was stopped before the end; 2 wrong
+usage or settings.
+"""
+
+
+@click.command(epilog=EXAMPLE, short_help="Run the project over past data, in steps.")
+@click.option("--from", "since", required=True, metavar="INSTANT", help="The first run's end.")
+@click.option("--to", "until", metavar="INSTANT", help="The last run's end; by default now.")
+@click.option("--step", default="1d", show_default=True, metavar="LENGTH", help="From run to run.")
+@click.option("--full-refresh", is_flag=True, help="Build the tables again from the first step on.")
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON a step.")
+@selection_options
+@project_options
+def replay(
+    since: str,
+    until: str | None,
+    step: str,
+    full_refresh: bool,
+    as_json: bool,
+    select: tuple[str, ...],
+    exclude: tuple[str, ...],
+    variables: str | None,
+    project_dir: Path,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """Run the project over past data in steps; then a table of what each step delivered."""
+    from tapestry.cli.models import read_manifest
+    from tapestry.cli.show import console
+    from tapestry.schedule.replay import Replay
+    from tapestry.schedule.warm import Warm, name_of
+
+    steps = read_steps(since, until, step)
+    manifest = read_manifest(project_dir, profiles_dir, target, variables)
+    warm = Warm(manifest.arguments, manifest.parsed)
+    chosen = warm.selected(selection(select, exclude))
+    named = {name_of(node.unique_id): node for node in chosen}
+    continuous = {k: n for k, n in named.items() if n.config.materialized == "continuous"}
+    if not continuous:
+        raise ConfigurationError(
+            "no continuous models are selected: there is nothing to replay", str(manifest.root)
+        )
+    others = [name for name in named if name not in continuous]
+    refuse_fixed_instant(runtime_config(manifest.root, profiles_dir, target, variables))
+    with open_project(manifest.root, profiles_dir, target, variables) as project:
+        reached = _reached(project.session, project.schema, continuous)
+        run = Replay(warm, steps, reached, others, full_refresh=full_refresh)
+        done = _play(run, console(), as_json)
+    if not done:
+        click.echo("stopped; the same command goes on from there", err=True)
+        click.get_current_context().exit(1)
+
+
+def selection(select: tuple[str, ...], exclude: tuple[str, ...]) -> list[str]:
+    """dbt's options for what `--select` and `--exclude` said."""
+    chosen = ["--select", *select] * bool(select)
+    return chosen + ["--exclude", *exclude] * bool(exclude)
+
+
+def refuse_fixed_instant(config: Any) -> None:
+    """Raise ConfigurationError where the project's variables fix the instant of every run."""
+    from tapestry.runs.clock import VARIABLE
+
+    if VARIABLE in f"{config.vars.to_dict()} {config.cli_vars}":
+        raise ConfigurationError(
+            f"the variable {VARIABLE} is set: every run would end at the same instant",
+            hint=f"take {VARIABLE} out of vars",
+        )
+
+
+def read_steps(since: str, until: str | None, step: str) -> Steps:
+    """The instants; ConfigurationError for what is none."""
+    from tapestry.runs.instants import parse_instant, parse_length
+    from tapestry.schedule.steps import Steps
+
+    now = datetime.now(timezone.utc)
+    end = parse_instant(until, "--to") if until else now
+    if end > now + timedelta(days=1):
+        raise ConfigurationError(
+            f"--to {until} lies in the future: the models could not run until then",
+            hint="give an earlier --to, or leave it out",
+        )
+    return Steps(parse_instant(since, "--from"), end, parse_length(step, "--step"))
+
+
+def _reached(session: Any, schema: str, nodes: Mapping[str, Any]) -> dict[str, datetime | None]:
+    from tapestry.names import STATE_TABLE
+    from tapestry.runs.reached import reached
+    from tapestry.runs.relations import plain
+    from tapestry.runs.state import read_states
+
+    states = read_states(session, f"{schema}.{STATE_TABLE}")
+    found = nodes.items()
+    return {name: reached(session, plain(node.relation_name), states) for name, node in found}
+
+
+def _play(run: Replay, to: Console, as_json: bool) -> bool:
+    """Run the steps; False where a signal ended it before the last one."""
+    from tapestry.schedule.stop import Stop
+
+    if not as_json:
+        _announce(run, to)
+    done: list[Step] = []
+    complete = run.complete
+    try:
+        with Stop() as stop:
+            for step in _with_progress(run, to, quiet=as_json):
+                done.append(step)
+                complete = step.number
+                if as_json:
+                    click.echo(json.dumps(_described(step, run.total)))
+                if stop.asked:
+                    break
+    finally:
+        if done and not as_json:
+            _show(done, to)
+    return complete == run.total
+
+
+def _announce(run: Replay, to: Console) -> None:
+    from tapestry.runs.instants import show
+
+    if run.complete:
+        to.print(f"{run.complete} of {run.total} steps are complete already")
+    for name, until in run.ahead.items():
+        to.print(
+            f"{name} has run to {show(until)}: left out until then (--full-refresh starts anew)"
+        )
+
+
+def _with_progress(run: Replay, to: Console, quiet: bool) -> Iterator[Step]:
+    """The steps, with a bar on a terminal, a line each elsewhere."""
+    if quiet:
+        yield from run
+        return
+    if not to.is_terminal:
+        for step in run:
+            to.print(f"{step.number}/{run.total} {_sentence(step)}", markup=False)
+            yield step
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("steps, left:"), TimeLeft())
+    with Progress(*columns, TextColumn("{task.description}"), console=to) as progress:
+        bar = progress.add_task("", total=run.total, completed=run.complete)
+        for step in run:
+            progress.update(bar, completed=step.number, description=_sentence(step))
+            yield step
+
+
+def _sentence(step: Step) -> str:
+    from tapestry.runs.instants import show
+
+    return f"to {show(step.until)}: {sum(step.new.values()):,} new rows in {step.seconds:.1f} s"
+
+
+def _described(step: Step, total: int) -> dict[str, Any]:
+    return {
+        "step": step.number,
+        "of": total,
+        "since": step.since.isoformat() if step.since else None,
+        "until": step.until.isoformat(),
+        "new": dict(step.new),
+        "seconds": round(step.seconds, 3),
+    }
+
+
+def _show(done: list[Step], to: Console) -> None:
+    """What each step delivered; the models with most new rows have columns of their own."""
+    from tapestry.schedule.steps_table import step_cells, steps_table
+
+    rows: dict[str, int] = {}
+    for step in done:
+        for name, number in step.new.items():
+            rows[name] = rows.get(name, 0) + number
+    shown = sorted(rows, key=lambda name: (-rows[name], name))[:SHOWN]
+    table = steps_table("what each step delivered: new rows", shown)
+    for step in done:
+        table.add_row(*step_cells(step, shown))
+    to.print(table)

@@ -1,0 +1,159 @@
+"""`tapestry watch`: run the project's models again and again, each as often as it says."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tapestry.cli.project import project_options, runtime_config, selection_options
+from tapestry.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from tapestry.cli.engine import Engine
+    from tapestry.cli.models import Manifest
+    from tapestry.schedule.pool import Pool
+    from tapestry.schedule.ticks import Ticks
+    from tapestry.schedule.worker import Task
+
+EXAMPLE = """\b
+Examples:
+  tapestry watch
+  tapestry watch --every 30s --select config.materialized:continuous
+  tapestry watch --every 5m --workers 3 --json >> watch.jsonl
+
+A model runs every `every:` of its configuration, or as often as --every says; of two that are due
+the one with the greater `priority:` goes first. Ticks do not drift: those that pass while a model
+runs are counted, not made up for. A model that fails is left alone for a while, twice as long each
+time, up to ten minutes; the others go on. SIGTERM or Ctrl-C ends it after what is under way; a
+second one at once. Started again it goes on where the tables are.
+
+Exit codes: 0 it was ended, or --for is over, and no model is failing; 1 the last run of a model
+failed, or it could not start; 2 wrong usage or settings.
+"""
+
+
+@click.command(
+    epilog=EXAMPLE, short_help="Run the models again and again, each as often as it says."
+)
+@click.option("--every", default="30s", show_default=True, help="For models without `every:`.")
+@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 64))
+@click.option("--for", "lasting", metavar="LENGTH", help="End after so long; by default never.")
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON a run of a model.")
+@selection_options
+@project_options
+def watch(
+    every: str,
+    workers: int,
+    lasting: str | None,
+    as_json: bool,
+    select: tuple[str, ...],
+    exclude: tuple[str, ...],
+    variables: str | None,
+    project_dir: Path,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """Run the project's models again and again until it is ended; Spark and dbt stay warm."""
+    from tapestry.cli.engine import Engine
+    from tapestry.cli.models import read_manifest
+    from tapestry.runs.instants import parse_every, parse_length
+    from tapestry.schedule.pool import Pool
+    from tapestry.schedule.ticks import Ticks
+    from tapestry.schedule.timings import timings
+
+    length = parse_every(every, "--every")
+    seconds = parse_length(lasting, "--for").total_seconds() if lasting else None
+    manifest = read_manifest(project_dir, profiles_dir, target, variables)
+    config = runtime_config(manifest.root, profiles_dir, target, variables)
+    _refuse_fixed_clock(config)
+    planned = timings(_chosen(manifest, select, exclude), length)
+    engine = Engine(config)
+    with ExitStack() as stack:
+        stack.callback(engine.close)
+        engine.start()
+        pool = Pool(workers, lambda number: _task(manifest, config, engine, number))
+        stack.callback(lambda: pool.close())
+        pool.start()
+        failing = _watch(
+            Ticks(planned, time.monotonic()), pool, engine, config.threads, seconds, as_json
+        )
+    if failing:
+        click.echo(f"failing: {', '.join(failing)}", err=True)
+        click.get_current_context().exit(1)
+
+
+def _chosen(manifest: Manifest, select: tuple[str, ...], exclude: tuple[str, ...]) -> list[Any]:
+    from tapestry.cli.replay import selection
+    from tapestry.schedule.warm import Warm
+
+    nodes = Warm(manifest.arguments, manifest.parsed).selected(selection(select, exclude))
+    if not nodes:
+        raise ConfigurationError(
+            "no models are selected: there is nothing to run", str(manifest.root)
+        )
+    return nodes
+
+
+def _refuse_fixed_clock(config: Any) -> None:
+    from tapestry.cli.replay import refuse_fixed_instant
+    from tapestry.runs.clock import ENVIRONMENT
+
+    refuse_fixed_instant(config)
+    if os.environ.get(ENVIRONMENT):
+        raise ConfigurationError(
+            f"{ENVIRONMENT} is set: every run would end at the same instant",
+            hint=f"unset {ENVIRONMENT}; for past data there is tapestry replay",
+        )
+
+
+def _task(manifest: Manifest, config: Any, engine: Engine, number: int) -> Task:
+    from tapestry.schedule.worker import Task
+
+    logs = Path(config.project_root) / (config.log_path or "logs") / f"watch-{number}"
+    # no artifact of dbt's a cycle: those of the last `dbt run` stay as they are
+    options = ["--quiet", "--log-level-file", "info", "--log-path", str(logs), "--no-write-json"]
+    arguments = (*manifest.arguments, *options, "--no-send-anonymous-usage-stats")
+    environment = {"TAPESTRY_ENGINE": engine.offer} if engine.offer else {}
+    return Task(arguments, environment, logs / "worker.log")
+
+
+def _watch(
+    ticks: Ticks, pool: Pool, engine: Engine, threads: int, seconds: float | None, as_json: bool
+) -> list[str]:
+    """Watch until the end; the models that fail then."""
+    from tapestry.cli.show import console
+    from tapestry.cli.watch_view import JsonView, LiveView, TextView
+    from tapestry.schedule.stop import Stop
+    from tapestry.schedule.watcher import View, Watcher
+
+    to = console()
+    ends_at = None if seconds is None else ticks.start + seconds
+    with ExitStack() as stack:
+        stop = stack.enter_context(Stop())
+        live = LiveView(to, ticks, time.monotonic) if to.is_terminal and not as_json else None
+        view: View = live or (JsonView(ticks) if as_json else TextView(to))
+        watcher = Watcher(ticks, pool, view, stop, together=threads, ends_at=ends_at)
+        if live is not None:
+            live.lines = watcher.lines
+            stack.enter_context(live)
+        else:
+            view.note(f"watching {len(ticks.turns)} models with {pool.size} workers")
+
+        def healthy() -> None:
+            if not engine.alive:
+                view.note("the shared Spark ended; starting another")
+                engine.start()
+                pool.replace()
+
+        watcher.healthy = healthy
+        try:
+            watcher.run()
+        except KeyboardInterrupt:
+            pool.replace()  # by force: what is under way has committed or has not
+            raise click.Abort from None
+    return watcher.failing

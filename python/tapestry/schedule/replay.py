@@ -1,0 +1,83 @@
+"""A project over past data: one `dbt run` a step, each as of the step's instant.
+
+Nothing of a replay is kept but what the runs keep themselves: each model's table says how far it
+is. So a replay that was killed goes on by being started again, and a model that is further than a
+step is left out of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from tapestry.runs.instants import show
+from tapestry.schedule.steps import Step, Steps, behind
+from tapestry.schedule.warm import OK, Ran, RunFailed, first_failure, new_rows
+
+
+class Runner(Protocol):
+    """What runs the project: `warm.Warm`."""
+
+    def run(
+        self,
+        models: Sequence[str] = (),
+        as_of: datetime | None = None,
+        options: Sequence[str] = (),
+    ) -> list[Ran]:
+        """One `dbt run`."""
+        ...
+
+
+class Replay:
+    """Steps over models: ``reached`` is how far each continuous one is, ``others`` the rest.
+
+    Iterating runs the steps that are not complete yet, one at a time. The models that have got as
+    far as a step already are left out of it.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        steps: Steps,
+        reached: Mapping[str, datetime | None],
+        others: Sequence[str] = (),
+        *,
+        full_refresh: bool = False,
+    ) -> None:
+        self._runner, self._others, self._refresh = runner, list(others), full_refresh
+        self._reached = dict.fromkeys(reached) if full_refresh else dict(reached)
+        self._instants = list(enumerate(steps.instants(), 1))
+        self.total = len(self._instants)
+        self.complete = sum(not behind(self._reached, t) for _, t in self._instants)
+
+    @property
+    def ahead(self) -> dict[str, datetime]:
+        """Models that have run past the first step that others still need, and how far."""
+        todo = [t for _, t in self._instants if behind(self._reached, t)]
+        return {n: t for n, t in self._reached.items() if t and todo and t > todo[0]}
+
+    def __iter__(self) -> Iterator[Step]:
+        """Run; RunFailed names the model that failed, and its step is not complete then."""
+        for number, instant in self._instants:
+            names = behind(self._reached, instant)
+            if not names:
+                continue
+            options = ["--full-refresh"] * self._refresh
+            since = min((t for n in names if (t := self._reached[n])), default=None)
+            began = time.monotonic()
+            ran = self._runner.run([*names, *self._others], instant, options)
+            seconds = time.monotonic() - began
+            for one in ran:
+                if one.status == OK and one.model in self._reached:
+                    self._reached[one.model] = instant
+            failed = first_failure(ran)
+            if failed is not None:
+                raise RunFailed(
+                    f"{failed.model} failed in the step to {show(instant)}: {failed.message}",
+                    hint="put it right; the same command goes on from there"
+                    + " (without --full-refresh)" * self._refresh,
+                )
+            self._refresh = False
+            yield Step(number, since, instant, new_rows(ran), seconds)

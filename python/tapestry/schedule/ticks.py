@@ -1,0 +1,145 @@
+"""Whose turn it is: pure, every instant is given, so that it can be tested without waiting.
+
+The ticks of a model are ``start + k * every``: a run that takes long, or comes late, moves none of
+them. Ticks that pass while a model runs or waits are counted and not made up for: one run covers
+their windows.
+
+A model is *slow* when its last run took longer than half of the shortest ``every``; until it has
+run once, when it runs more seldom than the shortest. Slow models run alone and leave the last idle
+worker to the others; the others share an invocation, as many as take half of the shortest ``every``
+together. So a model that is due waits at most for such invocations, and never for a slow one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+CAP = 600.0
+"""Seconds: a model that fails is tried again at least so often (or as often as it runs anyway)."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What the author says of a model; ``every`` in seconds, the greater priority goes first."""
+
+    name: str
+    every: float
+    priority: int = 0
+
+
+@dataclass
+class Turn:
+    """Where a model stands.
+
+    tick, due
+        The number and the instant of its next tick.
+    skipped
+        Ticks that passed while it ran or waited.
+    failures
+        Runs that failed since it last succeeded.
+    seconds
+        How long its last good run took; None: there was none yet.
+    """
+
+    timing: Timing
+    tick: int
+    due: float
+    running: bool = False
+    skipped: int = 0
+    failures: int = 0
+    runs: int = 0
+    seconds: float | None = None
+
+
+class Ticks:
+    """The turns of some models; instants are seconds of one clock that never goes back.
+
+    >>> ticks = Ticks([Timing("a", 30)], now=100)
+    >>> ticks.take(100, idle=1, workers=1)
+    ('a',)
+    >>> ticks.ended("a", 171, seconds=71, failed=False)
+    >>> ticks.turns["a"].due, ticks.turns["a"].skipped
+    (190, 2)
+    """
+
+    def __init__(self, timings: Iterable[Timing], now: float) -> None:
+        self.start = now
+        self.turns = {timing.name: Turn(timing, 0, now) for timing in timings}
+        self.limit = min((turn.timing.every for turn in self.turns.values()), default=0.0) / 2
+
+    def next_due(self) -> float | None:
+        """When the next tick of a model that is not running is; None where all are."""
+        return min((turn.due for turn in self.turns.values() if not turn.running), default=None)
+
+    def due(self, now: float) -> list[Turn]:
+        """Models whose tick has come, in the order in which they go."""
+        waiting = [t for t in self.turns.values() if not t.running and t.due <= now]
+        return sorted(waiting, key=lambda t: (-t.timing.priority, t.due, t.timing.every))
+
+    def take(self, now: float, idle: int, workers: int, together: int = 1) -> tuple[str, ...]:
+        """The models of the next invocation, which count as running from now on; may be none.
+
+        ``idle`` of ``workers`` have nothing to do. Models that have not run yet go ``together`` at
+        most: as many as dbt has threads, so that none waits behind another.
+        """
+        for first in self.due(now):
+            if self.slow(first) and idle == 1 and self._kept_free(workers):
+                continue
+            batch = self._with(first, now, together)
+            for turn in batch:
+                turn.running = True
+            return tuple(turn.timing.name for turn in batch)
+        return ()
+
+    def ended(self, name: str, now: float, seconds: float | None, failed: bool) -> None:
+        """A model's run is over: its next tick is the next one, or a later one after failures.
+
+        ``seconds`` is how long a good run took; None where that cannot be said.
+        """
+        turn = self.turns[name]
+        turn.running, turn.runs = False, turn.runs + 1
+        turn.seconds = turn.seconds if seconds is None else seconds
+        turn.failures = turn.failures + 1 if failed else 0
+        every = turn.timing.every
+        following = max(turn.tick, math.floor((now - self.start) / every)) + 1
+        turn.skipped += following - turn.tick - 1
+        left_alone = math.ceil(backoff(turn) / every) if failed else 1
+        turn.tick = max(following, turn.tick + left_alone)
+        turn.due = self.start + turn.tick * every
+
+    def slow(self, turn: Turn) -> bool:
+        """May it hold the others up?"""
+        if turn.seconds is None:
+            return turn.timing.every > 2 * self.limit
+        return turn.seconds > self.limit
+
+    def _kept_free(self, workers: int) -> bool:
+        """Is the last idle worker for models that are not slow: are there any, and is there one?"""
+        return workers > 1 and not all(self.slow(turn) for turn in self.turns.values())
+
+    def _with(self, first: Turn, now: float, together: int) -> list[Turn]:
+        """The models that share an invocation with the first one: of its kind and priority."""
+        alike = [t for t in self.due(now) if t.timing.priority == first.timing.priority]
+        if first.seconds is None:
+            new = [t for t in alike if t.seconds is None and self.slow(t) == self.slow(first)]
+            return new[:together]
+        if self.slow(first):
+            return [first]
+        batch, total = [], 0.0
+        for turn in alike:
+            if turn.seconds is not None and total + turn.seconds <= self.limit:
+                batch.append(turn)
+                total += turn.seconds
+        return batch
+
+
+def backoff(turn: Turn) -> float:
+    """Seconds from a failed run to the next: twice as long after each failure, up to a cap.
+
+    >>> [backoff(Turn(Timing("a", 30), 1, 0, failures=n)) for n in (1, 2, 3, 9)]
+    [30.0, 60.0, 120.0, 600.0]
+    """
+    doubled = turn.timing.every * 2.0 ** min(turn.failures - 1, 60)
+    return min(max(CAP, turn.timing.every), doubled)

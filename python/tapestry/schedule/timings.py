@@ -1,0 +1,37 @@
+"""How often a project's models run, told from their configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from tapestry.errors import ConfigurationError
+from tapestry.runs.model import SCHEDULE, ModelConfig
+from tapestry.schedule.ticks import Timing
+from tapestry.schedule.warm import name_of
+
+
+def timings(nodes: Iterable[Any], every: timedelta) -> list[Timing]:
+    """The timing of each of dbt's nodes; ``every`` is that of those that say nothing.
+
+    Any materialization has ``every`` and ``priority``, under ``config`` or ``meta``. Raises
+    ConfigurationError for values that are none, with the model's file.
+    """
+    return [_timing(node, every) for node in nodes]
+
+
+def _timing(node: Any, every: timedelta) -> Timing:
+    config = node.config.to_dict()
+    try:
+        given = {**_ours(config), "meta": _ours(config.get("meta") or {})}
+        parsed = ModelConfig.parse(given)
+    except ConfigurationError as error:
+        where = str(node.original_file_path)
+        raise ConfigurationError(error.reason, where, error.hint) from error
+    seconds = (parsed.every or every).total_seconds()
+    return Timing(name_of(str(node.unique_id)), seconds, parsed.priority)
+
+
+def _ours(place: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: place[key] for key in SCHEDULE if place.get(key) is not None}

@@ -1,0 +1,161 @@
+"""The loop of `tapestry watch`: joins the ticks, the workers and whoever looks on.
+
+It holds no state but for the ticks: what was delivered stands in the tables, and a watch that is
+started again goes on from there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, Protocol
+
+from tapestry.schedule.pool import LOST
+from tapestry.schedule.ticks import Ticks
+from tapestry.schedule.warm import FAILED, OK, Ran
+from tapestry.schedule.worker import RAN, STARTED, Event
+
+WAITING, RUNNING, BACKING_OFF = "waiting", "running", "backing off"
+REFRESH = 0.5
+"""Seconds between two looks at the clock while nothing happens, where somebody looks on."""
+
+
+@dataclass
+class Line:
+    """What there is to say of a model: its last run, and all of them."""
+
+    status: str = WAITING
+    rows: int = 0
+    total: int = 0
+    ended_at: datetime | None = None
+    message: str = ""
+
+
+class Workers(Protocol):
+    """What runs the models: `pool.Pool`."""
+
+    size: int
+
+    @property
+    def idle(self) -> int:
+        """Workers that could begin at once."""
+        ...
+
+    @property
+    def working(self) -> bool:
+        """Is an invocation under way?"""
+        ...
+
+    def give(self, names: Sequence[str]) -> None:
+        """Have an idle worker run some models."""
+        ...
+
+    def wait(self, timeout: float, *others: Any) -> list[Event]:
+        """What the workers have told."""
+        ...
+
+
+class View(Protocol):
+    """Who looks on."""
+
+    def ran(self, ran: Ran, line: Line) -> None:
+        """A model's run is over."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something else that is worth a line."""
+        ...
+
+    def refresh(self) -> None:
+        """The loop has come round."""
+        ...
+
+
+class Watcher:
+    """Run models at their ticks until it is asked to stop, or until ``ends_at``.
+
+    stop
+        ``asked`` says whether; ``fileno()`` is readable then.
+    together
+        How many models that have not run yet share an invocation: dbt's threads.
+    ends_at
+        An instant of ``clock``; None: for ever.
+    """
+
+    def __init__(
+        self,
+        ticks: Ticks,
+        pool: Workers,
+        view: View,
+        stop: Any,
+        *,
+        together: int = 1,
+        clock: Callable[[], float] = time.monotonic,
+        ends_at: float | None = None,
+    ) -> None:
+        self.ticks, self._pool, self._view, self._stop = ticks, pool, view, stop
+        self._together, self._clock, self._ends_at = together, clock, ends_at
+        self.lines = {name: Line() for name in ticks.turns}
+        self.healthy: Callable[[], None] = lambda: None
+        """Called each time round; may raise to end the watch."""
+
+    def run(self) -> None:
+        """Until the end; what is under way then is finished first."""
+        ending = False
+        while True:
+            now = self._clock()
+            if not ending and (self._stop.asked or (self._ends_at and now >= self._ends_at)):
+                ending = True
+                if self._pool.working:
+                    busy = [name for name, turn in self.ticks.turns.items() if turn.running]
+                    self._view.note(f"ending; under way: {', '.join(busy) or 'the log'}")
+            if ending and not self._pool.working:
+                return
+            if not ending:
+                self._give(now)
+            others = [] if ending else [self._stop]
+            for event in self._pool.wait(self._patience(now), *others):
+                self._hear(event)
+            self.healthy()
+            self._view.refresh()
+
+    @property
+    def failing(self) -> list[str]:
+        """Models whose last run failed."""
+        return [name for name, turn in self.ticks.turns.items() if turn.failures]
+
+    def _give(self, now: float) -> None:
+        while self._pool.idle:
+            names = self.ticks.take(now, self._pool.idle, self._pool.size, self._together)
+            if not names:
+                return
+            self._pool.give(names)
+
+    def _patience(self, now: float) -> float:
+        """Seconds to the next tick, at most until somebody wants to see the clock move."""
+        due = self.ticks.next_due()
+        wait = REFRESH if due is None or due <= now else min(REFRESH, due - now)
+        return wait if self._ends_at is None else min(wait, max(0.0, self._ends_at - now))
+
+    def _hear(self, event: Event) -> None:
+        if event.kind == STARTED:
+            self.lines[event.model].status = RUNNING
+        elif event.kind == LOST:
+            self._view.note(f"a worker was lost: {event.message}")
+        elif event.kind == RAN and event.ran is not None:
+            self._ran(event.ran)
+
+    def _ran(self, ran: Ran) -> None:
+        """Bookkeeping of one run; one that dbt skipped waits for its next tick like a good one."""
+        line = self.lines[ran.model]
+        failed = ran.status == FAILED
+        seconds = ran.seconds if ran.status == OK else None
+        self.ticks.ended(ran.model, self._clock(), seconds, failed)
+        line.status = BACKING_OFF if failed else WAITING
+        line.rows = ran.rows
+        line.total += ran.rows
+        line.message = "" if ran.status == OK else ran.message
+        line.ended_at = datetime.now(timezone.utc)
+        self._view.ran(ran, line)

@@ -1,0 +1,137 @@
+"""A process that runs dbt whenever it is told to; the project is parsed once.
+
+Two invocations of dbt must not run in one process at a time, so that what runs at the same time
+runs in several. Over its pipe a worker gets names of models and answers with `Event`s. It ignores
+SIGTERM and Ctrl-C, which the process that started it answers: it ends when its pipe is closed, and
+that is after the run that is under way.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from tapestry.schedule.warm import FAILED, SKIPPED, Ran, Warm, name_of, ran_of
+
+READY, BROKEN, STARTED, RAN, FREE = "ready", "broken", "started", "ran", "free"
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a worker tells.
+
+    kind
+        ``ready`` and ``broken`` once, when the project is parsed or cannot be; ``started`` and
+        ``ran`` for each model; ``free`` when an invocation is over.
+    """
+
+    kind: str
+    model: str = ""
+    ran: Ran | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker is: dbt's arguments, its environment, and where its output goes."""
+
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+    log: Path
+
+
+def work(pipe: Connection, task: Task) -> None:
+    """Run models until the pipe is closed."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    _redirect_output(task.log)
+    os.environ.update(task.environment)
+    Worker(pipe, task.arguments).loop()
+
+
+class Worker:
+    """The loop of a worker process."""
+
+    def __init__(self, pipe: Connection, arguments: Sequence[str]) -> None:
+        self._pipe = pipe
+        self._lock = threading.Lock()
+        self._open: dict[str, bool] = {}
+        self._warm = Warm(arguments, callbacks=[self._on_event])
+
+    def loop(self) -> None:
+        """Parse, then run what comes through the pipe."""
+        try:
+            self._warm.manifest  # noqa: B018 parses
+        except BaseException as error:
+            self._tell(Event(BROKEN, message=_text(error)))
+            return
+        self._tell(Event(READY))
+        while True:
+            try:
+                names = self._pipe.recv()
+            except (EOFError, OSError):
+                return
+            self._run(names)
+
+    def _run(self, names: Sequence[str]) -> None:
+        """One invocation; every model of it has ended when `free` is told."""
+        self._open = dict.fromkeys(names, True)
+        message = "dbt did not run it"
+        try:
+            ran = self._warm.run(names)
+        except BaseException as error:
+            ran, message = [], _text(error)
+        known = {one.model: one for one in ran}
+        outside = next((one.message for one in ran if one.model not in self._open), "")
+        for name in [name for name, is_open in self._open.items() if is_open]:
+            self._ran(known.get(name) or Ran(name, FAILED, message=outside or message))
+        self._tell(Event(FREE))
+
+    def _on_event(self, message: Any) -> None:
+        """dbt's events, as they come, from several threads."""
+        if message.info.name == "NodeStart":
+            name = name_of(str(message.data.node_info.unique_id))
+            if name in self._open:
+                self._tell(Event(STARTED, name))
+        elif message.info.name == "NodeFinished":
+            name = name_of(str(message.data.node_info.unique_id))
+            result = message.data.run_result
+            response = dict(result.adapter_response.items())
+            seconds = float(result.execution_time)
+            ran = ran_of(name, str(result.status), response, seconds, str(result.message))
+            if ran.status != SKIPPED:  # told at the end, with its reason
+                self._ran(ran)
+
+    def _ran(self, ran: Ran) -> None:
+        if self._open.get(ran.model):
+            self._open[ran.model] = False
+            self._tell(Event(RAN, ran.model, ran))
+
+    def _tell(self, event: Event) -> None:
+        with self._lock:
+            try:
+                self._pipe.send(event)
+            except OSError:  # nobody is there any more: the loop will find out
+                return
+
+
+def _text(error: BaseException) -> str:
+    return str(getattr(error, "msg", None) or error or type(error).__name__).strip()
+
+
+def _redirect_output(log: Path) -> None:
+    """Nothing of a worker reaches the terminal."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    os.close(file)
