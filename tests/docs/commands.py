@@ -13,7 +13,7 @@ from tests.docs.pages import ROOT
 
 PLAIN = {"cd", "mkdir", "export", "cp", "rm", "cat", "git", "crontab", "echo", "eval", "jq"}
 """Programs of the system whose options are not ours to check."""
-WRAPPERS = {"flock": 2, "timeout": 1, "nohup": 0, "nice": 0, "exec": 0}
+WRAPPERS = {"flock": 1, "timeout": 1, "nohup": 0, "nice": 0, "exec": 0}
 """Programs that run the command behind them, with so many arguments of their own."""
 _SEPARATORS = {"&&", "||", ";", "|", "&"}
 

@@ -5,6 +5,7 @@ A mark is an HTML comment that stands before a block or a table and says how it 
     <!-- rows: orders -->           the table is data of a source; `rows: lists static`
     <!-- run at: 2026-03-02, … -->  the table is what the runs of the last query deliver
     <!-- refused: no point -->      the query is refused, with this in the message
+    <!-- conditions: ts timestamp --> a table: `condition` | yes or no; over these columns
     <!-- spark -->                  SQL that is no model: read by the parser
     <!-- query -->                  SQL that is no model: executed over what the page holds
     <!-- parsed -->                 YAML of another program: it is YAML
@@ -22,7 +23,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[2]
-MARKS = ("rows", "run at", "refused", "spark", "query", "parsed", "output", "not run")
+MARKS = ("rows", "run at", "conditions", "refused", "spark", "query", "parsed", "output", "not run")
 NOT_OURS = {"docs/benchmarks.md"}
 """Written by another program, which has tests of its own."""
 
@@ -68,11 +69,16 @@ def blocks(*languages: str) -> list[Part]:
 
 
 def _body(text: str) -> str:
-    """The page without its front matter, every line in its place."""
+    """The page without front matter, and without what admonitions indent; lines stay in place."""
     if text.startswith("---\n"):
         head, _, rest = text[4:].partition("\n---\n")
-        return "\n" * (head.count("\n") + 3) + rest
-    return text
+        text = "\n" * (head.count("\n") + 3) + rest
+    lines, inside = [], False
+    for line in text.split("\n"):
+        opens = line.startswith(("!!! ", "??? ", "=== "))
+        inside = opens or (inside and (not line or line.startswith("    ")))
+        lines.append(line[4:] if inside and not opens else line)
+    return "\n".join(lines)
 
 
 def _parts(path: Path, tokens: list[Token]) -> Iterator[Part]:
@@ -87,7 +93,7 @@ def _parts(path: Path, tokens: list[Token]) -> Iterator[Part]:
             title = rest.partition('title="')[2].partition('"')[0]
             yield Part(path, line, language, token.content, title, mark, said)
         elif token.type == "table_open" and mark:
-            yield Part(path, line, "table", "", "", mark, said, _cells(tokens[place:]))
+            yield Part(path, line, "table", "", "", mark, said, _cells(tokens[place:], mark))
         elif mark:
             raise ValueError(f"{path.name}:{line}: a mark ({mark}) before neither code nor table")
         mark = said = ""
@@ -105,7 +111,7 @@ def _mark(path: Path, line: int, comment: str) -> tuple[str, str]:
     return word, said.strip()
 
 
-def _cells(tokens: list[Token]) -> tuple[tuple[str, ...], ...]:
+def _cells(tokens: list[Token], mark: str) -> tuple[tuple[str, ...], ...]:
     rows: list[list[str]] = []
     for token in tokens:
         if token.type == "table_close":
@@ -113,5 +119,6 @@ def _cells(tokens: list[Token]) -> tuple[tuple[str, ...], ...]:
         if token.type == "tr_open":
             rows.append([])
         if token.type == "inline" and rows:
-            rows[-1].append(token.content.replace("`", "").strip())
+            text = token.content if mark == "conditions" else token.content.replace("`", "")
+            rows[-1].append(text.strip())
     return tuple(tuple(row) for row in rows)

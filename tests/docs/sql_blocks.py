@@ -14,11 +14,12 @@ import jinja2
 import pytest
 import sqlglot
 from tests.docs.pages import Part
-from tests.docs.tables import TICK, Data, instant, show, value
+from tests.docs.tables import TICK, Data, Run, instant, show, value
 
 from tapestry.errors import Refusal
 from tapestry.mail.append import TYPES
 from tapestry.names import MATCHED_AT
+from tapestry.runs.instants import parse_length
 from tapestry.runs.log import CHECKS, RUNS
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite, static_answer
 
@@ -47,18 +48,26 @@ class World:
         own = {name: data.source for name, data in self.data.items()}
         return Catalog({**KNOWN, **own})
 
+    @classmethod
+    def of(cls, page: list[Part]) -> World:
+        """A page's world before its first line: rows may be shown below the query that reads them."""
+        marked = [part for part in reversed(page) if part.mark == "rows"]
+        return cls({part.said.partition(" ")[0]: Data.read(part.said, part.cells) for part in marked})
+
     def take(self, part: Part) -> None:
         """One part after the other; AssertionError where the page says what is not so."""
         if part.mark == "rows":
             self.data[part.said.partition(" ")[0]] = Data.read(part.said, part.cells)
         elif part.mark == "run at":
             check_runs(self, part)
+        elif part.mark == "conditions":
+            check_conditions(part)
         elif part.language == "sql" and part.mark != "not run":
             self._sql(part)
 
     def _sql(self, part: Part) -> None:
         if part.mark == "spark":
-            assert sqlglot.parse(part.text, read="spark")
+            assert sqlglot.parse(render(part.text)[0], read="spark")
             return
         text, config = render(part.text)
         if part.mark == "query":
@@ -99,7 +108,9 @@ def render(text: str) -> tuple[str, dict[str, Any]]:
 
 def check_runs(world: World, part: Part) -> None:
     """The table is what runs at these instants deliver, in whatever order, and the definition."""
-    runs = [instant(text) for text in part.said.split(",")]
+    lag = parse_length(world.config.get("lag", "0 seconds"), "lag")
+    clocks = [instant(text) for text in part.said.split(",")]
+    runs = [Run(clock, clock - lag) for clock in clocks]
     head, *body = part.cells
     columns, answers = run(world, runs)
     assert list(head) == [*columns, MATCHED_AT], f"columns are {[*columns, MATCHED_AT]}"
@@ -109,7 +120,7 @@ def check_runs(world: World, part: Part) -> None:
     assert found == wanted, f"the runs deliver\n{lines}"
 
 
-def run(world: World, runs: Sequence[datetime]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+def run(world: World, runs: Sequence[Run]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """Columns and rows that these runs deliver, each run checked against the definition."""
     catalog = world.catalog
     begin = world.config.get("begin")
@@ -126,13 +137,13 @@ def run(world: World, runs: Sequence[datetime]) -> tuple[tuple[str, ...], list[t
     scans = {name: world.data[name].fill(database, runs) for name in rewriting.sources}
     answers: list[tuple[Any, ...]] = []
     tau = None
-    for t in runs:
-        seen = {name: world.data[name].as_of(scan, t) for name, scan in scans.items()}
-        text = rewriting.incremental(Window(tau, t), seen, dialect="duckdb")
+    for one in runs:
+        seen = {name: world.data[name].as_of(scan, one) for name, scan in scans.items()}
+        text = rewriting.incremental(Window(tau, one.t), seen, dialect="duckdb")
         answers += database.execute(text).fetchall()
-        tau = t
+        tau = one.t
     if begin is None:
-        _check_definition(world, catalog, database, scans, runs[-1], answers)
+        _check_definition(world, catalog, database, scans, runs[-1].t, answers)
     return rewriting.columns, answers
 
 
@@ -161,6 +172,21 @@ def _check_definition(
         for s_or_before in (s - TICK, s):
             missed = asked(s_or_before) - told
             assert not missed, f"at {show(s_or_before)} {missed} were answers"
+
+
+def check_conditions(part: Part) -> None:
+    """Each condition in the first column is taken or refused, as the second one says."""
+    columns = tuple(Column(*column.split()) for column in part.said.split(","))
+    catalog = Catalog({"t": Source("t", (*columns, Column("_ts", "timestamp")), "_ts")})
+    for left, right in part.cells[1:]:
+        assert right.split()[0].rstrip(":") in ("yes", "no"), right
+        for condition in re.findall(r"`([^`]*)`", left):
+            try:
+                rewrite(f"select ts from t where {condition}", catalog)
+            except Refusal as refusal:
+                assert right.startswith("no"), f"{condition}: {refusal}"
+            else:
+                assert right.startswith("yes"), f"{condition} is not refused"
 
 
 def check_query(world: World, text: str) -> None:

@@ -56,6 +56,14 @@ def show(found: object) -> str:
 
 
 @dataclass(frozen=True)
+class Run:
+    """A run that begins at ``clock`` and goes up to ``t``, which is ``lag`` earlier."""
+
+    clock: datetime
+    t: datetime
+
+
+@dataclass(frozen=True)
 class Data:
     """The rows of one source on a page."""
 
@@ -93,7 +101,7 @@ class Data:
         columns = tuple(Column(n, t) for n, t in zip(self.columns, types, strict=True))
         return Source(self.name, columns, self.arrival)
 
-    def fill(self, database: duckdb.DuckDBPyConnection, runs: Sequence[datetime]) -> Scan:
+    def fill(self, database: duckdb.DuckDBPyConnection, runs: Sequence[Run]) -> Scan:
         """Make its table, with each row's effective arrival under these runs; how to read it."""
         kinds = [f'"{n}" {_SQL[t]}' for n, t in zip(self.columns, self.types, strict=True)]
         hidden = ["_readable TIMESTAMPTZ", "_arr TIMESTAMPTZ", "_rid INTEGER"]
@@ -111,22 +119,22 @@ class Data:
             )
         return Scan(table, None if self.arrival is None else "_arr", "_rid", late)
 
-    def as_of(self, scan: Scan, t: datetime) -> Scan:
-        """The same table as a run at t can read it."""
+    def as_of(self, scan: Scan, run: Run) -> Scan:
+        """The same table as this run can read it."""
         if all(r is None for r in self.readable):
             return scan
-        there = f"_readable IS NULL OR _readable <= TIMESTAMPTZ '{t.isoformat()}'"
+        there = f"_readable IS NULL OR _readable <= TIMESTAMPTZ '{run.clock.isoformat()}'"
         text = f"(SELECT * FROM {scan.relation} WHERE {there})"
         return Scan(text, scan.arrival, scan.row_id, scan.late)
 
 
 def _effective(
-    ts: datetime | None, readable: datetime | None, runs: Sequence[datetime]
+    ts: datetime | None, readable: datetime | None, runs: Sequence[Run]
 ) -> datetime | None:
     """ts, or for a late row the first instant after the last run that missed it."""
     if ts is None or readable is None:
         return ts
-    missed = [t for t in runs if t < readable]
+    missed = [run.t for run in runs if run.clock < readable]
     return max(ts, missed[-1] + TICK) if missed else ts
 
 

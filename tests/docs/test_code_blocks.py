@@ -33,8 +33,9 @@ def test_each_block_has_a_language_that_is_tested(path: Path) -> None:
 
 @pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_sql_and_the_rows_that_it_gives(path: Path) -> None:
-    world = World()
-    for part in parts(path):
+    page = parts(path)
+    world = World.of(page)
+    for part in page:
         try:
             world.take(part)
         except Exception as error:

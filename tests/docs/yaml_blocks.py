@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import yaml
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.nodes import CONTINUOUS, _arrival, _known_keys
@@ -82,11 +82,8 @@ def _profiles(read: Mapping[str, Any]) -> None:
                 continue
             data = TapestryCredentials.translate_aliases({"database": None, **given})
             TapestryCredentials.validate(data)
-            credentials = TapestryCredentials.from_dict(data)
-            assert credentials.schema, name
+            try:
+                assert TapestryCredentials.from_dict(data).schema, name
+            except DbtRuntimeError as error:  # a method whose extra is not installed here
+                assert "additional dependencies" in str(error), error
 
-
-def files_of_project(root: Path) -> Iterator[tuple[Path, str]]:
-    """The YAML files of this repository's own project."""
-    for path in sorted((root / "models").rglob("*.yml")):
-        yield path, path.read_text()
