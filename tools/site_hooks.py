@@ -14,7 +14,9 @@ INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 
 def on_page_content(content: str, **_: Any) -> str:
     """Replace what arithmatex marks as TeX."""
-    content = BLOCK.sub(lambda found: f'<div class="formula">{_mathml(found, "block")}</div>', content)
+    content = BLOCK.sub(
+        lambda found: f'<div class="formula">{_mathml(found, "block")}</div>', content
+    )
     return INLINE.sub(lambda found: _mathml(found, "inline"), content)
 
 

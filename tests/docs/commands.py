@@ -126,7 +126,8 @@ def _parse(
     for parameter in command.params:
         if isinstance(parameter.type, click.Choice) and parameter.name in values:
             parameter.type_cast_value(context, values[parameter.name])
-        missing = values.get(str(parameter.name)) in (None, ())
+        given = values.get(str(parameter.name))
+        missing = not isinstance(given, (str, tuple, list)) or not given
         if isinstance(parameter, click.Argument) and parameter.required and missing:
             raise click.UsageError(f"{parameter.name} is missing")
     return dict(values), rest, order

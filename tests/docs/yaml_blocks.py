@@ -76,14 +76,14 @@ def _plus_keys(tree: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _profiles(read: Mapping[str, Any]) -> None:
     for profile in read.values():
         assert profile["target"] in profile["outputs"]
-        for name, output in profile["outputs"].items():
+        for output in profile["outputs"].values():
             given = {key: value for key, value in output.items() if key not in ("type", "threads")}
             if output["type"] != "tapestry":
                 continue
             data = TapestryCredentials.translate_aliases({"database": None, **given})
             TapestryCredentials.validate(data)
             try:
-                assert TapestryCredentials.from_dict(data).schema, name
-            except DbtRuntimeError as error:  # a method whose extra is not installed here
-                assert "additional dependencies" in str(error), error
-
+                TapestryCredentials.from_dict(data)
+            except DbtRuntimeError as error:
+                if "additional dependencies" not in str(error):  # an extra not installed here
+                    raise
