@@ -27,7 +27,7 @@ def test_nothing_is_left_out() -> None:
     for kind in kinds():
         assert f"\n## {kind.__name__}\n" in pages["errors"]
     for key in set(KEYS) & set(ModelConfig.__dataclass_fields__):
-        assert f"`{key}`" in pages["config"]
+        assert f"\n### {key}\n" in pages["config"]
 
 
 def test_a_key_without_a_meaning_is_noticed() -> None:

@@ -89,17 +89,25 @@ def page(root: Path) -> str:
     """
     told = meanings((root / SOURCE).read_text("utf-8"))
     own = {f.name: f for f in fields(ModelConfig)}
-    rows = ["| key | values (default in bold) | meaning |", "|---|---|---|"]
+    parts = [TEXT]
     for key in (key for key in KEYS if key in own):
         if not told.get(key):
             raise LookupError(f"{SOURCE}: ModelConfig.{key} has no text below it: what does it do?")
         values = _values(key, str(own[key].type), own[key].default)
-        rows.append(f'| <a id="{key}"></a>`{key}` | {values} | {told[key]} |')
+        parts.append(f"### {key}\n\n{values}\n\n{_spread(key, told[key])}\n")
     entry = (
-        f"An entry of `expectations` has the keys {_codes(ENTRY_KEYS)}, or the snake_case name of"
-        f" an expectation of Great Expectations; `on_violation` is {_codes(RULES)}.\n"
+        f"An entry has the keys {_codes(ENTRY_KEYS)}, or the snake_case name of an expectation of"
+        f" Great Expectations; `on_violation` is {_codes(RULES)}.\n"
     )
-    return "\n".join([TEXT, *rows, "", entry, SOURCES])
+    return "\n".join([*parts, entry, SOURCES])
+
+
+def _spread(key: str, told: str) -> str:
+    """The meaning, with a line for each value that it explains."""
+    for value in CHOICES.get(key, ()):
+        told = told.replace(f" `{value}`:", f"\n- `{value}`:", 1)
+    head, found, rest = told.partition("\n")
+    return head + "\n" * bool(found) + found + rest
 
 
 def meanings(code: str) -> Mapping[str, str]:
@@ -118,8 +126,9 @@ def meanings(code: str) -> Mapping[str, str]:
 def _values(key: str, kind: str, default: Any) -> str:
     if key in CHOICES:
         first, *others = CHOICES[key]
-        return ", ".join([f"**`{first}`**", *(f"`{value}`" for value in others)])
-    return KINDS[kind] + (f" (**`{_shown(default)}`**)" if default not in (None, ()) else "")
+        return " · ".join([f"**`{first}`** (default)", *(f"`{value}`" for value in others)])
+    told = KINDS[kind][0].upper() + KINDS[kind][1:]
+    return told + (f" · default **`{_shown(default)}`**" if default not in (None, ()) else "")
 
 
 def _shown(value: Any) -> str:

@@ -1,7 +1,7 @@
 """docs/reference/refused.md: what a continuous model may not ask, why, and what to write instead.
 
 Each message is what the rewriting says when the page is written; what stands under "instead" is
-rewritten, too.  A query that is no longer refused, or a way out that is none, stops the writing.
+rewritten, too.  The known gaps stand below.  A query that is no longer refused, or a way out that is none, stops the writing.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.reference.gaps import section
+
 from tapestry.errors import Refusal
 from tapestry.sql import Catalog, Column, Source, rewrite
 
 TEXT = """\
-# Queries that are refused
+# Queries that are refused, and known gaps
 
 <!-- written by tools/reference from the code: `make reference` -->
 
@@ -143,7 +145,7 @@ def page(root: Path) -> str:
 
     Raises ValueError for a case that is none any more.
     """
-    return "\n".join([TEXT, *(line for case in CASES for line in _lines(case))])
+    return "\n".join([TEXT, *(line for case in CASES for line in _lines(case)), section(root)])
 
 
 def _lines(case: Case) -> Iterator[str]:
