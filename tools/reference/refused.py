@@ -1,8 +1,8 @@
 """docs/reference/refused.md: what a continuous model may not ask, why, and what to write instead.
 
 Each message is what the rewriting says when the page is written; what stands under "instead" is
-rewritten, too.  The known gaps stand below.  A query that is no longer refused, or a way out that is
-none, stops the writing.
+rewritten, too.  The known gaps stand below.  A query that is no longer refused, or a way out that
+is none, stops the writing.
 """
 
 from __future__ import annotations
