@@ -1,4 +1,7 @@
-"""What mkdocs does besides: equations become MathML, which browsers draw without a script."""
+"""What mkdocs does besides: equations become MathML, which browsers draw without a script.
+
+And what the theme forgets for those who listen to a page.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,12 @@ def on_page_content(content: str, **_: Any) -> str:
         lambda found: f'<div class="formula">{_mathml(found, "block")}</div>', content
     )
     return INLINE.sub(lambda found: _mathml(found, "inline"), content)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """A name for the search, which is a dialog."""
+    search = 'data-md-component="search" role="dialog"'
+    return output.replace(search, f'{search} aria-label="Search"')
 
 
 def _mathml(found: re.Match[str], display: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,8 +9,6 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from markdown_it import MarkdownIt
-from mkdocs.commands.build import build
-from mkdocs.config import load_config
 from tests.docs.pages import ROOT
 
 LOADING = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
@@ -36,29 +32,6 @@ class _Page(HTMLParser):
             self.links.append(given["href"])
         if tag in LOADING and given.get("rel") not in ("canonical", "prev", "next"):
             self.loaded.append(given.get(LOADING[tag], ""))
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as `make docs` builds it: a warning is an error."""
-    os.environ["NO_MKDOCS_2_WARNING"] = "1"
-    folder = tmp_path_factory.mktemp("site")
-    warnings: list[str] = []
-
-    class Keep(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            warnings.append(record.getMessage())
-
-    log = logging.getLogger("mkdocs")
-    keep = Keep(logging.WARNING)
-    log.addHandler(keep)
-    try:
-        config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True)
-        build(config)
-    finally:
-        log.removeHandler(keep)
-    assert not warnings
-    return folder
 
 
 @pytest.fixture(scope="module")
