@@ -1,4 +1,4 @@
-"""Pages of the site as a person sees them: readable in both schemes, on a phone, from files alone."""
+"""Pages of the site as a person sees them: readable in both schemes, on a phone, from files."""
 
 from __future__ import annotations
 
