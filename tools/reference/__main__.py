@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tools.reference import commands, config, errors, refused
+from tools.reference import commands, config, errors, refused, tables
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -13,6 +13,7 @@ PAGES = {
     "options": commands.page,
     "errors": errors.page,
     "refused": refused.page,
+    "tables": tables.page,
 }
 
 
