@@ -54,8 +54,8 @@ What runs write into the target schema besides your models.
 
 | table | what it is | delete it? |
 |---|---|---|
-| a continuous model | the select list, and `{MATCHED_AT}`: since when the row is an answer | |
-| `{STATE_TABLE}` | where each continuous model stands: it belongs to the tables | no: runs stop without it |
+| a continuous model | the select list and `{MATCHED_AT}`, since when it is an answer | |
+| `{STATE_TABLE}` | where each continuous model stands | no: runs stop without it |
 | `{RUNS_TABLE}` | a log: one row for each run that found something, or failed | yes |
 | `{CHECKS_TABLE}` | a log: one row for each check of such a run | yes |
 | `<model>{REJECTED_SUFFIX}` | rows that an expectation dropped | they are gone then |
