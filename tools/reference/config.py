@@ -18,7 +18,10 @@ SOURCE = "python/tapestry/runs/model.py"
 KINDS = {
     "timedelta": "a length of time, like `1 hour` or `1 day 12 hours`",
     "datetime | None": "an instant, like `2026-03-01` or `2026-03-01 12:00:00+01:00`",
+    "timedelta | None": "a length of time, like `30 seconds` or `1 hour`",
     "float": "a number above 0, up to 1",
+    "int": "a whole number",
+    "tuple[Any, ...]": "a list",
     "tuple[str, ...]": "a list of texts",
     "tuple[Expectation, ...]": "a list ([expectations](../expectations.md))",
 }
