@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import jinja2
+import sqlglot
 import yaml
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -55,7 +57,12 @@ def config_of(config: Mapping[str, Any]) -> ModelConfig:
     unknown = set(config) - known - set(KEYS)
     assert not unknown, f"no such keys: {unknown}"
     assert config.get("materialized", CONTINUOUS) in MATERIALIZED, config["materialized"]
-    return ModelConfig.parse(config, known)
+    parsed = ModelConfig.parse(config, known)
+    for expectation in parsed.expectations:
+        if expectation.condition:
+            row = jinja2.Template(expectation.condition).render(target={"schema": "demo"})
+            assert sqlglot.parse_one(f"SELECT 1 FROM t WHERE {row}", read="spark")
+    return parsed
 
 
 def _project(read: Mapping[str, Any]) -> None:
