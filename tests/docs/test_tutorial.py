@@ -20,13 +20,7 @@ PAGE = ROOT / "docs/tutorial.md"
 ELSEWHERE = ("pip install", "python -m venv", "export PATH", "mkdir", "cd ")
 """What the test has done already: the installation and the folder."""
 
-pytestmark = [
-    pytest.mark.tutorial,
-    pytest.mark.skipif(
-        "-m" not in sys.argv and "TAPESTRY_TUTORIAL" not in os.environ,
-        reason="starts Spark eight times: -m tutorial",
-    ),
-]
+pytestmark = pytest.mark.tutorial
 
 
 def sessions(part: Part) -> list[tuple[str, list[str]]]:
@@ -60,7 +54,9 @@ def missing(shown: list[str], printed: str) -> list[str]:
     return lost
 
 
-def test_what_the_tutorial_says_happens(tmp_path: Path) -> None:
+def test_what_the_tutorial_says_happens(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if "tutorial" not in request.config.option.markexpr:
+        pytest.skip("starts Spark nine times, which takes minutes: -m tutorial")
     folder = tmp_path / "mail"
     shutil.copytree(ROOT / "docs/files", folder)
     environment = {
