@@ -78,7 +78,8 @@ class ModelConfig:
     answers."""
     assume: tuple[str, ...] = ()
     """Orders of two arrival columns that always hold, like `r.ts >= m.ts`. They make runs cheaper.
-    Each run checks them on its new rows and stops where one does not hold."""
+    Each run checks them on its new rows and those of the week before, and stops where one does
+    not hold."""
     expectations: tuple[Expectation, ...] = ()
     """What new rows have to look like, and what to do with one that does not."""
 
