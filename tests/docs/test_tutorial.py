@@ -65,7 +65,8 @@ def test_what_the_tutorial_says_happens(tmp_path: Path, request: pytest.FixtureR
         "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
         "DO_NOT_TRACK": "1",
     }
-    done = []
+    done: list[str] = []
+    wrong: list[str] = []
     for part in parts(PAGE):
         if part.mark == "not run":
             break  # from here on it is the reader's own mail
@@ -85,7 +86,9 @@ def test_what_the_tutorial_says_happens(tmp_path: Path, request: pytest.FixtureR
                 timeout=240,
             )
             assert run.returncode == 0, f"{command}\n{run.stdout}\n{run.stderr}"
-            assert not missing(shown, run.stdout), f"{command} printed\n{run.stdout}"
+            if lost := missing(shown, run.stdout):
+                wrong.append(f"{command}\ndid not print {lost}, but\n{run.stdout}")
             done.append(command)
+    assert not wrong, "\n\n".join(wrong)
     assert sum(command.startswith("tapestry") for command in done) >= 4
     assert sum("dbt run" in command for command in done) >= 2
