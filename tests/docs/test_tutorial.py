@@ -70,7 +70,7 @@ def test_what_the_tutorial_says_happens(tmp_path: Path, request: pytest.FixtureR
     for part in parts(PAGE):
         if part.mark == "not run":
             break  # from here on it is the reader's own mail
-        if part.title and "own mail" not in part.text:
+        if part.title:  # the last step shows a file again, for the reader's own mail
             file = folder / part.title
             file.parent.mkdir(exist_ok=True)
             if not file.exists():
