@@ -42,7 +42,8 @@ def missing(shown: list[str], printed: str) -> list[str]:
     >>> missing(["d", "a"], "a\\nd")
     ['a']
     """
-    lines = [re.sub(r"^\d\d:\d\d:\d\d\s+", "", line).strip() for line in printed.splitlines()]
+    plain = re.sub(r"\x1b\[\d*m", "", printed)  # colours
+    lines = [re.sub(r"^\d\d:\d\d:\d\d\s+", "", line).strip() for line in plain.splitlines()]
     lost, place = [], 0
     for wanted in shown:
         pattern = re.sub(r"(\\\ )+", r"\\s+", re.escape(wanted.strip())).replace("…", ".*")
