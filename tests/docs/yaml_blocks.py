@@ -31,6 +31,8 @@ def check(text: str) -> None:
             _project(read)
         elif any(isinstance(v, Mapping) and "outputs" in v for v in read.values()):
             _profiles(read)
+        elif all(isinstance(v, Mapping) and "type" in v for v in read.values()):
+            _profiles({"x": {"target": next(iter(read)), "outputs": read}})
         else:
             raise AssertionError(f"neither properties, project nor profile: {list(read)}")
 

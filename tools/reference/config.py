@@ -98,11 +98,16 @@ def page(root: Path) -> str:
             raise LookupError(f"{SOURCE}: ModelConfig.{key} has no text below it: what does it do?")
         values = _values(key, str(own[key].type), own[key].default)
         parts.append(f"### {key}\n\n{values}\n\n{_spread(key, told[key])}\n")
-    entry = (
+        if key == "expectations":
+            parts.append(_entry())
+    return "\n".join([*parts, SOURCES])
+
+
+def _entry() -> str:
+    return (
         f"An entry has the keys {_codes(ENTRY_KEYS)}, or the snake_case name of an expectation of"
         f" Great Expectations; `on_violation` is {_codes(RULES)}.\n"
     )
-    return "\n".join([*parts, entry, SOURCES])
 
 
 def _spread(key: str, told: str) -> str:
