@@ -4,6 +4,8 @@
 #   make demo DATA=messages.parquet     the same on a file of messages, in monthly steps
 #   make test                           the gate;  make test ARGS="tests/sql -k bounds" some of it;
 #   make test QUERIES=20000              more random queries
+#   make docs                           the documentation as a site, in site/ (docs-serve: live)
+#   make reference                      docs/reference/ again, from the code
 #   make test-all                       every test: the adapter's conformance and real dbt runs too
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -18,17 +20,18 @@ QUERIES ?= 2000
 ORACLE := tests/property/test_rewrite_equals_oracle.py
 GATE := tests/test_house.py tests/sql tests/property --ignore=$(ORACLE) tests/verification \
   tests/mail tests/demo/test_expected.py \
-  tests/demo/test_generator.py tests/cli tests/report tests/expectations tests/delivery tests/adapter/test_parts.py \
+  tests/demo/test_generator.py tests/cli tests/report tests/docs tests/expectations tests/delivery \
+  tests/adapter/test_parts.py \
   tests/spark/test_time_atoms.py tests/spark/test_pairs.py tests/spark/test_random_queries.py \
   tests/spark/test_run_config.py tests/eject/test_duckdb_and_postgres.py \
   tests/eject/test_postgres_dialect.py tests/schedule tests/adapter/test_engine.py
 ARGS ?= $(GATE)
 WITH_JAVA = export JAVA_HOME="$$(tools/java.sh)";
 
-.PHONY: help demo test test-all check lint types layers setup wheel clean
+.PHONY: help demo test test-all check lint types layers docs docs-serve reference setup wheel clean
 
 help:
-	@sed -n '1,7s/^# \{0,1\}//p' Makefile
+	@sed -n '1,9s/^# \{0,1\}//p' Makefile
 
 demo: setup
 	@$(WITH_JAVA) $(BIN)/python -m tapestry.demo $(if $(DATA),--data "$(DATA)") $(if $(MODELS),--models "$(MODELS)")
@@ -55,6 +58,19 @@ types: .venv/.installed
 layers: .venv/.installed
 	$(BIN)/lint-imports
 
+# Material would say at each start that it has a successor.
+docs docs-serve: export NO_MKDOCS_2_WARNING = 1
+
+docs: .venv/.installed
+	@$(BIN)/mkdocs build --strict
+	@echo "site/index.html"
+
+docs-serve: .venv/.installed
+	@$(BIN)/mkdocs serve --strict
+
+reference: .venv/.installed
+	@$(BIN)/python -m tools.reference
+
 setup: .venv/.installed .venv/.jars
 
 # The virtual environment, and this package in it, editable.
@@ -76,4 +92,4 @@ wheel: .venv/.installed
 	$(BIN)/python -m pip wheel --quiet --no-deps -w dist .
 
 clean:
-	rm -rf .demo dist target logs warehouse spark-warehouse metastore_db derby.log
+	rm -rf .demo dist site target logs warehouse spark-warehouse metastore_db derby.log

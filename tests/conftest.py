@@ -1,10 +1,16 @@
-"""What all tests share: dbt's test fixtures, and the order in which the folders run."""
+"""What all tests share: dbt's test fixtures, a browser, the order in which the folders run."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
 
@@ -12,6 +18,23 @@ FOLDERS = ("sql", "property", "verification", "spark", "adapter", "dbt_runs")
 """Cheap and telling first; whatever is not listed comes last."""
 
 TESTS = Path(__file__).parent
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium, for the tests that look at a page as a person does."""
+    from playwright.sync_api import sync_playwright
+
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine (Debian: apt-get install chromium)")
+    with sync_playwright() as playwright:
+        # A test may run as root, in a container; the page is our own file.
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
 
 
 def _place(item: pytest.Item) -> int:

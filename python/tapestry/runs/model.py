@@ -53,25 +53,53 @@ class ModelConfig:
     """What the author of a model says beside the query (interface, "A model"); all optional."""
 
     late_rows: str = "deliver"
+    """What to do with rows that come `late_after` or more after their time. `deliver`: they count
+    as arrived now. `warn`: the same, with a warning. `fail`: the run stops."""
     late_after: timedelta = timedelta(hours=1)
+    """How late a row may be before `late_rows: warn` or `fail` minds. With `deliver` it has no
+    effect."""
     on_source_rewrite: str = "fail"
+    """What to do when rows of a source were changed or deleted since the last run. `fail`: stop.
+    `deletes_ok`: deleted rows are gone from now on, their answers stay. `refresh`: build the table
+    again."""
     on_query_change: str = "fail"
+    """What to do when the query is not the one of the last run. `fail`: stop. `continue`: the
+    table stays, the new query counts from the end of the last run on. `refresh`: build the table
+    again."""
     on_target_change: str = "fail"
+    """What to do when somebody else wrote to the table. `fail`: stop. `accept`: go on, for example
+    after answers were deleted on request."""
     on_schema_change: str = "fail"
+    """dbt's own key, for a query with other columns than its table has. `fail`: stop. `ignore`:
+    new columns are left out. `append_new_columns`: they are added, NULL in the rows that are
+    there."""
     verify: str = "sample"
+    """How much of a run is checked against the query before it is published. `sample`: a part of
+    the history, another part each time. `full`: every instant and every row. `off`: nothing."""
     on_verify_failure: str = "fail"
+    """What to do when that check fails. `fail`: publish nothing. `warn`: publish and warn."""
     verify_share: float = 1 / 200
-    """The part of the history that a sample looks at: after its inverse of runs all was seen."""
+    """The part of the history that a `sample` looks at. With 0.005 all of it is seen once in 200
+    runs."""
     begin: datetime | None = None
+    """The first instant of interest: what was an answer only before it is left out, and what was
+    one already begins there. Without it: all of history."""
     lag: timedelta = timedelta(0)
+    """The run goes up to now minus this. It gives slow loaders time, at the price of later
+    answers."""
     assume: tuple[str, ...] = ()
+    """Orders of two arrival columns that always hold, like `r.ts >= m.ts`. They make runs cheaper.
+    Each run checks them on its new rows and those of the week before, and stops where one does
+    not hold."""
     expectations: tuple[Expectation, ...] = ()
+    """What new rows have to look like, and what to do with one that does not."""
     deliver: tuple[Any, ...] = ()
-    """Where new answers go; what an entry means, ``tapestry.delivery`` knows."""
+    """Where new answers go besides the table: files, mail, webhooks, other tables."""
     every: timedelta | None = None
-    """How often `tapestry watch` runs it; None: as often as its own option says."""
+    """How often `tapestry watch` runs the model. Without it: as often as its option `--every`
+    says."""
     priority: int = 0
-    """Of two models that are due `tapestry watch` runs the one with the greater number first."""
+    """Of two models that are due, `tapestry watch` runs the one with the greater number first."""
 
     @classmethod
     def parse(

@@ -39,7 +39,7 @@ def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> None:
         raise Refusal(
             f"{node.name}() is a user-defined function that is not declared deterministic",
             node.sql("spark"),
-            "list it under deterministic_functions in the model's config if it is",
+            "compute it upstream, in a table that this model reads, or write it in SQL",
         )
 
 

@@ -1,0 +1,70 @@
+"""docs/reference/options.md: every command with its arguments, options and examples, from click."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from tools.reference.literals import cell
+
+from tapestry.cli.commands import COMMANDS
+from tapestry.cli.main import commands
+
+TEXT = """\
+# Options of each command
+
+<!-- written by tools/reference from the code: `make reference` -->
+
+What `tapestry COMMAND --help` says, on one page. [Commands](../commands.md) says what they are for.
+"""
+
+
+def page(root: Path) -> str:
+    """The page as Markdown."""
+    return "\n".join([TEXT, *(_command(name) for name in sorted(COMMANDS))])
+
+
+def _command(name: str) -> str:
+    context = click.Context(commands, info_name="tapestry")
+    command = commands.get_command(context, name)
+    assert command is not None
+    example, prose = _epilog(command.epilog or "")
+    usage = " ".join(command.collect_usage_pieces(click.Context(command)))
+    lines = [f"## {name}", "", " ".join(inspect.cleandoc(command.help or "").split()), ""]
+    lines += ["<!-- output -->", "```text", f"tapestry {name} {usage}", "```", ""]
+    if rows := list(_options(command)):
+        lines += ["| option | | default |", "|---|---|---|", *rows, ""]
+    if example:
+        lines += ["```sh", *example, "```", ""]
+    return "\n".join([*lines, *prose])
+
+
+def _options(command: click.Command) -> Iterator[str]:
+    for option in command.params:
+        if not isinstance(option, click.Option) or option.hidden:
+            continue
+        name = ", ".join(f"`{text}`" for text in (*option.opts, *option.secondary_opts))
+        if not option.is_flag:
+            kind = option.type
+            values = " or ".join(kind.choices) if isinstance(kind, click.Choice) else ""
+            name += f" {values or option.metavar or kind.name.upper()}"
+        default = option.default if isinstance(option.default, (str, int, float, Path)) else ""
+        default = "" if isinstance(default, bool) else str(default)
+        yield f"| {name} | {cell(option.help or '')} | {cell(default)} |"
+
+
+def _epilog(text: str) -> tuple[list[str], list[str]]:
+    """The lines of the example, and the paragraphs after it."""
+    text = inspect.cleandoc(text.replace("\b", ""))
+    paragraphs = text.strip().split("\n\n")
+    example: list[str] = []
+    prose: list[str] = []
+    for paragraph in paragraphs:
+        lines = paragraph.strip().splitlines()
+        if lines and lines[0].startswith("Example"):
+            example += [line.strip() for line in lines[1:]]
+        elif lines:
+            prose += [cell(" ".join(" ".join(lines).split())), ""]
+    return example, prose

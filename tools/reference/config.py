@@ -1,0 +1,149 @@
+"""docs/reference/config.md: every configuration key of a continuous model, from its class."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from tapestry.runs.expectations.declare import KEYS as ENTRY_KEYS
+from tapestry.runs.expectations.declare import RULES
+from tapestry.runs.model import CHOICES, KEYS, ModelConfig
+
+SOURCE = "python/tapestry/runs/model.py"
+KINDS = {
+    "timedelta": "a length of time, like `1 hour` or `1 day 12 hours`",
+    "datetime | None": "an instant, like `2026-03-01` or `2026-03-01 12:00:00+01:00`",
+    "timedelta | None": "a length of time, like `30 seconds` or `1 hour`",
+    "float": "a number above 0, up to 1",
+    "int": "a whole number",
+    "tuple[Any, ...]": "a list",
+    "tuple[str, ...]": "a list of texts",
+    "tuple[Expectation, ...]": "a list ([expectations](../expectations.md))",
+}
+TEXT = """\
+# Configuration
+
+<!-- written by tools/reference from the code: `make reference` -->
+
+All of it is optional. It stands where dbt's own configuration stands: in `config()` of the model,
+under `config:` in YAML, or as `+key:` in `dbt_project.yml`. The same keys are taken under `meta:`.
+
+```yaml
+models:
+  - name: unanswered
+    config:
+      materialized: continuous
+      lag: 5 minutes
+      late_rows: warn
+      assume: ["r.ts >= m.ts"]
+```
+
+A key that is one of these but for its spelling is an error that names the right one, and so is a
+value that a key does not take. dbt's own keys (`tags`, `grants`, `contract`, hooks, `partition_by`
+and so on) work as in dbt-spark; a contract leaves `_matched_at` out.
+
+## On a model
+"""
+SOURCES = """\
+## On a source, seed or model that is read
+
+A continuous model has to know when the rows of what it reads arrive.
+
+| where | it says |
+|---|---|
+| `config: {loaded_at_field: ts}` on a source or its table | rows arrive at `ts`; dbt's own key |
+| `config: {meta: {arrival: ts}}` on a source, seed or model | the same, on anything |
+| `config: {meta: {arrival: static}}` | a look-up table: the same at every instant |
+| nothing, on a continuous model | its rows arrive at `_matched_at` |
+
+The column is a TIMESTAMP; a TIMESTAMP_NTZ or a DATE counts in the session's time zone.
+
+```yaml
+sources:
+  - name: shop
+    tables:
+      - name: orders
+        config: {loaded_at_field: created_at}
+      - name: countries
+        config: {meta: {arrival: static}}
+```
+
+## For one invocation
+
+| variable | meaning |
+|---|---|
+| `tapestry_as_of` in `--vars`, or `TAPESTRY_AS_OF` | the instant that the run goes to |
+| `TAPESTRY_DATA_DOCS` in the environment | `always` or `never`: render Data Docs or not |
+
+`tapestry_as_of` replaces the clock; `lag` is not taken off. As an environment variable it costs no
+new parsing of the project.
+"""
+
+
+def page(root: Path) -> str:
+    """The page as Markdown.
+
+    Raises LookupError for a key that nobody has described.
+    """
+    told = meanings((root / SOURCE).read_text("utf-8"))
+    own = {f.name: f for f in fields(ModelConfig)}
+    parts = [TEXT]
+    for key in (key for key in KEYS if key in own):
+        if not told.get(key):
+            raise LookupError(f"{SOURCE}: ModelConfig.{key} has no text below it: what does it do?")
+        values = _values(key, str(own[key].type), own[key].default)
+        parts.append(f"### {key}\n\n{values}\n\n{_spread(key, told[key])}\n")
+        if key == "expectations":
+            parts.append(_entry())
+    return "\n".join([*parts, SOURCES])
+
+
+def _entry() -> str:
+    return (
+        f"An entry has the keys {_codes(ENTRY_KEYS)}, or the snake_case name of an expectation of"
+        f" Great Expectations; `on_violation` is {_codes(RULES)}.\n"
+    )
+
+
+def _spread(key: str, told: str) -> str:
+    """The meaning, with a line for each value that it explains."""
+    for value in CHOICES.get(key, ()):
+        told = told.replace(f" `{value}`:", f"\n- `{value}`:", 1)
+    head, found, rest = told.partition("\n")
+    return head + "\n" * bool(found) + found + rest
+
+
+def meanings(code: str) -> Mapping[str, str]:
+    """The text below each field of ModelConfig."""
+    tree = ast.parse(code)
+    body = next(n.body for n in tree.body if getattr(n, "name", "") == "ModelConfig")
+    found: dict[str, str] = {}
+    for field, below in pairwise(body):
+        told = below.value if isinstance(below, ast.Expr) else None
+        named = isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if named and isinstance(told, ast.Constant):
+            found[field.target.id] = " ".join(str(told.value).split())
+    return found
+
+
+def _values(key: str, kind: str, default: Any) -> str:
+    if key in CHOICES:
+        first, *others = CHOICES[key]
+        return " · ".join([f"**`{first}`** (default)", *(f"`{value}`" for value in others)])
+    told = KINDS[kind][0].upper() + KINDS[kind][1:]
+    return told + (f" · default **`{_shown(default)}`**" if default not in (None, ()) else "")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds() / 3600:g} hour" if value else "0 seconds"
+    return str(value)
+
+
+def _codes(words: tuple[str, ...]) -> str:
+    return ", ".join(f"`{word}`" for word in words)

@@ -1,0 +1,87 @@
+"""docs/reference/errors.md: each kind of error, its exit code, and every message of it.
+
+A message is what stands in the source where the error is made: its reason and its hint, with `…`
+for what is filled in. A reason or hint that is put together elsewhere is left to the other column.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.reference.literals import Names, cell, names_of, text_of
+
+from tapestry import errors
+from tapestry.cli.ending import BUSY, FAILED, USAGE, code_of
+from tapestry.errors import TapestryError
+
+PACKAGES = ("python/tapestry", "python/dbt/adapters/tapestry")
+EXIT = {FAILED: "failed", USAGE: "wrong usage or settings", BUSY: "try again"}
+TEXT = """\
+# Errors
+
+<!-- written by tools/reference from the code: `make reference` -->
+
+Every error of ours is one message of at most five lines: what is wrong, where (`in:`), and what to
+do (`do:`). There is no Python traceback and no Java stack in front of you; those are in
+`logs/dbt.log` and `logs/spark.log`. dbt shows the message under the model that it belongs to.
+With `tapestry … --json` an error is also JSON, and `kind` is the name below.
+
+In the messages `…` stands for what is filled in.
+"""
+
+
+@dataclass(frozen=True)
+class Message:
+    """One place in the code that makes an error of ``kind``."""
+
+    kind: str
+    reason: str
+    hint: str
+
+
+def kinds() -> list[type[TapestryError]]:
+    """The kinds of errors in the order of the source."""
+    found = [
+        c for c in vars(errors).values() if inspect.isclass(c) and issubclass(c, TapestryError)
+    ]
+    return [kind for kind in found if kind is not TapestryError]
+
+
+def page(root: Path) -> str:
+    """The page as Markdown."""
+    messages = list(_messages(root))
+    parts = [TEXT]
+    for kind in kinds():
+        code = code_of(kind("x"))
+        parts.append(f"## {kind.__name__}\n\n{inspect.getdoc(kind)}\n")
+        parts.append(f"Exit code of `tapestry`: {code} ({EXIT[code]}).\n")
+        rows = sorted(
+            {(m.reason, m.hint) for m in messages if m.kind == kind.__name__ and m.reason}
+        )
+        if rows:
+            parts.append("| message | what to do |\n|---|---|")
+            parts.append("\n".join(f"| {cell(r)} | {cell(h)} |" for r, h in rows) + "\n")
+    return "\n".join(parts)
+
+
+def _messages(root: Path) -> Iterator[Message]:
+    kinds_by_name = {kind.__name__ for kind in kinds()}
+    for package in PACKAGES:
+        for path in sorted((root / package).rglob("*.py")):
+            tree = ast.parse(path.read_text("utf-8"))
+            names = names_of(tree)
+            for node in ast.walk(tree):
+                named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+                if named and node.func.id in kinds_by_name:
+                    yield _message(node.func.id, node, names)
+
+
+def _message(kind: str, call: ast.Call, names: Names) -> Message:
+    named = {word.arg: word.value for word in call.keywords}
+    reason = call.args[0] if call.args else named.get("reason")
+    hint = call.args[2] if len(call.args) > 2 else named.get("hint")
+    return Message(kind, text_of(reason, names), text_of(hint, names))

@@ -1,0 +1,57 @@
+"""Texts as they stand in the source, with `…` for what a run fills in."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Mapping
+
+Names = Mapping[str, ast.expr]
+
+
+def names_of(tree: ast.Module) -> Names:
+    """The names of a file that are given a value once: a text under a name is its text."""
+    given = [
+        (node.targets[0].id, node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    ]
+    once = {name for name, times in Counter(name for name, _ in given).items() if times == 1}
+    return {name: value for name, value in given if name in once}
+
+
+def text_of(node: ast.expr | None, names: Names) -> str:
+    """A text, or nothing where no word of it is known.
+
+    >>> text_of(ast.parse("f'{x} is not a {kind} of y'", mode="eval").body, {})
+    '… is not a … of y'
+    >>> text_of(ast.parse("text", mode="eval").body, {"text": ast.Constant("a text")})
+    'a text'
+    """
+    text = " ".join(_text(node, names).split())
+    while "……" in text:
+        text = text.replace("……", "…")
+    return text if any(letter.isalpha() for letter in text) else ""
+
+
+def _text(node: ast.expr | None, names: Names) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.FormattedValue):
+        return _text(node.value, names) or "…"
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(piece, names) for piece in node.values)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return (_text(node.left, names) or "…") + (_text(node.right, names) or "…")
+    if isinstance(node, ast.Name) and node.id in names:
+        rest = {name: value for name, value in names.items() if name != node.id}
+        return _text(names[node.id], rest)
+    return ""
+
+
+def cell(text: str) -> str:
+    """Text inside a table: as it stands, with no Markdown and no HTML of its own."""
+    for old, new in (("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;"), ("*", "\\*"), ("_", "\\_"),
+                     ("[", "\\["), ("{", "&#123;"), ("`", "\\`")):  # fmt: skip
+        text = text.replace(old, new)
+    return text

@@ -1,0 +1,177 @@
+"""docs/reference/refused.md: what a continuous model may not ask, why, and what to write instead.
+
+Each message is what the rewriting says when the page is written; what stands under "instead" is
+rewritten, too.  The known gaps stand below.  A query that is no longer refused, or a way out that
+is none, stops the writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.reference.gaps import section
+
+from tapestry.errors import Refusal
+from tapestry.sql import Catalog, Column, Source, rewrite
+
+TEXT = """\
+# Queries that are refused, and known gaps
+
+<!-- written by tools/reference from the code: `make reference` -->
+
+A continuous model keeps a query exactly, or says before it reads any data that it cannot. Here is
+what it says for each kind of query, and what to write instead. `tapestry explain --sql "…"` tries
+a query of yours. [Limitations](../limitations.md) has the rest of what is missing.
+
+A refused query can still be an ordinary model (`table`, `view`) that reads a continuous one.
+"""
+ORDERS = ("id bigint", "customer string", "amount bigint", "due timestamp", "ts timestamp")
+PAYMENTS = ("order_id bigint", "amount bigint", "ts timestamp")
+
+
+def _source(name: str, columns: tuple[str, ...]) -> Source:
+    typed = tuple(Column(*column.split(" ")) for column in columns)
+    return Source(name, typed, "ts" if "ts timestamp" in columns else None)
+
+
+CATALOG = Catalog(
+    {
+        "orders": _source("orders", ORDERS),
+        "payments": _source("payments", PAYMENTS),
+        "countries": _source("countries", ("code string", "name string")),
+        "late_orders": Source(
+            "late_orders",
+            (Column("id", "bigint"), Column("_matched_at", "timestamp")),
+            "_matched_at",
+        ),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A refused query and a way out: words, and where there is one a query that works."""
+
+    title: str
+    query: str
+    instead: str
+    works: str = ""
+
+
+CASES = (
+    Case(
+        "Aggregates",
+        "select customer, sum(amount) as total from orders group by customer",
+        "Keep the rows in a continuous model, and sum them in a `table` or `view` that reads it.",
+        "select customer, amount from orders",
+    ),
+    Case(
+        "Window functions",
+        "select id, row_number() over (partition by customer order by ts) as n from orders",
+        "Say the condition with NOT EXISTS. The first order of each customer:",
+        "select id, customer from orders o where not exists "
+        "(select 1 from orders e where e.customer = o.customer and e.ts < o.ts)",
+    ),
+    Case(
+        "LIMIT",
+        "select id from orders order by ts limit 10",
+        "Filter by a condition, and put the LIMIT into a view that reads the model.",
+    ),
+    Case(
+        "now() in the select list",
+        "select id, now() as seen_at from orders where now() > due",
+        "Leave it out: `_matched_at` holds the first instant at which the row was an answer.",
+        "select id from orders where now() > due",
+    ),
+    Case(
+        "An age in the select list",
+        "select id, datediff(now(), ts) as age from orders",
+        "It would differ at every instant. Compute it where you read the table.",
+        "select id, ts from orders",
+    ),
+    Case(
+        "The hour of now()",
+        "select id from orders where hour(now()) = 9",
+        "It holds again every day. Compare with an instant: nine o'clock on the next day.",
+        "select id from orders where now() >= date_trunc('day', ts) + interval 33 hours",
+    ),
+    Case(
+        "Months taken from now()",
+        "select id from orders where now() - interval 1 month > ts",
+        "Months have different lengths. Add the month to the data instead:",
+        "select id from orders where now() > ts + interval 1 month",
+    ),
+    Case(
+        "Chance",
+        "select id from orders where rand() < 0.1",
+        "Derive it from the data, so that it is the same each time:",
+        "select id from orders where pmod(hash(id), 10) = 0",
+    ),
+    Case(
+        "A scalar subquery",
+        "select id from orders where amount > (select max(amount) from payments)",
+        "Ask for rows that are there, or not there:",
+        "select id from orders o where not exists "
+        "(select 1 from payments p where p.amount >= o.amount)",
+    ),
+    Case(
+        "EXCEPT ALL, INTERSECT ALL",
+        "select id from orders except all select order_id from payments",
+        "EXCEPT and INTERSECT work, and so does NOT EXISTS.",
+        "select id from orders except select order_id from payments",
+    ),
+    Case(
+        "select * over a continuous model",
+        "select * from late_orders",
+        "It has a `_matched_at` of its own. List the columns:",
+        "select id, _matched_at as late_since from late_orders",
+    ),
+    Case(
+        "Look-up tables alone",
+        "select code from countries",
+        "Nothing ever arrives. It is a `table` or a `view`.",
+    ),
+    Case(
+        "explode in the select list",
+        "select explode(array(id, amount)) as x from orders",
+        "Do it upstream, in a table or a view's table that the model reads.",
+    ),
+)
+
+
+def page(root: Path) -> str:
+    """The page as Markdown.
+
+    Raises ValueError for a case that is none any more.
+    """
+    return "\n".join([TEXT, *(line for case in CASES for line in _lines(case)), section(root)])
+
+
+def _lines(case: Case) -> Iterator[str]:
+    yield f"## {case.title}\n"
+    yield f"<!-- not run: {HOW} -->\n```sql\n{_spread(case.query)}\n```\n"
+    yield f"<!-- output -->\n```text\n{_message(case)}\n```\n"
+    yield f"{case.instead}\n"
+    if case.works:
+        rewrite(case.works, CATALOG)
+        yield f"<!-- not run: {HOW} -->\n```sql\n{_spread(case.works)}\n```\n"
+
+
+HOW = "the program that writes this page rewrites it"
+
+
+def _message(case: Case) -> str:
+    try:
+        rewrite(case.query, CATALOG)
+    except Refusal as refusal:
+        return str(refusal)
+    raise ValueError(f"{case.title}: this is not refused any more: {case.query}")
+
+
+def _spread(query: str) -> str:
+    for word in (" from ", " where ", " group by ", " except "):
+        head, found, rest = query.partition(word)
+        query = head + found.replace(" ", "\n", 1) + rest
+    return query

@@ -1,0 +1,98 @@
+"""docs/reference/tables.md: the columns of the tables that runs write, from what creates them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tapestry.names import CHECKS_TABLE, MATCHED_AT, REJECTED_SUFFIX, RUNS_TABLE, STATE_TABLE
+from tapestry.runs.log import CHECKS, RUNS
+from tapestry.runs.rejected import OURS
+
+MEANINGS: Mapping[str, str] = {
+    "invocation_id": "dbt's id of the invocation",
+    "model": "the model's table, with its schema",
+    "generation": "which creation or full refresh of the table",
+    "n": "which run of that generation; 1 built the table",
+    "run_id": "the run",
+    "action": "`create`, `append` or `failed`",
+    "tau": "where the window begins (not included); NULL: before everything",
+    "t": "where the window ends (included)",
+    "pins": "the version of each source that was read, as JSON",
+    "strategy": "how the first instant is found: `bounds`, `anti_join`, `gaps`, `candidates`",
+    "new_rows": "rows that were published",
+    "late_rows": "rows of the sources that came late",
+    "null_rows": "new rows of the sources without an arrival time",
+    "seconds": "how long it took",
+    "ended_at": "when it ended, by the clock",
+    "rejected_rows": "rows that an expectation dropped",
+    "verification": "`passed`, `warned`, `failed` or `off`",
+    "files_read": "files that its queries read; NULL where that is not told",
+    "bytes_read": "their size",
+    "files_written": "files of its commit",
+    "bytes_written": "their size",
+    "horizon": "up to which instant the models that it reads were complete; NULL: it reads none",
+    "message": "why it failed",
+    "sql": "what was executed",
+    "kind": "`expectation`, `assume`, `enough` or `not_too_much`",
+    "name": "the expectation or assumption by its name",
+    "on_violation": "what its author wants to happen: `warn`, `drop`, `fail`",
+    "level": "of a verification: `sample` or `full`",
+    "status": "`pass`, `warn`, `fail` or `error` (it could not be computed)",
+    "checked_rows": "rows that were looked at",
+    "violations": "rows that break it",
+    "details": "instants, and some of these rows, as JSON",
+    "attempt": "which execution of the run",
+    "expectations": "all names that the row breaks",
+}
+TEXT = f"""\
+# Tables
+
+<!-- written by tools/reference from the code: `make reference` -->
+
+What runs write into the target schema besides your models.
+
+| table | what it is | delete it? |
+|---|---|---|
+| a continuous model | the select list and `{MATCHED_AT}`, since when it is an answer | |
+| `{STATE_TABLE}` | where each continuous model stands | no: runs stop without it |
+| `{RUNS_TABLE}` | a log: one row for each run that found something, or failed | yes |
+| `{CHECKS_TABLE}` | a log: one row for each check of such a run | yes |
+| `<model>{REJECTED_SUFFIX}` | rows that an expectation dropped | they are gone then |
+| `<model>__staged` | rows of a run that failed its checks, until the next run | yes |
+
+The logs are there to be queried:
+
+<!-- query -->
+```sql
+select model, t, action, new_rows, late_rows, rejected_rows, seconds
+from demo.{RUNS_TABLE}
+where action = 'failed' or seconds > 60
+order by t desc
+```
+"""
+
+
+def page(root: Path) -> str:
+    """The page as Markdown.
+
+    Raises LookupError for a column that nobody has described.
+    """
+    parts = [TEXT]
+    for name, columns in ((RUNS_TABLE, RUNS), (CHECKS_TABLE, CHECKS)):
+        parts += [f"## {name}\n", *_rows(columns)]
+    ours = {name: "bigint" if name == "n" else "string" for name in OURS}
+    parts += [
+        f"## <model>{REJECTED_SUFFIX}\n".replace("<", "&lt;"),
+        f"The model's columns and `{MATCHED_AT}`, and ([expectations](../expectations.md)):\n",
+        *_rows({**ours, "expectations": "array<string>"}),
+    ]
+    return "\n".join(parts)
+
+
+def _rows(columns: Mapping[str, str]) -> list[str]:
+    undescribed = set(columns) - set(MEANINGS)
+    if undescribed:
+        raise LookupError(f"tools/reference/tables.py says nothing of {sorted(undescribed)}")
+    rows = [f"| `{name}` | {kind} | {MEANINGS[name]} |" for name, kind in columns.items()]
+    return ["| column | type | |\n|---|---|---|", *rows, ""]
