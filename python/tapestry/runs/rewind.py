@@ -47,7 +47,7 @@ class Rewind:
     newest, row
         The newest run that landed, and the run that stands in its place afterwards.
     answers, runs
-        How many answers are forgotten, and how many runs that lie after T altogether.
+        How many answers are forgotten, and how many runs ended after T.
     before
         Executed before the commit ``main``: late rows that stay.
     attempt
@@ -102,7 +102,7 @@ def plan_rewind(
         newest,
         row,
         answers_after(session, model, to),
-        sum(run.n > crossing.n for run in runs),
+        sum(run.t > to for run in runs),
         rewind_sql(row, len(columns_of(session, row.model))),
         _carried(session, relations, crossing, row),
         standing.attempt,
