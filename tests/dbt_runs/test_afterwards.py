@@ -142,7 +142,7 @@ class TestAfterwards:
         command = ("rewind", "old", "--to", "2026-01-11", "--downstream", "--yes")
         done = tapestry(loaded, *command)
         assert done.exit_code == 0, done.output
-        assert "later: rewound to 2026-01-11 00:00:00; 1 answer" in done.output
+        assert "later: rewound to 2026-01-11 00:00:00; 2 answers" in done.output
         assert (answers(loaded, "old"), answers(loaded, "later")) == ([(1, "01-11 00")], [])
         assert "nothing to forget" in tapestry(loaded, *command).output
         loaded.run_sql(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from dbt.adapters.factory import reset_adapters
 
 from tapestry.cli.main import commands
 
@@ -57,6 +58,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, embedded_spark: Any) -> Iter
     embedded_spark.sql(f"insert into replayed.messages values {ROWS}")
     yield embedded_spark
     os.chdir(before)
+    reset_adapters()  # a replay keeps its adapter for as long as its process lives
     embedded_spark.sql("drop schema replayed cascade")
 
 

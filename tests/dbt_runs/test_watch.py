@@ -194,6 +194,6 @@ def test_started_again_it_goes_on(root: Path) -> None:
 def worker_of(parent: int) -> int:
     """One of a watch's worker processes."""
     listed = subprocess.run(
-        ["ps", "-o", "pid=,args=", "--ppid", str(parent)], capture_output=True, text=True
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(parent)], capture_output=True, text=True
     ).stdout
     return next(int(line.split()[0]) for line in listed.splitlines() if "spawn_main" in line)
