@@ -172,3 +172,17 @@ def test_a_source_that_says_nothing_of_its_arrival(world: World) -> None:
 def test_the_model_itself_is_no_source(world: World) -> None:
     with pytest.raises(Refusal, match="its own table"):
         world.run(world.model("select id from {s}.target"), 10)
+
+
+def test_a_model_that_the_process_knows_beside_one_that_it_does_not(world: World) -> None:
+    """Of the first nothing has to be read; the second's state must be looked for all the same."""
+    one, two = world.model(ALL, "one"), world.model(ALL, "two")
+    world.run(two, 2)
+    world.memory = type(world.memory)()
+    world.run(one, 2)
+    invocation = world.invocation(9)
+    for model in (one, two):
+        execute(world.session, prepare(world.session, model, invocation), invocation)
+    for name in ("one", "two"):
+        rows = world.session.rows(f"select id from {world.schema}.{name}")
+        assert sorted(i for (i,) in rows) == [1, 2, 3]

@@ -59,8 +59,13 @@ class Invocation:
             self._states.clear()
 
     def claimed(self, row: StateRow) -> None:
-        """Remember the row of this invocation's own."""
+        """Remember the row of this invocation's own.
+
+        Only beside all others: a table that was not read yet still has to be, for other models.
+        """
         with self._lock:
-            states = self._states.get(self.state_table) or {}
-            states[row.generation] = row
-            self._states[self.state_table] = states
+            states = self._states.get(self.state_table)
+            if states is None:
+                self._states.pop(self.state_table, None)
+            else:
+                states[row.generation] = row
