@@ -135,7 +135,8 @@ class Check:
                 sample.ranges if driver is not None else (),
                 sample.seed,
             )
-            self.note_instants(len(given) + 2 * sample.picks + chosen.arrivals)
+            chosen = self.with_found_instants(comparison, chosen)
+            self.note_instants(len(chosen.instants))
             if self.rows.last is not None and may_hold_again(self.definition.tree):
                 self.delivered_again(comparison, sample)
             if not chosen.ranges or (
@@ -147,6 +148,14 @@ class Check:
             some = Chosen(tuple(given), sample.rows, seed=sample.seed)
             self.judge(_findings(self.ask(comparison.not_too_much_in_part(some))))
         return self.enough, self.not_too_much
+
+    def with_found_instants(self, comparison: Comparison, chosen: Chosen) -> Chosen:
+        """Given instants, and those of some new rows (and just before), and of some arrivals."""
+        instants = {*chosen.instants}
+        for us, of_rows in self.ask(comparison.found_instants(chosen)):
+            found = instant_of(us)
+            instants |= {found, found - MICRO} if of_rows else {found}
+        return replace(chosen, instants=tuple(sorted(instants)), picks=0, arrivals=0)
 
     def arms(self) -> Iterator[int]:
         """The arms of the outermost UNION ALL."""

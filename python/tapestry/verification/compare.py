@@ -57,8 +57,8 @@ class Chosen:
     """What a comparison looks at.
 
     instants
-        Given ones; ``picks`` adds the ``_matched_at`` of so many new rows and the instant before
-        each, ``arrivals`` the arrivals of so many rows of the ranges in the window.
+        Given ones.  ``found_instants`` finds others: the ``_matched_at`` of so many new rows
+        (``picks``), the arrivals of so many rows of the ranges in the window (``arrivals``).
     ranges
         Of the driving table; () is all of it.
     after
@@ -84,6 +84,31 @@ class Comparison:
         self.columns = ", ".join(self.names)
 
     # -- the statements -----------------------------------------------------------------------
+    def found_instants(self, chosen: Chosen) -> str:
+        """The instants of ``picks`` and ``arrivals``, in µs, with 1 for those of new rows.
+
+        A statement of its own: Spark evaluates a CTE wherever it is named, and instants are named
+        for each table, so that what they come from would be read five times.
+        """
+        rows, at = self.rows, self.definition.instant
+        order = f"md5({text_of(MATCHED_AT)} || '{chosen.seed}')"
+        picked = (
+            f"SELECT {self.definition.micros(MATCHED_AT)} AS us, 1 AS of_rows"
+            f" FROM (SELECT DISTINCT {MATCHED_AT} FROM ({self.fresh(chosen)}) AS fresh) AS f"
+            f" ORDER BY {order} LIMIT {chosen.picks}"
+        )
+        parts = [f"SELECT us, of_rows FROM ({picked}) AS picked"]
+        if chosen.arrivals and self.driver is not None:
+            arrived = (
+                f"SELECT {self.definition.micros('_arrival')} AS us, 0 AS of_rows"
+                f" FROM {self.definition.reads[self.driver.source]} AS d"
+                f" WHERE {self.ranged('d', chosen)}"
+                f" AND _arrival > {at(rows.last or rows.start)} AND _arrival <= {at(rows.t)}"
+                f" LIMIT {chosen.arrivals}"
+            )
+            parts.append(f"SELECT us, of_rows FROM ({arrived}) AS arrived")
+        return self.definition.statement([], " UNION ALL ".join(parts))
+
     def both(self, chosen: Chosen) -> str:
         """What is missing and what is too much, from one evaluation of the answers.
 
@@ -93,7 +118,7 @@ class Comparison:
         restriction = Restriction(ranges=chosen.ranges, few=self.definition.dialect == "spark")
         ctes = [
             ("fresh", self.fresh(chosen)),
-            *self.instants(chosen),
+            self.instants(chosen),
             ("answers", self.definition.answers(restriction, self.arm)),
             ("paired", self.paired("FULL JOIN")),
             ("judged", self.judged()),
@@ -108,7 +133,7 @@ class Comparison:
         restriction = Restriction(ranges=chosen.ranges, few=self.definition.dialect == "spark")
         ctes = [
             ("fresh", self.fresh(Chosen(()))),
-            *self.instants(chosen),
+            self.instants(chosen),
             ("answers", self.definition.answers(restriction, self.arm)),
             ("paired", self.paired("FULL JOIN")),
             ("judged", self.judged()),
@@ -253,36 +278,12 @@ class Comparison:
         """The CTE of the given instants."""
         return "given", self.definition.instants(instants)[1]
 
-    def instants(self, chosen: Chosen) -> list[tuple[str, str]]:
-        """The CTEs of the instants: given ones, those of some new rows, those of some arrivals."""
-        rows, at = self.rows, self.definition.instant
-        given = [*chosen.instants]
-        if rows.last is not None:
-            given.append(rows.last)
-        parts = [f"SELECT {AT} FROM given"]
-        ctes = [self.given(given)]
-        if chosen.picks:
-            order = f"md5({text_of(MATCHED_AT)} || '{chosen.seed}')"
-            picked = (
-                f"SELECT {MATCHED_AT} FROM (SELECT DISTINCT {MATCHED_AT} FROM fresh) AS f"
-                f" ORDER BY {order} LIMIT {chosen.picks}"
-            )
-            ctes.append(("picked", picked))
-            parts += [
-                f"SELECT {MATCHED_AT} AS {AT} FROM picked",
-                f"SELECT {MATCHED_AT} - {MICRO} AS {AT} FROM picked",
-            ]
-        if chosen.arrivals and self.driver is not None:
-            source = self.definition.reads[self.driver.source]
-            arrived = (
-                f"SELECT _arrival AS {AT} FROM {source} AS d WHERE {self.ranged('d', chosen)}"
-                f" AND _arrival > {at(rows.last or rows.start)} AND _arrival <= {at(rows.t)}"
-                f" LIMIT {chosen.arrivals}"
-            )
-            parts.append(f"SELECT {AT} FROM ({arrived}) AS arrived")
-        union = " UNION ALL ".join(parts)
-        every = f"SELECT DISTINCT {AT} FROM ({union}) AS every_one WHERE {AT} >= {at(rows.start)}"
-        return [*ctes, (INSTANTS, every)]
+    def instants(self, chosen: Chosen) -> tuple[str, str]:
+        """The CTE of the instants, tau among them."""
+        at_last = [self.rows.last] if self.rows.last is not None else []
+        name, given = self.definition.instants((*chosen.instants, *at_last))
+        # None is left where all of the window lies before the begin.
+        return name, f"{given} WHERE {AT} >= {self.definition.instant(self.rows.start)}"
 
     def paired(self, join: str) -> str:
         """Answers beside new rows."""
