@@ -17,7 +17,7 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from tapestry.names import KEY, MATCHED_AT, ROW_ID
+from tapestry.names import CONTENT, KEY, MATCHED_AT, ROW_ID
 from tapestry.sql import keys
 from tapestry.verification.definition import Definition
 from tapestry.verification.from_clause import AT, INSTANTS, PROBES
@@ -262,9 +262,12 @@ class Comparison:
             return query
         assert self.driver is not None
         source = self.definition.reads[self.driver.source]
-        row_id = keys.first_row_id(f"n.{KEY}", self.driver.depth)
+        identity, of_row = keys.first_row_id(f"n.{KEY}", self.driver.depth), text_of(ROW_ID)
+        if self.definition.scans[self.driver.source].content:
+            # Rows of equal content lie in the same ranges.
+            identity, of_row = f"substring_index({identity}, '-', 2)", CONTENT
         return (
-            f"{query} AND {row_id} IN (SELECT {text_of(ROW_ID)} FROM {source} AS d"
+            f"{query} AND {identity} IN (SELECT {of_row} FROM {source} AS d"
             f" WHERE {self.ranged('d', chosen)})"
         )
 

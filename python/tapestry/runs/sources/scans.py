@@ -24,7 +24,7 @@ def plain_scan(table: SourceTable, pin: Pin, arrival: Column | None) -> Scan:
     # The window of the row id inside, the arrival outside: the other way round ts under another
     # name would not be a column of the window's partition, and no bound on it would get through.
     relation = f"(SELECT *, {row_id(table)} AS {ROW_ID} FROM {table.at(pin.version)})"
-    return Scan(relation, arr, ROW_ID)
+    return Scan(relation, arr, ROW_ID, content=_content(", ".join(keys(table.columns, ""))))
 
 
 def late_scan(table: SourceTable, pin: Pin, arrival: Column, side: Side, own: bool) -> Scan:
@@ -64,6 +64,10 @@ def row_id(table: SourceTable, alias: str = "") -> str:
     ]
     order = ", ".join(floats) or parts[0]
     return (
-        f"concat_ws('-', hex(xxhash64({content})), hex(xxhash64('id', {content})),"
+        f"concat_ws('-', {_content(content)},"
         f" CAST(row_number() OVER (PARTITION BY {content} ORDER BY {order}) AS STRING))"
     )
+
+
+def _content(parts: str) -> str:
+    return f"concat_ws('-', hex(xxhash64({parts})), hex(xxhash64('id', {parts})))"
