@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tapestry.cli.complete import continuous_models
-from tapestry.cli.project import open_project, project_options
+from tapestry.cli.project import project_options
 from tapestry.errors import TapestryError
 
 if TYPE_CHECKING:
     from tapestry.runs.adopt import Comparison, Found
+    from tapestry.schedule.warm import Warm
 
 EXAMPLE = """\b
 Example:
@@ -64,14 +64,13 @@ def adopt(
     target: str | None,
 ) -> None:
     """Compare MODEL's existing table with its query, and take it over."""
-    from tapestry.cli.models import read_manifest
+    from tapestry.cli.models import continuous_names, read_manifest
+    from tapestry.schedule.warm import Warm
 
     manifest = read_manifest(project_dir, profiles_dir, target)
-    name = manifest.model(model)["name"]
-    if name not in manifest.continuous():
-        raise click.UsageError(
-            f"{name} is not a continuous model: write its query with materialized: continuous first"
-        )
+    warm = Warm(manifest.arguments, manifest.parsed)  # before anything is compiled
+    why = "write its query with materialized: continuous first"
+    (name,) = continuous_names(manifest, [model], why)
     found = _compared(manifest, name, up_to, arrived, profiles_dir, target)
     if as_json:
         click.echo(json.dumps(_described(found), indent=2, default=str))
@@ -88,7 +87,7 @@ def adopt(
         )
     if not yes:
         click.confirm(f"Build {found.model.relation} anew with the answers?", abort=True, err=True)
-    _take_over(manifest, name, found)
+    _take_over(warm, name, found)
     if not as_json:
         click.echo(f"{name}: adopted. As it was: {_as_it_was(found)}")
 
@@ -101,41 +100,22 @@ def _compared(
     profiles_dir: Path | None,
     target: str | None,
 ) -> Comparison:
-    from dbt.adapters.tapestry.invocations import current_invocation
-    from dbt.adapters.tapestry.nodes import continuous_model
-    from tapestry.cli.models import compile_models
+    from tapestry.cli.models import open_models
     from tapestry.runs.adopt import compare
 
-    node = compile_models(manifest, [name])[name]
-    with open_project(manifest.root, profiles_dir, target) as project:
-        invocation = current_invocation(project.config, project.session, up_to)
-        zone = invocation.time_zone
-        model = continuous_model(node, manifest.graph, node["compiled_code"], "", zone)
-        return compare(project.session, model, invocation, arrived)
+    with open_models(manifest, [name], profiles_dir, target, up_to) as opened:
+        return compare(opened.session, opened.models[name], opened.invocation, arrived)
 
 
-def _take_over(manifest: Any, name: str, found: Comparison) -> None:
+def _take_over(warm: Warm, name: str, found: Comparison) -> None:
     """dbt builds it, so that partitions, constraints, grants, hooks and checks are the model's."""
-    from dbt.cli.main import dbtRunner
-
     from tapestry.cli.models import BrokenProject
-    from tapestry.runs.clock import ENVIRONMENT
+    from tapestry.schedule.warm import OK
 
-    before = os.environ.get(ENVIRONMENT)
-    os.environ[ENVIRONMENT] = found.t.isoformat()
-    try:
-        runner = dbtRunner(manifest=manifest.parsed)
-        outcome = runner.invoke(["run", "--select", name, "--full-refresh", *manifest.arguments])
-    finally:
-        if before is None:
-            del os.environ[ENVIRONMENT]
-        else:
-            os.environ[ENVIRONMENT] = before
-    if outcome.exception is not None:
-        raise outcome.exception
-    failed = [result for result in outcome.result or () if str(result.status) != "success"]
-    if failed or not outcome.result:
-        reason = str(failed[0].message) if failed else "dbt ran nothing"
+    ran = warm.run([name], found.t, ["--full-refresh"])
+    failed = [one for one in ran if one.status != OK]
+    if failed or not ran:
+        reason = failed[0].message if failed else "dbt ran nothing"
         raise BrokenProject(reason, found.model.file, "nothing was changed; see logs/dbt.log")
 
 

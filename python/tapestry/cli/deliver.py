@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from tapestry.cli.complete import continuous_models
-from tapestry.cli.project import open_project, project_options
+from tapestry.cli.project import project_options
 
 EXAMPLE = """\b
 Example:
@@ -38,30 +38,19 @@ def deliver(
     target: str | None,
 ) -> None:
     """Bring what is new of continuous MODELs (all, if none is named) to their sinks."""
-    from dbt.adapters.tapestry.invocations import current_invocation
-    from dbt.adapters.tapestry.nodes import continuous_model
-    from tapestry.cli.models import compile_models, read_manifest
+    from tapestry.cli.models import continuous_names, open_models, read_manifest
     from tapestry.delivery.deliver import deliver as deliver_all
 
     manifest = read_manifest(project_dir, profiles_dir, target)
-    names = [manifest.model(name)["name"] for name in models] or manifest.continuous()
-    others = [name for name in names if name not in manifest.continuous()]
-    if others:
-        raise click.UsageError(f"{others[0]} is not a continuous model: it delivers nothing")
-    nodes = compile_models(manifest, names)
-    with open_project(manifest.root, profiles_dir, target) as project:
-        invocation = current_invocation(project.config, project.session)
-        zone = invocation.time_zone
-        found = [
-            continuous_model(nodes[name], manifest.graph, nodes[name]["compiled_code"], "", zone)
-            for name in names
-        ]
+    names = continuous_names(manifest, models, "it delivers nothing") or manifest.continuous()
+    with open_models(manifest, names, profiles_dir, target) as opened:
+        found = list(opened.models.values())
         known = {str(one.get("name")) for model in found for one in model.config.deliver}
         unknown = [sink for sink in sinks if sink not in known]
         if unknown:
             listed = ", ".join(sorted(known)) or "there are none"
             raise click.UsageError(f"there is no sink {unknown[0]}; sinks: {listed}")
-        outcomes = deliver_all(project.session, invocation, found, manifest.root, sinks)
+        outcomes = deliver_all(opened.session, opened.invocation, found, manifest.root, sinks)
     if as_json:
         click.echo(json.dumps([asdict(outcome) for outcome in outcomes], indent=2))
     else:

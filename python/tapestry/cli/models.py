@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tapestry.cli.project import profiles_folder, project_root, runtime_config
+import click
+
+from tapestry.cli.project import open_project, profiles_folder, project_root, runtime_config
 from tapestry.errors import ConfigurationError, TapestryError
+
+if TYPE_CHECKING:
+    from tapestry.runs.invocation import Invocation
+    from tapestry.runs.model import Model
 
 CONTINUOUS = "continuous"
 
@@ -50,6 +57,51 @@ class Manifest:
             str(self.root),
             f"did you mean {near[0]}?" if near else f"models: {some}",
         )
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A connection, and continuous models as runs see them, by name, in the order asked for."""
+
+    session: Any
+    invocation: Invocation
+    models: Mapping[str, Model]
+
+
+def continuous_names(manifest: Manifest, wanted: Sequence[str], why: str) -> list[str]:
+    """The names of continuous models that were asked for.
+
+    Raises ConfigurationError for a model that is not there, click.UsageError, with ``why`` that
+    matters, for one that is not continuous.
+    """
+    names = [str(manifest.model(name)["name"]) for name in wanted]
+    others = [name for name in names if name not in manifest.continuous()]
+    if others:
+        raise click.UsageError(f"{others[0]} is not a continuous model: {why}")
+    return names
+
+
+@contextmanager
+def open_models(
+    manifest: Manifest,
+    names: Sequence[str],
+    profiles_dir: Path | None,
+    target: str | None,
+    as_of: str | None = None,
+) -> Iterator[Opened]:
+    """Compile continuous models and connect, in an invocation that ends at ``as_of`` (or now)."""
+    from dbt.adapters.tapestry.invocations import current_invocation
+    from dbt.adapters.tapestry.nodes import continuous_model
+
+    nodes = compile_models(manifest, names)
+    with open_project(manifest.root, profiles_dir, target) as project:
+        invocation = current_invocation(project.config, project.session, as_of)
+        zone, graph = invocation.time_zone, manifest.graph
+        models = {
+            name: continuous_model(nodes[name], graph, nodes[name]["compiled_code"], "", zone)
+            for name in names
+        }
+        yield Opened(project.session, invocation, models)
 
 
 def read_manifest(

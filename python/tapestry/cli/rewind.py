@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tapestry.cli.complete import continuous_models
-from tapestry.cli.project import open_project, project_options
+from tapestry.cli.project import project_options
 from tapestry.errors import TapestryError
 
 if TYPE_CHECKING:
@@ -66,27 +66,17 @@ def rewind(
     target: str | None,
 ) -> None:
     """Forget everything that MODEL answered after an instant."""
-    from dbt.adapters.tapestry.invocations import current_invocation
-    from dbt.adapters.tapestry.nodes import continuous_model
-    from tapestry.cli.models import compile_models, read_manifest
+    from tapestry.cli.models import continuous_names, open_models, read_manifest
     from tapestry.runs.instants import parse_instant, parse_zone
 
     manifest = read_manifest(project_dir, profiles_dir, target)
-    name = manifest.model(model)["name"]
-    if name not in manifest.continuous():
-        raise click.UsageError(f"{name} is not a continuous model: there is nothing to rewind")
-    nodes = compile_models(manifest, manifest.continuous())
-    with open_project(manifest.root, profiles_dir, target) as project:
-        invocation = current_invocation(project.config, project.session)
-        zone = invocation.time_zone
-        instant = parse_instant(to, "--to", parse_zone(zone))
-        models = [
-            continuous_model(node, manifest.graph, node["compiled_code"], "", zone)
-            for node in nodes.values()
-        ]
-        root = next(one for one in models if one.name == name)
+    (name,) = continuous_names(manifest, [model], "there is nothing to rewind")
+    with open_models(manifest, manifest.continuous(), profiles_dir, target) as opened:
+        invocation = opened.invocation
+        instant = parse_instant(to, "--to", parse_zone(invocation.time_zone))
+        models = list(opened.models.values())
         wish = _Wish(to, downstream, yes, as_json)
-        done = _rewound(project.session, invocation, root, models, instant, wish)
+        done = _rewound(opened.session, invocation, opened.models[name], models, instant, wish)
     if as_json:
         click.echo(json.dumps([_described(one) for one in done], indent=2))
     elif not done:

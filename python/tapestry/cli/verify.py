@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tapestry.cli.complete import continuous_models
-from tapestry.cli.project import open_project, project_options
+from tapestry.cli.project import project_options
 
 if TYPE_CHECKING:
     from tapestry.runs.audit import Audited
@@ -46,13 +46,11 @@ def verify(
     target: str | None,
 ) -> None:
     """Check the tables of continuous MODELs (all, if none is named) against their queries."""
-    from tapestry.cli.models import read_manifest
+    from tapestry.cli.models import continuous_names, read_manifest
 
     manifest = read_manifest(project_dir, profiles_dir, target)
-    names = [manifest.model(name)["name"] for name in models] or manifest.continuous()
-    others = [name for name in names if name not in manifest.continuous()]
-    if others:
-        raise click.UsageError(f"{others[0]} is not a continuous model: there is nothing to verify")
+    wanted = continuous_names(manifest, models, "there is nothing to verify")
+    names = wanted or manifest.continuous()
     found: list[dict[str, Any]] = []
     for name, audited in _audited(manifest, names, full, profiles_dir, target):
         rows = list(_described(name, audited))
@@ -71,21 +69,14 @@ def verify(
 def _audited(
     manifest: Any, names: list[str], full: bool, profiles_dir: Path | None, target: str | None
 ) -> Iterator[tuple[str, Audited]]:
-    from dbt.adapters.tapestry.invocations import current_invocation
-    from dbt.adapters.tapestry.nodes import continuous_model
-    from tapestry.cli.models import compile_models
+    from tapestry.cli.models import open_models
     from tapestry.runs.audit import audit
 
-    nodes = compile_models(manifest, names)
-    with open_project(manifest.root, profiles_dir, target) as project:
-        invocation = current_invocation(project.config, project.session)
-        for name in names:
-            node = nodes[name]
-            zone = invocation.time_zone
-            model = continuous_model(node, manifest.graph, node["compiled_code"], "", zone)
+    with open_models(manifest, names, profiles_dir, target) as opened:
+        for name, model in opened.models.items():
             turn = random.randrange(10**6)
             level = "full" if full else "sample"
-            yield name, audit(project.session, model, invocation, level, turn)
+            yield name, audit(opened.session, model, opened.invocation, level, turn)
 
 
 def _described(name: str, audited: Audited) -> Iterator[dict[str, Any]]:
