@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tapestry.cli.complete import continuous_models
-from tapestry.cli.project import open_project, project_options
+from tapestry.cli.project import project_options
 from tapestry.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -153,22 +153,16 @@ def _read(
     manifest: Manifest, names: list[str], profiles_dir: Path | None, target: str | None
 ) -> list[Any]:
     """The models with the tables that they read, looked up through the adapter."""
-    from dbt.adapters.tapestry.invocations import current_invocation
-    from dbt.adapters.tapestry.nodes import continuous_model
     from tapestry.cli.ejected import Ejected
-    from tapestry.cli.models import compile_models
+    from tapestry.cli.models import open_models
     from tapestry.runs.relations import read_relations
 
-    nodes = compile_models(manifest, names)
     found = []
-    with open_project(manifest.root, profiles_dir, target) as project:
-        invocation = current_invocation(project.config, project.session)
-        for name in names:
-            node = nodes[name]
-            zone = invocation.time_zone
-            model = continuous_model(node, manifest.graph, node["compiled_code"], "", zone)
-            relations = read_relations(project.session, model.sql, model, invocation.pins, zone)
-            found.append(Ejected(model, relations, node))
+    with open_models(manifest, names, profiles_dir, target) as opened:
+        pins, zone = opened.invocation.pins, opened.invocation.time_zone
+        for name, model in opened.models.items():
+            relations = read_relations(opened.session, model.sql, model, pins, zone)
+            found.append(Ejected(model, relations, opened.nodes[name]))
     return found
 
 

@@ -61,11 +61,15 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Opened:
-    """A connection, and continuous models as runs see them, by name, in the order asked for."""
+    """A connection, and continuous models as runs see them, by name, in the order asked for.
+
+    ``nodes`` are the same models as dbt compiled them.
+    """
 
     session: Any
     invocation: Invocation
     models: Mapping[str, Model]
+    nodes: Mapping[str, Mapping[str, Any]]
 
 
 def continuous_names(manifest: Manifest, wanted: Sequence[str], why: str) -> list[str]:
@@ -101,7 +105,7 @@ def open_models(
             name: continuous_model(nodes[name], graph, nodes[name]["compiled_code"], "", zone)
             for name in names
         }
-        yield Opened(project.session, invocation, models)
+        yield Opened(project.session, invocation, models, nodes)
 
 
 def read_manifest(

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
-from tapestry.runs.errors_of_delta import already_exists, lost_race, not_found
+from tapestry.runs.errors_of_delta import lost_race, not_found
+from tapestry.runs.own_tables import create_own
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import from_micros, relation_name, string, timestamp
 from tapestry.runs.state import StateRow, runs_of
@@ -41,6 +42,7 @@ COLUMNS: Mapping[str, str] = {
     "noted_at": "timestamp",
 }
 BEGUN, CLAIMED, DONE = "begun", "claimed", "done"
+COMMENT = "tapestry: how far each sink got; do not edit"
 KEEP = 100
 """Batches of a sink that stay on record."""
 
@@ -174,7 +176,7 @@ def _note(session: Session, table: str, batch: Batch, event: str) -> None:
         _insert(session, table, batch, event, batch.parts, options)
     except Exception as error:
         if not_found(error):
-            _create(session, table)
+            create_own(session, table, COLUMNS, COMMENT)
             _insert(session, table, batch, event, batch.parts, options)
         elif not lost_race(error):
             raise
@@ -200,16 +202,3 @@ def _insert(
         f"INSERT INTO {relation_name(table)}{options} ({', '.join(COLUMNS)})"
         f" SELECT {', '.join(values)}"
     )
-
-
-def _create(session: Session, table: str) -> None:
-    columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
-    comment = string("tapestry: how far each sink got; do not edit")
-    try:
-        session.run(
-            f"CREATE TABLE IF NOT EXISTS {relation_name(table)} ({columns}) USING delta"
-            f" COMMENT {comment}"
-        )
-    except Exception as error:
-        if not lost_race(error) and not already_exists(error):
-            raise

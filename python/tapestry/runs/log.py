@@ -13,12 +13,12 @@ from datetime import datetime, timezone
 
 from tapestry.runs.checks import CheckResult
 from tapestry.runs.errors_of_delta import (
-    already_exists,
     has_column,
     lacks_column,
     lost_race,
     not_found,
 )
+from tapestry.runs.own_tables import create_own
 from tapestry.runs.plan import Plan
 from tapestry.runs.publish import Published
 from tapestry.runs.reading import Reading
@@ -148,24 +148,12 @@ def _append(
             session.run(inserted)
         except Exception as error:
             if not_found(error):
-                _create(session, table, columns, comment)
+                create_own(session, table, columns, comment)
             elif lacks_column(error):
                 _widen(session, table, columns)
             else:
                 raise
             session.run(inserted)
-
-
-def _create(session: Session, table: str, columns: Mapping[str, str], comment: str) -> None:
-    listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-    try:
-        session.run(
-            f"CREATE TABLE IF NOT EXISTS {relation_name(table)} ({listed}) USING delta"
-            f" COMMENT {text(comment)}"
-        )
-    except Exception as error:
-        if not lost_race(error) and not already_exists(error):
-            raise
 
 
 def _widen(session: Session, table: str, columns: Mapping[str, str]) -> None:

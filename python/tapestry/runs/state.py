@@ -23,14 +23,13 @@ from time import sleep
 from typing import Any
 
 from tapestry.runs.errors_of_delta import (
-    already_exists,
     has_column,
     lacks_column,
-    leftover,
     lost_race,
     not_found,
 )
 from tapestry.runs.instants import micros
+from tapestry.runs.own_tables import create_own
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import from_micros, relation_name, string
 from tapestry.runs.sources.pins import Pin
@@ -59,6 +58,7 @@ COLUMNS: Mapping[str, str] = {
 }
 ADDED = ("last_canonical", "last_begin", "failed_at", "began", "continues")
 """Columns that state tables of earlier versions lack."""
+COMMENT = "tapestry: where every continuous model stands; do not edit"
 ATTEMPTS = 6
 _INSTANTS = ("tau", "t", "begin", "last_begin", "failed_at", "began")
 _LATEST = [c for c in COLUMNS if c != "created_at"]
@@ -163,7 +163,7 @@ def claim(session: Session, table: str, row: StateRow) -> bool:
         if not_found(error):
             if row.n > 1:
                 return False  # somebody dropped it: what it knew of the other models is gone
-            _create(session, table)
+            create_own(session, table, COLUMNS, COMMENT)
             session.run(inserted)
         elif lacks_column(error):
             _add_columns(session, table)
@@ -212,27 +212,6 @@ def compact(session: Session, table: str, row: StateRow, keep: int) -> None:
         f" WHERE generation = {string(row.generation)} AND n > 1 AND n < {row.n - keep}"
     )
     session.run(f"OPTIMIZE {relation_name(table)}")
-
-
-def _create(session: Session, table: str) -> None:
-    """Make the state table; of several that try at once one does, and the others wait for it.
-
-    The loser's error can come before the catalog knows the winner's table: hence once more.
-    """
-    columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
-    comment = string("tapestry: where every continuous model stands; do not edit")
-    for attempt in range(ATTEMPTS):
-        try:
-            session.run(
-                f"CREATE TABLE IF NOT EXISTS {relation_name(table)} ({columns}) USING delta"
-                f" COMMENT {comment}"
-            )
-            return
-        except Exception as error:
-            known = lost_race(error) or already_exists(error) or leftover(error)
-            if not known or attempt + 1 == ATTEMPTS:
-                raise
-            sleep(0.2 * (attempt + 1))
 
 
 def _add_columns(session: Session, table: str) -> None:

@@ -1,0 +1,32 @@
+"""Bookkeeping tables of our own: made when first needed, by whoever comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import sleep
+
+from tapestry.runs.errors_of_delta import already_exists, leftover, lost_race
+from tapestry.runs.session import Session
+from tapestry.runs.sources.literals import relation_name, string
+
+ATTEMPTS = 6
+
+
+def create_own(session: Session, table: str, columns: Mapping[str, str], comment: str) -> None:
+    """Make a table; of several that try at once one does, and the others wait for it.
+
+    The loser's error can come before the catalog knows the winner's table: hence once more.
+    """
+    listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    for attempt in range(ATTEMPTS):
+        try:
+            session.run(
+                f"CREATE TABLE IF NOT EXISTS {relation_name(table)} ({listed}) USING delta"
+                f" COMMENT {string(comment)}"
+            )
+            return
+        except Exception as error:
+            known = lost_race(error) or already_exists(error) or leftover(error)
+            if not known or attempt + 1 == ATTEMPTS:
+                raise
+            sleep(0.2 * (attempt + 1))
