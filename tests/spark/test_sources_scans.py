@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from tests.spark.source_world import World, at, bag, late, literal, row
 
-from tapestry.runs.sources.contents import canonical
+import tapestry.runs.sources.late as late_module
+import tapestry.runs.sources.side as side_module
+from tapestry.runs.sources.contents import canonical, hash_decides
+from tapestry.sql.catalog import Column
 
 
 @pytest.fixture
@@ -136,6 +139,51 @@ def test_columns_that_cannot_be_compared_as_they_are(world: World) -> None:
     assert world.arrivals(world.run(40), ("id", "m['b']")) == world.arrivals(
         examination, ("id", "m['b']")
     )
+
+
+def test_rows_that_differ_in_the_place_of_a_null_have_ids_of_their_own(world: World) -> None:
+    world.create("a STRING, b STRING, ts TIMESTAMP, l ARRAY<STRING>, s STRUCT<x: INT, y: INT>")
+    scalars = ("'q', NULL", "NULL, 'q'", "'q', 'q'", "NULL, NULL")
+    lists = ("array('r', NULL)", "array(NULL, 'r')", "array('r')", "NULL")
+    structs = ("struct(1, NULL)", "struct(NULL, 1)", "NULL")
+    rows = [f"({a}, {literal(at(1))}, {x}, {s})" for a in scalars for x in lists for s in structs]
+    world.insert(*rows)
+    scan = world.run(10).scan
+    text = f"SELECT count(DISTINCT {scan.row_id}), count(DISTINCT {scan.content}), count(*)"
+    assert world.session.rows(f"{text} FROM {scan.relation}") == [(48, 48, 48)]
+
+
+def test_hashes_are_trusted_only_where_they_decide() -> None:
+    def decides(text: str) -> bool:
+        return hash_decides([Column("c", text)])
+
+    assert all(map(decides, ("int", "string", "decimal(10,2)", "timestamp_ntz", "varchar(3)")))
+    others = ("array<int>", "struct<a:int>", "variant", "string collate UTF8_LCASE", "interval day")
+    assert not any(map(decides, others))
+
+
+@pytest.mark.parametrize("few", [0, 1_000])
+def test_late_rows_few_and_many_are_told_from_the_others_alike(
+    world: World, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (late_module, side_module):
+        monkeypatch.setattr(module, "FEW", few)
+    world.create("id INT, ts TIMESTAMP, body STRING, f DOUBLE")
+    given = "(1, {ts}, NULL, -0.0D), (NULL, {ts}, 'x', double('nan')), (2, {ts}, 'x', 0.0D)"
+    world.insert(given.format(ts=literal(at(10))))
+    world.run(20)
+    world.insert(given.format(ts=literal(at(10))).replace("-0.0D", "0.0D"))
+    world.run(30)
+    world.insert(f"(3, {literal(at(25))}, 'y', 1.5D)", f"(2, {literal(at(10))}, 'x', 0.0D)")
+    examination = world.run(40)
+    assert world.arrivals(examination, ("id", "body")) == bag(
+        *[(1, None, 10), (1, None, late(20)), (None, "x", 10), (None, "x", late(20))],
+        *[(2, "x", 10), (2, "x", late(20)), (2, "x", late(30)), (3, "y", late(30))],
+    )
+    assert ("NOT EXISTS" in examination.scan.relation) is (few == 0)
+    again = world.examine()  # nothing happened since: all that is late stands in the table
+    assert world.arrivals(again, ("id", "body")) == world.arrivals(examination, ("id", "body"))
+    assert ("NOT EXISTS" in again.scan.relation) is (few == 0)
 
 
 def test_canonical_forms_leave_comparable_types_alone() -> None:

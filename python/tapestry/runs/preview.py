@@ -134,7 +134,7 @@ def _scan(
     column, row = arrival_column(pinned.table, arrival), standing.row
     if row is not None:
         side = Side(side_name(row.model, pinned.table.name), row.generation, row.n + 1, row.run_id)
-        side = read_side(session, side, row.pins.get(name))
+        side = read_side(session, side, row.pins.get(name), pinned.table.columns)
         if side.live:
-            return late_scan(pinned.table, pinned.pin, column, side, own=False)
+            return late_scan(pinned.table, pinned.pin, column, side)
     return plain_scan(pinned.table, pinned.pin, column)

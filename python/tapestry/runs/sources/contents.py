@@ -13,10 +13,16 @@ point follows Spark's grouping: NaN equals NaN, -0.0 equals 0.0.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tapestry.runs.sources.literals import identifier, string
 from tapestry.sql.catalog import Column
+
+_PLAIN = re.compile(
+    r"boolean|tinyint|smallint|int|bigint|float|double|decimal(\(\d+, ?\d+\))?|string"
+    r"|(var)?char\(\d+\)|binary|date|timestamp(_ntz|_ltz)?"
+)
 
 
 def column_list(columns: Sequence[Column], alias: str = "") -> str:
@@ -51,6 +57,32 @@ def same_keys(columns: Sequence[Column], left: str, right: str) -> str:
     """The condition under which ``left`` has the content whose named keys stand in ``right``."""
     items = enumerate(keys(columns, left))
     return " AND ".join(f"{key} <=> {right}._k{i}" for i, key in items)
+
+
+def content_hash(columns: Sequence[Column], alias: str = "") -> str:
+    """128 bits as text, the same for rows of equal content, of different content another.
+
+    Spark's hash passes over NULL and runs through nested values as if they were flat: (1, NULL)
+    and (NULL, 1) have one hash. So it is given which parts are NULL, and nested values as JSON.
+    """
+    pairs = list(zip(keys(columns, alias), columns, strict=True))
+    parts = [f"to_json(struct({key} AS v))" if _nested(c.type) else key for key, c in pairs]
+    parts += [f"isnull({key})" for key, _ in pairs] if len(pairs) > 1 else []
+    listed = ", ".join(parts)
+    return f"concat_ws('-', hex(xxhash64({listed})), hex(xxhash64('id', {listed})))"
+
+
+def hash_decides(columns: Sequence[Column]) -> bool:
+    """Do rows have the same content if and only if ``content_hash`` is the same?
+
+    Not where Spark holds two values equal that JSON or bytes tell apart: -0.0 and 0.0 in an array,
+    texts under a collation.
+    """
+    return all(_PLAIN.fullmatch(column.type.strip().lower()) for column in columns)
+
+
+def _nested(type_text: str) -> bool:
+    return any(word in type_text.lower() for word in ("<", "variant"))
 
 
 def canonical(expression: str, type_text: str, depth: int = 0) -> str:

@@ -97,28 +97,27 @@ def examine(
         return _static(Since(session, table, None, last_pin, pin, tau, config, stored))
     side = Side(side_name(target, table.name), generation, n, uuid4().hex)
     if n > 1:
-        side = read_side(session, side, last_pin)
+        side = read_side(session, side, last_pin, table.columns)
     if last_pin is None or tau is None:
         nulls, scan = _nulls(session, table, pin, column), plain_scan(table, pin, column)
         warnings = _null_warning(table, column, nulls)
         return Examination(True, 0, nulls, scan, clean(side), warnings=warnings)
     if last_pin == pin:
-        return Examination(False, 0, 0, _scan(table, pin, column, side, own=False), clean(side))
+        return Examination(False, 0, 0, _scan(table, pin, column, side), clean(side))
     since = Since(session, table, column, last_pin, pin, tau, config, stored)
     change = _Change(Late(), refresh=True) if _lost_columns(since, side) else _change(since)
     if change.refresh:
         return Examination(True, 0, 0, plain_scan(table, pin, column), refresh=True)
     late = change.late
     warnings = _late_warning(since, late) + _null_warning(table, column, late.nulls)
-    before = keep(since, side, late, change.vanished_contents)
-    own = any(statement.startswith("INSERT") for statement in before)
-    scan = _scan(table, pin, column, side, own)
+    before, side = keep(since, side, late, change.vanished_contents)
+    scan = _scan(table, pin, column, side)
     return Examination(True, late.rows, late.nulls, scan, before, False, warnings, change.vanished)
 
 
-def _scan(table: SourceTable, pin: Pin, column: Column, side: Side, own: bool) -> Scan:
-    if own or side.live:
-        return late_scan(table, pin, column, side, own)
+def _scan(table: SourceTable, pin: Pin, column: Column, side: Side) -> Scan:
+    if side.own or side.live:
+        return late_scan(table, pin, column, side)
     return plain_scan(table, pin, column)
 
 

@@ -11,7 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tapestry.errors import SourceHistoryGone
-from tapestry.runs.sources.contents import column_list, key_names, named_keys
+from tapestry.runs.sources.contents import (
+    column_list,
+    content_hash,
+    hash_decides,
+    key_names,
+    named_keys,
+)
 from tapestry.runs.sources.describe import arrival_sql
 from tapestry.runs.sources.fingerprints import fingerprint
 from tapestry.runs.sources.history import NAMES, Commit
@@ -20,6 +26,8 @@ from tapestry.runs.sources.rewrites import Versions, columns_at, compare
 from tapestry.runs.sources.since import Since
 from tapestry.sql.catalog import Column
 
+FEW = 1_000
+"""So many late rows of a source are told from the others by hashes that stand in the query."""
 SEGMENTS = 8
 """More stretches between compactions than this are compared as bags instead."""
 
@@ -29,7 +37,8 @@ class Late:
     """The late rows of one window.
 
     ``contents`` is a query over their keys with ``_n``, the number of late copies; ``least`` is
-    the least ts among them in microseconds; ``nulls`` new rows have no ts.
+    the least ts among them in microseconds; ``nulls`` new rows have no ts. ``hashes`` are those of
+    their contents, where they are few and tell contents apart.
     """
 
     rows: int = 0
@@ -38,6 +47,7 @@ class Late:
     least: int | None = None
     contents: str = ""
     means: str = "statistics"
+    hashes: frozenset[str] | None = None
 
 
 def find_late(since: Since, commits: Sequence[Commit]) -> Late:
@@ -108,16 +118,25 @@ def _rows(since: Since, version: int, condition: str, low: int | None) -> str:
 
 
 def _counted(since: Since, means: str, rows: str, nulls: int) -> Late:
-    count, grave, least = since.session.rows(
-        f"SELECT count(*), count_if(_arr <= {timestamp(since.grave_until)}),"
-        f" unix_micros(min(_arr)) FROM ({rows})"
-    )[0]
     columns = since.table.columns
     contents = (
         f"SELECT {key_names(columns)}, count(*) AS _n"
         f" FROM (SELECT {named_keys(columns)} FROM ({rows})) GROUP BY {key_names(columns)}"
     )
-    return Late(int(count), int(grave), nulls, _optional(least), contents, means)
+    grave = f"_arr <= {timestamp(since.grave_until)}"
+    if hash_decides(columns):
+        found = since.session.rows(
+            f"SELECT unix_micros(_arr), {grave}, {content_hash(columns)} FROM ({rows})"
+            f" LIMIT {FEW + 1}"
+        )
+        if len(found) <= FEW:
+            least = min((int(row[0]) for row in found), default=None)
+            graves, hashes = sum(bool(row[1]) for row in found), frozenset(row[2] for row in found)
+            return Late(len(found), graves, nulls, least, contents, means, hashes)
+    count, graves, least = since.session.rows(
+        f"SELECT count(*), count_if({grave}), unix_micros(min(_arr)) FROM ({rows})"
+    )[0]
+    return Late(int(count), int(graves), nulls, _optional(least), contents, means)
 
 
 def _by_bags(since: Since, commits: Sequence[Commit], low: int | None, nulls: int) -> Late:

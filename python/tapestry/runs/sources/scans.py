@@ -8,7 +8,7 @@ the side table. Predicates go down into both arms, on the arrival too: in the fi
 from __future__ import annotations
 
 from tapestry.names import ARRIVAL, ROW_ID
-from tapestry.runs.sources.contents import column_list, keys
+from tapestry.runs.sources.contents import column_list, content_hash, keys
 from tapestry.runs.sources.describe import SourceTable, arrival_sql
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.side import Side, not_late
@@ -24,21 +24,20 @@ def plain_scan(table: SourceTable, pin: Pin, arrival: Column | None) -> Scan:
     # The window of the row id inside, the arrival outside: the other way round ts under another
     # name would not be a column of the window's partition, and no bound on it would get through.
     relation = f"(SELECT *, {row_id(table)} AS {ROW_ID} FROM {table.at(pin.version)})"
-    return Scan(relation, arr, ROW_ID, content=_content(", ".join(keys(table.columns, ""))))
+    return Scan(relation, arr, ROW_ID, content=content_hash(table.columns))
 
 
-def late_scan(table: SourceTable, pin: Pin, arrival: Column, side: Side, own: bool) -> Scan:
-    """A source with late rows; ``own``: this run adds some to the side table."""
+def late_scan(table: SourceTable, pin: Pin, arrival: Column, side: Side) -> Scan:
+    """A source with late rows."""
     columns = table.columns
-    live = side.rows(columns, own)
     names = column_list(columns)
     timely = (
         f"SELECT {column_list(columns, '_s')}, {row_id(table, '_s')} AS {ROW_ID}"
-        f" FROM {table.at(pin.version)} AS _s WHERE {not_late(columns, live)}"
+        f" FROM {table.at(pin.version)} AS _s WHERE {not_late(columns, side)}"
     )
     relation = (
         f"(SELECT {names}, {arrival_sql(arrival)} AS {ARRIVAL}, {ROW_ID} FROM ({timely})"
-        f" UNION ALL {live})"
+        f" UNION ALL {side.rows(columns)})"
     )
     return Scan(relation, ARRIVAL, ROW_ID, late=True)
 
@@ -64,10 +63,6 @@ def row_id(table: SourceTable, alias: str = "") -> str:
     ]
     order = ", ".join(floats) or parts[0]
     return (
-        f"concat_ws('-', {_content(content)},"
+        f"concat_ws('-', {content_hash(table.columns, alias)},"
         f" CAST(row_number() OVER (PARTITION BY {content} ORDER BY {order}) AS STRING))"
     )
-
-
-def _content(parts: str) -> str:
-    return f"concat_ws('-', hex(xxhash64({parts})), hex(xxhash64('id', {parts})))"

@@ -16,13 +16,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any, TypeAlias
 from zlib import crc32
 
 from tapestry.names import ARRIVAL, ROW_ID
 from tapestry.runs.session import Session
-from tapestry.runs.sources.contents import column_list, named_keys, same_content, same_keys
+from tapestry.runs.sources.contents import (
+    column_list,
+    content_hash,
+    hash_decides,
+    named_keys,
+    same_content,
+    same_keys,
+)
 from tapestry.runs.sources.describe import LATE, arrival_sql
-from tapestry.runs.sources.late import Late
+from tapestry.runs.sources.late import FEW, Late
 from tapestry.runs.sources.literals import (
     INSTANT,
     from_micros,
@@ -36,6 +44,10 @@ from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.since import Since
 from tapestry.sql.catalog import Column
 
+_BATCH = f"{LATE}.batch, {LATE}.generation, {LATE}.n, {LATE}.version"
+_Batch: TypeAlias = tuple[str, str, int, int, int, bool]
+"""Batch, generation, n, version of the source, copies that it adds or takes, does it end any?"""
+
 SIDE_COLUMNS = frozenset({LATE, ARRIVAL, ROW_ID})
 """What a side table has besides the columns of its source."""
 
@@ -45,7 +57,9 @@ class Side:
     """The side table of one source as one run finds it.
 
     ``garbage`` are batches that do not exist; ``live`` copies are in force; ``ends`` says whether
-    any copy was ended; ``batch`` is this run's own.
+    any copy was ended; ``batch`` is this run's own, and ``own`` says that it counts: it stands
+    there once the run's ``before`` was executed. ``contents`` are the hashes of the contents in
+    force, where they are few and tell contents apart; None: they have to be looked up in the table.
     """
 
     name: str
@@ -56,27 +70,27 @@ class Side:
     garbage: tuple[str, ...] = ()
     live: int = 0
     ends: bool = False
+    own: bool = False
+    contents: frozenset[str] | None = frozenset()
 
     @property
     def exists(self) -> bool:
         """Is there such a table yet?"""
         return bool(self.columns)
 
-    def rows(self, source: Sequence[Column], own: bool) -> str:
-        """A query: the copies in force, with the source's columns, arrival and row id.
-
-        ``own`` includes this run's batch, which stands there once its ``before`` was executed.
-        """
+    def rows(self, source: Sequence[Column]) -> str:
+        """A query: the copies in force, with the source's columns, arrival and row id."""
         earlier = f"{LATE}.n < {self.n}"
         if self.garbage:
             earlier += f" AND {LATE}.batch NOT IN ({strings(self.garbage)})"
-        if own:
+        if self.own:
             earlier = f"({earlier} OR {LATE}.batch = {string(self.batch)})"
         there = f"{LATE}.generation = {string(self.generation)} AND {earlier}"
         table = relation_name(self.name)
-        items = ", ".join(self._item(column, own) for column in source)
+        # This run's batch comes with the source's columns of today.
+        items = column_list(source) if self.own else self.items(source)
         ended = ""
-        if self.ends or own:
+        if self.ends:
             ended = (
                 f" AND NOT EXISTS (SELECT 1 FROM (SELECT {ROW_ID} AS _id FROM {table}"
                 f" WHERE {there} AND {LATE}.ends) WHERE _id = _t.{ROW_ID})"
@@ -86,14 +100,10 @@ class Side:
             f" WHERE {there} AND NOT {LATE}.ends{ended}"
         )
 
-    def _item(self, column: Column, own: bool) -> str:
-        name = identifier(column.name)
-        known = {c.name.lower(): c.type for c in self.columns}.get(column.name.lower())
-        if own or known == column.type:
-            return name
-        if known is None:
-            return f"CAST(NULL AS {column.type}) AS {name}"
-        return f"CAST({name} AS {column.type}) AS {name}"
+    def items(self, source: Sequence[Column]) -> str:
+        """The source's columns as a select list over the table that stands there now."""
+        types = {c.name.lower(): c.type for c in self.columns}
+        return ", ".join(_item(column, types.get(column.name.lower())) for column in source)
 
 
 def side_name(target: str, source: str) -> str:
@@ -105,55 +115,87 @@ def side_name(target: str, source: str) -> str:
     return f"{target.replace('`', '')}__late_{crc32(source.lower().encode()):08x}"
 
 
-def read_side(session: Session, side: Side, last_pin: Pin | None) -> Side:
-    """``side`` with what stands in the table; one catalog look-up when there is none."""
+def read_side(
+    session: Session, side: Side, last_pin: Pin | None, source: Sequence[Column] = ()
+) -> Side:
+    """``side`` with what stands in the table; one catalog look-up when there is none.
+
+    ``source`` has the columns of the source today, where ``contents`` are wanted.
+    """
     schema, _, table = side.name.rpartition(".")
     scope = f" IN {relation_name(schema)}" if schema else ""
     if not session.rows(f"SHOW TABLES{scope} LIKE {string(table)}"):
         return side
     described = session.rows(f"DESCRIBE TABLE {relation_name(side.name)}")
-    columns = tuple(Column(row[0], str(row[1]).lower()) for row in described)
-    batches = session.rows(
-        f"SELECT {LATE}.batch, {LATE}.generation, {LATE}.n, {LATE}.version,"
-        f" sum(IF({LATE}.ends, -1, 1)), bool_or({LATE}.ends)"
-        f" FROM {relation_name(side.name)} GROUP BY ALL"
-    )
+    side = replace(side, columns=tuple(Column(row[0], str(row[1]).lower()) for row in described))
+    rows = _few_rows(session, side, source)
+    batches = _batches(session, side) if rows is None else _summed(rows)
     garbage = _garbage(batches, side.generation, side.n, last_pin)
-    valid = [
-        (copies, ends)
-        for batch, generation, n, _, copies, ends in batches
-        if generation == side.generation and n < side.n and batch not in garbage
-    ]
+    valid = {
+        name: (copies, ends)
+        for name, generation, n, _, copies, ends in batches
+        if generation == side.generation and n < side.n and name not in garbage
+    }
+    ended = any(ends for _, ends in valid.values())
+    contents = None
+    if rows is not None and not ended:
+        contents = frozenset(str(content) for name, *_, content in rows if name in valid)
     return replace(
         side,
-        columns=columns,
         garbage=tuple(sorted(garbage)),
-        live=sum(int(copies) for copies, _ in valid),
-        ends=any(ends for _, ends in valid),
+        live=sum(copies for copies, _ in valid.values()),
+        ends=ended,
+        contents=contents,
     )
 
 
-def _garbage(
-    batches: list[tuple[object, ...]], generation: str, n: int, last_pin: Pin | None
-) -> set[str]:
+def _few_rows(
+    session: Session, side: Side, source: Sequence[Column]
+) -> list[tuple[Any, ...]] | None:
+    """Every row as (batch, generation, n, version, ends, content hash), where they are few."""
+    if not source or not hash_decides(source):
+        return None
+    rows = session.rows(
+        f"SELECT {_BATCH}, {LATE}.ends, {content_hash(source)}"
+        f" FROM (SELECT {LATE}, {side.items(source)} FROM {relation_name(side.name)})"
+        f" LIMIT {FEW + 1}"
+    )
+    return rows if len(rows) <= FEW else None
+
+
+def _batches(session: Session, side: Side) -> list[_Batch]:
+    found = session.rows(
+        f"SELECT {_BATCH}, sum(IF({LATE}.ends, -1, 1)), bool_or({LATE}.ends)"
+        f" FROM {relation_name(side.name)} GROUP BY ALL"
+    )
+    return [(*found[:4], int(found[4]), bool(found[5])) for found in found]
+
+
+def _summed(rows: Sequence[tuple[Any, ...]]) -> list[_Batch]:
+    """What ``_batches`` asks for, from the rows themselves."""
+    sums: dict[tuple[str, str, int, int], tuple[int, bool]] = {}
+    for *batch, ends, _ in rows:
+        copies, ended = sums.get(tuple(batch), (0, False))
+        sums[tuple(batch)] = (copies + (-1 if ends else 1), ended or ends)
+    return [(*batch, *totals) for batch, totals in sums.items()]
+
+
+def _garbage(batches: Sequence[_Batch], generation: str, n: int, last_pin: Pin | None) -> set[str]:
     """Batches that can never count again. Those with n at or above ours may belong to a run that
     is still on its way: they are not counted, but left alone."""
     garbage: set[str] = set()
-    first: dict[object, str] = {}
-    for batch, of, number, version, *_ in sorted(batches, key=lambda row: str(row[0])):
-        name = str(batch)
+    first: dict[tuple[int, int], str] = {}
+    for name, of, number, version, *_ in sorted(batches):
         if of != generation:
             # The generation before may still be the one in force until a refresh has landed.
             if last_pin is not None:
                 garbage.add(name)
-        elif int(str(number)) < n:
+        elif number < n:
             # A crashed run and its repetition read the same pins: their batches are the same bag.
             known = first.setdefault((number, version), name)
             # Without a last pin the query read this source before, but not at the last run:
             # nobody followed it since.
-            followed = last_pin is not None and (
-                int(str(number)) < n - 1 or int(str(version)) == last_pin.version
-            )
+            followed = last_pin is not None and (number < n - 1 or version == last_pin.version)
             if known != name or not followed:
                 garbage.add(name)
     return garbage
@@ -167,22 +209,24 @@ def clean(side: Side) -> tuple[str, ...]:
     return (f"DELETE FROM {relation_name(side.name)} WHERE {LATE}.batch IN ({batches})",)
 
 
-def keep(since: Since, side: Side, late: Late, vanished: str) -> tuple[str, ...]:
+def keep(since: Since, side: Side, late: Late, vanished: str) -> tuple[tuple[str, ...], Side]:
     """The statements that bring the side table up to this run, to be executed before its commit.
 
-    ``vanished`` is a query over keys with ``_n`` copies that are gone ("" when none are).
+    ``vanished`` is a query over keys with ``_n`` copies that are gone ("" when none are). The side
+    table comes back as it is then.
     """
     ended = _ended(since, side, vanished) if vanished and side.live else ""
     added = _added(since, side, late) if late.rows else ""
-    statements = list(clean(side))
-    if ended or added:
-        statements += _prepared(since, side)
-        names = f"{LATE}, {ARRIVAL}, {ROW_ID}, {column_list(since.table.columns)}"
-        rows = " UNION ALL ".join(query for query in (ended, added) if query)
-        statements.append(
-            f"INSERT INTO {relation_name(side.name)} ({names}) SELECT {names} FROM ({rows})"
-        )
-    return tuple(statements)
+    if not ended and not added:
+        return clean(side), side
+    names = f"{LATE}, {ARRIVAL}, {ROW_ID}, {column_list(since.table.columns)}"
+    rows = " UNION ALL ".join(query for query in (ended, added) if query)
+    insert = f"INSERT INTO {relation_name(side.name)} ({names}) SELECT {names} FROM ({rows})"
+    contents = None
+    if not ended and side.contents is not None and late.hashes is not None:
+        contents = side.contents | late.hashes
+    grown = replace(side, own=True, ends=side.ends or bool(ended), contents=contents)
+    return (*clean(side), *_prepared(since, side), insert), grown
 
 
 def _prepared(since: Since, side: Side) -> list[str]:
@@ -227,7 +271,7 @@ def _ended(since: Since, side: Side, vanished: str) -> str:
         f"SELECT {names}, _l.{ARRIVAL}, _l.{ROW_ID}, _v._n, row_number() OVER (PARTITION BY"
         f" {', '.join(f'_v._k{i}' for i in range(len(columns)))}"
         f" ORDER BY _l.{ARRIVAL} DESC, _l.{ROW_ID}) AS _copy"
-        f" FROM ({side.rows(columns, own=False)}) AS _l JOIN ({vanished}) AS _v"
+        f" FROM ({side.rows(columns)}) AS _l JOIN ({vanished}) AS _v"
         f" ON {same_keys(columns, '_l', '_v')}) WHERE _copy <= _n"
     )
 
@@ -240,15 +284,17 @@ def _added(since: Since, side: Side, late: Late) -> str:
     arr = arrival_sql(since.arrival, "_s")
     low, high = timestamp(from_micros(late.least)), timestamp(since.tau)
     known, join = "false", ""
-    if side.live:
-        known = "_known"
+    if side.live and side.contents is not None:
+        known = f"{content_hash(columns, '_s')} IN ({strings(sorted(side.contents))})"
+    elif side.live:
+        known = "_o._is IS NOT NULL"
         join = (
             f" LEFT JOIN (SELECT DISTINCT {named_keys(columns)}, true AS _is"
-            f" FROM ({side.rows(columns, own=False)})) AS _o ON {same_keys(columns, '_s', '_o')}"
+            f" FROM ({side.rows(columns)})) AS _o ON {same_keys(columns, '_s', '_o')}"
         )
     copies = (
         f"SELECT {column_list(columns, '_s')}, {arr} AS _arr, _l._n,"
-        f" {'_o._is IS NOT NULL' if join else 'false'} AS _known,"
+        f" {known} AS _known,"
         f" row_number() OVER (PARTITION BY {', '.join(f'_l._k{i}' for i in range(len(columns)))}"
         f" ORDER BY {arr}) AS _copy"
         f" FROM {since.table.at(since.pin.version)} AS _s JOIN ({late.contents}) AS _l"
@@ -258,7 +304,7 @@ def _added(since: Since, side: Side, late: Late) -> str:
         f"SELECT {_facts(since, side, 'false')},"
         f" IF(_copy <= _n, {timestamp(since.late_arrival)}, _arr) AS {ARRIVAL},"
         f" uuid() AS {ROW_ID}, {column_list(columns)} FROM ({copies})"
-        f" WHERE _copy <= _n OR NOT {known}"
+        f" WHERE _copy <= _n OR NOT _known"
     )
 
 
@@ -287,11 +333,23 @@ def carry(
     return (
         f"INSERT INTO {relation_name(side.name)} ({LATE}, {ARRIVAL}, {ROW_ID}, {names})"
         f" SELECT {facts}, {arrived}, {ROW_ID}, {names}"
-        f" FROM ({found.rows(columns, own=False)})",
+        f" FROM ({found.rows(columns)})",
     )
 
 
-def not_late(columns: Sequence[Column], rows: str) -> str:
-    """The condition that the content of ``_s`` is in none of ``rows``."""
+def not_late(columns: Sequence[Column], side: Side) -> str:
+    """The condition that the content of ``_s`` is none of those that the side table has."""
+    if side.contents is not None:
+        return f"{content_hash(columns, '_s')} NOT IN ({strings(sorted(side.contents))})"
     same = same_content(columns, "_l", "_s")
-    return f"NOT EXISTS (SELECT 1 FROM ({rows}) AS _l WHERE {same})"
+    return f"NOT EXISTS (SELECT 1 FROM ({side.rows(columns)}) AS _l WHERE {same})"
+
+
+def _item(column: Column, known: str | None) -> str:
+    """A column of the source from the table that stands there; ``known`` is its type in it."""
+    name = identifier(column.name)
+    if known == column.type:
+        return name
+    if known is None:
+        return f"CAST(NULL AS {column.type}) AS {name}"
+    return f"CAST({name} AS {column.type}) AS {name}"
