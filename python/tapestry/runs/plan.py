@@ -14,6 +14,7 @@ from tapestry.names import MATCHED_AT
 from tapestry.runs.clock import far_ahead, window_end
 from tapestry.runs.commit import append_sql, closing_sql, create_sql
 from tapestry.runs.expectations.validate import Prepared
+from tapestry.runs.holding import NOTHING_HELD, Holding, hold
 from tapestry.runs.horizons import horizons
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
@@ -22,7 +23,7 @@ from tapestry.runs.query import Query, read_query
 from tapestry.runs.question import Question, begun, keyed, not_verified, question_of
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
-from tapestry.runs.session import Session
+from tapestry.runs.session import Session, for_little
 from tapestry.runs.sources.examine import Examination, examine
 from tapestry.runs.sources.literals import from_micros
 from tapestry.runs.standing import Standing, stand
@@ -53,7 +54,10 @@ class Plan:
     expected
         The expectations on the new rows, fitted to them.
     question
-        What the rows are verified with; ``keyed`` is Q^I with the keys for that.
+        What the rows are verified with; ``keyed`` is Q^I with the keys for that, both over the
+        sources as ``holding`` has them once ``before`` was executed.
+    little
+        All that the query reads is small.
     discard
         A run whose checks failed, or that no longer fits the model: it is closed without rows.
     horizon
@@ -83,6 +87,8 @@ class Plan:
     expected: tuple[Prepared, ...] = ()
     question: Question | None = None
     keyed: str = ""
+    holding: Holding = NOTHING_HELD
+    little: bool = False
     replaces: bool = False
     discard: bool = False
     attempt: str | None = None
@@ -172,6 +178,7 @@ def _creation(
     select = query.rewriting.incremental(window, scans)
     question = begun(session, question_of(model, query, row, scans))
     row = row if question is None else question.row
+    question, holding = _held(question, query, row)
     return Plan(
         "create",
         model,
@@ -184,6 +191,8 @@ def _creation(
         expected=query.expected,
         question=question,
         keyed=keyed(query, question, window),
+        holding=holding,
+        little=query.little,
         replaces=standing.target is not None,
         horizon=min(limits.values(), default=None),
         checks=query.rewriting.assumption_checks(window, scans),
@@ -291,6 +300,7 @@ def _appending(
     if not any(e.before for e in found.values()):  # else the scans read what is yet to be written
         question = begun(session, question)
         row = row if question is None else question.row
+    question, holding = _held(question, query, row)
     columns: tuple[str, ...] = (*query.rewriting.columns, MATCHED_AT)
     ready: tuple[str, ...] = ()
     chosen = select
@@ -309,6 +319,8 @@ def _appending(
         expected=query.expected,
         question=question,
         keyed=keyed(query, question, window, few),
+        holding=holding,
+        little=query.little,
         attempt=standing.attempt,
         checks=query.rewriting.assumption_checks(window, scans),
         select=select,
@@ -320,6 +332,16 @@ def _appending(
         warm=standing.warm,
         complete_history=standing.complete_history,
     )
+
+
+def _held(
+    question: Question | None, query: Query, row: StateRow
+) -> tuple[Question | None, Holding]:
+    """The question over sources that several statements share."""
+    if question is None:
+        return None, NOTHING_HELD
+    holding = hold(row, query.relations, question.scans)
+    return replace(question, scans=holding.scans), holding
 
 
 def due_by_time(
@@ -347,21 +369,22 @@ def due_by_time(
 
 def _examine(session: Session, model: Model, query: Query, row: StateRow) -> dict[str, Examination]:
     """What happened to each source between the pins of the run before and those of ``row``."""
-    return {
-        name: examine(
-            session,
-            query.relations.tables[name].table,
-            arrival=query.relations.arrival(name),
-            last_pin=row.last_pins.get(name),
-            pin=row.pins[name],
-            tau=row.tau,
-            config=model.config,
-            target=row.model,
-            generation=row.generation,
-            n=row.n,
-        )
-        for name in query.rewriting.sources
-    }
+    with for_little(session, query.little):
+        return {
+            name: examine(
+                session,
+                query.relations.tables[name].table,
+                arrival=query.relations.arrival(name),
+                last_pin=row.last_pins.get(name),
+                pin=row.pins[name],
+                tau=row.tau,
+                config=model.config,
+                target=row.model,
+                generation=row.generation,
+                n=row.n,
+            )
+            for name in query.rewriting.sources
+        }
 
 
 def _scans(found: Mapping[str, Examination]) -> dict[str, Scan]:

@@ -47,7 +47,7 @@ def has_checks(planned: Plan) -> bool:
 
 def publish(session: Session, planned: Plan, point: Point) -> Published:
     """Execute a claimed run up to its commit; ``Published.error`` where its checks fail."""
-    for statement in planned.before:
+    for statement in (*planned.before, *planned.holding.statements):
         session.run(statement)
     point("before_written")
     results = checks.assumptions(session, planned)

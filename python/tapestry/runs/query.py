@@ -9,6 +9,7 @@ from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
 from tapestry.runs.expectations.of_model import expected
 from tapestry.runs.expectations.validate import Prepared
+from tapestry.runs.holding import SMALL
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
@@ -43,6 +44,11 @@ class Query:
     def sizes(self) -> list[int]:
         """Bytes of the tables that the query reads."""
         return [self.relations.tables[name].table.size for name in self.rewriting.sources]
+
+    @property
+    def little(self) -> bool:
+        """Are all the tables small enough to be held?"""
+        return max(self.sizes, default=0) <= SMALL
 
 
 def read_query(

@@ -12,6 +12,7 @@ from tapestry.runs import rejected, staging
 from tapestry.runs.checks import ERROR, WARN, CheckResult, sentences
 from tapestry.runs.commit import Landed, concurrent, confirm
 from tapestry.runs.crash import point
+from tapestry.runs.holding import release
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.log import Entry
@@ -22,9 +23,9 @@ from tapestry.runs.publish import Published, give_up, publish
 from tapestry.runs.reading import Reading, measuring
 from tapestry.runs.relations import plain
 from tapestry.runs.rewind import finish
-from tapestry.runs.session import Session
+from tapestry.runs.session import Session, for_little
 from tapestry.runs.sources.literals import relation_name
-from tapestry.runs.state import claim, compact
+from tapestry.runs.state import StateRow, claim, compact
 
 logger = logging.getLogger(__name__)
 
@@ -93,10 +94,14 @@ def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
     where it was), ConcurrentRun where another run of the model got ahead, StateMissing where the
     state is older than the table; errors of the statements themselves pass through.
     """
-    row = planned.row
-    if row is None:
+    if planned.row is None:
         _complete(invocation, planned)
         return Outcome("nothing", None, planned.t)
+    with for_little(session, planned.little):
+        return _execute(session, planned, planned.row, invocation)
+
+
+def _execute(session: Session, planned: Plan, row: StateRow, invocation: Invocation) -> Outcome:
     began = monotonic()
     point("planned")
     if not planned.again and not claim(session, invocation.state_table, row):
@@ -140,6 +145,8 @@ def _publish(
         seconds, reason = monotonic() - began, str(error)[:LONGEST_REASON]
         invocation.log.append(Entry(planned, Published(), None, seconds, reading, reason))
         raise
+    finally:
+        release(session, planned.holding)
 
 
 def _settle(session: Session, planned: Plan, done: Published, landed: Landed) -> None:

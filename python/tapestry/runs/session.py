@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 
@@ -15,3 +17,14 @@ class Session(Protocol):
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Execute a query and return all of its rows."""
         ...
+
+
+@contextmanager
+def for_little(session: Session, little: bool) -> Iterator[None]:
+    """What is executed inside reads kilobytes; a session that has a way to heed that does so."""
+    heed = getattr(session, "for_little", None)
+    if heed is None or not little:
+        yield
+        return
+    with heed():
+        yield

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -12,6 +13,11 @@ from tapestry.runs.reading import Reading
 if TYPE_CHECKING:
     from dbt.adapters.sql import SQLAdapter
 
+FEW_PARTITIONS = 16
+_INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 _INSTANTS = ("timestamp", "timestamp_ltz", "timestamp_type")
 
 
@@ -26,6 +32,7 @@ class DbtSession:
         self._zone: dt.tzinfo | None = None
         if getattr(adapter.config.credentials, "embedded", False):
             self.frame, self.measured = self._frame, self._measured
+            self.for_little = self._for_little
 
     def run(self, sql: str) -> None:
         """Execute a statement whose rows, if any, nobody wants."""
@@ -62,6 +69,26 @@ class DbtSession:
         from dbt.adapters.tapestry.reading import measured
 
         return measured(self._adapter.connections.get_thread_connection().handle.session)
+
+    @contextmanager
+    def _for_little(self) -> Iterator[None]:
+        """Let Spark interpret what it is asked inside: compiling kilobytes' queries takes longer.
+
+        Nor does it plan a query again while that runs, which would add a job for each exchange;
+        unless tables are shuffled into many parts, which that would put together.
+        """
+        conf = self._adapter.connections.get_thread_connection().handle.session.conf
+        wanted = dict(_INTERPRETED)
+        if int(conf.get("spark.sql.shuffle.partitions")) <= FEW_PARTITIONS:
+            wanted["spark.sql.adaptive.enabled"] = "false"
+        before = {name: conf.get(name) for name in wanted}
+        for name, value in wanted.items():
+            conf.set(name, value)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                conf.set(name, value)
 
     def _aware(self, row: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:
         values = list(row)

@@ -52,7 +52,8 @@ def library() -> Any:
             "Great Expectations is not installed, and an expectation needs it",
             hint='pip install "dbt-tapestry[expectations]"',
         ) from error
-    logging.getLogger("great_expectations").setLevel(logging.ERROR)
+    for name in ("great_expectations", "great_expectations.data_context.types.base"):
+        logging.getLogger(name).setLevel(logging.ERROR)  # the second sets a level of its own
     return great_expectations
 
 
