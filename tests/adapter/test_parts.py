@@ -6,6 +6,8 @@ import datetime as dt
 import stat
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import agate
 import pytest
@@ -16,7 +18,9 @@ from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.failures import short_message
 from dbt.adapters.tapestry.handle import literal
 from dbt.adapters.tapestry.java import check_java
+from dbt.adapters.tapestry.reading import files_of
 from dbt.adapters.tapestry.seeds import seed_batches
+from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.settings import start_settings
 
 
@@ -191,3 +195,64 @@ def test_the_cause_with_an_error_class_is_told() -> None:
     assert short_message(error) == "[DIVIDE_BY_ZERO] Division by zero."
     error.java_exception = _Java(None)  # type: ignore[attr-defined]
     assert short_message(error) == "NullPointerException"
+
+
+class Conf:
+    """Spark's settings of a session, as far as they are asked for."""
+
+    def __init__(self, **given: str) -> None:
+        self.values = {
+            "spark.sql.codegen.wholeStage": "true",
+            "spark.sql.codegen.factoryMode": "FALLBACK",
+            "spark.sql.adaptive.enabled": "true",
+            "spark.sql.shuffle.partitions": "2",
+            **{name.replace("_", "."): value for name, value in given.items()},
+        }
+
+    def get(self, name: str) -> str:
+        return self.values[name]
+
+    def set(self, name: str, value: str) -> None:
+        self.values[name] = value
+
+
+def _session(conf: Conf, embedded: bool = True) -> Any:
+    handle = SimpleNamespace(session=SimpleNamespace(conf=conf))
+    connections = SimpleNamespace(get_thread_connection=lambda: SimpleNamespace(handle=handle))
+    config = SimpleNamespace(credentials=SimpleNamespace(embedded=embedded))
+    adapter: Any = SimpleNamespace(connections=connections, config=config)
+    return DbtSession(adapter)
+
+
+def test_little_data_is_interpreted_and_the_settings_come_back() -> None:
+    conf = Conf()
+    before = dict(conf.values)
+    with _session(conf).for_little():
+        assert conf.get("spark.sql.codegen.factoryMode") == "NO_CODEGEN"
+        assert conf.get("spark.sql.codegen.wholeStage") == "false"
+        assert conf.get("spark.sql.adaptive.enabled") == "false"
+    assert conf.values == before
+    with pytest.raises(ZeroDivisionError), _session(conf).for_little():
+        _ = 1 / 0
+    assert conf.values == before
+
+
+def test_many_partitions_stay_with_adaptive_execution() -> None:
+    conf = Conf(spark_sql_shuffle_partitions="200")
+    with _session(conf).for_little():
+        assert conf.get("spark.sql.adaptive.enabled") == "true"
+        assert conf.get("spark.sql.codegen.wholeStage") == "false"
+
+
+def test_a_spark_elsewhere_is_left_as_it_is() -> None:
+    assert not hasattr(_session(Conf(), embedded=False), "for_little")
+
+
+def test_files_are_told_from_what_spark_says_of_its_metrics() -> None:
+    metrics = (
+        "List(SQLPlanMetric(number of files read,12,sum), SQLPlanMetric(scan time,13,timing),"
+        " SQLPlanMetric(number of files read,112,sum), SQLPlanMetric(number of files read,7,sum))"
+    )
+    times = "total (min, med, max (stageId: taskId))\n12 ms (1 ms, 5 ms, 6 ms (stage 3.0: task 7))"
+    values = f"HashMap(112 -> 1,234, 13 -> {times}, 12 -> 5)"
+    assert sum(files_of(metrics, values)) == 1_239

@@ -9,6 +9,7 @@ import pytest
 from tests.spark.run_world import ALL, UNANSWERED, World, at, ids
 
 from tapestry.errors import VerificationFailed
+from tapestry.runs import holding
 from tapestry.runs.audit import audit
 from tapestry.runs.run import execute, prepare
 from tapestry.sql import Rewriting
@@ -30,10 +31,14 @@ def world(session: Any, schema: str) -> World:
     return World(session, schema).create()
 
 
+@pytest.mark.parametrize("small", [holding.SMALL, -1], ids=["held", "read anew"])
 @pytest.mark.parametrize("level", ["full", "sample"])
 @pytest.mark.parametrize("sql", [UNANSWERED, REPLIED, AUTHORS], ids=["anti", "left", "values"])
-def test_right_runs_pass(world: World, sql: str, level: str) -> None:
+def test_right_runs_pass(
+    world: World, sql: str, level: str, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Window after window, with a late row, a twin and a row without ts; the results say so."""
+    monkeypatch.setattr(holding, "SMALL", small)
     model = world.model(sql, verify=level, verify_share=0.5)
     for seconds in (8, 12, 17, 29):
         outcome = world.run(model, seconds)

@@ -69,7 +69,12 @@ def _files(spark: SparkSession, jobs: set[int]) -> Iterator[int]:
         if jobs.isdisjoint(map(int, re.findall(r"(\d+) ->", execution.jobs().toString()))):
             continue
         values = str(store.executionMetrics(execution.executionId()).toString())
-        for number in _FILES.findall(str(execution.metrics().toString())):
-            found = re.search(rf"\b{number} -> ([\d,]+)", values)
-            if found is not None:
-                yield int(found.group(1).replace(",", ""))
+        yield from files_of(str(execution.metrics().toString()), values)
+
+
+def files_of(metrics: str, values: str) -> Iterator[int]:
+    """The files of each scan of an execution, from Scala's text of its metrics and their values."""
+    for number in _FILES.findall(metrics):
+        found = re.search(rf"(?:\(|, ){number} -> ([\d,]+)", values)
+        if found is not None:
+            yield int(found.group(1).replace(",", ""))
