@@ -186,3 +186,18 @@ def test_a_model_that_the_process_knows_beside_one_that_it_does_not(world: World
     for name in ("one", "two"):
         rows = world.session.rows(f"select id from {world.schema}.{name}")
         assert sorted(i for (i,) in rows) == [1, 2, 3]
+
+
+def test_models_that_ran_together_look_for_late_rows_once(world: World) -> None:
+    models = [world.model(ALL, name=name) for name in ("one", "other")]
+    for model in models:
+        world.run(model, 8)
+    world.run(alone := world.model(ALL, name="alone"), 7)
+    world.add((4, "c", None, 2), (5, "d", None, 9))
+    world.session.texts.clear()
+    outcomes = [world.run(model, 10) for model in (*models, alone)]
+    assert [outcome.rows for outcome in outcomes] == [2, 2, 2]
+    assert world.answers("one") == world.answers("other")
+    looked = [text for text in world.session.texts if text.startswith("SELECT unix_micros(_arr)")]
+    assert len(looked) == 2  # at 8, and for the one that ran at 7
+    assert world.answers("alone")[1][1] < world.answers("one")[1][1]

@@ -7,10 +7,10 @@ each takes longer than a millisecond and Delta lets them through one by one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from tapestry.runs.sources.pins import Pinned
 from tapestry.runs.state import StateRow
@@ -18,6 +18,8 @@ from tapestry.runs.target import Target
 from tapestry.sql import Rewriting
 
 SIZE = 10_000
+CHANGES = 200
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Memory:
     _quiet: dict[Hashable, datetime | None] = field(default_factory=dict)
     _rewritings: dict[Hashable, Rewriting] = field(default_factory=dict)
     _analysed: dict[Hashable, bool] = field(default_factory=dict)
+    _changes: dict[Hashable, Any] = field(default_factory=dict)
 
     def known(self, target: Target) -> Known | None:
         """The newest run of a target that is still as it was, nothing foreign in its log."""
@@ -79,6 +82,20 @@ class Memory:
         _bound(self._rewritings)
         self._rewritings[key] = rewriting
 
+    def change(self, key: Hashable, find: Callable[[], T]) -> T:
+        """What happened to a source between two of its versions: found once, then remembered.
+
+        Models that ran together last time ask the same of it. Of two threads that ask at once both
+        look.
+        """
+        if key not in self._changes:
+            found = find()
+            _bound(self._changes, CHANGES)
+            self._changes[key] = found
+            return found
+        known: T = self._changes[key]
+        return known
+
     def analysed(self, key: Hashable) -> bool:
         """Did the engine accept these conditions over this query before?"""
         return key in self._analysed
@@ -89,6 +106,6 @@ class Memory:
         self._analysed[key] = True
 
 
-def _bound(known: dict[Hashable, Any]) -> None:
-    if len(known) >= SIZE:
+def _bound(known: dict[Hashable, Any], size: int = SIZE) -> None:
+    if len(known) >= size:
         known.clear()

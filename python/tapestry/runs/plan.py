@@ -130,7 +130,7 @@ def plan(
         old = _query_of_crashed(session, model, invocation, row, standing)
         if old is None:
             return Plan("append", model, row.tau, row, again=True, discard=True)
-        planned = _appending(session, model, old, row, standing, reshape=True)
+        planned = _appending(session, model, invocation, old, row, standing, reshape=True)
         if planned.action == "append":
             return planned
         query = read_query(session, model, invocation, model.sql, configured)
@@ -173,7 +173,7 @@ def _creation(
     end = window_end(invocation.clock, model.config.lag, None, limits)
     assert end.t is not None  # without a last run there is always a window
     row = _first_row(model, standing, query, end.t)
-    found = _examine(session, model, query, row)
+    found = _examine(session, model, invocation, query, row)
     window, scans = Window(None, row.t), _scans(found)
     select = query.rewriting.incremental(window, scans)
     question = begun(session, question_of(model, query, row, scans))
@@ -272,9 +272,8 @@ def _next(
         last_begin=last.begin,
         failed_at=None,
     )
-    planned = _appending(
-        session, model, query, row, standing, reshape=query.canonical != last.canonical
-    )
+    changed = query.canonical != last.canonical
+    planned = _appending(session, model, invocation, query, row, standing, reshape=changed)
     if planned.action == "create":
         query = read_query(session, model, invocation, model.sql, model.config.begin)
         return _creation(session, model, invocation, standing, query)
@@ -287,10 +286,16 @@ def _next(
 
 
 def _appending(
-    session: Session, model: Model, query: Query, row: StateRow, standing: Standing, reshape: bool
+    session: Session,
+    model: Model,
+    invocation: Invocation,
+    query: Query,
+    row: StateRow,
+    standing: Standing,
+    reshape: bool,
 ) -> Plan:
     """Run ``row``, whether new or crashed; ``action`` is create where a source asks for that."""
-    found = _examine(session, model, query, row)
+    found = _examine(session, model, invocation, query, row)
     if any(e.refresh for e in found.values()):
         return Plan("create", model, row.t)
     window, scans = Window(row.tau, row.t), _scans(found)
@@ -355,9 +360,8 @@ def due_by_time(
     known, due = invocation.memory.quiet(key)
     if known:
         return due
-    found = _examine(
-        session, model, query, replace(last, n=last.n + 1, tau=last.t, last_pins=last.pins)
-    )
+    now = replace(last, n=last.n + 1, tau=last.t, last_pins=last.pins)
+    found = _examine(session, model, invocation, query, now)
     bounds = query.rewriting.bounds(last.t, last.t, _scans(found))
     if bounds:
         listed = ", ".join(f"({bound})" for bound in bounds)
@@ -367,7 +371,9 @@ def due_by_time(
     return due
 
 
-def _examine(session: Session, model: Model, query: Query, row: StateRow) -> dict[str, Examination]:
+def _examine(
+    session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
+) -> dict[str, Examination]:
     """What happened to each source between the pins of the run before and those of ``row``."""
     with for_little(session, query.little):
         return {
@@ -382,6 +388,7 @@ def _examine(session: Session, model: Model, query: Query, row: StateRow) -> dic
                 target=row.model,
                 generation=row.generation,
                 n=row.n,
+                remember=invocation.memory.change,
             )
             for name in query.rewriting.sources
         }

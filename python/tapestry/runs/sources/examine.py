@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol, TypeVar
 from uuid import uuid4
 
 from tapestry.errors import LateRowsFound, SourceHistoryGone, SourceRewritten
@@ -27,6 +28,21 @@ from tapestry.runs.sources.side import SIDE_COLUMNS, Side, clean, keep, read_sid
 from tapestry.runs.sources.since import Rules, Since
 from tapestry.sql.catalog import Column
 from tapestry.sql.scan import Scan
+
+T = TypeVar("T")
+
+
+class Remember(Protocol):
+    """Gives what was found for a key before, or what ``find`` gives."""
+
+    def __call__(self, key: Hashable, find: Callable[[], T], /) -> T:
+        """The one or the other."""
+        ...
+
+
+def look(_: Hashable, find: Callable[[], T], /) -> T:
+    """Remember nothing."""
+    return find()
 
 
 @dataclass(frozen=True)
@@ -81,12 +97,14 @@ def examine(
     generation: str,
     n: int,
     stored: Fingerprint | None = None,
+    remember: Remember = look,
 ) -> Examination:
     """Examine one source for run ``n`` of ``generation`` of ``target`` (semantics, section 3).
 
     ``last_pin`` and ``tau`` are those of the last run that landed (None at first, and for a source
     that the query did not read before); ``stored`` is its fingerprint of the rows with ts <= τ,
-    where it kept one. Without a change there is no Spark job, unless the source has a side table.
+    where it kept one; ``remember`` may know what was found for another model. Without a change
+    there is no Spark job, unless the source has a side table.
 
     Raises SourceRewritten, SourceHistoryGone, LateRowsFound or Refusal.
     """
@@ -99,13 +117,18 @@ def examine(
     if n > 1:
         side = read_side(session, side, last_pin, table.columns)
     if last_pin is None or tau is None:
-        nulls, scan = _nulls(session, table, pin, column), plain_scan(table, pin, column)
+        key = ("nulls", table.name, column, pin)
+        nulls = remember(key, lambda: _nulls(session, table, pin, column))
+        scan = plain_scan(table, pin, column)
         warnings = _null_warning(table, column, nulls)
         return Examination(True, 0, nulls, scan, clean(side), warnings=warnings)
     if last_pin == pin:
         return Examination(False, 0, 0, _scan(table, pin, column, side), clean(side))
     since = Since(session, table, column, last_pin, pin, tau, config, stored)
-    change = _Change(Late(), refresh=True) if _lost_columns(since, side) else _change(since)
+    if _lost_columns(since, side):
+        change = _Change(Late(), refresh=True)
+    else:
+        change = remember(_key(since), lambda: _change(since))
     if change.refresh:
         return Examination(True, 0, 0, plain_scan(table, pin, column), refresh=True)
     late = change.late
@@ -113,6 +136,13 @@ def examine(
     before, side = keep(since, side, late, change.vanished_contents)
     scan = _scan(table, pin, column, side)
     return Examination(True, late.rows, late.nulls, scan, before, False, warnings, change.vanished)
+
+
+def _key(since: Since) -> Hashable:
+    """All that ``_change`` depends on; what a version of a table holds never changes."""
+    table, rule = since.table, since.rules.on_source_rewrite
+    described = (table.name, table.columns, table.row_tracking, since.arrival)
+    return (*described, since.last, since.pin, since.tau, since.stored, since.grave_until, rule)
 
 
 def _scan(table: SourceTable, pin: Pin, column: Column, side: Side) -> Scan:
