@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
@@ -13,6 +12,7 @@ from tapestry.errors import ConfigurationError, QueryChanged
 from tapestry.names import MATCHED_AT
 from tapestry.runs.clock import far_ahead, window_end
 from tapestry.runs.commit import append_sql, closing_sql, create_sql
+from tapestry.runs.examined import examine_sources, scans_of, warnings_of
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.holding import NOTHING_HELD, Holding, hold
 from tapestry.runs.horizons import horizons
@@ -23,13 +23,12 @@ from tapestry.runs.query import Query, read_query
 from tapestry.runs.question import Question, begun, keyed, not_verified, question_of
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
-from tapestry.runs.session import Session, for_little
-from tapestry.runs.sources.examine import Examination, examine
+from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import from_micros
 from tapestry.runs.standing import Standing, stand
 from tapestry.runs.state import StateRow
 from tapestry.runs.target import EMPTY_GENERATION
-from tapestry.sql import Scan, Window
+from tapestry.sql import Window
 
 Action = Literal["create", "append", "nothing"]
 
@@ -173,8 +172,8 @@ def _creation(
     end = window_end(invocation.clock, model.config.lag, None, limits)
     assert end.t is not None  # without a last run there is always a window
     row = _first_row(model, standing, query, end.t)
-    found = _examine(session, model, invocation, query, row)
-    window, scans = Window(None, row.t), _scans(found)
+    found = examine_sources(session, model, invocation, query, row)
+    window, scans = Window(None, row.t), scans_of(found)
     select = query.rewriting.incremental(window, scans)
     question = begun(session, question_of(model, query, row, scans))
     row = row if question is None else question.row
@@ -201,7 +200,7 @@ def _creation(
         late_rows=sum(e.late_rows for e in found.values()),
         null_rows=sum(e.null_rows for e in found.values()),
         warnings=(
-            *(*warnings, *_warnings(found), *not_verified(model, query)),
+            *(*warnings, *warnings_of(found), *not_verified(model, query)),
             *far_ahead(invocation.clock, row.t, query.commits),
         ),
     )
@@ -295,10 +294,10 @@ def _appending(
     reshape: bool,
 ) -> Plan:
     """Run ``row``, whether new or crashed; ``action`` is create where a source asks for that."""
-    found = _examine(session, model, invocation, query, row)
+    found = examine_sources(session, model, invocation, query, row)
     if any(e.refresh for e in found.values()):
         return Plan("create", model, row.t)
-    window, scans = Window(row.tau, row.t), _scans(found)
+    window, scans = Window(row.tau, row.t), scans_of(found)
     few = few_rows(session, query.rewriting, window, scans, query.sizes)
     select = query.rewriting.incremental(window, scans, few=few)
     question = question_of(model, query, row, scans)
@@ -306,11 +305,8 @@ def _appending(
         question = begun(session, question)
         row = row if question is None else question.row
     question, holding = _held(question, query, row)
-    columns: tuple[str, ...] = (*query.rewriting.columns, MATCHED_AT)
-    ready: tuple[str, ...] = ()
-    chosen = select
-    if reshape:
-        columns, ready, chosen = reconcile(session, model, columns, select)
+    selected = (*query.rewriting.columns, MATCHED_AT)
+    columns, ready, chosen = _fitted(session, model, selected, select, reshape)
     return Plan(
         "append",
         model,
@@ -320,7 +316,7 @@ def _appending(
         ready=ready,
         main=append_sql(row, columns, chosen),
         columns=columns,
-        selected=(*query.rewriting.columns, MATCHED_AT),
+        selected=selected,
         expected=query.expected,
         question=question,
         keyed=keyed(query, question, window, few),
@@ -332,11 +328,18 @@ def _appending(
         strategy=query.rewriting.strategy,
         late_rows=sum(e.late_rows for e in found.values()),
         null_rows=sum(e.null_rows for e in found.values()),
-        warnings=(*_warnings(found), *not_verified(model, query)),
+        warnings=(*warnings_of(found), *not_verified(model, query)),
         again=standing.crashed,
         warm=standing.warm,
         complete_history=standing.complete_history,
     )
+
+
+def _fitted(
+    session: Session, model: Model, columns: tuple[str, ...], select: str, reshape: bool
+) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    """What goes into the target as it is: columns, what makes them fit, and the query."""
+    return reconcile(session, model, columns, select) if reshape else (columns, (), select)
 
 
 def _held(
@@ -361,45 +364,14 @@ def due_by_time(
     if known:
         return due
     now = replace(last, n=last.n + 1, tau=last.t, last_pins=last.pins)
-    found = _examine(session, model, invocation, query, now)
-    bounds = query.rewriting.bounds(last.t, last.t, _scans(found))
+    found = examine_sources(session, model, invocation, query, now)
+    bounds = query.rewriting.bounds(last.t, last.t, scans_of(found))
     if bounds:
         listed = ", ".join(f"({bound})" for bound in bounds)
         ((least,),) = session.rows(f"SELECT unix_micros(array_min(array({listed})))")
         due = None if least is None else from_micros(int(least))
     invocation.memory.note_quiet(key, due)
     return due
-
-
-def _examine(
-    session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
-) -> dict[str, Examination]:
-    """What happened to each source between the pins of the run before and those of ``row``."""
-    with for_little(session, query.little):
-        return {
-            name: examine(
-                session,
-                query.relations.tables[name].table,
-                arrival=query.relations.arrival(name),
-                last_pin=row.last_pins.get(name),
-                pin=row.pins[name],
-                tau=row.tau,
-                config=model.config,
-                target=row.model,
-                generation=row.generation,
-                n=row.n,
-                remember=invocation.memory.change,
-            )
-            for name in query.rewriting.sources
-        }
-
-
-def _scans(found: Mapping[str, Examination]) -> dict[str, Scan]:
-    return {name: examination.scan for name, examination in found.items()}
-
-
-def _warnings(found: Mapping[str, Examination]) -> tuple[str, ...]:
-    return tuple(warning for e in found.values() for warning in e.warnings)
 
 
 def _query_changed(model: Model, row: StateRow, query: Query) -> QueryChanged:

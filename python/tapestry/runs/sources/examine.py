@@ -84,6 +84,9 @@ class _Change:
     refresh: bool = False
 
 
+_LOST = _Change(Late(), refresh=True)
+
+
 def examine(
     session: Session,
     table: SourceTable,
@@ -125,10 +128,8 @@ def examine(
     if last_pin == pin:
         return Examination(False, 0, 0, _scan(table, pin, column, side), clean(side))
     since = Since(session, table, column, last_pin, pin, tau, config, stored)
-    if _lost_columns(since, side):
-        change = _Change(Late(), refresh=True)
-    else:
-        change = remember(_key(since), lambda: _change(since))
+    lost = _lost_columns(since, side)
+    change = _LOST if lost else remember(_key(since), lambda: _change(since))
     if change.refresh:
         return Examination(True, 0, 0, plain_scan(table, pin, column), refresh=True)
     late = change.late

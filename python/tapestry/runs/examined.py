@@ -1,0 +1,46 @@
+"""The sources of one run, examined: what happened to each, and how the query reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tapestry.runs.invocation import Invocation
+from tapestry.runs.model import Model
+from tapestry.runs.query import Query
+from tapestry.runs.session import Session, for_little
+from tapestry.runs.sources.examine import Examination, examine
+from tapestry.runs.state import StateRow
+from tapestry.sql import Scan
+
+
+def examine_sources(
+    session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
+) -> dict[str, Examination]:
+    """What happened to each source between the pins of the run before and those of ``row``."""
+    with for_little(session, query.little):
+        return {
+            name: examine(
+                session,
+                query.relations.tables[name].table,
+                arrival=query.relations.arrival(name),
+                last_pin=row.last_pins.get(name),
+                pin=row.pins[name],
+                tau=row.tau,
+                config=model.config,
+                target=row.model,
+                generation=row.generation,
+                n=row.n,
+                remember=invocation.memory.change,
+            )
+            for name in query.rewriting.sources
+        }
+
+
+def scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
+    """How the query reads each source."""
+    return {name: examination.scan for name, examination in found.items()}
+
+
+def warnings_of(found: Mapping[str, Examination]) -> tuple[str, ...]:
+    """What the user is told of the sources."""
+    return tuple(warning for e in found.values() for warning in e.warnings)
