@@ -13,12 +13,10 @@ from datetime import datetime, timezone
 
 from tapestry.runs.checks import CheckResult
 from tapestry.runs.errors_of_delta import (
-    has_column,
     lacks_column,
-    lost_race,
     not_found,
 )
-from tapestry.runs.own_tables import create_own
+from tapestry.runs.own_tables import create_own, widen_own
 from tapestry.runs.plan import Plan
 from tapestry.runs.publish import Published
 from tapestry.runs.reading import Reading
@@ -150,24 +148,10 @@ def _append(
             if not_found(error):
                 create_own(session, table, columns, comment)
             elif lacks_column(error):
-                _widen(session, table, columns)
+                widen_own(session, table, columns)
             else:
                 raise
             session.run(inserted)
-
-
-def _widen(session: Session, table: str, columns: Mapping[str, str]) -> None:
-    """Add the columns that a table of an older version lacks."""
-    described = session.rows(f"DESCRIBE TABLE {relation_name(table)}")
-    there = {str(row[0]).lower() for row in described}
-    missing = [f"{name} {kind}" for name, kind in columns.items() if name not in there]
-    if not missing:
-        return
-    try:
-        session.run(f"ALTER TABLE {relation_name(table)} ADD COLUMNS ({', '.join(missing)})")
-    except Exception as error:
-        if not lost_race(error) and not has_column(error):
-            raise
 
 
 def _identity(invocation_id: str, entry: Entry) -> dict[str, str]:

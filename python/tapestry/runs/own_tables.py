@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from time import sleep
 
-from tapestry.runs.errors_of_delta import already_exists, leftover, lost_race
+from tapestry.runs.errors_of_delta import already_exists, has_column, leftover, lost_race
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name, string
 
@@ -30,3 +30,17 @@ def create_own(session: Session, table: str, columns: Mapping[str, str], comment
             if not known or attempt + 1 == ATTEMPTS:
                 raise
             sleep(0.2 * (attempt + 1))
+
+
+def widen_own(session: Session, table: str, columns: Mapping[str, str]) -> None:
+    """Add the columns that a table of an older version lacks; another process may do it too."""
+    described = session.rows(f"DESCRIBE TABLE {relation_name(table)}")
+    there = {str(row[0]).lower() for row in described}
+    missing = [f"{name} {kind}" for name, kind in columns.items() if name not in there]
+    if not missing:
+        return
+    try:
+        session.run(f"ALTER TABLE {relation_name(table)} ADD COLUMNS ({', '.join(missing)})")
+    except Exception as error:
+        if not lost_race(error) and not has_column(error):
+            raise

@@ -23,13 +23,12 @@ from time import sleep
 from typing import Any
 
 from tapestry.runs.errors_of_delta import (
-    has_column,
     lacks_column,
     lost_race,
     not_found,
 )
 from tapestry.runs.instants import micros
-from tapestry.runs.own_tables import create_own
+from tapestry.runs.own_tables import create_own, widen_own
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import from_micros, relation_name, string
 from tapestry.runs.sources.pins import Pin
@@ -56,7 +55,10 @@ COLUMNS: Mapping[str, str] = {
     "began": "timestamp",
     "continues": "string",
 }
-ADDED = ("last_canonical", "last_begin", "failed_at", "began", "continues")
+ADDED = {
+    name: COLUMNS[name]
+    for name in ("last_canonical", "last_begin", "failed_at", "began", "continues")
+}
 """Columns that state tables of earlier versions lack."""
 COMMENT = "tapestry: where every continuous model stands; do not edit"
 ATTEMPTS = 6
@@ -136,7 +138,7 @@ def read_states(session: Session, table: str) -> dict[str, StateRow] | None:
             return None
         if not lacks_column(error):
             raise
-        _add_columns(session, table)
+        widen_own(session, table, ADDED)
         rows = session.rows(sql)
     return {row.generation: row for row in map(_from_row, rows)}
 
@@ -166,7 +168,7 @@ def claim(session: Session, table: str, row: StateRow) -> bool:
             create_own(session, table, COLUMNS, COMMENT)
             session.run(inserted)
         elif lacks_column(error):
-            _add_columns(session, table)
+            widen_own(session, table, ADDED)
             session.run(inserted)
         elif not lost_race(error):
             raise
@@ -212,20 +214,6 @@ def compact(session: Session, table: str, row: StateRow, keep: int) -> None:
         f" WHERE generation = {string(row.generation)} AND n > 1 AND n < {row.n - keep}"
     )
     session.run(f"OPTIMIZE {relation_name(table)}")
-
-
-def _add_columns(session: Session, table: str) -> None:
-    """Bring a table of an older version up to date; another process may do it at the same time."""
-    described = session.rows(f"DESCRIBE TABLE {relation_name(table)}")
-    there = {str(row[0]).lower() for row in described}
-    added = ", ".join(f"{name} {COLUMNS[name]}" for name in ADDED if name not in there)
-    if not added:
-        return
-    try:
-        session.run(f"ALTER TABLE {relation_name(table)} ADD COLUMNS ({added})")
-    except Exception as error:
-        if not lost_race(error) and not has_column(error):
-            raise
 
 
 def _insert(table: str, row: StateRow) -> str:
