@@ -6,21 +6,20 @@ rows arriving when they did. Nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
 from tapestry.errors import StateMissing
 from tapestry.names import MATCHED_AT
 from tapestry.runs.checks import CheckResult
+from tapestry.runs.examined import as_read_by
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
-from tapestry.runs.query import Query, read_query
+from tapestry.runs.query import read_query
 from tapestry.runs.rejected import rejected_name
 from tapestry.runs.relations import read_relations
 from tapestry.runs.session import Session
 from tapestry.runs.sources.describe import arrival_column
-from tapestry.runs.sources.examine import examine
 from tapestry.runs.sources.literals import relation_name, string
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.sources.scans import plain_scan
@@ -28,7 +27,6 @@ from tapestry.runs.staging import exists
 from tapestry.runs.standing import stand
 from tapestry.runs.state import StateRow
 from tapestry.runs.verify import listed, results_of, turns_of
-from tapestry.sql import Scan
 from tapestry.verification.audit import Audit, Published
 from tapestry.verification.check import Result, Sample
 from tapestry.verification.definition import Definition
@@ -66,7 +64,7 @@ def audit(
     if standing.crashed or standing.closing:
         row = row.before
     query = read_query(session, model, invocation, row.canonical, row.begin)
-    scans = _scans(session, model, query, row)
+    scans = as_read_by(session, model, invocation, query, row)
     columns = query.rewriting.columns
 
     def ask() -> tuple[Result, Result]:
@@ -111,25 +109,6 @@ def _asked(
     turns, t = turns_of(model.config.verify_share), asked.published.t
     ranges = turn(turn_number, turns, low, None, t)
     return asked.sample(Sample(ranges, str(turn_number), rows=ROWS))
-
-
-def _scans(session: Session, model: Model, query: Query, row: StateRow) -> Mapping[str, Scan]:
-    """The sources as the run read them, late rows with the arrivals that were kept."""
-    return {
-        name: examine(
-            session,
-            query.relations.tables[name].table,
-            arrival=query.relations.arrival(name),
-            last_pin=row.pins[name],
-            pin=row.pins[name],
-            tau=row.t,
-            config=model.config,
-            target=row.model,
-            generation=row.generation,
-            n=row.n + 1,
-        ).scan
-        for name in query.rewriting.sources
-    }
 
 
 def _published(session: Session, row: StateRow, columns: tuple[str, ...]) -> str:

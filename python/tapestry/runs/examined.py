@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
@@ -34,6 +35,14 @@ def examine_sources(
             )
             for name in query.rewriting.sources
         }
+
+
+def as_read_by(
+    session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
+) -> dict[str, Scan]:
+    """How the run after ``row`` would read its sources, had nothing happened to them since."""
+    now = replace(row, n=row.n + 1, tau=row.t, last_pins=row.pins)
+    return scans_of(examine_sources(session, model, invocation, query, now))
 
 
 def scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:

@@ -12,7 +12,7 @@ from tapestry.errors import ConfigurationError, QueryChanged
 from tapestry.names import MATCHED_AT
 from tapestry.runs.clock import far_ahead, window_end
 from tapestry.runs.commit import append_sql, closing_sql, create_sql
-from tapestry.runs.examined import examine_sources, scans_of, warnings_of
+from tapestry.runs.examined import as_read_by, examine_sources, scans_of, warnings_of
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.holding import NOTHING_HELD, Holding, hold
 from tapestry.runs.horizons import horizons
@@ -363,9 +363,8 @@ def due_by_time(
     known, due = invocation.memory.quiet(key)
     if known:
         return due
-    now = replace(last, n=last.n + 1, tau=last.t, last_pins=last.pins)
-    found = examine_sources(session, model, invocation, query, now)
-    bounds = query.rewriting.bounds(last.t, last.t, scans_of(found))
+    scans = as_read_by(session, model, invocation, query, last)
+    bounds = query.rewriting.bounds(last.t, last.t, scans)
     if bounds:
         listed = ", ".join(f"({bound})" for bound in bounds)
         ((least,),) = session.rows(f"SELECT unix_micros(array_min(array({listed})))")
