@@ -17,7 +17,7 @@ GROUP = "spark.jobGroup.id"
 _FILES = re.compile(r"SQLPlanMetric\(number of files read,(\d+),")
 WAIT_MS = 2_000
 LATEST = 300
-"""So many of Spark's newest executions are looked through; a run makes about a hundred."""
+"""Of Spark's newest executions at most so many are looked through; a run makes a hundred."""
 
 
 @contextmanager
@@ -28,18 +28,19 @@ def measured(spark: SparkSession) -> Iterator[Reading]:
     before = context.getLocalProperty(GROUP) if context is not None else None
     if context is not None:
         context.setLocalProperty(GROUP, group)
+    newest = -1 if context is None else _newest(spark)
     try:
         yield reading
     finally:
         if context is not None:
             context.setLocalProperty(GROUP, before)
             try:
-                _look(spark, group, reading)
+                _look(spark, group, newest, reading)
             except Exception:
                 reading.files = reading.bytes = None
 
 
-def _look(spark: SparkSession, group: str, reading: Reading) -> None:
+def _look(spark: SparkSession, group: str, newest: int, reading: Reading) -> None:
     core = spark.sparkContext._jsc.sc()
     core.listenerBus().waitUntilEmpty(WAIT_MS)
     jobs = set(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
@@ -48,7 +49,7 @@ def _look(spark: SparkSession, group: str, reading: Reading) -> None:
         ids = store.job(job).stageIds()
         stages |= {ids.apply(place) for place in range(ids.size())}
     reading.bytes = sum(_input_bytes(store, stage) for stage in stages)
-    reading.files = sum(_files(spark, jobs))
+    reading.files = sum(_files(spark, jobs, newest))
 
 
 def _input_bytes(store: Any, stage: int) -> int:
@@ -58,13 +59,25 @@ def _input_bytes(store: Any, stage: int) -> int:
         return 0
 
 
-def _files(spark: SparkSession, jobs: set[int]) -> Iterator[int]:
-    """The files of every scan of every execution that started one of the jobs."""
+def _newest(spark: SparkSession) -> int:
+    """The id of Spark's newest execution; -1 where there is none, or nobody can say."""
+    try:
+        store = spark._jsparkSession.sharedState().statusStore()
+        executions = store.executionsList(max(0, int(store.executionsCount()) - 1), 1)
+        return -1 if executions.isEmpty() else int(executions.last().executionId())
+    except Exception:
+        return -1
+
+
+def _files(spark: SparkSession, jobs: set[int], newest: int) -> Iterator[int]:
+    """The files of every scan of every execution after ``newest`` that started one of the jobs."""
     store = spark._jsparkSession.sharedState().statusStore()
     count = int(store.executionsCount())
     executions = store.executionsList(max(0, count - LATEST), LATEST)
-    for place in range(executions.size()):
+    for place in reversed(range(executions.size())):
         execution = executions.apply(place)
+        if int(execution.executionId()) <= newest:
+            return
         # Answers as text: each job and each metric as an object would be calls into the JVM.
         if jobs.isdisjoint(map(int, re.findall(r"(\d+) ->", execution.jobs().toString()))):
             continue
