@@ -17,6 +17,7 @@ from dbt.adapters.tapestry.catalog import open_catalog
 from dbt.adapters.tapestry.jars import remember
 from dbt.adapters.tapestry.java import check_java
 from dbt.adapters.tapestry.log import hush_pyspark, log4j_properties, spark_log, tail
+from dbt.adapters.tapestry.log_store import use_links
 from dbt.adapters.tapestry.settings import SESSION_DEFAULTS, WAREHOUSE, start_settings
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def _start(settings: Mapping[str, str], log: Path) -> SparkContext:
     check_java()
     Path(settings[WAREHOUSE].removeprefix("file:")).mkdir(parents=True, exist_ok=True)
     context = _context(settings, log)
+    use_links(context)
     try:
         open_catalog(context, settings)
     except DbtRuntimeError:

@@ -69,7 +69,12 @@ def _remembered(coordinates: str) -> list[str]:
     return files if files and all(os.path.isfile(file) for file in files) else []
 
 
-def _memory(coordinates: str) -> Path:
+def cache_folder() -> Path:
+    """What is kept from start to start; whatever is missing there is made again."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "dbt-tapestry"
+
+
+def _memory(coordinates: str) -> Path:
     key = hashlib.sha256(coordinates.encode()).hexdigest()[:16]
-    return cache / "dbt-tapestry" / f"jars-{key}.txt"
+    return cache_folder() / f"jars-{key}.txt"
