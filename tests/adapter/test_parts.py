@@ -73,6 +73,21 @@ def test_settings_are_overridden_and_lists_extended(tmp_path: Path) -> None:
     assert settings["spark.sql.warehouse.dir"] == str(tmp_path / "warehouse")
 
 
+def test_what_helps_one_process_is_not_set_on_a_cluster(tmp_path: Path) -> None:
+    only = {
+        "spark.storage.blockManagerHeartbeatTimeoutMs",
+        "spark.driver.bindAddress",
+        "spark.buffer.pageSize",
+    }
+    here = start_settings({}, tmp_path, None, tmp_path / "log4j2.properties")
+    there = start_settings({}, tmp_path, "spark://host:7077", tmp_path / "log4j2.properties")
+    assert only <= here.keys()
+    assert not only & there.keys()
+    larger = {"spark.driver.memory": "64g"}  # of so much a task may want more than 8,192 pages
+    given = start_settings(larger, tmp_path, None, tmp_path / "log4j2.properties")
+    assert "spark.buffer.pageSize" not in given
+
+
 def test_jars_are_remembered_while_they_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,6 +219,7 @@ class Conf:
         self.values = {
             "spark.sql.codegen.wholeStage": "true",
             "spark.sql.codegen.factoryMode": "FALLBACK",
+            "spark.sql.inMemoryColumnarStorage.compressed": "true",
             "spark.sql.adaptive.enabled": "true",
             "spark.sql.shuffle.partitions": "2",
             **{name.replace("_", "."): value for name, value in given.items()},

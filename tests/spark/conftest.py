@@ -10,6 +10,8 @@ import pytest
 from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
+from dbt.adapters.tapestry.log_store import use_links
+from dbt.adapters.tapestry.settings import FILE_MANAGER
 from tapestry.runs.session import Session
 
 SETTINGS = {
@@ -22,10 +24,12 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
+    "spark.buffer.pageSize": "512k",
     # Compiling and re-planning tiny queries takes longer than running them.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.streaming.checkpointFileManagerClass": FILE_MANAGER,
 }
 
 _schemas = count(1)
@@ -33,6 +37,8 @@ _schemas = count(1)
 
 class SparkSql:
     """The session protocol over a SparkSession; ``texts`` records what was asked of it."""
+
+    embedded = True
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
@@ -50,6 +56,7 @@ class SparkSql:
 
     def frame(self, sql: str) -> Any:
         """A dataframe, as the embedded session gives one."""
+        self.texts.append(sql)
         return self.spark.sql(sql)
 
 
@@ -62,6 +69,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         builder = builder.config(key, value)
     session = configure_spark_with_delta_pip(builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    assert use_links(session.sparkContext)
     yield session
     session.stop()
 

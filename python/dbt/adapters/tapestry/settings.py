@@ -20,6 +20,11 @@ SESSION_DEFAULTS = {
 }
 """Set again in every new session: Spark hands them down only from the settings it started with."""
 
+FILE_MANAGER = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
+"""Spark's other way of writing a small file at once: it starts fewer programs on a local disk."""
+
 _COMBINED = {
     "spark.driver.extraJavaOptions": " ",
     "spark.sql.extensions": ",",
@@ -34,14 +39,20 @@ def start_settings(
 ) -> dict[str, str]:
     """All settings for a new Spark: the defaults below, overridden or extended by `given`."""
     settings = {**_general(master), **_delta(), **SESSION_DEFAULTS}
+    if settings["spark.master"].startswith("local") and "spark.driver.memory" not in given:
+        # Every join, sort and aggregation takes a page at least. Spark chooses 64 MiB here: a few
+        # hundred statements over kilobytes fill gigabytes, and the collector never rests.
+        settings["spark.buffer.pageSize"] = "512k"
     settings["spark.driver.extraJavaOptions"] = " ".join(
         [
             f"-Dlog4j2.configurationFile={log4j.as_uri()}",
             # The catalog's server is for this machine's processes alone.
             "-Dh2.bindAddress=127.0.0.1",
-            # Without its native library Hadoop starts a `chmod` for every file that it writes;
-            # this is the way of starting one that costs a large process least.
+            # Without its native library Hadoop starts a `chmod` for every file of rows; this is the
+            # way of starting one that costs a large process least.
             "-Djdk.lang.Process.launchMechanism=VFORK",
+            # A process that lives for hours fills Java's own 240 MB, and then compiles for ever.
+            "-XX:ReservedCodeCacheSize=512m",
         ]
     )
     settings[WAREHOUSE] = given.get(WAREHOUSE, str(root / "warehouse"))
@@ -70,6 +81,10 @@ def _general(master: str | None) -> dict[str, str]:
         # Nothing of a Spark in one process has to be reached from another machine.
         settings["spark.driver.host"] = "localhost"
         settings["spark.driver.bindAddress"] = "127.0.0.1"
+        # A laptop that slept for two minutes would find its only executor given up for lost.
+        settings["spark.storage.blockManagerHeartbeatTimeoutMs"] = f"{30 * 24 * 60}min"
+        # Delta writes its checksums through this one; the default starts a program for each step.
+        settings["spark.sql.streaming.checkpointFileManagerClass"] = FILE_MANAGER
     return settings
 
 
