@@ -9,7 +9,7 @@ import pytest
 from tests.spark.run_world import ALL, UNANSWERED, World, ids
 
 from tapestry.errors import ExpectationFailed
-from tapestry.runs import holding, run
+from tapestry.runs import holding, query, run
 from tapestry.runs.holding import NOTHING_HELD
 from tapestry.runs.session import for_little
 
@@ -41,10 +41,11 @@ def test_a_small_source_is_read_once_and_nothing_is_left(world: World) -> None:
     world.session.texts.clear()
     world.run(model, 30)
     assert ids(world.answers()) == [1, 3, 4, 5]
-    (made,) = _texts(world, "CREATE OR REPLACE TEMPORARY VIEW")
-    view = made.split()[5]
+    view, rows = (text.split()[3] for text in _texts(world, "CACHE LAZY TABLE"))
+    made = next(text for text in world.session.texts if text.startswith("SELECT *"))
     reading = [text for text in world.session.texts if "VERSION AS OF 2" in text and made != text]
-    assert any(view in text for text in _texts(world, "CREATE OR REPLACE TABLE"))
+    assert view in next(text for text in world.session.texts if "AS `_broken`" in text)
+    assert rows in _texts(world, "INSERT INTO")[-1]
     assert all("__late_" in text or "LIMIT" in text for text in reading)  # none for the answers
     assert _nothing_is_left(world)
 
@@ -57,8 +58,9 @@ def test_a_large_source_and_a_run_without_checks_are_not_held(
     assert len(world.plan(checked, 8).holding.views) == 1
     assert world.plan(checked, 8).little
     monkeypatch.setattr(holding, "SMALL", -1)
+    monkeypatch.setattr(query, "SMALL", -1)
     planned = world.plan(checked, 8)
-    assert (planned.holding.views, planned.holding.statements) == ((), ())
+    assert planned.holding.views == ()
     assert planned.question is not None
     assert planned.holding.scans == planned.question.scans
 
@@ -92,9 +94,13 @@ def test_a_run_killed_with_its_views_there_is_carried_out_again(
         patched.setattr(run, "release", lambda *_: None)  # as a process that is killed
         with pytest.raises(Killed):
             world.run(model, 30)
-    assert not _nothing_is_left(world)
+    left = _views(world)  # of a process that lives on; they have names of their own
+    assert left
     world.run(model, 30)
     assert ids(world.answers()) == [1, 3, 4, 5]
+    assert _views(world) == left
+    for view in left:
+        world.session.run(f"DROP VIEW `{view}`")
     assert _nothing_is_left(world)
 
 
@@ -108,6 +114,57 @@ def test_a_view_that_cannot_be_dropped_harms_nothing(
     assert "was not dropped" in caplog.text
     for view in _views(world):
         session.run(f"DROP VIEW `{view}`")
+
+
+NOT_FOUR = {"name": "not_four", "expect": "id <> 4", "on_violation": "drop"}
+
+
+@pytest.mark.parametrize("memory", [True, False])
+def test_new_rows_stand_in_memory_only_where_that_keeps_them(
+    world: World, memory: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(world.session, "embedded", memory)
+    model = world.model(ALL, verify="full", expectations=[NOT_FOUR])
+    world.run(model, 8)
+    assert _texts(world, "CREATE OR REPLACE TABLE")  # all of history goes to a table
+    world.add((4, "c", None, 9), (5, "d", None, 2))
+    world.session.texts.clear()
+    assert world.run(model, 30).rejected_rows == 1
+    assert ids(world.answers()) == [1, 2, 3, 5]
+    assert ids(world.session.rows(f"select id from {world.schema}.target__rejected")) == [4]
+    assert bool(_texts(world, "CREATE OR REPLACE TABLE")) is not memory
+    inserts = [text for text in _texts(world, "INSERT INTO") if "target` WITH" in text]
+    assert ["FROM `__tapestry_" in text for text in inserts] == [memory]
+    assert not world.session.rows(f"SHOW TABLES IN {world.schema} LIKE 'target__staged'")
+    assert _nothing_is_left(world)
+
+
+def test_refused_rows_are_written_down_and_removed_once_they_are_published(world: World) -> None:
+    staged = f"select id from {world.schema}.target__staged"
+    world.run(world.model(ALL), 8)
+    world.add((4, "c", None, 9), (5, "d", None, 10))
+    refusing = world.model(ALL, expectations=[{**NOT_FOUR, "on_violation": "fail"}])
+    for t in (30, 31):
+        with pytest.raises(ExpectationFailed, match="target__staged"):
+            world.run(refusing, t)
+        assert ids(world.session.rows(staged)) == [4, 5]
+        assert _nothing_is_left(world)
+    world.run(world.model(ALL, expectations=[{**NOT_FOUR, "on_violation": "warn"}]), 32)
+    assert ids(world.answers()) == [1, 2, 3, 4, 5]
+    assert not world.session.rows(f"SHOW TABLES IN {world.schema} LIKE 'target__staged'")
+
+
+def test_a_condition_that_cannot_be_computed_in_memory_is_found(world: World) -> None:
+    broken = {"name": "broken", "expect": "1 / (id - 4) <> 7 or raise_error('no') is null"}
+    world.run(world.model(ALL), 8)
+    world.add((4, "c", None, 9), (5, "d", None, 10))
+    outcome = world.run(world.model(ALL, expectations=[NOT_FOUR, broken]), 30)
+    assert [(r.name, r.status, r.violations) for r in outcome.results] == [
+        ("not_four", "warn", 1),
+        ("broken", "error", 0),
+    ]
+    assert ids(world.answers()) == [1, 2, 3, 5]
+    assert _nothing_is_left(world)
 
 
 def test_a_session_is_told_of_little_data_only() -> None:

@@ -12,53 +12,73 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from uuid import uuid4
 
 from tapestry.names import ROW_ID
 from tapestry.runs.relations import Relations
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier
-from tapestry.runs.state import StateRow
 from tapestry.sql import Scan
 
 logger = logging.getLogger(__name__)
 
-SMALL = 8 * 2**20
+SMALL = 32 * 2**20
 """Bytes of a table's files up to which all of it is read, whatever part is asked for.
 
-A hundred thousand messages, or a million rows of a few numbers: read in about a second.
+Four hundred thousand messages, or a few million rows of numbers: read in about three seconds.
 """
 
 
 @dataclass(frozen=True)
 class Holding:
-    """``scans`` as the statements of one run read them; ``statements`` make the ``views``."""
+    """``scans`` as the statements of one run read them, some from views that ``selects`` make.
+
+    ``rows`` is the view that takes the run's new rows; "" where they are written to a table.
+    """
 
     scans: Mapping[str, Scan] = field(default_factory=dict)
-    views: tuple[str, ...] = ()
-    statements: tuple[str, ...] = ()
+    selects: Mapping[str, str] = field(default_factory=dict)
+    rows: str = ""
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """All views, to be dropped."""
+        return (*self.selects, self.rows) if self.rows else tuple(self.selects)
 
 
 NOTHING_HELD = Holding()
 
 
-def hold(row: StateRow, relations: Relations, scans: Mapping[str, Scan]) -> Holding:
+def hold(relations: Relations, scans: Mapping[str, Scan]) -> Holding:
     """Put a view of the session in the place of each small source; the others stay as they are.
 
-    ``statements`` are to be executed after the run's ``before``: a scan may read what those write.
+    They are to be made after the run's ``before``: a scan may read what that writes.
     """
-    found, views, statements = dict(scans), [], []
-    for place, (name, scan) in enumerate(sorted(scans.items())):
+    found, selects = dict(scans), {}
+    for name, scan in sorted(scans.items()):
         if relations.tables[name].table.size > SMALL:
             continue
-        view = identifier(f"__tapestry_{row.run_id[:12]}_{place}")
+        view = _view()
         numbered = "" if scan.row_id == ROW_ID else f", {scan.row_id} AS {ROW_ID}"
-        statements += [
-            f"CREATE OR REPLACE TEMPORARY VIEW {view} AS SELECT *{numbered} FROM {scan.relation}",
-            f"CACHE LAZY TABLE {view}",
-        ]
-        views.append(view)
+        selects[view] = f"SELECT *{numbered} FROM {scan.relation}"
         found[name] = replace(scan, relation=view, row_id=ROW_ID)
-    return Holding(found, tuple(views), tuple(statements))
+    return Holding(found, selects)
+
+
+def hold_rows(holding: Holding) -> Holding:
+    """The same with a view for the new rows of a run, which its checks and its commit read."""
+    return replace(holding, rows=_view())
+
+
+def make(session: Session, view: str, select: str) -> None:
+    """A view that is computed once, by whoever reads it first."""
+    frame = getattr(session, "frame", None)
+    if frame is None:
+        session.run(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{select}")
+    else:
+        # Spark parses and analyses the text of a view wherever it is read, a dataframe's but now.
+        frame(select).createOrReplaceTempView(view.strip("`"))
+    session.run(f"CACHE LAZY TABLE {view}")
 
 
 def release(session: Session, holding: Holding) -> None:
@@ -68,3 +88,8 @@ def release(session: Session, holding: Holding) -> None:
             session.run(f"DROP VIEW IF EXISTS {view}")
         except Exception as error:
             logger.warning("%s was not dropped, it goes with the session: %s", view, error)
+
+
+def _view() -> str:
+    """A name for a view of one execution: another one of the same run drops its own only."""
+    return identifier(f"__tapestry_{uuid4().hex[:16]}")

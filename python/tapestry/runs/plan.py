@@ -14,7 +14,7 @@ from tapestry.runs.clock import far_ahead, window_end
 from tapestry.runs.commit import append_sql, closing_sql, create_sql
 from tapestry.runs.examined import as_read_by, examine_sources, scans_of, warnings_of
 from tapestry.runs.expectations.validate import Prepared
-from tapestry.runs.holding import NOTHING_HELD, Holding, hold
+from tapestry.runs.holding import NOTHING_HELD, Holding, hold, hold_rows
 from tapestry.runs.horizons import horizons
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
@@ -23,7 +23,7 @@ from tapestry.runs.query import Query, read_query
 from tapestry.runs.question import Question, begun, keyed, not_verified, question_of
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
-from tapestry.runs.session import Session
+from tapestry.runs.session import Session, keeps_memory
 from tapestry.runs.sources.literals import from_micros
 from tapestry.runs.standing import Standing, stand
 from tapestry.runs.state import StateRow
@@ -177,7 +177,7 @@ def _creation(
     select = query.rewriting.incremental(window, scans)
     question = begun(session, question_of(model, query, row, scans))
     row = row if question is None else question.row
-    question, holding = _held(question, query, row)
+    question, holding = _held(question, query)
     return Plan(
         "create",
         model,
@@ -304,7 +304,7 @@ def _appending(
     if not any(e.before for e in found.values()):  # else the scans read what is yet to be written
         question = begun(session, question)
         row = row if question is None else question.row
-    question, holding = _held(question, query, row)
+    question, holding = _held(question, query, in_memory=keeps_memory(session))
     selected = (*query.rewriting.columns, MATCHED_AT)
     columns, ready, chosen = _fitted(session, model, selected, select, reshape)
     return Plan(
@@ -343,13 +343,16 @@ def _fitted(
 
 
 def _held(
-    question: Question | None, query: Query, row: StateRow
+    question: Question | None, query: Query, in_memory: bool = False
 ) -> tuple[Question | None, Holding]:
-    """The question over sources that several statements share."""
-    if question is None:
-        return None, NOTHING_HELD
-    holding = hold(row, query.relations, question.scans)
-    return replace(question, scans=holding.scans), holding
+    """The question over sources that several statements share, and where new rows are checked."""
+    holding = NOTHING_HELD
+    if question is not None:
+        holding = hold(query.relations, question.scans)
+        question = replace(question, scans=holding.scans)
+    if in_memory and (question is not None or query.expected):
+        holding = hold_rows(holding)
+    return question, holding
 
 
 def due_by_time(

@@ -14,6 +14,7 @@ from tapestry.errors import TapestryError
 from tapestry.runs import checks, rejected, staging
 from tapestry.runs.checks import CheckResult
 from tapestry.runs.commit import close, commit
+from tapestry.runs.holding import make
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.plan import Plan
 from tapestry.runs.schema_change import columns_of
@@ -47,8 +48,10 @@ def has_checks(planned: Plan) -> bool:
 
 def publish(session: Session, planned: Plan, point: Point) -> Published:
     """Execute a claimed run up to its commit; ``Published.error`` where its checks fail."""
-    for statement in (*planned.before, *planned.holding.statements):
+    for statement in planned.before:
         session.run(statement)
+    for view, select in planned.holding.selects.items():
+        make(session, view, select)
     point("before_written")
     results = checks.assumptions(session, planned)
     if any(result.blocks for result in results):
@@ -61,6 +64,7 @@ def publish(session: Session, planned: Plan, point: Point) -> Published:
     point("staged")
     results += check(session, planned, staged)
     if any(result.blocks for result in results):
+        staging.keep(session, planned, staged, attempt)
         return _refused(planned, results, staged)
     dropping = [r.name for r in results if r.on_violation == "drop" and r.violations]
     count = checks.dropped_rows(session, staged, results)

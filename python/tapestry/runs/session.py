@@ -19,6 +19,15 @@ class Session(Protocol):
         ...
 
 
+def keeps_memory(session: Session) -> bool:
+    """Does what Spark keeps in memory stay there, as where it runs in this process?
+
+    On a cluster what a lost executor kept is computed anew, and a condition that asks another table
+    might then find something else there.
+    """
+    return bool(getattr(session, "embedded", False))
+
+
 @contextmanager
 def for_little(session: Session, little: bool) -> Iterator[None]:
     """What is executed inside reads kilobytes; a session that has a way to heed that does so."""

@@ -4,18 +4,22 @@
 one that crashed, writes its rows anew, finds the version that holds them, and reads that version:
 whoever overwrites the table in the meantime changes nothing for it. Conditions are evaluated once,
 as the rows are written; what is counted, dropped, rejected and published all follows from that.
+
+What a run adds to a target stands in memory instead (``Holding.rows``) where Spark keeps what is
+there, on its disk if need be; ``keep`` writes it to the table only for somebody to look at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import sleep
 
 from tapestry.errors import ConcurrentRun, ConfigurationError
 from tapestry.names import STAGED_PROPERTY, STAGED_SUFFIX
 from tapestry.runs.errors_of_delta import lost_race
 from tapestry.runs.expectations.validate import Prepared
+from tapestry.runs.holding import make
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name, string
@@ -30,8 +34,10 @@ _MAPPING = "delta.columnMapping.mode"
 class Staged:
     """The new rows of one execution of a run.
 
+    name
+        The staged table; ``leftover``: it holds the rows of an earlier run that failed.
     relation
-        The staged table at the version of this execution: what may stand behind FROM.
+        What may stand behind FROM: the table at the version of this execution, or ``view``.
     columns
         The model's select list and ``_matched_at``; ``broken`` names the column with the names of
         the conditions that a row breaks, ``generation`` the one with the generation.
@@ -47,6 +53,8 @@ class Staged:
     generation: str
     prepared: tuple[Prepared, ...]
     errors: Mapping[str, str] = field(default_factory=dict)
+    view: str = ""
+    leftover: bool = False
 
     def having(self, names: Sequence[str]) -> str:
         """The condition that a staged row breaks one of the conditions of these names."""
@@ -94,20 +102,24 @@ def stage(session: Session, planned: Plan, attempt: str) -> Staged:
     """
     wanted = tuple(one for one in planned.expected if one.condition)
     errors: dict[str, str] = {}
-    _refuse_foreign(session, planned)
+    leftover = _is_there(session, planned)
     try:
-        _write(session, planned, attempt, wanted)
+        rows = _write(session, planned, attempt, wanted)
     except Exception:
         if not wanted:
             raise
-        _write(session, planned, attempt, ())
-        table = relation_name(staged_name(planned.row.model if planned.row else ""))
-        errors = culprits(session, f"{table} AS {identifier(planned.model.name)}", wanted)
+        rows = _write(session, planned, attempt, ())
+        assert planned.row is not None
+        place = planned.holding.rows or relation_name(staged_name(planned.row.model))
+        errors = culprits(session, f"{place} AS {identifier(planned.model.name)}", wanted)
         if not errors:
             raise
         wanted = tuple(one for one in wanted if one.expectation.name not in errors)
-        _write(session, planned, attempt, wanted)
-    return _found(session, planned, attempt, errors)
+        rows = _write(session, planned, attempt, wanted)
+    if rows is None:
+        return _found(session, planned, attempt, errors)
+    staged = _staged(planned, planned.holding.rows, rows, errors)
+    return replace(staged, view=planned.holding.rows, leftover=leftover)
 
 
 def published(staged: Staged, planned: Plan, dropped: Sequence[str]) -> str:
@@ -129,8 +141,15 @@ def published(staged: Staged, planned: Plan, dropped: Sequence[str]) -> str:
 
 
 def drop(session: Session, staged: Staged) -> None:
-    """The rows are published: nobody needs them here."""
-    session.run(f"DROP TABLE IF EXISTS {relation_name(staged.name)}")
+    """The rows are published: nobody needs them here, nor those of a run that failed before."""
+    if staged.leftover or not staged.view:
+        session.run(f"DROP TABLE IF EXISTS {relation_name(staged.name)}")
+
+
+def keep(session: Session, planned: Plan, staged: Staged, attempt: str) -> None:
+    """The rows are not published: write them down for somebody to look at."""
+    if staged.view:
+        _create(session, planned, attempt, f"SELECT * FROM {staged.view}")
 
 
 def mapping_properties(properties: Mapping[str, str]) -> dict[str, str]:
@@ -170,11 +189,12 @@ def culprits(session: Session, relation: str, conditions: Sequence[Prepared]) ->
     return {}
 
 
-def _refuse_foreign(session: Session, planned: Plan) -> None:
+def _is_there(session: Session, planned: Plan) -> bool:
+    """Is there a staged table? Raises ConfigurationError where it is somebody else's."""
     assert planned.row is not None
     name = staged_name(planned.row.model)
     if not exists(session, name):
-        return
+        return False
     asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({string(STAGED_PROPERTY)})"
     ((_, value),) = session.rows(asked)
     if "does not have property" in str(value):
@@ -183,10 +203,27 @@ def _refuse_foreign(session: Session, planned: Plan) -> None:
             where=planned.model.file,
             hint="rename one of the two",
         )
+    return True
 
 
-def _write(session: Session, planned: Plan, attempt: str, wanted: Sequence[Prepared]) -> None:
-    statement = _statement(planned, attempt, wanted)
+def _write(session: Session, planned: Plan, attempt: str, wanted: Sequence[Prepared]) -> int | None:
+    """Compute the new rows; their number where they stand in memory, which counting them does."""
+    select, view = _select(planned, wanted), planned.holding.rows
+    if not view:
+        _create(session, planned, attempt, select)
+        return None
+    make(session, view, select)
+    ((rows,),) = session.rows(f"SELECT count(*) FROM {view}")
+    return int(rows)
+
+
+def _create(session: Session, planned: Plan, attempt: str, select: str) -> None:
+    assert planned.row is not None
+    properties = {**mapping_properties(planned.model.properties), STAGED_PROPERTY: attempt}
+    statement = (
+        f"CREATE OR REPLACE TABLE {relation_name(staged_name(planned.row.model))} USING delta"
+        f" TBLPROPERTIES ({listed_properties(properties)}) AS\n{select}"
+    )
     for again in range(ATTEMPTS):
         try:
             session.run(statement)
@@ -197,15 +234,12 @@ def _write(session: Session, planned: Plan, attempt: str, wanted: Sequence[Prepa
             sleep(0.2 * (again + 1))
 
 
-def _statement(planned: Plan, attempt: str, wanted: Sequence[Prepared]) -> str:
+def _select(planned: Plan, wanted: Sequence[Prepared]) -> str:
+    """The new rows with the names of the conditions that they break, and whose they are."""
     row = planned.row
     assert row is not None
-    columns = planned.selected
-    alias = identifier(planned.model.name)
-    properties = {**mapping_properties(planned.model.properties), STAGED_PROPERTY: attempt}
+    columns, alias = planned.selected, identifier(planned.model.name)
     return (
-        f"CREATE OR REPLACE TABLE {relation_name(staged_name(row.model))} USING delta"
-        f" TBLPROPERTIES ({listed_properties(properties)}) AS\n"
         f"SELECT {alias}.*, {broken_names(wanted)} AS {identifier(hidden('_broken', columns))},"
         f" {string(row.generation)} AS {identifier(hidden('generation', columns))},"
         f" {row.n}L AS {identifier(hidden('n', columns))}"
@@ -219,7 +253,7 @@ def _found(session: Session, planned: Plan, attempt: str, errors: Mapping[str, s
     Raises ConcurrentRun where others have overwritten it so often that it is not to be seen.
     """
     assert planned.row is not None
-    name, columns = staged_name(planned.row.model), planned.selected
+    name = staged_name(planned.row.model)
     history = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {LOOK_BACK}")
     for commit in history:
         if properties_of(commit[5]).get(STAGED_PROPERTY) != attempt:
@@ -228,17 +262,23 @@ def _found(session: Session, planned: Plan, attempt: str, errors: Mapping[str, s
         count = as_map(commit[12]).get("numOutputRows")
         if count is None:
             ((count,),) = session.rows(f"SELECT count(*) FROM {relation}")
-        return Staged(
-            name,
-            relation,
-            int(count),
-            columns,
-            hidden("_broken", columns),
-            hidden("generation", columns),
-            planned.expected,
-            errors,
-        )
+        return _staged(planned, relation, int(count), errors)
     raise ConcurrentRun(
         f"other runs of {planned.row.model} have overwritten the staged rows of this one",
         hint="run again: the next run goes on from where they got",
+    )
+
+
+def _staged(planned: Plan, relation: str, rows: int, errors: Mapping[str, str]) -> Staged:
+    assert planned.row is not None
+    columns = planned.selected
+    return Staged(
+        staged_name(planned.row.model),
+        relation,
+        rows,
+        columns,
+        hidden("_broken", columns),
+        hidden("generation", columns),
+        planned.expected,
+        errors,
     )
