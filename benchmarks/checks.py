@@ -20,7 +20,7 @@ from benchmarks.figures._compare import report, with_ratios
 from benchmarks.measure import PlainSession, Reading, summary, timed_and_read
 from benchmarks.options import Options, main
 from benchmarks.queries import BY_NAME, Query, instant
-from benchmarks.tables import Dataset, generated, taus
+from benchmarks.tables import Dataset, generated, taus, write
 from tapestry.runs.clock import Clock
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.memory import Memory
@@ -117,12 +117,11 @@ def _measured(name: str, steps: Rounds, first: Rounds) -> dict[str, Any]:
 
 
 def _source(spark: SparkSession, data: Dataset, until: datetime) -> None:
-    """The table without its newest rows, in order of arrival, in files of the same size."""
+    """The table without its newest rows, in order of arrival, in as many files."""
     spark.sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
     spark.sql(f"CREATE SCHEMA {SCHEMA}")
     frame = spark.sql(f"SELECT * FROM {data.relation} WHERE ts <= {instant(until)}")
-    writer = frame.write.option("maxRecordsPerFile", -(-data.rows // data.files))
-    writer.format("delta").saveAsTable(SOURCE)
+    write(spark, frame, SOURCE, "arrival", data.files)
 
 
 if __name__ == "__main__":

@@ -49,6 +49,7 @@ class Measured:
 
 
 Action = Callable[[], Any]
+COLDER = 0.9
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,10 @@ class Answering:
 
 @dataclass(frozen=True)
 class PlainSession:
-    """What layer 2 asks of an engine."""
+    """What layer 2 asks of an engine, here as in the adapter one of this process."""
 
     spark: SparkSession
+    embedded: bool = True
 
     def run(self, sql: str) -> None:
         """Execute a statement."""
@@ -92,6 +94,10 @@ class PlainSession:
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Execute a query."""
         return [tuple(row) for row in self.spark.sql(sql).collect()]
+
+    def frame(self, sql: str) -> DataFrame:
+        """A query as a dataframe."""
+        return self.spark.sql(sql)
 
 
 def statement(spark: SparkSession, sql: str | Callable[[], str]) -> Action:
@@ -108,27 +114,35 @@ def measure(
 ) -> dict[str, dict[str, Any]]:
     """Warm up, then interleave; fewer rounds (never under 2) where they would take too long.
 
-    ``reset`` runs before each execution and is not timed: it undoes what the last one wrote.
+    It is warm when a round takes no longer a tenth less than the one before: Java goes on to
+    compile what it sees to be used. ``reset`` runs before each execution and is not timed: it
+    undoes what the last one wrote.
     """
     readings, answers = {}, {}
-    spent = 0.0
     for name, action in variants.items():
         if reset:
             reset()
-        began = time.perf_counter()
         counting = action.count if isinstance(action, Answering) else action
         answers[name], readings[name] = observed(spark, counting)
-        spent += time.perf_counter() - began
-        if reset:
-            reset()
-        action()  # once more: the virtual machine compiles what it has seen to be used
-    rounds = min(rounds, max(2, int(budget / max(spent, 0.001))))
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}
-    for _ in range(rounds):
+
+    def in_turn() -> dict[str, tuple[float, float]]:
+        taken = {}
         for name, action in variants.items():
             if reset:
                 reset()
-            taken[name].append(timed(spark, action))
+            taken[name] = timed(spark, action)
+        return taken
+
+    last, spent, warming = float("inf"), 0.0, 0.0
+    while (spent := sum(pair[0] for pair in in_turn().values())) < COLDER * last:
+        last, warming = spent, warming + spent
+        if warming > budget / 4:
+            break
+    rounds = min(rounds, max(2, int(budget / max(spent, 0.001))))
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in variants}
+    for _ in range(rounds):
+        for name, pair in in_turn().items():
+            taken[name].append(pair)
     return {
         name: summary([(*pair, readings[name]) for pair in pairs], answers[name])
         for name, pairs in taken.items()
