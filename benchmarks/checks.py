@@ -117,11 +117,14 @@ def _measured(name: str, steps: Rounds, first: Rounds) -> dict[str, Any]:
 
 
 def _source(spark: SparkSession, data: Dataset, until: datetime) -> None:
-    """The table without its newest rows, in order of arrival, in as many files."""
+    """The table without its newest rows, in order of arrival, with row tracking."""
     spark.sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
     spark.sql(f"CREATE SCHEMA {SCHEMA}")
     frame = spark.sql(f"SELECT * FROM {data.relation} WHERE ts <= {instant(until)}")
+    with_ids = "spark.databricks.delta.properties.defaults.enableRowTracking"
+    spark.conf.set(with_ids, "true")
     write(spark, frame, SOURCE, "arrival", data.files)
+    spark.conf.unset(with_ids)
 
 
 if __name__ == "__main__":
