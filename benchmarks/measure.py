@@ -50,6 +50,7 @@ class Measured:
 
 Action = Callable[[], Any]
 COLDER = 0.9
+"""A round that takes less than this part of the one before: the process is still warming up."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def measure(
             taken[name] = timed(spark, action)
         return taken
 
-    last, spent, warming = float("inf"), 0.0, 0.0
+    last, warming = float("inf"), 0.0
     while (spent := sum(pair[0] for pair in in_turn().values())) < COLDER * last:
         last, warming = spent, warming + spent
         if warming > budget / 4:

@@ -37,7 +37,8 @@ class Staged:
     name
         The staged table; ``leftover``: it holds the rows of an earlier run that failed.
     relation
-        What may stand behind FROM: the table at the version of this execution, or ``view``.
+        What may stand behind FROM: the table at the version of this execution, or the view where
+        they stand ``in_memory``.
     columns
         The model's select list and ``_matched_at``; ``broken`` names the column with the names of
         the conditions that a row breaks, ``generation`` the one with the generation.
@@ -53,7 +54,7 @@ class Staged:
     generation: str
     prepared: tuple[Prepared, ...]
     errors: Mapping[str, str] = field(default_factory=dict)
-    view: str = ""
+    in_memory: bool = False
     leftover: bool = False
 
     def having(self, names: Sequence[str]) -> str:
@@ -119,7 +120,7 @@ def stage(session: Session, planned: Plan, attempt: str) -> Staged:
     if rows is None:
         return _found(session, planned, attempt, errors)
     staged = _staged(planned, planned.holding.rows, rows, errors)
-    return replace(staged, view=planned.holding.rows, leftover=leftover)
+    return replace(staged, in_memory=True, leftover=leftover)
 
 
 def published(staged: Staged, planned: Plan, dropped: Sequence[str]) -> str:
@@ -142,14 +143,14 @@ def published(staged: Staged, planned: Plan, dropped: Sequence[str]) -> str:
 
 def drop(session: Session, staged: Staged) -> None:
     """The rows are published: nobody needs them here, nor those of a run that failed before."""
-    if staged.leftover or not staged.view:
+    if staged.leftover or not staged.in_memory:
         session.run(f"DROP TABLE IF EXISTS {relation_name(staged.name)}")
 
 
 def keep(session: Session, planned: Plan, staged: Staged, attempt: str) -> None:
     """The rows are not published: write them down for somebody to look at."""
-    if staged.view:
-        _create(session, planned, attempt, f"SELECT * FROM {staged.view}")
+    if staged.in_memory:
+        _create(session, planned, attempt, f"SELECT * FROM {staged.relation}")
 
 
 def mapping_properties(properties: Mapping[str, str]) -> dict[str, str]:
