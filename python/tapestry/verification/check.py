@@ -152,9 +152,11 @@ class Check:
     def with_found_instants(self, comparison: Comparison, chosen: Chosen) -> Chosen:
         """Given instants, and those of some new rows (and just before), and of some arrivals."""
         instants = {*chosen.instants}
-        for us, of_rows in self.ask(comparison.found_instants(chosen)):
-            found = instant_of(us)
-            instants |= {found, found - MICRO} if of_rows else {found}
+        (found,) = self.ask(comparison.found_instants(chosen))
+        for place, us in enumerate(found):
+            if us is not None:
+                s = instant_of(us)
+                instants |= {s, s - MICRO} if place < chosen.picks else {s}
         return replace(chosen, instants=tuple(sorted(instants)), picks=0, arrivals=0)
 
     def arms(self) -> Iterator[int]:

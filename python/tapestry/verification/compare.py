@@ -12,7 +12,7 @@ is *early* where an answer lies before ``_matched_at``, and *absent* where none 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlglot import exp
@@ -85,29 +85,34 @@ class Comparison:
 
     # -- the statements -----------------------------------------------------------------------
     def found_instants(self, chosen: Chosen) -> str:
-        """The instants of ``picks`` and ``arrivals``, in µs, with 1 for those of new rows.
+        """One row: instants in µs, first of ``picks`` new rows, then of ``arrivals``, or NULL.
 
         A statement of its own: Spark evaluates a CTE wherever it is named, and instants are named
         for each table, so that what they come from would be read five times.
         """
-        rows, at = self.rows, self.definition.instant
-        order = f"md5({text_of(MATCHED_AT)} || '{chosen.seed}')"
-        picked = (
-            f"SELECT {self.definition.micros(MATCHED_AT)} AS us, 1 AS of_rows"
-            f" FROM (SELECT DISTINCT {MATCHED_AT} FROM ({self.fresh(chosen)}) AS fresh) AS f"
-            f" ORDER BY {order} LIMIT {chosen.picks}"
-        )
-        parts = [f"SELECT us, of_rows FROM ({picked}) AS picked"]
-        if chosen.arrivals and self.driver is not None:
-            arrived = (
-                f"SELECT {self.definition.micros('_arrival')} AS us, 0 AS of_rows"
-                f" FROM {self.definition.reads[self.driver.source]} AS d"
-                f" WHERE {self.ranged('d', chosen)}"
-                f" AND _arrival > {at(rows.last or rows.start)} AND _arrival <= {at(rows.t)}"
-                f" LIMIT {chosen.arrivals}"
+        rows, at, us = self.rows, self.definition.instant, self.definition.micros
+        arrived = f"d._arrival > {at(rows.last or rows.start)} AND d._arrival <= {at(rows.t)}"
+        picks = [us(one) for one in _some(f"n.{MATCHED_AT}", chosen.picks, chosen.seed)]
+        arrivals = [us(one) for one in _some("d._arrival", chosen.arrivals, chosen.seed, arrived)]
+        if self.driver is None or not chosen.ranges:
+            return self.definition.statement(
+                [], f"SELECT {', '.join(picks)} FROM ({self.fresh(chosen)}) AS n"
             )
-            parts.append(f"SELECT us, of_rows FROM ({arrived}) AS arrived")
-        return self.definition.statement([], " UNION ALL ".join(parts))
+        source, ranged = self.definition.reads[self.driver.source], self.ranged("d", chosen)
+        if self.by_value:
+            # Which row a new one is about is not known.
+            picked = f"SELECT {_named(picks, 'p')} FROM ({self.fresh(chosen)}) AS n"
+            others = f"SELECT {_named(arrivals, 'a')} FROM {source} AS d WHERE {ranged}"
+            return self.definition.statement(
+                [], f"SELECT * FROM ({picked}) AS picked CROSS JOIN ({others}) AS arrived"
+            )
+        identity, of_row = self.driving()
+        return self.definition.statement(
+            [],
+            f"SELECT {', '.join([*picks, *arrivals])} FROM {source} AS d"
+            f" LEFT JOIN ({self.fresh(replace(chosen, ranges=()))}) AS n ON {identity} = {of_row}"
+            f" WHERE {ranged}",
+        )
 
     def both(self, chosen: Chosen) -> str:
         """What is missing and what is too much, from one evaluation of the answers.
@@ -261,15 +266,20 @@ class Comparison:
         if not chosen.ranges or self.by_value:
             return query
         assert self.driver is not None
-        source = self.definition.reads[self.driver.source]
-        identity, of_row = keys.first_row_id(f"n.{KEY}", self.driver.depth), text_of(ROW_ID)
-        if self.definition.scans[self.driver.source].content:
-            # Rows of equal content lie in the same ranges.
-            identity, of_row = f"substring_index({identity}, '-', 2)", CONTENT
+        source, (identity, of_row) = self.definition.reads[self.driver.source], self.driving()
         return (
             f"{query} AND {identity} IN (SELECT {of_row} FROM {source} AS d"
             f" WHERE {self.ranged('d', chosen)})"
         )
+
+    def driving(self) -> tuple[str, str]:
+        """What of a new row ``n`` and of a row of the driving table tells that it drives it."""
+        assert self.driver is not None
+        identity, of_row = keys.first_row_id(f"n.{KEY}", self.driver.depth), text_of(ROW_ID)
+        if self.definition.scans[self.driver.source].content:
+            # Rows of equal content lie in the same ranges.
+            identity, of_row = f"substring_index({identity}, '-', 2)", CONTENT
+        return identity, of_row
 
     def ranged(self, alias: str, chosen: Chosen) -> str:
         """The driving row lies in the ranges."""
@@ -368,6 +378,18 @@ def quoted(name: str, definition: Definition) -> str:
 def text_of(column: str) -> str:
     """SQL: a value as text."""
     return f"CAST({column} AS STRING)"
+
+
+def _some(instant: str, count: int, seed: str, condition: str = "TRUE") -> list[str]:
+    """SQL: so many instants of a group's rows that fulfil a condition, as if by chance."""
+    return [
+        f"MIN_BY({instant}, CASE WHEN {condition} THEN md5({text_of(instant)} || '{seed} {n}') END)"
+        for n in range(count)
+    ]
+
+
+def _named(values: Sequence[str], prefix: str) -> str:
+    return ", ".join(f"{value} AS {prefix}{n}" for n, value in enumerate(values))
 
 
 def _firsts(names: Sequence[str]) -> str:
