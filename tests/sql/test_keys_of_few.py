@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 import pytest
+from sqlglot import parse_one
 
 from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
 
@@ -55,3 +56,20 @@ def test_nothing_is_said_where_the_rows_may_be_many() -> None:
     rewriting = rewrite(CHAIN, CATALOG, ASSUMED)
     assert " IN (" not in rewriting.incremental(WINDOW, SCANS)
     assert " IN (" not in rewriting.incremental(Window(None, WINDOW.t), SCANS, few=True)
+
+
+def order(query: str) -> list[str]:
+    """The tables of the one branch in the order of its FROM clause."""
+    sql = rewrite(query, CATALOG, ASSUMED).incremental(WINDOW, SCANS, few=True)
+    branch = parse_one(sql, dialect="spark")
+    relations = [branch.args["from_"].this, *(join.this for join in branch.args["joins"])]
+    return [relation.alias for relation in relations]
+
+
+def test_no_table_is_multiplied_with_the_few_that_a_later_one_joins_to_them() -> None:
+    # With a hint Spark keeps the order of FROM: s, m would be all pairs of them.
+    assert order(CHAIN) == ["s", "r", "m"]
+    # A comparison with a constant joins nothing.
+    assert order(f"{CHAIN} and m.code = 'x'") == ["s", "r", "m"]
+    # What nothing joins comes last.
+    assert order(CHAIN.replace("s.parent = r.id", "s.parent < r.id")) == ["s", "m", "r"]

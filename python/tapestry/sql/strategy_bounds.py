@@ -57,7 +57,7 @@ def select_by_bounds(
                 for value, name in zip(block.select, columns, strict=True)
             ]
             listed.append(exp.alias_(first.copy(), MATCHED_AT))
-            tables = narrowed_first(conjunction.tables, branch)
+            tables = narrowed_first(conjunction.tables, branch, conditions)
             select = reads.from_clause(build.select(listed), tables, frame)
             selects.append(where(hinted(select, branch, frame), conditions))
     return selects

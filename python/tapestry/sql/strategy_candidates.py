@@ -219,12 +219,8 @@ class CandidatePlan:
                 reached = [*branch.conditions]
                 if base is not None:
                     reached = [at_most(low, frame.t) for low in conjunction.lowers]
-                tried = self.candidate(
-                    narrowed_first(conjunction.tables, branch),
-                    greatest(lowers),
-                    [*own, *reached],
-                    base,
-                )
+                tables = narrowed_first(conjunction.tables, branch, own)
+                tried = self.candidate(tables, greatest(lowers), [*own, *reached], base)
                 yield hinted(tried, branch, frame)
         for edge in edges(conjunction):
             yield from self.edge_candidates(conjunction, edge, base, frame)
@@ -242,6 +238,7 @@ class CandidatePlan:
         for link in edge.chain:
             conditions += [*link.conditions, *non_empty(link)]
             chain += link.tables
+        tables = (*chain, *conjunction.tables)
         if edge.rises_at_end:
             # An inner row with a NULL bound is valid at no instant: no edge, though least skips it.
             conditions += [
@@ -251,18 +248,14 @@ class CandidatePlan:
             window = [at_most(instant, frame.t)]
             if frame.tau is not None:
                 window = [greater(upper, frame.tau) for upper in last.uppers] + window
-            yield self.candidate(
-                tuple(chain), instant, [*conditions, *window], base, conjunction.tables
-            )
+            yield self.candidate(tables, instant, [*conditions, *window], base)
             return
         for branch in split_by_bound(last.lowers, frame):
             reached = [*branch.conditions]
             if frame.tau is None:
                 reached = [at_most(low, frame.t) for low in last.lowers]
-            first = narrowed_first(tuple(chain), branch)
-            tried = self.candidate(
-                first, instant, [*conditions, *reached], base, conjunction.tables
-            )
+            ordered = narrowed_first(tables, branch, conditions)
+            tried = self.candidate(ordered, instant, [*conditions, *reached], base)
             yield hinted(tried, branch, frame)
 
     def candidate(
@@ -271,14 +264,13 @@ class CandidatePlan:
         instant: exp.Expr,
         conditions: list[exp.Expr],
         base: str | None,
-        block: tuple[Table, ...] = (),
     ) -> exp.Select:
-        """One select of candidates, from ``tables`` and then the block's own, or from the base."""
+        """One select of candidates, from ``tables``, or from the base and those not in it."""
         own = {table.alias for table in self.block.tables}
         if base is None:
             listed = [exp.alias_(key, name) for name, key in self.keys()]
             select = build.select([*listed, *self.structs(), exp.alias_(instant.copy(), AT)])
-            select = self.reads.from_clause(select, tables + block, self.frame)
+            select = self.reads.from_clause(select, tables, self.frame)
         else:
             names = [name for name, _ in self.keys()]
             names += [struct.alias for struct in self.structs()]

@@ -91,12 +91,28 @@ def by(bound: exp.Expr, instant: exp.Expr, operator: type[exp.Binary], order: Or
     return operator(this=bound.copy(), expression=instant.copy())
 
 
-def narrowed_first(tables: tuple[Table, ...], branch: Branch) -> tuple[Table, ...]:
-    """The tables of a branch, the one it narrows in front: Spark joins in the order of FROM."""
-    aliases = narrowed_aliases(branch)
-    if not aliases:
+def narrowed_first(
+    tables: tuple[Table, ...], branch: Branch, conditions: Iterable[exp.Expr]
+) -> tuple[Table, ...]:
+    """The tables of a branch, the one it narrows in front, then what an equality joins to those.
+
+    Spark joins in the order of FROM where there is a hint: a table that nothing joins to the ones
+    before it would be multiplied with them.  Which order it is changes no answer.
+    """
+    reached = narrowed_aliases(branch)
+    if not reached:
         return tables
-    return tuple(sorted(tables, key=lambda table: table.alias not in aliases))
+    equal = (aliases_of(one) for one in conditions if isinstance(one, exp.EQ))
+    joins = [aliases for aliases in equal if len(aliases) > 1]
+    ordered = [table for table in tables if table.alias in reached]
+    left = [table for table in tables if table.alias not in reached]
+    while left:
+        near = (t for t in left if any(t.alias in join <= reached | {t.alias} for join in joins))
+        following = next(near, left[0])
+        left.remove(following)
+        ordered.append(following)
+        reached = reached | {following.alias}
+    return tuple(ordered)
 
 
 def narrowed_aliases(branch: Branch) -> set[str]:
