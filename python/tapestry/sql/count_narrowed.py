@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from tapestry.sql import build
 from tapestry.sql.ir import Conjunction, Table
+from tapestry.sql.join_few import AT_MOST
 from tapestry.sql.passes.split_by_bound import narrowed_aliases, own_conditions, split_by_bound
 from tapestry.sql.render import Body, Rendering
 from tapestry.sql.selects import where
@@ -19,7 +20,10 @@ from tapestry.sql.strategy_candidates import edges
 
 
 def count_narrowed(rendering: Rendering) -> Body | None:
-    """A SELECT of the greatest number of rows that a branch narrows a table to; None: no branch."""
+    """A SELECT of the greatest number of rows that a branch narrows a table to; None: no branch.
+
+    Where what they are joined to is sent on too (``join_few``), it is reckoned by their number.
+    """
     frame, reads = rendering.frame(), rendering.reads()
     counts: dict[exp.Select, None] = {}
     for conjunction, tables in _split(rendering):
@@ -28,7 +32,10 @@ def count_narrowed(rendering: Rendering) -> Body | None:
             narrowed = tuple(table for table in tables if table.alias in aliases)
             if not narrowed or len(tables) == 1:
                 continue  # nothing is joined to it
-            count = exp.alias_(exp.Count(this=exp.Star(), big_int=True), "narrowed")
+            rows: exp.Expr = exp.Count(this=exp.Star(), big_int=True)
+            if further := max(0, len(conjunction.tables) - 2):
+                rows = exp.Mul(this=rows, expression=exp.Literal.number(AT_MOST**further))
+            count = exp.alias_(rows, "narrowed")
             select = reads.from_clause(build.select([count]), narrowed, frame)
             counts[where(select, own_conditions(conjunction.conditions, branch, aliases))] = None
     if not counts:

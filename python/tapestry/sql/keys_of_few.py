@@ -2,9 +2,8 @@
 
 ``m2.inreplyto = m1.msgid AND m1.inreplyto = m.msgid`` with few m2 implies ``m1.msgid IN (SELECT
 m2.inreplyto FROM m2 WHERE ...)`` and in turn ``m.msgid IN (SELECT m1.inreplyto FROM m1 WHERE
-...)``. Spark sends such keys to the scan. It does as much for the first join by itself; but what
-comes out of a join it takes to be as large as what goes in, so that it would shuffle all of m. And
-a row id is a window over its table: no join gets through it, a condition on the content does.
+...)``. Spark sends such keys to the scan. A join does as much; but where ids of rows are asked for,
+an id may be a window over its table: no join gets through it, a condition on the content does.
 """
 
 from __future__ import annotations
@@ -29,18 +28,17 @@ def keys_of_few(
     Sound: each says of a table what an equality of the conjunction says of the rows joined to it.
     """
     aliases = narrowed_aliases(branch)
-    if not frame.few or len(aliases) != 1:
+    with_ids = _with_ids(block)
+    if not frame.few or len(aliases) != 1 or not with_ids:
         return []
     tables = {table.alias: table for table in conjunction.tables}
-    with_ids = _with_ids(block)
     known = {one: own_conditions(conjunction.conditions, branch, {one}) for one in tables}
     implied: list[exp.Expr] = []
-    reached, steps = aliases, 0
+    reached = aliases
     while True:
         found = list(_next(conjunction.conditions, reached, set(tables)))
         if not found:
             return implied
-        steps += 1
         for key, wanted in found:
             (alias,) = aliases_of(key)
             (source,) = aliases_of(wanted)
@@ -51,7 +49,7 @@ def keys_of_few(
             )
             known[alias] = [*known[alias], condition]
             reached = reached | {alias}
-            if steps > 1 or alias in with_ids:
+            if alias in with_ids:
                 implied.append(condition)
 
 

@@ -13,11 +13,11 @@ from tapestry.names import MATCHED_AT
 from tapestry.sql import build
 from tapestry.sql.frame import Frame, at_most, greatest, less
 from tapestry.sql.ir import Block, Conjunction, Exists
+from tapestry.sql.join_few import select_of_few
 from tapestry.sql.keys_of_few import keys_of_few, same_type
 from tapestry.sql.passes.split_by_bound import (
     Branch,
     drop_redundant_bounds,
-    hinted,
     narrowed_aliases,
     narrowed_first,
     narrowing,
@@ -58,8 +58,7 @@ def select_by_bounds(
             ]
             listed.append(exp.alias_(first.copy(), MATCHED_AT))
             tables = narrowed_first(conjunction.tables, branch, conditions)
-            select = reads.from_clause(build.select(listed), tables, frame)
-            selects.append(where(hinted(select, branch, frame), conditions))
+            selects.append(select_of_few(listed, tables, conditions, branch, frame, reads))
     return selects
 
 

@@ -99,20 +99,37 @@ def narrowed_first(
     Spark joins in the order of FROM where there is a hint: a table that nothing joins to the ones
     before it would be multiplied with them.  Which order it is changes no answer.
     """
-    reached = narrowed_aliases(branch)
-    if not reached:
+    aliases = narrowed_aliases(branch)
+    if not aliases:
         return tables
-    equal = (aliases_of(one) for one in conditions if isinstance(one, exp.EQ))
-    joins = [aliases for aliases in equal if len(aliases) > 1]
-    ordered = [table for table in tables if table.alias in reached]
-    left = [table for table in tables if table.alias not in reached]
+    ordered = [table for table in tables if table.alias in aliases]
+    left = [table for table in tables if table.alias not in aliases]
+    joins = _joins(conditions)
     while left:
-        near = (t for t in left if any(t.alias in join <= reached | {t.alias} for join in joins))
-        following = next(near, left[0])
+        reached = {table.alias for table in ordered}
+        following = next((table for table in left if _near(table, reached, joins)), left[0])
         left.remove(following)
         ordered.append(following)
-        reached = reached | {following.alias}
     return tuple(ordered)
+
+
+def joined_after(tables: tuple[Table, ...], conditions: Iterable[exp.Expr]) -> tuple[Table, ...]:
+    """Those tables after the first one that an equality joins to what stands before them."""
+    joins = _joins(conditions)
+    for place in range(1, len(tables)):
+        if not _near(tables[place], {table.alias for table in tables[:place]}, joins):
+            return tables[1:place]
+    return tables[1:]
+
+
+def _joins(conditions: Iterable[exp.Expr]) -> list[set[str]]:
+    """The tables of each equality between several."""
+    equal = (aliases_of(one) for one in conditions if isinstance(one, exp.EQ))
+    return [aliases for aliases in equal if len(aliases) > 1]
+
+
+def _near(table: Table, reached: set[str], joins: list[set[str]]) -> bool:
+    return any(table.alias in join <= reached | {table.alias} for join in joins)
 
 
 def narrowed_aliases(branch: Branch) -> set[str]:
