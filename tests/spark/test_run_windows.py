@@ -9,6 +9,7 @@ from tests.spark.run_world import ALL, OLD, UNANSWERED, World, at, ids
 
 from tapestry.errors import ConfigurationError, QueryChanged, Refusal, WindowError
 from tapestry.names import MATCHED_AT
+from tapestry.runs import narrow
 from tapestry.runs.run import execute, prepare
 
 
@@ -202,3 +203,30 @@ def test_models_that_ran_together_look_for_late_rows_once(world: World) -> None:
     assert len(looked) == 2  # at 8, and for the one that ran at 7
     arrived = [dict(world.answers(name))[4] for name in ("alone", "one")]
     assert arrived == [7.000001, 8.000001]
+
+
+def test_few_new_rows_are_joined_step_by_step_and_never_multiplied(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(narrow, "SPARK_KNOWS", -1)  # no table is small enough for Spark to know
+    chain = (
+        "select m.id, r.id as r, s.id as s from {s}.messages m, {s}.messages r, {s}.messages s"
+        " where r.parent = m.id and s.parent = r.id"
+    )
+    assume = ["r.ts >= m.ts", "s.ts >= r.ts"]
+    steps = world.model(chain, "steps", assume=assume)
+    once = world.model(chain, "once", assume=assume)
+    world.run(steps, 20)
+    world.add((10, "b", 2, 21), (11, "c", 10, 22), (12, "c", 10, 22), (13, "c", 12, 23))
+    world.session.texts.clear()  # type: ignore[attr-defined]
+    world.run(steps, 30)
+    (text,) = (t for t in world.session.texts if "BROADCAST(near)" in t)  # type: ignore[attr-defined]
+    select = text[text.index("\n") :]
+    plan = str(world.session.rows(f"EXPLAIN {select}")[0][0])
+    assert "BroadcastHashJoin" in plan
+    assert "NestedLoop" not in plan
+    assert "Cartesian" not in plan
+    world.run(once, 30)
+    columns = "id, r, s"
+    assert world.answers("steps", columns) == world.answers("once", columns)
+    assert len(world.answers("steps", columns)) >= 3
