@@ -75,8 +75,8 @@ def _general(master: str | None) -> dict[str, str]:
         "spark.driver.memory": f"{_driver_memory_mib()}m",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # A run that checks its rows needs a hundred and fifty pieces of compiled code, Delta's own
-        # among them: with room for Spark's hundred each run compiles all of them again.
+        # With room for Spark's hundred pieces a warm run that checks its rows compiles up to 150,
+        # Delta's own among them, most of which the run before had already.
         "spark.sql.codegen.cache.maxEntries": "1000",
     }
     if not master or master.startswith("local"):
