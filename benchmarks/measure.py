@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.tapestry.reading import amount
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 @dataclass
@@ -204,13 +204,13 @@ def _read(store: Any, execution: int, reading: Reading) -> None:
             reading.joins.append(name)
         if name == "Exchange":
             values = _values(node, metrics)
-            reading.shuffled += _number(values.get("shuffle records written", "0"))
+            reading.shuffled += amount(values.get("shuffle records written", "0"))
         if not name.startswith("Scan parquet spark_catalog."):
             continue
         values = _values(node, metrics)
-        files = _number(values.get("number of files read", "0"))
-        size = _number(values.get("size of files read", "0 B"))
-        rows = _number(values.get("number of output rows", "0"))
+        files = amount(values.get("number of files read", "0"))
+        size = amount(values.get("size of files read", "0 B"))
+        rows = amount(values.get("number of output rows", "0"))
         table = name.rsplit(".", 1)[-1].strip()
         reading.scans.append({"table": table, "files": files, "bytes": size, "rows": rows})
         reading.files += files
@@ -230,17 +230,6 @@ def _values(node: Any, metrics: Any) -> dict[str, str]:
 def _items(sequence: Any) -> Iterator[Any]:
     for i in range(sequence.size()):
         yield sequence.apply(i)
-
-
-def _number(text: str) -> int:
-    """Spark's text of a metric as a number: ``15,473``, ``818.9 KiB``, or a total above details.
-
-    >>> _number("15,473"), _number("1.5 KiB"), _number("total (min, med, max)\\n2.0 MiB (1 …)")
-    (15473, 1536, 2097152)
-    """
-    parts = text.split("\n")[-1].replace(",", "").split()
-    unit = _UNITS.get(parts[1], 1) if len(parts) > 1 else 1
-    return int(float(parts[0]) * unit)
 
 
 def ratio(

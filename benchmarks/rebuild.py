@@ -13,7 +13,7 @@ is the statement that brings the table up to date, on Spark and Delta, commit in
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import tables
@@ -22,6 +22,7 @@ from benchmarks.figures._compare import as_a_run, report, with_ratios
 from benchmarks.measure import measure, statement
 from benchmarks.options import Options, main
 from benchmarks.queries import BY_NAME, Query, instant, scan
+from tapestry.runs.sources.literals import from_micros
 from tapestry.sql import Window
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ def keep(
 
     def newest() -> datetime:
         # Asked before: Delta reads its target nowhere below another subquery of a MERGE (4.3).
-        found = spark.sql("SELECT unix_micros(max(since)) FROM bench.merged").collect()[0][0]
-        return datetime.fromtimestamp(0, timezone.utc) + timedelta(microseconds=found)
+        found = spark.sql("SELECT unix_micros(max(since)) FROM bench.merged").collect()
+        return from_micros(found[0][0])
 
     variants = {
         "rebuild": statement(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.common import bench_root, real_messages
 from benchmarks.queries import GENERATED, REAL, Lists, instant
+from tapestry.runs.sources.literals import from_micros
 from tapestry.sql import Column
 
 if TYPE_CHECKING:
@@ -127,8 +128,8 @@ def dataset(spark: SparkSession, name: str, lists: Lists) -> Dataset:
         facts["numFiles"],
         facts["sizeInBytes"],
         columns,
-        _at(summary[1]),
-        _at(summary[2]),
+        from_micros(summary[1]),
+        from_micros(summary[2]),
         lists,
     )
 
@@ -147,7 +148,7 @@ def taus(spark: SparkSession, data: Dataset, shares: tuple[float, ...]) -> dict[
         quantile = spark.sql(
             f"SELECT unix_micros(percentile_approx(ts, {1 - share}, 100000)) FROM {data.relation}"
         ).collect()[0][0]
-        found[share] = _at(quantile)
+        found[share] = from_micros(quantile)
     return found
 
 
@@ -155,7 +156,3 @@ def new_rows(spark: SparkSession, data: Dataset, tau: datetime) -> int:
     """How many rows arrived after τ."""
     sql = f"SELECT count(*) FROM {data.relation} WHERE ts > {instant(tau)}"
     return int(spark.sql(sql).collect()[0][0])
-
-
-def _at(micros: int) -> datetime:
-    return datetime.fromtimestamp(0, timezone.utc) + timedelta(microseconds=micros)

@@ -26,6 +26,7 @@ from benchmarks.common import bench_root, save, start_spark
 from benchmarks.measure import _items, cpu_seconds
 from benchmarks.options import options_of, parser
 from benchmarks.tables import generated_file
+from tapestry.runs.sources.literals import from_micros
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -133,10 +134,10 @@ def one_size(spark: SparkSession, models: int, rows: int, repeat: int) -> list[d
     frame = spark.read.parquet(str(generated_file(rows)))
     table = f"{project.schema}.messages"
     cuts = frame.selectExpr("percentile_approx(unix_micros(ts), array(.9, .92, .94, .96, .98, 1))")
-    instants = [_at(micros) for micros in cuts.collect()[0][0]]
+    instants = [from_micros(micros) for micros in cuts.collect()[0][0]]
     schema = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in frame.schema)
     spark.sql(f"CREATE TABLE {table} ({schema}) USING delta")
-    since = _at(0)
+    since = from_micros(0)
     kinds: dict[str, list[dict[str, float]]] = {"first": [], "nothing new": [], "new rows": []}
     for number, until in enumerate(instants):
         frame.createOrReplaceTempView("generated")
@@ -151,10 +152,6 @@ def one_size(spark: SparkSession, models: int, rows: int, repeat: int) -> list[d
         if number >= repeat:
             break
     return [_summary(models, kind, found) for kind, found in kinds.items()]
-
-
-def _at(micros: int) -> datetime:
-    return datetime.fromtimestamp(0, timezone.utc) + timedelta(microseconds=micros)
 
 
 def _summary(models: int, kind: str, found: list[dict[str, float]]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import duckdb
 import pytest
+from tests.sql.database import in_utc
 
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite
 
@@ -25,8 +26,8 @@ ANTI = (
 @pytest.fixture
 def database() -> duckdb.DuckDBPyConnection:
     """Message 2 answers 1 before 1 arrived, on the first day; 4 answers 3 in order."""
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'; CREATE SCHEMA db")
+    connection = in_utc()
+    connection.execute("CREATE SCHEMA db")
     connection.execute(
         "CREATE TABLE db.messages AS SELECT id, parent, CAST(ts AS TIMESTAMPTZ) AS ts FROM (VALUES"
         " (1, NULL, '2026-01-01 06:00:00'), (2, 1, '2026-01-01 05:59:59'),"

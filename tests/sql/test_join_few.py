@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 import duckdb
 import pytest
 from sqlglot import exp, parse_one
+from tests.sql.database import in_utc
 
 from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
 
@@ -60,8 +61,7 @@ QUERIES = {
 @pytest.fixture(scope="module")
 def database() -> duckdb.DuckDBPyConnection:
     """A hundred and fifty messages with NULLs, ties and copies."""
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'")
+    connection = in_utc()
     connection.execute(
         "CREATE TABLE messages AS SELECT nullif(n % 40, 7) AS id,"
         " nullif(hash(n) % 40, 3)::int AS parent, (hash(n * 7) % 40)::int AS r_id,"

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests.sql.database import in_utc
 
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite, static_answer
 
@@ -69,8 +70,7 @@ def database() -> duckdb.DuckDBPyConnection:
 
 def filled() -> duckdb.DuckDBPyConnection:
     """A database with the small tables."""
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'")
+    connection = in_utc()
     connection.execute("CREATE SCHEMA db")
     connection.execute(
         "CREATE TABLE db.messages AS SELECT id, parent, author,"

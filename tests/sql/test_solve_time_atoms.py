@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import duckdb
 import pytest
+from tests.sql.database import in_utc
 from tests.sql.instants import ROWS, disagreements, instants
 from tests.sql.time_atoms import DUCKDB_TOO, conditions_at_s
 
@@ -12,8 +13,7 @@ from tapestry.errors import Refusal
 
 @pytest.fixture(scope="module")
 def database() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'")
+    connection = in_utc()
     connection.execute(f"CREATE TABLE t AS {ROWS.replace('TIMESTAMP', 'TIMESTAMPTZ')}")
     values = ", ".join(f"('{text}')" for text in instants())
     connection.execute(

@@ -24,6 +24,21 @@ def select_all(alias: str = "") -> exp.Select:
     return select([exp.Column(this=exp.Star(), table=exp.to_identifier(alias))])
 
 
+def identifier(name: str) -> exp.Identifier:
+    """A name, in quotes where it needs them."""
+    return exp.to_identifier(name, quoted=not name.isidentifier())
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    """``name`` or ``table.name``."""
+    return exp.column(identifier(name), table=table)
+
+
+def named(value: exp.Expr, name: str) -> exp.Expr:
+    """``value AS name``; the value becomes part of it."""
+    return exp.alias_(value, identifier(name), copy=False)
+
+
 def table(name: str, alias: str) -> exp.Table:
     """``name AS alias``."""
     return exp.Table(

@@ -23,7 +23,12 @@ from sqlglot import exp
 from tapestry.sql import build
 from tapestry.sql.frame import Frame
 from tapestry.sql.ir import Table
-from tapestry.sql.passes.split_by_bound import Branch, joined_after, narrowed_aliases
+from tapestry.sql.passes.split_by_bound import (
+    Branch,
+    hinted,
+    joined_after,
+    narrowed_aliases,
+)
 from tapestry.sql.selects import Reads, where
 
 NEAR = "near"
@@ -43,15 +48,12 @@ def select_of_few(
 
     ``tables`` are in the order of ``narrowed_first``: the narrowed one, then what is joined to it.
     """
-    few = sorted(narrowed_aliases(branch))
-    if not frame.few or not few or len(tables) == 1:
-        return where(reads.from_clause(build.select(listed), tables, frame), conditions)
-    if len(few) > 1:
-        select = reads.from_clause(build.select(listed), tables, frame)
-        return build.broadcast(where(select, conditions), few)
-    known = _Known(reads.relation(tables[0], frame), few[0], listed, conditions)
     linked = joined_after(tables, conditions)
     steps = linked[:-1] if len(linked) == len(tables) - 1 else linked
+    if not frame.few or len(narrowed_aliases(branch)) != 1 or not steps:
+        select = reads.from_clause(build.select(listed), tables, frame)
+        return where(hinted(select, branch, frame), conditions)
+    known = _Known(reads.relation(tables[0], frame), tables[0].alias, listed, conditions)
     taken = {table.alias for table in tables} | _aliases_in([*listed, *conditions])
     for table in steps:
         near = _unused(NEAR, taken)
@@ -74,14 +76,16 @@ class _Known:
     def joined_to(self, table: Table, relation: exp.Expr, near: str) -> _Known:
         """The small relation that comes out of the join with a table."""
         inside = {self.alias, table.alias}
-        own = [one for one in self.conditions if _fits(one, inside)]
-        left = [one for one in self.conditions if one not in own]
+        own: list[exp.Expr] = []
+        left: list[exp.Expr] = []
+        for one in self.conditions:
+            (own if _fits(one, inside) else left).append(one)
         names = _names([*self.listed, *left], inside)
         columns = [
-            exp.alias_(_column(name, alias), new, quoted=not new.isidentifier())
-            for (alias, name), new in names.items()
+            build.named(build.column(name, alias), new) for (alias, name), new in names.items()
         ]
-        select = build.add_from(build.select(columns or [exp.Literal.number(1)]), self.relation)
+        select = build.select(columns) if columns else build.select_one()
+        select = build.add_from(select, self.relation)
         select = build.broadcast(where(build.add_from(select, relation), own), [self.alias])
         alias = exp.TableAlias(this=exp.to_identifier(near))
         return _Known(
@@ -97,10 +101,6 @@ def _fits(condition: exp.Expr, inside: set[str]) -> bool:
     if condition.find(exp.Exists) is not None:
         return False
     return {column.table for column in _free(condition)} <= inside
-
-
-def _column(name: str, table: str) -> exp.Column:
-    return exp.column(name, table=table, quoted=not name.isidentifier())
 
 
 Names = dict[tuple[str, str], str]
@@ -137,7 +137,7 @@ def _renamed(node: exp.Expr, names: Names, near: str) -> exp.Expr:
     for column in list(_free(copy)):
         new = names.get((column.table, column.name))
         if new is not None:
-            column.set("this", exp.to_identifier(new, quoted=not new.isidentifier()))
+            column.set("this", build.identifier(new))
             column.set("table", exp.to_identifier(near))
     return copy
 

@@ -91,7 +91,7 @@ class Rendering:
             statement.selects += selects
             return
         statement.ctes.append((f"{prefix}_new", build.union_all(selects)))
-        named = [_name(name, "_n") for name in self.columns]
+        named = [build.column(name, "_n") for name in self.columns]
         conditions = []
         before = frame.before()
         if before is not None:
@@ -99,7 +99,7 @@ class Rendering:
             old = self.selects(statement, part, f"{prefix}_old", before)
             statement.ctes.append((f"{prefix}_old", build.union_all(old)))
             same = [
-                exp.NullSafeEQ(this=_name(name, "_o"), expression=_name(name, "_n"))
+                exp.NullSafeEQ(this=build.column(name, "_o"), expression=build.column(name, "_n"))
                 for name in self.columns
             ]
             old_answers = build.table(f"{prefix}_old", "_o")
@@ -231,7 +231,7 @@ class Rendering:
             if name in special:
                 listed.append(f"{special[name]} AS {name}")
             else:
-                listed.append(exp.column(name, quoted=not name.isidentifier()).sql(self.dialect))
+                listed.append(build.column(name).sql(self.dialect))
         return f"SELECT {', '.join(listed) or '1 AS found'} FROM {scan.relation}"
 
     def time_begins(self) -> str:
@@ -299,7 +299,3 @@ def tables_of(conjunction: Conjunction) -> Iterator[Table]:
                     yield from tables_of(inner)
     for exists in conjunction.exists:
         yield from tables_of(exists.inner)
-
-
-def _name(name: str, table: str) -> exp.Column:
-    return exp.column(name, table=table, quoted=not name.isidentifier())

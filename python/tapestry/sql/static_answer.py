@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.sql import timing
+from tapestry.sql import build, timing
 from tapestry.sql.catalog import Catalog
 from tapestry.sql.dialects import for_dialect
 from tapestry.sql.passes.inline_views import inline_views
@@ -72,9 +72,7 @@ def set_clock(tree: exp.Query, s: datetime | str) -> exp.Query:
 def _visible(scan: Scan, s: datetime | str, catalog: Catalog, name: str, dialect: str) -> str:
     source = catalog.relations[name]
     columns = getattr(source, "columns", ())
-    listed = ", ".join(
-        exp.column(c.name, quoted=not c.name.isidentifier()).sql(dialect) for c in columns
-    )
+    listed = ", ".join(build.column(c.name).sql(dialect) for c in columns)
     text = f"SELECT {listed or '*'} FROM {scan.relation}"
     if scan.arrival is None:
         return text

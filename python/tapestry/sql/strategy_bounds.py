@@ -53,7 +53,7 @@ def select_by_bounds(
             conditions += _absent(conjunction, first, frame, reads, branch)
             conditions += _no_earlier(block, i, first, frame, reads)
             listed = [
-                exp.alias_(value.copy(), name, quoted=not name.isidentifier())
+                build.named(value.copy(), name)
                 for value, name in zip(block.select, columns, strict=True)
             ]
             listed.append(exp.alias_(first.copy(), MATCHED_AT))

@@ -96,7 +96,7 @@ class CandidatePlan:
         if self.frame.tau is not None:
             conditions.append(self.not_earlier(first))
         listed = [
-            exp.alias_(self.outer(value, "_f"), name, quoted=not name.isidentifier())
+            build.named(self.outer(value, "_f"), name)
             for value, name in zip(self.block.select, self.columns, strict=True)
         ]
         listed.append(exp.alias_(exp.column(AT, table="_f"), MATCHED_AT))

@@ -12,7 +12,7 @@ is *early* where an answer lies before ``_matched_at``, and *absent* where none 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlglot import exp
@@ -95,24 +95,22 @@ class Comparison:
         picks = [us(one) for one in _some(f"n.{MATCHED_AT}", chosen.picks, chosen.seed)]
         arrivals = [us(one) for one in _some("d._arrival", chosen.arrivals, chosen.seed, arrived)]
         if self.driver is None or not chosen.ranges:
-            return self.definition.statement(
-                [], f"SELECT {', '.join(picks)} FROM ({self.fresh(chosen)}) AS n"
-            )
+            query = f"SELECT {', '.join(picks)} FROM ({self.fresh(chosen)}) AS n"
+            return self.definition.statement([], query)
         source, ranged = self.definition.reads[self.driver.source], self.ranged("d", chosen)
+        fresh = self.fresh(Chosen(()))
         if self.by_value:
             # Which row a new one is about is not known.
-            picked = f"SELECT {_named(picks, 'p')} FROM ({self.fresh(chosen)}) AS n"
+            picked = f"SELECT {_named(picks, 'p')} FROM ({fresh}) AS n"
             others = f"SELECT {_named(arrivals, 'a')} FROM {source} AS d WHERE {ranged}"
-            return self.definition.statement(
-                [], f"SELECT * FROM ({picked}) AS picked CROSS JOIN ({others}) AS arrived"
+            query = f"SELECT * FROM ({picked}) AS picked CROSS JOIN ({others}) AS arrived"
+        else:
+            identity, of_row = self.driving()
+            query = (
+                f"SELECT {', '.join([*picks, *arrivals])} FROM {source} AS d"
+                f" LEFT JOIN ({fresh}) AS n ON {identity} = {of_row} WHERE {ranged}"
             )
-        identity, of_row = self.driving()
-        return self.definition.statement(
-            [],
-            f"SELECT {', '.join([*picks, *arrivals])} FROM {source} AS d"
-            f" LEFT JOIN ({self.fresh(replace(chosen, ranges=()))}) AS n ON {identity} = {of_row}"
-            f" WHERE {ranged}",
-        )
+        return self.definition.statement([], query)
 
     def both(self, chosen: Chosen) -> str:
         """What is missing and what is too much, from one evaluation of the answers.

@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 GROUP = "spark.jobGroup.id"
-_FILES = re.compile(r"SQLPlanMetric\(number of files read,(\d+),")
-_SIZES = re.compile(r"SQLPlanMetric\(size of files read,(\d+),")
-_SIZE = r"(?:total \([^\n]*\n)?([\d.,]+) ([KMGT]i)?B\b"
-_UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_VALUE = r"(?:total \([^\n]*\n)?\d[\d.,]*(?: [KMGT]?i?B\b)?"
+_UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 WAIT_MS = 2_000
 LATEST = 300
 """Of Spark's newest executions at most so many are looked through; a run makes a hundred."""
@@ -81,10 +79,7 @@ def _executions(spark: SparkSession, jobs: set[int], newest: int) -> Iterator[tu
 
 def files_of(metrics: str, values: str) -> Iterator[int]:
     """The files of each scan of an execution, from Scala's text of its metrics and their values."""
-    for number in _FILES.findall(metrics):
-        found = re.search(rf"(?:\(|, ){number} -> ([\d,]+)", values)
-        if found is not None:
-            yield int(found.group(1).replace(",", ""))
+    return _values_of("number of files read", metrics, values)
 
 
 def sizes_of(metrics: str, values: str) -> Iterator[int]:
@@ -92,7 +87,22 @@ def sizes_of(metrics: str, values: str) -> Iterator[int]:
 
     What tasks say that they read counts what is kept in memory too, at its size there.
     """
-    for number in _SIZES.findall(metrics):
-        found = re.search(rf"(?:\(|, ){number} -> {_SIZE}", values)
+    return _values_of("size of files read", metrics, values)
+
+
+def _values_of(metric: str, metrics: str, values: str) -> Iterator[int]:
+    for number in re.findall(rf"SQLPlanMetric\({metric},(\d+),", metrics):
+        found = re.search(rf"(?:\(|, ){number} -> ({_VALUE})", values)
         if found is not None:
-            yield round(float(found.group(1).replace(",", "")) * _UNITS[found.group(2) or ""])
+            yield amount(found.group(1))
+
+
+def amount(text: str) -> int:
+    """Spark's text of a metric as a number: ``15,473``, ``818.9 KiB``, or a total above details.
+
+    >>> amount("15,473"), amount("1.5 KiB"), amount("total (min, med, max)\\n2.0 MiB (1 …)")
+    (15473, 1536, 2097152)
+    """
+    parts = text.split("\n")[-1].replace(",", "").split()
+    unit = _UNITS.get(parts[1], 1) if len(parts) > 1 else 1
+    return round(float(parts[0]) * unit)
