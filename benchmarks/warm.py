@@ -138,7 +138,9 @@ def one_size(spark: SparkSession, models: int, rows: int, repeat: int) -> list[d
     schema = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in frame.schema)
     spark.sql(f"CREATE TABLE {table} ({schema}) USING delta")
     since = from_micros(0)
-    kinds: dict[str, list[dict[str, float]]] = {"first": [], "nothing new": [], "new rows": []}
+    kinds: dict[str, list[dict[str, float]]] = {
+        kind: [] for kind in ("first", "new rows", "nothing new, first", "nothing new")
+    }
     for number, until in enumerate(instants):
         frame.createOrReplaceTempView("generated")
         literal = [f"TIMESTAMP '{one:%Y-%m-%d %H:%M:%S.%f}+00:00'" for one in (since, until)]
@@ -147,7 +149,9 @@ def one_size(spark: SparkSession, models: int, rows: int, repeat: int) -> list[d
             f" WHERE ts > {literal[0]} AND ts <= {literal[1]}"
         ).collect()
         kinds["new rows" if number else "first"].append(project.run(until))
-        kinds["nothing new"] += [project.run(until + timedelta(0, 1 + i)) for i in range(repeat)]
+        # The first asks when time alone will bring something, where a query reads the clock.
+        kinds["nothing new, first"].append(project.run(until + timedelta(0, 1)))
+        kinds["nothing new"] += [project.run(until + timedelta(0, 2 + i)) for i in range(repeat)]
         since = until
         if number >= repeat:
             break

@@ -166,7 +166,7 @@ def _warn_of_other_warehouse(
     running: SparkContext, given: Mapping[str, str], root: Path | str | None
 ) -> None:
     """A process has one Spark: a second project in it uses the first one's warehouse; say so."""
-    used = running.getConf().get(WAREHOUSE)
+    used = running._jsc.sc().conf().get(WAREHOUSE, "")  # getConf() would copy all of them
     wanted = given.get(WAREHOUSE) or (str(Path(root).absolute() / "warehouse") if root else None)
     if wanted and used and wanted.removeprefix("file:") != used.removeprefix("file:"):
         logger.warning(f"Spark already runs in this process with warehouse {used}, not {wanted}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.spark.connections import SparkConnectionWrapper
 
 from dbt.adapters.tapestry import embedded
+from dbt.adapters.tapestry.delta_logs import DeltaLogs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +24,7 @@ class EmbeddedConnection(SparkConnectionWrapper):
 
     def __init__(self, spark: SparkSession, settings: Mapping[str, str]) -> None:
         self.session = embedded.new_session(spark, settings)
+        self.logs = DeltaLogs(self.session)
         self._frame: DataFrame | None = None
         self._rows: list[tuple[Any, ...]] | None = None
 
@@ -84,18 +86,17 @@ class EmbeddedConnection(SparkConnectionWrapper):
         if self._frame is None:
             return []
         from pyspark.sql import types
-        from pyspark.sql.functions import col
 
         frame = cut(self._frame)
         fields = frame.schema.fields
         if any(isinstance(field.dataType, types.TimestampType) for field in fields):
             # Names can occur twice or hold dots: address the columns by place.
             named = frame.toDF(*(f"c{place}" for place in range(len(fields))))
-            frame = named.select(
+            frame = named.selectExpr(
                 *(
-                    col(f"c{place}").cast("timestamp_ntz")
+                    f"CAST(c{place} AS TIMESTAMP_NTZ)"
                     if isinstance(field.dataType, types.TimestampType)
-                    else col(f"c{place}")
+                    else f"c{place}"
                     for place, field in enumerate(fields)
                 )
             )

@@ -13,6 +13,8 @@ from tapestry.runs.reading import Reading
 if TYPE_CHECKING:
     from dbt.adapters.sql import SQLAdapter
 
+    from tapestry.runs.target import Target
+
 FEW_PARTITIONS = 16
 _INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
@@ -35,7 +37,7 @@ class DbtSession:
         self.embedded = bool(getattr(adapter.config.credentials, "embedded", False))
         if self.embedded:
             self.frame, self.measured = self._frame, self._measured
-            self.for_little = self._for_little
+            self.for_little, self.glance = self._for_little, self._glance
 
     def run(self, sql: str) -> None:
         """Execute a statement whose rows, if any, nobody wants."""
@@ -67,6 +69,13 @@ class DbtSession:
         connections = self._adapter.connections
         with connections.exception_handler(sql):
             return connections.get_thread_connection().handle.session.sql(sql)
+
+    def _glance(self, name: str) -> Target | None:
+        """A Delta table as its newest commit left it, where Spark's process can be asked."""
+        found: Target | None = self._adapter.connections.get_thread_connection().handle.logs.newest(
+            name
+        )
+        return found
 
     def _measured(self) -> AbstractContextManager[Reading]:
         """Measure what this thread's statements read."""
@@ -113,6 +122,11 @@ class DbtSession:
     def _session_zone(self) -> dt.tzinfo:
         """The zone of the connection, asked once."""
         if self._zone is None:
-            name = str(self.rows("select current_timezone()")[0][0])
+            handle = self._adapter.connections.get_thread_connection().handle
+            spark = getattr(handle, "session", None)
+            if spark is None:
+                name = str(self.rows("select current_timezone()")[0][0])
+            else:
+                name = str(spark.conf.get("spark.sql.session.timeZone"))
             self._zone = dt.timezone.utc if name in ("UTC", "Z", "Etc/UTC") else ZoneInfo(name)
         return self._zone
