@@ -12,7 +12,7 @@ import duckdb
 
 from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
 from tapestry.verification.check import Check
-from tapestry.verification.compare import Rows
+from tapestry.verification.chosen import Rows
 from tapestry.verification.definition import Definition
 
 BASE = datetime(2026, 1, 5, tzinfo=timezone.utc)

@@ -12,7 +12,7 @@ from tests.verification.judged import asking, cases, staged_runs, utc
 
 from tapestry.sql import Rewriting
 from tapestry.verification.check import Check, Result, Sample
-from tapestry.verification.compare import Rows
+from tapestry.verification.chosen import Rows
 from tapestry.verification.events import begin_of_time
 from tapestry.verification.turns import turn
 

@@ -23,7 +23,7 @@ from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name, string
 from tapestry.runs.staging import exists as table_exists
 from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH, Check, Finding, Result, Sample
-from tapestry.verification.compare import Rows
+from tapestry.verification.chosen import Rows
 from tapestry.verification.events import begin_of_time
 from tapestry.verification.turns import turn
 

@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from tapestry.verification.compare import PAGE, Chosen, Comparison, Rows
+from tapestry.verification.chosen import Chosen, Rows
+from tapestry.verification.compare import PAGE, Comparison
 from tapestry.verification.definition import EPOCH, Definition
 from tapestry.verification.events import Ask, event_instants
 from tapestry.verification.restriction import Range
@@ -126,7 +127,6 @@ class Check:
             given.append(between(random, rows.start, rows.last))
         for arm in self.arms():
             comparison = Comparison(self.definition, rows, arm)
-            self.well_formed(comparison)
             driver = comparison.driver
             chosen = Chosen(
                 tuple(given),
@@ -146,13 +146,20 @@ class Check:
                 continue
             self.compare(comparison, chosen, comparison.enough_in_part)
             some = Chosen(tuple(given), sample.rows, seed=sample.seed)
-            self.judge(_findings(self.ask(comparison.not_too_much_in_part(some))))
+            _, found = self.wrong_ones(comparison.not_too_much_in_part, some)
+            self.judge(_findings(found))
         return self.enough, self.not_too_much
 
     def with_found_instants(self, comparison: Comparison, chosen: Chosen) -> Chosen:
-        """Given instants, and those of some new rows (and just before), and of some arrivals."""
+        """Given instants, and those of some new rows (and just before), and of some arrivals.
+
+        The same statement tells whether the new rows are well formed.
+        """
         instants = {*chosen.instants}
-        (found,) = self.ask(comparison.found_instants(chosen))
+        ((*found, checked, wrong),) = self.ask(comparison.found_instants(chosen))
+        self.not_too_much.checked_rows += int(checked)
+        if wrong:
+            self.judge(_findings(self.ask(comparison.outside(chosen))))
         for place, us in enumerate(found):
             if us is not None:
                 s = instant_of(us)
@@ -171,9 +178,16 @@ class Check:
     # -- their steps --------------------------------------------------------------------------
     def well_formed(self, comparison: Comparison) -> None:
         """Every row lies in the window, every answer comes once."""
-        found = self.ask(comparison.outside())
-        self.not_too_much.checked_rows += int(found[0][5]) if found else 0
+        checked, found = self.wrong_ones(comparison.outside, Chosen(()))
+        self.not_too_much.checked_rows += checked
         self.judge(_findings(found))
+
+    def wrong_ones(
+        self, write: Callable[[Chosen], str], chosen: Chosen
+    ) -> tuple[int, Sequence[tuple[Any, ...]]]:
+        """How many pairs were looked at, and the first page of the wrong ones, if there are any."""
+        ((checked, wrong),) = self.ask(write(replace(chosen, counted=True)))
+        return int(checked), self.ask(write(chosen)) if wrong else ()
 
     def compare(
         self,
@@ -185,11 +199,11 @@ class Check:
 
         ``write`` asks for what is missing only. That is asked about all of history then.
         """
+        ask_for = write or comparison.both
+        checked, found = self.wrong_ones(ask_for, chosen)
+        self.enough.checked_rows += checked
         after = ""
         while True:
-            found = self.ask((write or comparison.both)(replace(chosen, after=after)))
-            if not after:
-                self.enough.checked_rows += int(found[0][5]) if found else 0
             page = [f for f in _findings(found) if f.id + f.key > after]
             if write is None:
                 self.judge(page)
@@ -197,6 +211,7 @@ class Check:
             if len(page) < PAGE or len(self.enough.findings) >= PAGE:
                 return
             after = page[-1].id + page[-1].key
+            found = self.ask(ask_for(replace(chosen, after=after)))
 
     def judge(self, page: Sequence[Finding]) -> None:
         """Count the rows that are too much, each once, at whatever instants it was found."""

@@ -12,65 +12,22 @@ is *early* where an answer lies before ``_matched_at``, and *absent* where none 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 
 from sqlglot import exp
 
 from tapestry.names import CONTENT, KEY, MATCHED_AT, ROW_ID
 from tapestry.sql import keys
+from tapestry.verification.chosen import Chosen, Rows
 from tapestry.verification.definition import Definition
 from tapestry.verification.from_clause import AT, INSTANTS, PROBES
-from tapestry.verification.restriction import Range, Restriction, in_ranges
+from tapestry.verification.restriction import Restriction, in_ranges
 
 PAGE = 100
 """So many missing or surplus rows one statement lists at most."""
 MICRO = "INTERVAL '1' MICROSECOND"
 _NEW, _OLD = "_n", "_a"
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a run, and the instants that they are about.
-
-    relation
-        What may stand behind FROM: the select list, ``_matched_at``, ``_key``.
-    start
-        The first instant that counts: the begin of time, or the model's.
-    tau
-        The end of the run before; None: there was none.
-    """
-
-    relation: str
-    start: datetime
-    tau: datetime | None
-    t: datetime
-
-    @property
-    def last(self) -> datetime | None:
-        """The last instant of the runs before; None where nothing counts up to there."""
-        return None if self.tau is None or self.tau < self.start else self.tau
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """What a comparison looks at.
-
-    instants
-        Given ones.  ``found_instants`` finds others: the ``_matched_at`` of so many new rows
-        (``picks``), the arrivals of so many rows of the ranges in the window (``arrivals``).
-    ranges
-        Of the driving table; () is all of it.
-    after
-        Lists go on after this id (``keys.of_values`` and ``_key``).
-    """
-
-    instants: tuple[datetime, ...]
-    picks: int = 0
-    arrivals: int = 0
-    ranges: tuple[Range, ...] = ()
-    seed: str = ""
-    after: str = ""
 
 
 class Comparison:
@@ -87,29 +44,34 @@ class Comparison:
     def found_instants(self, chosen: Chosen) -> str:
         """One row: instants in µs, first of ``picks`` new rows, then of ``arrivals``, or NULL.
 
-        A statement of its own: Spark evaluates a CTE wherever it is named, and instants are named
-        for each table, so that what they come from would be read five times.
+        At its end what ``outside`` counts: both read all new rows.  A statement of its own: Spark
+        evaluates a CTE wherever it is named, and instants are named for each table, so that what
+        they come from would be read five times.
         """
         rows, at, us = self.rows, self.definition.instant, self.definition.micros
         arrived = f"d._arrival > {at(rows.last or rows.start)} AND d._arrival <= {at(rows.t)}"
         picks = [us(one) for one in _some(f"n.{MATCHED_AT}", chosen.picks, chosen.seed)]
         arrivals = [us(one) for one in _some("d._arrival", chosen.arrivals, chosen.seed, arrived)]
+        picked, arriving = _named(picks, "p"), _named(arrivals, "a")
+        everything = f"SELECT {picked} FROM ({self.fresh(replace(chosen, ranges=()))}) AS n"
         if self.driver is None or not chosen.ranges:
-            query = f"SELECT {', '.join(picks)} FROM ({self.fresh(chosen)}) AS n"
-            return self.definition.statement([], query)
-        source, ranged = self.definition.reads[self.driver.source], self.ranged("d", chosen)
-        fresh = self.fresh(Chosen(()))
-        if self.by_value:
-            # Which row a new one is about is not known.
-            picked = f"SELECT {_named(picks, 'p')} FROM ({fresh}) AS n"
-            others = f"SELECT {_named(arrivals, 'a')} FROM {source} AS d WHERE {ranged}"
-            query = f"SELECT * FROM ({picked}) AS picked CROSS JOIN ({others}) AS arrived"
+            found = f"({everything}) AS found"
         else:
-            identity, of_row = self.driving()
-            query = (
-                f"SELECT {', '.join([*picks, *arrivals])} FROM {source} AS d"
-                f" LEFT JOIN ({fresh}) AS n ON {identity} = {of_row} WHERE {ranged}"
-            )
+            source, ranged = self.definition.reads[self.driver.source], self.ranged("d", chosen)
+            if self.by_value:
+                # Which row a new one is about is not known.
+                others = f"SELECT {arriving} FROM {source} AS d WHERE {ranged}"
+                found = f"({everything}) AS found CROSS JOIN ({others}) AS arrived"
+            else:
+                identity, of_row = self.driving()
+                both = ", ".join(filter(None, (picked, arriving)))
+                found = (
+                    f"(SELECT {both} FROM {source} AS d LEFT JOIN"
+                    f" ({self.fresh(Chosen(()))}) AS n ON {identity} = {of_row}"
+                    f" WHERE {ranged}) AS found"
+                )
+        formed = f"SELECT {_counts('_t_reason IS NOT NULL')} FROM ({self.formed()}) AS f"
+        query = f"SELECT * FROM {found} CROSS JOIN ({formed}) AS formed"
         return self.definition.statement([], query)
 
     def both(self, chosen: Chosen) -> str:
@@ -168,11 +130,9 @@ class Comparison:
             f"SELECT {values}, g.{AT} FROM fresh AS f CROSS JOIN given AS g"
             f" WHERE g.{AT} < f.{MATCHED_AT}",
         ]
-        order = f"md5({KEY} || {text_of(MATCHED_AT)} || '{chosen.seed}')"
-        some = f"{self.fresh(Chosen(()))} ORDER BY {order}, {self.names[0]} LIMIT {chosen.picks}"
         given = [s for s in chosen.instants if s >= self.rows.start]
         ctes = [
-            ("fresh", some),
+            ("fresh", self.some(chosen)),
             self.given(given or [self.rows.start]),
             (PROBES, f"SELECT DISTINCT * FROM ({' UNION ALL '.join(probes)}) AS p"),
             (INSTANTS, f"SELECT DISTINCT {AT} FROM {PROBES}"),
@@ -184,11 +144,9 @@ class Comparison:
 
     def delivered_before(self, published: str, chosen: Chosen) -> str:
         """(id, _matched_at in µs) of published rows with the values of some of the new rows."""
-        order = f"md5({KEY} || {text_of(MATCHED_AT)} || '{chosen.seed}')"
-        some = f"{self.fresh(Chosen(()))} ORDER BY {order}, {self.names[0]} LIMIT {chosen.picks}"
         us, same = self.definition.micros(f"p.{MATCHED_AT}"), self.same_values("p", "n")
         return (
-            f"SELECT DISTINCT {self.id_of('n')}, {us} FROM ({some}) AS n"
+            f"SELECT DISTINCT {self.id_of('n')}, {us} FROM ({self.some(chosen)}) AS n"
             f" JOIN {published} AS p ON {same} AND p.{MATCHED_AT} < n.{MATCHED_AT}"
         )
 
@@ -204,26 +162,9 @@ class Comparison:
         ]
         return self.definition.statement(ctes, self.listed("judged", Chosen(())))
 
-    def outside(self) -> str:
+    def outside(self, chosen: Chosen) -> str:
         """Rows with a ``_matched_at`` outside of the window, and answers that come twice."""
-        rows, at = self.rows, self.definition.instant
-        low = f"{MATCHED_AT} <= {at(rows.tau)}" if rows.tau is not None else "FALSE"
-        wrong = (
-            f"{MATCHED_AT} IS NULL OR {low} OR {MATCHED_AT} > {at(rows.t)}"
-            f" OR {MATCHED_AT} < {at(rows.start)}"
-        )
-        identity = f"{KEY}, {self.columns}" if self.by_value else KEY
-        values = self.columns if self.by_value else _firsts(self.names)
-        inner = (
-            f"SELECT {KEY}, {values}, COUNT(*) AS _t_copies, MIN({MATCHED_AT}) AS {MATCHED_AT},"
-            f" MAX(CASE WHEN {wrong} THEN 1 ELSE 0 END) AS _t_wrong"
-            f" FROM {rows.relation} WHERE {self.mine('')} GROUP BY {identity}"
-        )
-        judged = (
-            f"SELECT *, CASE WHEN _t_wrong = 1 THEN 'outside' WHEN _t_copies > 1 THEN 'twice' END"
-            f" AS _t_reason, {MATCHED_AT} AS _t_at FROM ({inner}) AS rows_of_the_run"
-        )
-        return f"WITH judged AS ({judged})\n{self.listed('judged', Chosen(()))}"
+        return f"WITH judged AS ({self.formed()})\n{self.listed('judged', chosen)}"
 
     def earlier(self, ids: Sequence[str], instants: Iterable[datetime]) -> str:
         """(id, key) of the answers with these ids at any of these instants."""
@@ -255,6 +196,26 @@ class Comparison:
         own = f"{prefix}{KEY} = '{self.arm}' OR {prefix}{KEY} LIKE '{self.arm}{keys.PART}%'"
         return f"({own})"
 
+    def formed(self) -> str:
+        """One row for each new answer, with the reason why it cannot be right, or NULL."""
+        rows, at = self.rows, self.definition.instant
+        low = f"{MATCHED_AT} <= {at(rows.tau)}" if rows.tau is not None else "FALSE"
+        wrong = (
+            f"{MATCHED_AT} IS NULL OR {low} OR {MATCHED_AT} > {at(rows.t)}"
+            f" OR {MATCHED_AT} < {at(rows.start)}"
+        )
+        identity = f"{KEY}, {self.columns}" if self.by_value else KEY
+        values = self.columns if self.by_value else _firsts(self.names)
+        inner = (
+            f"SELECT {KEY}, {values}, COUNT(*) AS _t_copies, MIN({MATCHED_AT}) AS {MATCHED_AT},"
+            f" MAX(CASE WHEN {wrong} THEN 1 ELSE 0 END) AS _t_wrong"
+            f" FROM {rows.relation} WHERE {self.mine('')} GROUP BY {identity}"
+        )
+        return (
+            f"SELECT *, CASE WHEN _t_wrong = 1 THEN 'outside' WHEN _t_copies > 1 THEN 'twice' END"
+            f" AS _t_reason, {MATCHED_AT} AS _t_at FROM ({inner}) AS rows_of_the_run"
+        )
+
     def fresh(self, chosen: Chosen) -> str:
         """The new rows of this arm; with ranges those whose driving row lies in them."""
         query = (
@@ -269,6 +230,11 @@ class Comparison:
             f"{query} AND {identity} IN (SELECT {of_row} FROM {source} AS d"
             f" WHERE {self.ranged('d', chosen)})"
         )
+
+    def some(self, chosen: Chosen) -> str:
+        """So many of the new rows as ``picks`` says, as if by chance."""
+        order = f"md5({KEY} || {text_of(MATCHED_AT)} || '{chosen.seed}')"
+        return f"{self.fresh(Chosen(()))} ORDER BY {order}, {self.names[0]} LIMIT {chosen.picks}"
 
     def driving(self) -> tuple[str, str]:
         """What of a new row ``n`` and of a row of the driving table tells that it drives it."""
@@ -330,7 +296,13 @@ class Comparison:
         )
 
     def listed(self, relation: str, chosen: Chosen, missing: bool = False) -> str:
-        """The first page of what is wrong, and how many pairs were looked at."""
+        """The first page of what is wrong, and how many pairs were looked at; or only counts.
+
+        Nearly always nothing is wrong: then pairs need neither texts nor ids nor an order.
+        """
+        if chosen.counted:
+            wrong = "= 'missing'" if missing else "IS NOT NULL"
+            return f"SELECT {_counts(f'_t_reason {wrong}')} FROM {relation} AS j"
         us = self.definition.micros
         texts = ", ".join(f"{text_of(name)} AS c{n}" for n, name in enumerate(self.names))
         wrong = "reason = 'missing'" if missing else "reason IS NOT NULL"
@@ -384,6 +356,11 @@ def _some(instant: str, count: int, seed: str, condition: str = "TRUE") -> list[
         f"MIN_BY({instant}, CASE WHEN {condition} THEN md5({text_of(instant)} || '{seed} {n}') END)"
         for n in range(count)
     ]
+
+
+def _counts(wrong: str) -> str:
+    """SQL: how many, and how many of them wrong."""
+    return f"COUNT(*) AS checked, COUNT(CASE WHEN {wrong} THEN 1 END) AS wrong"
 
 
 def _named(values: Sequence[str], prefix: str) -> str:

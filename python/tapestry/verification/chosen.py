@@ -1,0 +1,55 @@
+"""What a comparison is about: the rows of a run, and how much of them is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tapestry.verification.restriction import Range
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a run, and the instants that they are about.
+
+    relation
+        What may stand behind FROM: the select list, ``_matched_at``, ``_key``.
+    start
+        The first instant that counts: the begin of time, or the model's.
+    tau
+        The end of the run before; None: there was none.
+    """
+
+    relation: str
+    start: datetime
+    tau: datetime | None
+    t: datetime
+
+    @property
+    def last(self) -> datetime | None:
+        """The last instant of the runs before; None where nothing counts up to there."""
+        return None if self.tau is None or self.tau < self.start else self.tau
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a comparison looks at.
+
+    instants
+        Given ones.  ``found_instants`` finds others: the ``_matched_at`` of so many new rows
+        (``picks``), the arrivals of so many rows of the ranges in the window (``arrivals``).
+    ranges
+        Of the driving table; () is all of it.
+    after
+        Lists go on after this id (``keys.of_values`` and ``_key``).
+    counted
+        How many pairs were looked at and how many are wrong, instead of a list of these.
+    """
+
+    instants: tuple[datetime, ...]
+    picks: int = 0
+    arrivals: int = 0
+    ranges: tuple[Range, ...] = ()
+    seed: str = ""
+    after: str = ""
+    counted: bool = False
