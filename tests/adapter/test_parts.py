@@ -15,6 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry import jars
 from dbt.adapters.tapestry.credentials import TapestryCredentials
+from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.failures import short_message
 from dbt.adapters.tapestry.handle import literal
 from dbt.adapters.tapestry.java import check_java
@@ -281,3 +282,8 @@ def test_sizes_are_told_in_all_the_ways_in_which_spark_writes_them() -> None:
     values = f"HashMap(112 -> 818.9 MiB, 2 -> 0.0 B, 1 -> 1,023 B, 12 -> {several})"
     wanted = [1_536, 1_023, round(818.9 * 2**20), 0]
     assert list(sizes_of(f"List({metrics})", values)) == wanted
+
+
+def test_a_log_that_cannot_be_asked_is_left_to_sql() -> None:
+    """Spark Connect's client has no process of Spark's to ask."""
+    assert DeltaLogs(SimpleNamespace()).newest("s.t") is None  # type: ignore[arg-type]

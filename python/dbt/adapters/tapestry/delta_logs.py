@@ -30,17 +30,15 @@ class DeltaLogs:
 
         The log's folder is listed anew: another process may have committed.
         """
-        parts = name.replace("`", "").split(".")
-        if len(parts) == 3 and parts[0] == CATALOG:
-            parts = parts[1:]
-        elif len(parts) != 2 or self._catalog() != CATALOG:
-            return None
         try:
-            return self._newest(name, *parts)
+            return self._newest(name)
         except Exception:
             return None
 
-    def _newest(self, name: str, schema: str, table: str) -> Target | None:
+    def _newest(self, name: str) -> Target | None:
+        *catalog, schema, table = name.replace("`", "").split(".")
+        if (catalog or [self._catalog()]) != [CATALOG]:
+            return None
         log, identifier, option = _classes(self._spark._jvm)  # type: ignore[attr-defined]
         named = identifier(table, option.apply(schema))
         snapshot = log.forTableWithSnapshot(self._session, named)._2()
