@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from random import Random
-from typing import Any
 
 from tapestry.verification.chosen import Chosen, Rows
 from tapestry.verification.compare import PAGE, Comparison
@@ -146,8 +145,7 @@ class Check:
                 continue
             self.compare(comparison, chosen, comparison.enough_in_part)
             some = Chosen(tuple(given), sample.rows, seed=sample.seed)
-            _, found = self.wrong_ones(comparison.not_too_much_in_part, some)
-            self.judge(_findings(found))
+            self.judge(self.wrong_ones(comparison.not_too_much_in_part, some)[1])
         return self.enough, self.not_too_much
 
     def with_found_instants(self, comparison: Comparison, chosen: Chosen) -> Chosen:
@@ -159,7 +157,7 @@ class Check:
         ((*found, checked, wrong),) = self.ask(comparison.found_instants(chosen))
         self.not_too_much.checked_rows += int(checked)
         if wrong:
-            self.judge(_findings(self.ask(comparison.outside(chosen))))
+            self.judge(self.findings(comparison.outside(chosen)))
         for place, us in enumerate(found):
             if us is not None:
                 s = instant_of(us)
@@ -180,14 +178,23 @@ class Check:
         """Every row lies in the window, every answer comes once."""
         checked, found = self.wrong_ones(comparison.outside, Chosen(()))
         self.not_too_much.checked_rows += checked
-        self.judge(_findings(found))
+        self.judge(found)
 
     def wrong_ones(
         self, write: Callable[[Chosen], str], chosen: Chosen
-    ) -> tuple[int, Sequence[tuple[Any, ...]]]:
+    ) -> tuple[int, list[Finding]]:
         """How many pairs were looked at, and the first page of the wrong ones, if there are any."""
         ((checked, wrong),) = self.ask(write(replace(chosen, counted=True)))
-        return int(checked), self.ask(write(chosen)) if wrong else ()
+        return int(checked), self.findings(write(chosen)) if wrong else []
+
+    def findings(self, statement: str) -> list[Finding]:
+        """What a statement lists as wrong."""
+        found = []
+        for reason, us, matched, id_, key, *values in self.ask(statement):
+            at = None if us is None else instant_of(us)
+            matched_at = None if matched is None else instant_of(matched)
+            found.append(Finding(reason, at, matched_at, key, tuple(values), id_))
+        return found
 
     def compare(
         self,
@@ -200,18 +207,16 @@ class Check:
         ``write`` asks for what is missing only. That is asked about all of history then.
         """
         ask_for = write or comparison.both
-        checked, found = self.wrong_ones(ask_for, chosen)
+        checked, page = self.wrong_ones(ask_for, chosen)
         self.enough.checked_rows += checked
-        after = ""
         while True:
-            page = [f for f in _findings(found) if f.id + f.key > after]
             if write is None:
                 self.judge(page)
             self.count_lost(comparison, [f for f in page if f.reason == "missing"])
             if len(page) < PAGE or len(self.enough.findings) >= PAGE:
                 return
             after = page[-1].id + page[-1].key
-            found = self.ask(ask_for(replace(chosen, after=after)))
+            page = self.findings(ask_for(replace(chosen, after=after)))
 
     def judge(self, page: Sequence[Finding]) -> None:
         """Count the rows that are too much, each once, at whatever instants it was found."""
@@ -235,7 +240,7 @@ class Check:
         if instants:
             ids = sorted({id_ for id_, _ in found})
             for chunk in _chunks(sorted(instants)):
-                self.judge(_findings(self.ask(comparison.again(ids, chunk))))
+                self.judge(self.findings(comparison.again(ids, chunk)))
 
     # -- was it an answer before? -------------------------------------------------------------
     def count_lost(self, comparison: Comparison, missing: Sequence[Finding]) -> None:
@@ -298,17 +303,6 @@ def between(random: Random, low: datetime, high: datetime) -> datetime:
 def _chunks(instants: Sequence[datetime]) -> Iterator[Sequence[datetime]]:
     for first in range(0, len(instants), AT_ONCE):
         yield instants[first : first + AT_ONCE]
-
-
-def _findings(rows: Sequence[tuple[Any, ...]]) -> list[Finding]:
-    """What is wrong among the listed rows."""
-    found = []
-    for reason, us, matched, id_, key, _, *values in rows:
-        if reason is not None:
-            at = None if us is None else instant_of(us)
-            matched_at = None if matched is None else instant_of(matched)
-            found.append(Finding(reason, at, matched_at, key, tuple(values), id_))
-    return found
 
 
 def instant_of(us: int) -> datetime:

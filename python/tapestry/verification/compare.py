@@ -12,7 +12,6 @@ is *early* where an answer lies before ``_matched_at``, and *absent* where none 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from sqlglot import exp
@@ -53,7 +52,8 @@ class Comparison:
         picks = [us(one) for one in _some(f"n.{MATCHED_AT}", chosen.picks, chosen.seed)]
         arrivals = [us(one) for one in _some("d._arrival", chosen.arrivals, chosen.seed, arrived)]
         picked, arriving = _named(picks, "p"), _named(arrivals, "a")
-        everything = f"SELECT {picked} FROM ({self.fresh(replace(chosen, ranges=()))}) AS n"
+        fresh = self.fresh(Chosen(()))
+        everything = f"SELECT {picked} FROM ({fresh}) AS n"
         if self.driver is None or not chosen.ranges:
             found = f"({everything}) AS found"
         else:
@@ -67,7 +67,7 @@ class Comparison:
                 both = ", ".join(filter(None, (picked, arriving)))
                 found = (
                     f"(SELECT {both} FROM {source} AS d LEFT JOIN"
-                    f" ({self.fresh(Chosen(()))}) AS n ON {identity} = {of_row}"
+                    f" ({fresh}) AS n ON {identity} = {of_row}"
                     f" WHERE {ranged}) AS found"
                 )
         formed = f"SELECT {_counts('_t_reason IS NOT NULL')} FROM ({self.formed()}) AS f"
@@ -77,8 +77,7 @@ class Comparison:
     def both(self, chosen: Chosen) -> str:
         """What is missing and what is too much, from one evaluation of the answers.
 
-        Rows of (reason, instant in µs, _matched_at in µs, id, key, checked, values as text);
-        reason NULL is a checked pair that is right.
+        Rows of (reason, instant in µs, _matched_at in µs, id, key, values as text), or counts.
         """
         restriction = Restriction(ranges=chosen.ranges, few=self.definition.dialect == "spark")
         ctes = [
@@ -296,26 +295,22 @@ class Comparison:
         )
 
     def listed(self, relation: str, chosen: Chosen, missing: bool = False) -> str:
-        """The first page of what is wrong, and how many pairs were looked at; or only counts.
+        """The first page of what is wrong; or how many pairs there are, and how many are wrong.
 
         Nearly always nothing is wrong: then pairs need neither texts nor ids nor an order.
         """
+        wrong = "= 'missing'" if missing else "IS NOT NULL"
         if chosen.counted:
-            wrong = "= 'missing'" if missing else "IS NOT NULL"
             return f"SELECT {_counts(f'_t_reason {wrong}')} FROM {relation} AS j"
         us = self.definition.micros
         texts = ", ".join(f"{text_of(name)} AS c{n}" for n, name in enumerate(self.names))
-        wrong = "reason = 'missing'" if missing else "reason IS NOT NULL"
         rows = (
             f"SELECT _t_reason AS reason, {us('_t_at')} AS us, {us(MATCHED_AT)} AS matched,"
-            f" {self.id_of('j')} AS id, {KEY}, COUNT(*) OVER () AS checked, {texts}"
-            f" FROM {relation} AS j"
+            f" {self.id_of('j')} AS id, {KEY}, {texts}"
+            f" FROM {relation} AS j WHERE _t_reason {wrong}"
         )
-        after = f" AND id || {KEY} > '{chosen.after}'" if chosen.after else ""
-        return (
-            f"SELECT * FROM ({rows}) AS rows_listed"
-            f" ORDER BY CASE WHEN {wrong}{after} THEN 0 ELSE 1 END, id, {KEY} LIMIT {PAGE}"
-        )
+        after = f" WHERE id || {KEY} > '{chosen.after}'" if chosen.after else ""
+        return f"SELECT * FROM ({rows}) AS rows_listed{after} ORDER BY id, {KEY} LIMIT {PAGE}"
 
     def id_of(self, alias: str) -> str:
         """The id of a row's values."""

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from sqlglot import exp
 
 from tapestry.names import ARRIVAL, CONTENT, KEY, ROW_ID
+from tapestry.sql import build
 from tapestry.sql.catalog import Catalog, Column, Source
 from tapestry.sql.dialects import for_dialect
 from tapestry.sql.passes.inline_views import inline_views
@@ -98,10 +99,7 @@ class Definition:
         """The body of the CTE that applies a source's scan."""
         scan, relation = self.scans[source], self.catalog.relations[source]
         assert isinstance(relation, Source)
-        listed = [
-            exp.column(c.name, quoted=not c.name.isidentifier()).sql(self.dialect)
-            for c in relation.columns
-        ]
+        listed = [build.column(c.name).sql(self.dialect) for c in relation.columns]
         if scan.arrival is not None:
             listed.append(f"{scan.arrival} AS {ARRIVAL}")
         listed.append(f"{scan.row_id} AS {ROW_ID}")

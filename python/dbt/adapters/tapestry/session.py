@@ -39,6 +39,11 @@ class DbtSession:
             self.frame, self.measured = self._frame, self._measured
             self.for_little, self.glance = self._for_little, self._glance
 
+    @property
+    def _handle(self) -> Any:
+        """What dbt has open for this thread."""
+        return self._adapter.connections.get_thread_connection().handle
+
     def run(self, sql: str) -> None:
         """Execute a statement whose rows, if any, nobody wants."""
         self._adapter.connections.add_query(sql, auto_begin=False)
@@ -57,8 +62,7 @@ class DbtSession:
 
     def input_files(self, sql: str) -> int | None:
         """How many files a query would read, told from its plan; None where Spark is elsewhere."""
-        handle = self._adapter.connections.get_thread_connection().handle
-        session = getattr(handle, "session", None)
+        session = getattr(self._handle, "session", None)
         if session is None:
             return None
         with self._adapter.connections.exception_handler(sql):
@@ -68,20 +72,18 @@ class DbtSession:
         """A query as a Spark dataframe; only where Spark is embedded there is ``frame``."""
         connections = self._adapter.connections
         with connections.exception_handler(sql):
-            return connections.get_thread_connection().handle.session.sql(sql)
+            return self._handle.session.sql(sql)
 
     def _glance(self, name: str) -> Target | None:
         """A Delta table as its newest commit left it, where Spark's process can be asked."""
-        found: Target | None = self._adapter.connections.get_thread_connection().handle.logs.newest(
-            name
-        )
+        found: Target | None = self._handle.logs.newest(name)
         return found
 
     def _measured(self) -> AbstractContextManager[Reading]:
         """Measure what this thread's statements read."""
         from dbt.adapters.tapestry.reading import measured
 
-        return measured(self._adapter.connections.get_thread_connection().handle.session)
+        return measured(self._handle.session)
 
     @contextmanager
     def _for_little(self) -> Iterator[None]:
@@ -90,7 +92,7 @@ class DbtSession:
         Nor does it plan a query again while that runs, which would add a job for each exchange;
         unless tables are shuffled into many parts, which that would put together.
         """
-        conf = self._adapter.connections.get_thread_connection().handle.session.conf
+        conf = self._handle.session.conf
         wanted = dict(_INTERPRETED)
         if int(conf.get("spark.sql.shuffle.partitions")) <= FEW_PARTITIONS:
             wanted["spark.sql.adaptive.enabled"] = "false"
@@ -122,8 +124,7 @@ class DbtSession:
     def _session_zone(self) -> dt.tzinfo:
         """The zone of the connection, asked once."""
         if self._zone is None:
-            handle = self._adapter.connections.get_thread_connection().handle
-            spark = getattr(handle, "session", None)
+            spark = getattr(self._handle, "session", None)
             if spark is None:
                 name = str(self.rows("select current_timezone()")[0][0])
             else:
