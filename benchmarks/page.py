@@ -326,10 +326,32 @@ def warm() -> str:
     return "\n\n".join([table(result["head"], rows), result["said"]])
 
 
+def watch() -> str:
+    found = [load(path.stem) for path in sorted(RESULTS.glob("watch_*.json"))]
+    if not found:
+        return _missing("watch", "benchmarks")
+    rows, memory = [], []
+    for result in found:
+        assert result is not None
+        late = result["latency_seconds"]
+        row = [f"every {result['every']}, {result['slow_models']} slow models beside it"]
+        row += [count(result["delivered"]), count(result["rows"])]
+        row += [seconds(late[one]) for one in ("median", "p95", "longest")]
+        row += [count(result[one]) for one in ("runs", "skipped_ticks", "failed")]
+        rows.append([*row, seconds(result["seconds_a_run"])])
+        settled = next((one for one in result["memory"] if one[0] >= 200), result["memory"][0])
+        for cycles, parts in (settled, result["memory"][-1]):
+            listed = ", ".join(f"{name} {mib:,.0f}" for name, mib in sorted(parts.items()))
+            memory.append(f"{cycles:,} cycles: {listed} MiB")
+    head = ["", "rows delivered", "of", "latency, s: median", "95 %", "longest"]
+    head += ["cycles", "skipped", "failed", "s a cycle"]
+    return "\n\n".join([table(head, rows), f"Resident memory after {'; after '.join(memory)}."])
+
+
 _ALL = (targets, fig5_generated, fig5_real, fig6_generated, fig6_real, more_rows, paper5)
 PIECES: dict[str, Callable[[], str]] = {
     made.__name__: made for made in (*_ALL, fig7, fig8, fig9, paper9)
-} | {made.__name__: made for made in (rebuild, lookback, checks, warm)}
+} | {made.__name__: made for made in (rebuild, lookback, checks, warm, watch)}
 
 
 def _missing(module: str, package: str = "benchmarks.figures") -> str:

@@ -11,9 +11,6 @@ ARRIVAL: Final = "_arrival"
 ROW_ID: Final = "_row_id"
 """What tells a row of one pinned source version from every other row of it."""
 
-CONTENT: Final = "_row_content"
-"""What rows of equal content share, where that is a part of the row id (``Scan.content``)."""
-
 KEY: Final = "_key"
 """What identifies an answer beside its values (``tapestry.sql.keys``): staged rows carry it."""
 

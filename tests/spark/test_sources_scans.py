@@ -149,7 +149,8 @@ def test_rows_that_differ_in_the_place_of_a_null_have_ids_of_their_own(world: Wo
     rows = [f"({a}, {literal(at(1))}, {x}, {s})" for a in scalars for x in lists for s in structs]
     world.insert(*rows)
     scan = world.run(10).scan
-    text = f"SELECT count(DISTINCT {scan.row_id}), count(DISTINCT {scan.content}), count(*)"
+    content = f"substring_index({scan.row_id}, '-', 2)"  # what follows numbers equal rows
+    text = f"SELECT count(DISTINCT {scan.row_id}), count(DISTINCT {content}), count(*)"
     assert world.session.rows(f"{text} FROM {scan.relation}") == [(48, 48, 48)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -13,7 +14,7 @@ from judge.schema import ARRIVAL, TABLES
 from judge.verdict import CATALOG, scans
 
 from tapestry.errors import Refusal
-from tapestry.sql import Rewriting, Scan, Window, rewrite
+from tapestry.sql import Rewriting, Scan, Window, keys, rewrite
 from tapestry.verification.definition import Definition
 
 LONGEST = 60_000  # characters of a run's SQL: DuckDB plans the others too slowly for a test
@@ -47,7 +48,7 @@ def staged_runs(
     connection.execute("DROP TABLE IF EXISTS published")
     tau: datetime | None = None
     for n, t in enumerate(case.ends, start=1):
-        read = scans(case, t, rewriting.sources)
+        read = {name: stamped(name, s) for name, s in scans(case, t, rewriting.sources).items()}
         window = Window(tau, aware(t))
         text = rewriting.incremental(window, read, "duckdb", few=n % 2 == 0, keyed=True)
         if len(text) > LONGEST:
@@ -57,6 +58,14 @@ def staged_runs(
         yield n, tau, aware(t), Definition.read(case.sql, CATALOG, read, "duckdb")
         connection.execute("INSERT INTO published FROM staged")
         tau = aware(t)
+
+
+def stamped(name: str, scan: Scan) -> Scan:
+    """The scan as a run verifies with it: its row ids end in what the arrival column says."""
+    if ARRIVAL[name] is None:
+        return scan
+    us = f"epoch_us({ARRIVAL[name]})"
+    return replace(scan, row_id=keys.stamped(scan.row_id, us))
 
 
 def aware(moment: datetime) -> datetime:

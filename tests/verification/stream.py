@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
+from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, keys, rewrite
 from tapestry.verification.check import Check
 from tapestry.verification.chosen import Rows
 from tapestry.verification.definition import Definition
@@ -134,7 +134,8 @@ def runs(
 
 def scan(name: str, t: datetime) -> Scan:
     """A table as it is at t."""
-    return Scan(f"(SELECT * FROM {name} WHERE _arr <= '{_naive(t)}')", "_arr", "_rid", late=True)
+    relation = f"(SELECT * FROM {name} WHERE _arr <= '{_naive(t)}')"
+    return Scan(relation, "_arr", keys.stamped("_rid", "epoch_us(ts)"), late=True)
 
 
 def right(rewriting: Rewriting, window: Window, scans: dict[str, Scan]) -> str:

@@ -6,13 +6,16 @@ from datetime import timedelta
 from typing import Any
 
 import duckdb
+from hypothesis import given
+from hypothesis import strategies as st
 from judge.case import Case
 from judge.oracle import connect
 from tests.verification.judged import asking, cases, staged_runs, utc
 
 from tapestry.sql import Rewriting
-from tapestry.verification.check import Check, Result, Sample
+from tapestry.verification.check import APART, Check, Result, Sample, around
 from tapestry.verification.chosen import Rows
+from tapestry.verification.definition import EPOCH
 from tapestry.verification.events import begin_of_time
 from tapestry.verification.turns import turn
 
@@ -42,6 +45,15 @@ def test_right_runs_pass_in_samples(queries: int, seed: int) -> None:
             ranges = turn(n, 3, rows.t - timedelta(days=9), rows.tau, rows.t)
             checked += _passed(check.sample(Sample(ranges, f"{case.number} {n}")), case)
     assert checked > queries
+
+
+@given(st.sets(st.integers(0, 10**6), max_size=60))
+def test_ranges_around_instants_hold_each_once(micros: set[int]) -> None:
+    instants = {EPOCH + timedelta(microseconds=us) for us in micros}
+    ranges = around(instants)
+    assert len(ranges) == min(APART, len(instants))
+    assert all(sum(low <= s < high for low, high in ranges) == 1 for s in instants)
+    assert all(low in instants and high - timedelta(0, 0, 1) in instants for low, high in ranges)
 
 
 def _passed(results: tuple[Result, ...], case: Case) -> int:

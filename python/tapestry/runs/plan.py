@@ -20,7 +20,14 @@ from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.narrow import few_rows
 from tapestry.runs.query import Query, read_query
-from tapestry.runs.question import Question, begun, keyed, not_verified, question_of
+from tapestry.runs.question import (
+    Question,
+    begun,
+    keyed,
+    not_verified,
+    question_of,
+    stamped,
+)
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
 from tapestry.runs.session import Session, keeps_memory
@@ -349,7 +356,7 @@ def _held(
     holding = NOTHING_HELD
     if question is not None:
         holding = hold(query.relations, question.scans)
-        question = replace(question, scans=holding.scans)
+        question = stamped(question, query, holding.scans)
     if in_memory and (question is not None or query.expected):
         holding = hold_rows(holding)
     return question, holding

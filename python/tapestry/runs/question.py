@@ -12,8 +12,9 @@ from tapestry.names import KEY
 from tapestry.runs.model import Model
 from tapestry.runs.query import Query
 from tapestry.runs.session import Session
+from tapestry.runs.sources.describe import arrival_column, arrival_sql
 from tapestry.runs.state import StateRow
-from tapestry.sql import Catalog, Scan, Window
+from tapestry.sql import Catalog, Scan, Window, keys
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import begin_of_time
 
@@ -62,6 +63,18 @@ def begun(session: Session, question: Question | None) -> Question | None:
         return question
     began = begin_of_time(question.definition, session.rows, question.row.t)
     return replace(question, row=replace(question.row, began=began))
+
+
+def stamped(question: Question, query: Query, scans: Mapping[str, Scan]) -> Question:
+    """The question over these scans, each row id with its stamp: keys tell whose turn it is."""
+    found, relations = dict(scans), query.relations
+    for name, scan in scans.items():
+        arrival = relations.arrival(name)
+        if arrival is not None:
+            column = arrival_column(relations.tables[name].table, arrival)
+            us = f"unix_micros({arrival_sql(column)})"
+            found[name] = replace(scan, row_id=keys.stamped(scan.row_id, us))
+    return replace(question, scans=found)
 
 
 def incomparable(query: Query) -> str:

@@ -230,7 +230,8 @@ def _insert(table: str, row: StateRow) -> str:
     return (
         f"INSERT INTO {relation_name(table)} WITH ('txnAppId' = {app}, 'txnVersion' = {version},"
         f" 'userMetadata' = {string(metadata(row.generation, row.n, row.run_id, {}))})"
-        f" ({', '.join(COLUMNS)}) SELECT {', '.join(values[name] for name in COLUMNS)}"
+        # Values of a SELECT become part of the code that Spark compiles, those of VALUES do not.
+        f" ({', '.join(COLUMNS)}) VALUES ({', '.join(values[name] for name in COLUMNS)})"
     )
 
 

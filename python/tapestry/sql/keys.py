@@ -11,6 +11,9 @@ answers do: each finds out by itself *what* identifies an answer.
     value                 arm
 
 An arm's number says how many parts follow, so no two derivations are written alike.
+
+Where answers are verified, the row id of a source that grows ends in its *stamp*: ``@`` and what
+its arrival column says, in microseconds since 1970. So a key tells by itself whose turn it is.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from sqlglot import exp
 
 NOTHING = "-"
 """The part of a relation that has no row: the null side of an outer join."""
-PART, INNER = "|", "/"
+PART, INNER, STAMP = "|", "/", "@"
 
 
 def of_row(row_id: exp.Expr) -> exp.Expr:
@@ -66,6 +69,20 @@ def first_row_id(key: str, depth: int) -> str:
     "split_part(split_part(_key, '|', 2), '/', 2)"
     """
     return f"split_part(split_part({key}, '{PART}', 2), '{INNER}', {depth + 1})"
+
+
+def stamped(row_id: str, micros: str) -> str:
+    """SQL: a row id with its stamp; NULL for a row that never arrives."""
+    return f"({row_id} || '{STAMP}' || CAST({micros} AS STRING))"
+
+
+def first_stamp(key: str, depth: int) -> str:
+    """SQL: the stamp of the first relation of FROM, NULL where the key is none.
+
+    >>> first_stamp("_key", 0)
+    "TRY_CAST(split_part(split_part(split_part(_key, '|', 2), '/', 1), '@', 2) AS BIGINT)"
+    """
+    return f"TRY_CAST(split_part({first_row_id(key, depth)}, '{STAMP}', 2) AS BIGINT)"
 
 
 def _concat(pieces: Sequence[exp.Expr]) -> exp.Expr:

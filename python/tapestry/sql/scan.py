@@ -16,9 +16,6 @@ class Scan:
         SQL over its columns that gives the effective arrival as TIMESTAMP; None: static.
     row_id
         SQL that tells every row of this pinned relation from every other.
-    content
-        SQL that rows of equal content share: the row id is it, ``-`` and a number then, and asking
-        for it alone costs no window. '': there is none.
     late
         May a row's arrival differ from its ts? False allows cheaper branches.
     """
@@ -27,7 +24,6 @@ class Scan:
     arrival: str | None
     row_id: str
     late: bool = False
-    content: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from random import Random
 
 from tapestry.verification.chosen import Chosen, Rows
@@ -20,6 +21,8 @@ from tapestry.verification.scopes import may_hold_again
 
 AT_ONCE = 200
 """So many instants in one statement."""
+APART = 12
+"""So many ranges in one statement, where rows are asked one by one."""
 ENOUGH, NOT_TOO_MUCH = "enough", "not_too_much"
 MICRO = timedelta(microseconds=1)
 
@@ -236,11 +239,12 @@ class Check:
             return
         some = Chosen((), sample.rows, seed=sample.seed)
         found = self.ask(comparison.delivered_before(published, some))
-        instants = {s for _, us in found if (s := instant_of(us)) >= self.rows.start}
+        instants = {s for _, us, _ in found if (s := instant_of(us)) >= self.rows.start}
         if instants:
-            ids = sorted({id_ for id_, _ in found})
+            ids = sorted({id_ for id_, _, _ in found})
+            ranges = around({instant_of(stamp) for _, _, stamp in found if stamp is not None})
             for chunk in _chunks(sorted(instants)):
-                self.judge(self.findings(comparison.again(ids, chunk)))
+                self.judge(self.findings(comparison.again(ids, chunk, ranges)))
 
     # -- was it an answer before? -------------------------------------------------------------
     def count_lost(self, comparison: Comparison, missing: Sequence[Finding]) -> None:
@@ -298,6 +302,16 @@ def between(random: Random, low: datetime, high: datetime) -> datetime:
     """An instant in ``(low, high]``."""
     span = (high - low) // MICRO
     return high if span <= 1 else high - random.randrange(span) * MICRO
+
+
+def around(instants: Iterable[datetime]) -> tuple[Range, ...]:
+    """At most ``APART`` ranges that hold all of some instants, and little else."""
+    ordered = sorted(instants)
+    gaps = sorted(range(1, len(ordered)), key=lambda n: ordered[n - 1] - ordered[n])
+    cuts = [0, *sorted(gaps[: APART - 1]), len(ordered)]
+    return tuple(
+        (ordered[first], ordered[end - 1] + MICRO) for first, end in pairwise(cuts) if first < end
+    )
 
 
 def _chunks(instants: Sequence[datetime]) -> Iterator[Sequence[datetime]]:

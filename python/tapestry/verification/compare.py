@@ -16,12 +16,13 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from tapestry.names import CONTENT, KEY, MATCHED_AT, ROW_ID
+from tapestry.names import KEY, MATCHED_AT
 from tapestry.sql import keys
 from tapestry.verification.chosen import Chosen, Rows
 from tapestry.verification.definition import Definition
+from tapestry.verification.events import micros
 from tapestry.verification.from_clause import AT, INSTANTS, PROBES
-from tapestry.verification.restriction import Restriction, in_ranges
+from tapestry.verification.restriction import Range, Restriction, in_ranges
 
 PAGE = 100
 """So many missing or surplus rows one statement lists at most."""
@@ -43,35 +44,27 @@ class Comparison:
     def found_instants(self, chosen: Chosen) -> str:
         """One row: instants in µs, first of ``picks`` new rows, then of ``arrivals``, or NULL.
 
-        At its end what ``outside`` counts: both read all new rows.  A statement of its own: Spark
-        evaluates a CTE wherever it is named, and instants are named for each table, so that what
-        they come from would be read five times.
+        At its end what ``outside`` counts.  A statement of its own: Spark evaluates a CTE wherever
+        it is named, and instants are named for each table, so that what they come from would be
+        read five times.
         """
         rows, at, us = self.rows, self.definition.instant, self.definition.micros
-        arrived = f"d._arrival > {at(rows.last or rows.start)} AND d._arrival <= {at(rows.t)}"
-        picks = [us(one) for one in _some(f"n.{MATCHED_AT}", chosen.picks, chosen.seed)]
-        arrivals = [us(one) for one in _some("d._arrival", chosen.arrivals, chosen.seed, arrived)]
-        picked, arriving = _named(picks, "p"), _named(arrivals, "a")
-        fresh = self.fresh(Chosen(()))
-        everything = f"SELECT {picked} FROM ({fresh}) AS n"
-        if self.driver is None or not chosen.ranges:
-            found = f"({everything}) AS found"
-        else:
+        of_turn = self.in_turn("f", chosen.ranges) or "TRUE"
+        picks = [us(one) for one in _some(f"f.{MATCHED_AT}", chosen.picks, chosen.seed, of_turn)]
+        items = [*filter(None, [_named(picks, "p")]), _counts("f._t_reason IS NOT NULL")]
+        found = f"(SELECT {', '.join(items)} FROM ({self.formed()}) AS f) AS found"
+        listed = [f"found.p{n}" for n in range(chosen.picks)]
+        if chosen.arrivals and chosen.ranges:
+            assert self.driver is not None
             source, ranged = self.definition.reads[self.driver.source], self.ranged("d", chosen)
-            if self.by_value:
-                # Which row a new one is about is not known.
-                others = f"SELECT {arriving} FROM {source} AS d WHERE {ranged}"
-                found = f"({everything}) AS found CROSS JOIN ({others}) AS arrived"
-            else:
-                identity, of_row = self.driving()
-                both = ", ".join(filter(None, (picked, arriving)))
-                found = (
-                    f"(SELECT {both} FROM {source} AS d LEFT JOIN"
-                    f" ({fresh}) AS n ON {identity} = {of_row}"
-                    f" WHERE {ranged}) AS found"
-                )
-        formed = f"SELECT {_counts('_t_reason IS NOT NULL')} FROM ({self.formed()}) AS f"
-        query = f"SELECT * FROM {found} CROSS JOIN ({formed}) AS formed"
+            arriving = [us(one) for one in _some("d._arrival", chosen.arrivals, chosen.seed)]
+            since = at(rows.last or rows.start)
+            found += (
+                f" CROSS JOIN (SELECT {_named(arriving, 'a')} FROM {source} AS d WHERE {ranged}"
+                f" AND d._arrival > {since} AND d._arrival <= {at(rows.t)}) AS arrived"
+            )
+            listed += [f"arrived.a{n}" for n in range(chosen.arrivals)]
+        query = f"SELECT {', '.join([*listed, 'checked', 'wrong'])} FROM {found}"
         return self.definition.statement([], query)
 
     def both(self, chosen: Chosen) -> str:
@@ -142,20 +135,31 @@ class Comparison:
         return self.definition.statement(ctes, self.listed("judged", chosen))
 
     def delivered_before(self, published: str, chosen: Chosen) -> str:
-        """(id, _matched_at in µs) of published rows with the values of some of the new rows."""
+        """(id, _matched_at in µs, stamp) of some new rows whose values were published before.
+
+        The stamp is the new row's, NULL where its key tells none.
+        """
         us, same = self.definition.micros(f"p.{MATCHED_AT}"), self.same_values("p", "n")
+        stamp = self.stamp("n") if self.tells_turns else "CAST(NULL AS BIGINT)"
         return (
-            f"SELECT DISTINCT {self.id_of('n')}, {us} FROM ({self.some(chosen)}) AS n"
+            f"SELECT DISTINCT {self.id_of('n')}, {us}, {stamp} FROM ({self.some(chosen)}) AS n"
             f" JOIN {published} AS p ON {same} AND p.{MATCHED_AT} < n.{MATCHED_AT}"
         )
 
-    def again(self, ids: Sequence[str], instants: Iterable[datetime]) -> str:
-        """What is too much among the new rows with these ids, asked at these instants."""
-        listed = ", ".join(f"'{one}'" for one in ids)
+    def again(
+        self, ids: Sequence[str], instants: Iterable[datetime], ranges: tuple[Range, ...]
+    ) -> str:
+        """What is too much among the new rows with these ids, asked at these instants.
+
+        ``ranges`` hold the stamps of those to be asked about; () asks about all.
+        """
+        listed, few = ", ".join(f"'{one}'" for one in ids), self.definition.dialect == "spark"
+        restriction = Restriction(ranges=ranges, ids=tuple(ids), few=few)
+        fresh = self.fresh(Chosen((), ranges=ranges))
         ctes = [
-            ("fresh", f"{self.fresh(Chosen(()))} AND {self.id_of('n')} IN ({listed})"),
+            ("fresh", f"{fresh} AND {self.id_of('n')} IN ({listed})"),
             self.definition.instants(instants),
-            ("answers", self.definition.answers(Restriction(ids=tuple(ids)), self.arm)),
+            ("answers", self.definition.answers(restriction, self.arm)),
             ("paired", self.paired("RIGHT JOIN")),
             ("judged", self.judged()),
         ]
@@ -221,28 +225,31 @@ class Comparison:
             f"SELECT {self.columns}, {MATCHED_AT}, {KEY} FROM {self.rows.relation} AS n"
             f" WHERE {self.mine('n')} AND {MATCHED_AT} IS NOT NULL"
         )
-        if not chosen.ranges or self.by_value:
-            return query
-        assert self.driver is not None
-        source, (identity, of_row) = self.definition.reads[self.driver.source], self.driving()
-        return (
-            f"{query} AND {identity} IN (SELECT {of_row} FROM {source} AS d"
-            f" WHERE {self.ranged('d', chosen)})"
-        )
+        of_turn = self.in_turn("n", chosen.ranges)
+        return f"{query} AND {of_turn}" if of_turn else query
 
     def some(self, chosen: Chosen) -> str:
         """So many of the new rows as ``picks`` says, as if by chance."""
         order = f"md5({KEY} || {text_of(MATCHED_AT)} || '{chosen.seed}')"
         return f"{self.fresh(Chosen(()))} ORDER BY {order}, {self.names[0]} LIMIT {chosen.picks}"
 
-    def driving(self) -> tuple[str, str]:
-        """What of a new row ``n`` and of a row of the driving table tells that it drives it."""
+    @property
+    def tells_turns(self) -> bool:
+        """Does the key of a new row say what its driving row's arrival column does?"""
+        return self.driver is not None and self.driver.first and not self.by_value
+
+    def stamp(self, alias: str) -> str:
+        """What it says."""
         assert self.driver is not None
-        identity, of_row = keys.first_row_id(f"n.{KEY}", self.driver.depth), text_of(ROW_ID)
-        if self.definition.scans[self.driver.source].content:
-            # Rows of equal content lie in the same ranges.
-            identity, of_row = f"substring_index({identity}, '-', 2)", CONTENT
-        return identity, of_row
+        return keys.first_stamp(f"{alias}.{KEY}", self.driver.depth)
+
+    def in_turn(self, alias: str, ranges: Sequence[Range]) -> str:
+        """The driving row of a new row lies in the ranges; '' where its key does not tell."""
+        if not ranges or not self.tells_turns:
+            return ""
+        us = self.stamp(alias)
+        parts = (f"{us} >= {micros(low)} AND {us} < {micros(high)}" for low, high in ranges)
+        return f"({' OR '.join(parts)})"
 
     def ranged(self, alias: str, chosen: Chosen) -> str:
         """The driving row lies in the ranges."""

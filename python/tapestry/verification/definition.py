@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 
 from sqlglot import exp
 
-from tapestry.names import ARRIVAL, CONTENT, KEY, ROW_ID
+from tapestry.names import ARRIVAL, KEY, ROW_ID
 from tapestry.sql import build
 from tapestry.sql.catalog import Catalog, Column, Source
 from tapestry.sql.dialects import for_dialect
@@ -103,8 +103,6 @@ class Definition:
         if scan.arrival is not None:
             listed.append(f"{scan.arrival} AS {ARRIVAL}")
         listed.append(f"{scan.row_id} AS {ROW_ID}")
-        if scan.content:
-            listed.append(f"{scan.content} AS {CONTENT}")
         return f"SELECT {', '.join(listed)} FROM {scan.relation}"
 
     def instants(self, instants: Iterable[datetime]) -> tuple[str, str]:

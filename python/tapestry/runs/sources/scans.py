@@ -24,7 +24,7 @@ def plain_scan(table: SourceTable, pin: Pin, arrival: Column | None) -> Scan:
     # The window of the row id inside, the arrival outside: the other way round ts under another
     # name would not be a column of the window's partition, and no bound on it would get through.
     relation = f"(SELECT *, {row_id(table)} AS {ROW_ID} FROM {table.at(pin.version)})"
-    return Scan(relation, arr, ROW_ID, content=content_hash(table.columns))
+    return Scan(relation, arr, ROW_ID)
 
 
 def late_scan(table: SourceTable, pin: Pin, arrival: Column, side: Side) -> Scan:
