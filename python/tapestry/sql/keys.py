@@ -62,27 +62,17 @@ def nested(key: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this="REPLACE", expressions=[key.copy(), *pair])
 
 
-def first_row_id(key: str, depth: int) -> str:
-    """SQL: the row id of the first relation of FROM, ``depth`` derived tables deep.
-
-    >>> first_row_id("_key", 1)
-    "split_part(split_part(_key, '|', 2), '/', 2)"
-    """
-    return f"split_part(split_part({key}, '{PART}', 2), '{INNER}', {depth + 1})"
-
-
 def stamped(row_id: str, micros: str) -> str:
     """SQL: a row id with its stamp; NULL for a row that never arrives."""
     return f"({row_id} || '{STAMP}' || CAST({micros} AS STRING))"
 
 
-def first_stamp(key: str, depth: int) -> str:
-    """SQL: the stamp of the first relation of FROM, NULL where the key is none.
+def first_stamp(key: str) -> str:
+    """SQL: the first stamp in a key, NULL where there is none.
 
-    >>> first_stamp("_key", 0)
-    "TRY_CAST(split_part(split_part(split_part(_key, '|', 2), '/', 1), '@', 2) AS BIGINT)"
+    It is that of the first relation of FROM, however many derived tables deep, if that has one.
     """
-    return f"TRY_CAST(split_part({first_row_id(key, depth)}, '{STAMP}', 2) AS BIGINT)"
+    return f"TRY_CAST(regexp_extract({key}, '{STAMP}(-?[0-9]+)', 1) AS BIGINT)"
 
 
 def _concat(pieces: Sequence[exp.Expr]) -> exp.Expr:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from random import Random
 
 from sqlglot import exp
 
@@ -27,6 +28,7 @@ from tapestry.verification.restriction import Range, Restriction, in_ranges
 PAGE = 100
 """So many missing or surplus rows one statement lists at most."""
 MICRO = "INTERVAL '1' MICROSECOND"
+PRIME = 1_000_003
 _NEW, _OLD = "_n", "_a"
 
 
@@ -49,15 +51,17 @@ class Comparison:
         read five times.
         """
         rows, at, us = self.rows, self.definition.instant, self.definition.micros
-        of_turn = self.in_turn("f", chosen.ranges) or "TRUE"
-        picks = [us(one) for one in _some(f"f.{MATCHED_AT}", chosen.picks, chosen.seed, of_turn)]
+        of_turn = self.in_turn("f._t_stamp", chosen.ranges) or "TRUE"
+        stamp = f", {self.stamp('w')} AS _t_stamp" if self.tells_turns else ""
+        formed = f"SELECT w.*{stamp} FROM ({self.formed()}) AS w"
+        picks = _some(us(f"f.{MATCHED_AT}"), chosen.picks, chosen.seed, of_turn)
         items = [*filter(None, [_named(picks, "p")]), _counts("f._t_reason IS NOT NULL")]
-        found = f"(SELECT {', '.join(items)} FROM ({self.formed()}) AS f) AS found"
+        found = f"(SELECT {', '.join(items)} FROM ({formed}) AS f) AS found"
         listed = [f"found.p{n}" for n in range(chosen.picks)]
         if chosen.arrivals and chosen.ranges:
             assert self.driver is not None
             source, ranged = self.definition.reads[self.driver.source], self.ranged("d", chosen)
-            arriving = [us(one) for one in _some("d._arrival", chosen.arrivals, chosen.seed)]
+            arriving = _some(us("d._arrival"), chosen.arrivals, chosen.seed)
             since = at(rows.last or rows.start)
             found += (
                 f" CROSS JOIN (SELECT {_named(arriving, 'a')} FROM {source} AS d WHERE {ranged}"
@@ -225,7 +229,7 @@ class Comparison:
             f"SELECT {self.columns}, {MATCHED_AT}, {KEY} FROM {self.rows.relation} AS n"
             f" WHERE {self.mine('n')} AND {MATCHED_AT} IS NOT NULL"
         )
-        of_turn = self.in_turn("n", chosen.ranges)
+        of_turn = self.in_turn(self.stamp("n"), chosen.ranges)
         return f"{query} AND {of_turn}" if of_turn else query
 
     def some(self, chosen: Chosen) -> str:
@@ -239,16 +243,14 @@ class Comparison:
         return self.driver is not None and self.driver.first and not self.by_value
 
     def stamp(self, alias: str) -> str:
-        """What it says."""
-        assert self.driver is not None
-        return keys.first_stamp(f"{alias}.{KEY}", self.driver.depth)
+        """What it says, in µs."""
+        return keys.first_stamp(f"{alias}.{KEY}")
 
-    def in_turn(self, alias: str, ranges: Sequence[Range]) -> str:
+    def in_turn(self, stamp: str, ranges: Sequence[Range]) -> str:
         """The driving row of a new row lies in the ranges; '' where its key does not tell."""
         if not ranges or not self.tells_turns:
             return ""
-        us = self.stamp(alias)
-        parts = (f"{us} >= {micros(low)} AND {us} < {micros(high)}" for low, high in ranges)
+        parts = (f"{stamp} >= {micros(low)} AND {stamp} < {micros(high)}" for low, high in ranges)
         return f"({' OR '.join(parts)})"
 
     def ranged(self, alias: str, chosen: Chosen) -> str:
@@ -352,11 +354,15 @@ def text_of(column: str) -> str:
     return f"CAST({column} AS STRING)"
 
 
-def _some(instant: str, count: int, seed: str, condition: str = "TRUE") -> list[str]:
-    """SQL: so many instants of a group's rows that fulfil a condition, as if by chance."""
+def _some(us: str, count: int, seed: str, condition: str = "TRUE") -> list[str]:
+    """SQL: so many instants (in µs) of a group's rows that fulfil a condition, as if by chance.
+
+    An order by remainders is another one for each factor, and costs little.
+    """
+    factors = [Random(f"{seed} {n}").randrange(1, PRIME) for n in range(count)]
     return [
-        f"MIN_BY({instant}, CASE WHEN {condition} THEN md5({text_of(instant)} || '{seed} {n}') END)"
-        for n in range(count)
+        f"MIN_BY({us}, CASE WHEN {condition} THEN {us} % {PRIME} * {factor} % {PRIME} END)"
+        for factor in factors
     ]
 
 
