@@ -20,14 +20,7 @@ from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.narrow import few_rows
 from tapestry.runs.query import Query, read_query
-from tapestry.runs.question import (
-    Question,
-    begun,
-    keyed,
-    not_verified,
-    question_of,
-    stamped,
-)
+from tapestry.runs.question import Question, begun, keyed, not_verified, question_of, stamped
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
 from tapestry.runs.session import Session, keeps_memory

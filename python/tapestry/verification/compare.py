@@ -29,7 +29,6 @@ PAGE = 100
 """So many missing or surplus rows one statement lists at most."""
 MICRO = "INTERVAL '1' MICROSECOND"
 PRIME = 1_000_003
-_NEW, _OLD = "_n", "_a"
 
 
 class Comparison:
@@ -52,10 +51,9 @@ class Comparison:
         """
         rows, at, us = self.rows, self.definition.instant, self.definition.micros
         of_turn = self.in_turn("f._t_stamp", chosen.ranges) or "TRUE"
-        stamp = f", {self.stamp('w')} AS _t_stamp" if self.tells_turns else ""
-        formed = f"SELECT w.*{stamp} FROM ({self.formed()}) AS w"
+        formed = f"SELECT w.*, {self.stamp('w')} AS _t_stamp FROM ({self.formed()}) AS w"
         picks = _some(us(f"f.{MATCHED_AT}"), chosen.picks, chosen.seed, of_turn)
-        items = [*filter(None, [_named(picks, "p")]), _counts("f._t_reason IS NOT NULL")]
+        items = [*_named(picks, "p"), _counts("f._t_reason IS NOT NULL")]
         found = f"(SELECT {', '.join(items)} FROM ({formed}) AS f) AS found"
         listed = [f"found.p{n}" for n in range(chosen.picks)]
         if chosen.arrivals and chosen.ranges:
@@ -64,8 +62,9 @@ class Comparison:
             arriving = _some(us("d._arrival"), chosen.arrivals, chosen.seed)
             since = at(rows.last or rows.start)
             found += (
-                f" CROSS JOIN (SELECT {_named(arriving, 'a')} FROM {source} AS d WHERE {ranged}"
-                f" AND d._arrival > {since} AND d._arrival <= {at(rows.t)}) AS arrived"
+                f" CROSS JOIN (SELECT {', '.join(_named(arriving, 'a'))} FROM {source} AS d"
+                f" WHERE {ranged} AND d._arrival > {since} AND d._arrival <= {at(rows.t)})"
+                " AS arrived"
             )
             listed += [f"arrived.a{n}" for n in range(chosen.arrivals)]
         query = f"SELECT {', '.join([*listed, 'checked', 'wrong'])} FROM {found}"
@@ -243,7 +242,7 @@ class Comparison:
         return self.driver is not None and self.driver.first and not self.by_value
 
     def stamp(self, alias: str) -> str:
-        """What it says, in µs."""
+        """What it says, in µs; NULL where the key has no stamp."""
         return keys.first_stamp(f"{alias}.{KEY}")
 
     def in_turn(self, stamp: str, ranges: Sequence[Range]) -> str:
@@ -371,8 +370,8 @@ def _counts(wrong: str) -> str:
     return f"COUNT(*) AS checked, COUNT(CASE WHEN {wrong} THEN 1 END) AS wrong"
 
 
-def _named(values: Sequence[str], prefix: str) -> str:
-    return ", ".join(f"{value} AS {prefix}{n}" for n, value in enumerate(values))
+def _named(values: Sequence[str], prefix: str) -> list[str]:
+    return [f"{value} AS {prefix}{n}" for n, value in enumerate(values)]
 
 
 def _firsts(names: Sequence[str]) -> str:

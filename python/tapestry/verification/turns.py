@@ -12,6 +12,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 
 from tapestry.verification.definition import EPOCH
+from tapestry.verification.events import micros
 from tapestry.verification.restriction import Range
 
 MICRO = timedelta(microseconds=1)
@@ -28,7 +29,7 @@ def turn(n: int, turns: int, low: datetime, tau: datetime | None, t: datetime) -
     >>> len({r for n in range(8) for r in turn(n, 8, at(0), None, at(9))})
     16
     """
-    first, last = _micros(low), max(_micros(low), _micros(t))
+    first, last = micros(low), max(micros(low), micros(t))
     bits = 0
     while (last >> bits) - (first >> bits) + 1 > 2 * turns:
         bits += 1
@@ -45,7 +46,3 @@ def turn(n: int, turns: int, low: datetime, tau: datetime | None, t: datetime) -
 def _cell(cell: int, bits: int, is_first: bool) -> Range:
     low, high = (EPOCH + timedelta(microseconds=number << bits) for number in (cell, cell + 1))
     return (EARLIEST if is_first else low), high
-
-
-def _micros(s: datetime) -> int:
-    return (s - EPOCH) // MICRO
