@@ -62,7 +62,8 @@ def test_a_large_source_and_a_run_without_checks_are_not_held(
     planned = world.plan(checked, 8)
     assert planned.holding.views == ()
     assert planned.question is not None
-    assert planned.holding.scans == planned.question.scans
+    read = {name: scan.relation for name, scan in planned.question.scans.items()}
+    assert {name: scan.relation for name, scan in planned.holding.scans.items()} == read
 
 
 def test_a_refused_run_leaves_no_view_and_the_next_one_holds_again(world: World) -> None:
@@ -102,6 +103,20 @@ def test_a_run_killed_with_its_views_there_is_carried_out_again(
     for view in left:
         world.session.run(f"DROP VIEW `{view}`")
     assert _nothing_is_left(world)
+
+
+def test_what_is_kept_is_read_by_statements_with_ctes_too(world: World) -> None:
+    session = world.session
+    session.run(f"SET {holding.CTES}=EXCEPTION")
+    holding.make(session, "`__tapestry_kept`", "WITH a AS (SELECT 1 AS id) SELECT id FROM a")
+    try:
+        assert session.rows(f"SET {holding.CTES}") == [(holding.CTES, "EXCEPTION")]
+        reads = "WITH other AS (SELECT 2 AS id) SELECT * FROM other JOIN __tapestry_kept USING (id)"
+        ((plan,),) = session.rows(f"EXPLAIN {reads}")
+        assert "InMemoryRelation" in plan
+    finally:
+        session.run("DROP VIEW `__tapestry_kept`")
+        session.run(f"RESET {holding.CTES}")
 
 
 def test_a_view_that_cannot_be_dropped_harms_nothing(

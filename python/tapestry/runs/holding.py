@@ -10,7 +10,8 @@ of the same scan, after the side tables were written, and dropped with the run.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
@@ -27,6 +28,8 @@ SMALL = 32 * 2**20
 
 Four hundred thousand messages, or a few million rows of numbers: read in about three seconds.
 """
+
+CTES = "spark.sql.legacy.ctePrecedencePolicy"
 
 
 @dataclass(frozen=True)
@@ -73,12 +76,29 @@ def hold_rows(holding: Holding) -> Holding:
 def make(session: Session, view: str, select: str) -> None:
     """A view that is computed once, by whoever reads it first."""
     frame = getattr(session, "frame", None)
-    if frame is None:
-        session.run(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{select}")
-    else:
-        # Spark parses and analyses the text of a view wherever it is read, a dataframe's but now.
-        frame(select).createOrReplaceTempView(view.strip("`"))
+    with _no_ctes(session):
+        if frame is None:
+            session.run(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{select}")
+        else:
+            # Spark parses and analyses a view's text wherever it is read, a dataframe's but now.
+            frame(select).createOrReplaceTempView(view.strip("`"))
     session.run(f"CACHE LAZY TABLE {view}")
+
+
+@contextmanager
+def _no_ctes(session: Session) -> Iterator[None]:
+    """Spark puts the CTEs of what is analysed here in the place of their names.
+
+    It knows what it keeps in memory by its plan, where CTEs are numbered.  In a statement with CTEs
+    before it they get other numbers, and all of it would be computed again.  The setting differs
+    in one thing more, names of CTEs inside of others; Q^I has CTEs on the outside only.
+    """
+    ((_, before),) = session.rows(f"SET {CTES}")
+    session.run(f"SET {CTES}=LEGACY")
+    try:
+        yield
+    finally:
+        session.run(f"SET {CTES}={before}")
 
 
 def release(session: Session, holding: Holding) -> None:

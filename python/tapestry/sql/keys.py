@@ -13,7 +13,8 @@ answers do: each finds out by itself *what* identifies an answer.
 An arm's number says how many parts follow, so no two derivations are written alike.
 
 Where answers are verified, the row id of a source that grows ends in its *stamp*: ``@`` and what
-its arrival column says, in microseconds since 1970. So a key tells by itself whose turn it is.
+its arrival column says, in microseconds since 1970, in a fixed width so that finding it is cheap.
+So a key tells by itself whose turn it is.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from sqlglot import exp
 NOTHING = "-"
 """The part of a relation that has no row: the null side of an outer join."""
 PART, INNER, STAMP = "|", "/", "@"
+WIDTH = 18
+"""Of a stamp: from 0001-01-01 to 9999-12-31 no number of microseconds is wider."""
 
 
 def of_row(row_id: exp.Expr) -> exp.Expr:
@@ -64,7 +67,7 @@ def nested(key: exp.Expr) -> exp.Expr:
 
 def stamped(row_id: str, micros: str) -> str:
     """SQL: a row id with its stamp; NULL for a row that never arrives."""
-    return f"({row_id} || '{STAMP}' || CAST({micros} AS STRING))"
+    return f"({row_id} || '{STAMP}' || LPAD(CAST({micros} AS STRING), {WIDTH}, ' '))"
 
 
 def first_stamp(key: str) -> str:
@@ -72,7 +75,8 @@ def first_stamp(key: str) -> str:
 
     It is that of the first relation of FROM, however many derived tables deep, if that has one.
     """
-    return f"TRY_CAST(regexp_extract({key}, '{STAMP}(-?[0-9]+)', 1) AS BIGINT)"
+    begin = f"NULLIF(INSTR({key}, '{STAMP}'), 0) + 1"
+    return f"TRY_CAST(SUBSTR({key}, {begin}, {WIDTH}) AS BIGINT)"
 
 
 def _concat(pieces: Sequence[exp.Expr]) -> exp.Expr:

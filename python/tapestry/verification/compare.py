@@ -5,8 +5,7 @@
     not too much    every checked new row is in Q(_matched_at), and in no Q(s) before it
 
 Both are one comparison: the answers at some instants, full outer joined with the new rows on key
-and values. A pair without a new row is *missing* unless it was an answer at tau; one with a new row
-is *early* where an answer lies before ``_matched_at``, and *absent* where none lies at it.
+and values (``pairs``).
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from sqlglot import exp
 
 from tapestry.names import KEY, MATCHED_AT
 from tapestry.sql import keys
+from tapestry.verification import pairs
 from tapestry.verification.chosen import Chosen, Rows
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import micros
@@ -51,10 +51,9 @@ class Comparison:
         """
         rows, at, us = self.rows, self.definition.instant, self.definition.micros
         of_turn = self.in_turn("f._t_stamp", chosen.ranges) or "TRUE"
-        formed = f"SELECT w.*, {self.stamp('w')} AS _t_stamp FROM ({self.formed()}) AS w"
         picks = _some(us(f"f.{MATCHED_AT}"), chosen.picks, chosen.seed, of_turn)
         items = [*_named(picks, "p"), _counts("f._t_reason IS NOT NULL")]
-        found = f"(SELECT {', '.join(items)} FROM ({formed}) AS f) AS found"
+        found = f"(SELECT {', '.join(items)} FROM ({self.formed()}) AS f) AS found"
         listed = [f"found.p{n}" for n in range(chosen.picks)]
         if chosen.arrivals and chosen.ranges:
             assert self.driver is not None
@@ -78,10 +77,9 @@ class Comparison:
         restriction = Restriction(ranges=chosen.ranges, few=self.definition.dialect == "spark")
         ctes = [
             ("fresh", self.fresh(chosen)),
-            self.instants(chosen),
+            *self.instants(chosen),
             ("answers", self.definition.answers(restriction, self.arm)),
-            ("paired", self.paired("FULL JOIN")),
-            ("judged", self.judged()),
+            *self.judged("FULL JOIN", len(chosen.instants) + 1),
         ]
         return self.definition.statement(ctes, self.listed("judged", chosen))
 
@@ -93,10 +91,9 @@ class Comparison:
         restriction = Restriction(ranges=chosen.ranges, few=self.definition.dialect == "spark")
         ctes = [
             ("fresh", self.fresh(Chosen(()))),
-            self.instants(chosen),
+            *self.instants(chosen),
             ("answers", self.definition.answers(restriction, self.arm)),
-            ("paired", self.paired("FULL JOIN")),
-            ("judged", self.judged()),
+            *self.judged("FULL JOIN", len(chosen.instants) + 1),
         ]
         if self.rows.last is None:
             return self.definition.statement(ctes, self.listed("judged", chosen, missing=True))
@@ -132,8 +129,8 @@ class Comparison:
             (PROBES, f"SELECT DISTINCT * FROM ({' UNION ALL '.join(probes)}) AS p"),
             (INSTANTS, f"SELECT DISTINCT {AT} FROM {PROBES}"),
             ("answers", self.definition.answers(Restriction(matching=True), self.arm)),
-            ("paired", self.paired("RIGHT JOIN")),
-            ("judged", self.judged()),
+            *pairs.numbered(INSTANTS),
+            *self.judged("RIGHT JOIN", 2 * chosen.picks + len(chosen.instants) + 1),
         ]
         return self.definition.statement(ctes, self.listed("judged", chosen))
 
@@ -143,14 +140,14 @@ class Comparison:
         The stamp is the new row's, NULL where its key tells none.
         """
         us, same = self.definition.micros(f"p.{MATCHED_AT}"), self.same_values("p", "n")
-        stamp = self.stamp("n") if self.tells_turns else "CAST(NULL AS BIGINT)"
+        listed = f"{self.id_of('n')}, {us}, {self.stamp('n')}"
         return (
-            f"SELECT DISTINCT {self.id_of('n')}, {us}, {stamp} FROM ({self.some(chosen)}) AS n"
+            f"SELECT DISTINCT {listed} FROM ({self.some(chosen)}) AS n"
             f" JOIN {published} AS p ON {same} AND p.{MATCHED_AT} < n.{MATCHED_AT}"
         )
 
     def again(
-        self, ids: Sequence[str], instants: Iterable[datetime], ranges: tuple[Range, ...]
+        self, ids: Sequence[str], instants: Sequence[datetime], ranges: tuple[Range, ...]
     ) -> str:
         """What is too much among the new rows with these ids, asked at these instants.
 
@@ -161,10 +158,9 @@ class Comparison:
         fresh = self.fresh(Chosen((), ranges=ranges))
         ctes = [
             ("fresh", f"{fresh} AND {self.id_of('n')} IN ({listed})"),
-            self.definition.instants(instants),
+            *pairs.instants(self.definition, instants, self.rows.start),
             ("answers", self.definition.answers(restriction, self.arm)),
-            ("paired", self.paired("RIGHT JOIN")),
-            ("judged", self.judged()),
+            *self.judged("RIGHT JOIN", len(instants)),
         ]
         return self.definition.statement(ctes, self.listed("judged", Chosen(())))
 
@@ -198,9 +194,7 @@ class Comparison:
     # -- their parts --------------------------------------------------------------------------
     def mine(self, alias: str) -> str:
         """A new row belongs to this arm."""
-        prefix = f"{alias}." if alias else ""
-        own = f"{prefix}{KEY} = '{self.arm}' OR {prefix}{KEY} LIKE '{self.arm}{keys.PART}%'"
-        return f"({own})"
+        return f"({alias}.{KEY} = '{self.arm}' OR {alias}.{KEY} LIKE '{self.arm}{keys.PART}%')"
 
     def formed(self) -> str:
         """One row for each new answer, with the reason why it cannot be right, or NULL."""
@@ -211,11 +205,14 @@ class Comparison:
             f" OR {MATCHED_AT} < {at(rows.start)}"
         )
         identity = f"{KEY}, {self.columns}" if self.by_value else KEY
+        # Found once for each key, beneath the aggregation: above it each instant that is picked
+        # would find it again, for each of the ranges.
+        stamp = self.stamp("n")
         values = self.columns if self.by_value else _firsts(self.names)
         inner = (
             f"SELECT {KEY}, {values}, COUNT(*) AS _t_copies, MIN({MATCHED_AT}) AS {MATCHED_AT},"
-            f" MAX(CASE WHEN {wrong} THEN 1 ELSE 0 END) AS _t_wrong"
-            f" FROM {rows.relation} WHERE {self.mine('')} GROUP BY {identity}"
+            f" MAX(CASE WHEN {wrong} THEN 1 ELSE 0 END) AS _t_wrong, MIN({stamp}) AS _t_stamp"
+            f" FROM {rows.relation} AS n WHERE {self.mine('n')} GROUP BY {identity}"
         )
         return (
             f"SELECT *, CASE WHEN _t_wrong = 1 THEN 'outside' WHEN _t_copies > 1 THEN 'twice' END"
@@ -242,8 +239,8 @@ class Comparison:
         return self.driver is not None and self.driver.first and not self.by_value
 
     def stamp(self, alias: str) -> str:
-        """What it says, in µs; NULL where the key has no stamp."""
-        return keys.first_stamp(f"{alias}.{KEY}")
+        """What it says, in µs; NULL where the key does not say."""
+        return keys.first_stamp(f"{alias}.{KEY}") if self.tells_turns else "CAST(NULL AS BIGINT)"
 
     def in_turn(self, stamp: str, ranges: Sequence[Range]) -> str:
         """The driving row of a new row lies in the ranges; '' where its key does not tell."""
@@ -262,45 +259,14 @@ class Comparison:
         """The CTE of the given instants."""
         return "given", self.definition.instants(instants)[1]
 
-    def instants(self, chosen: Chosen) -> tuple[str, str]:
-        """The CTE of the instants, tau among them."""
+    def instants(self, chosen: Chosen) -> pairs.Ctes:
+        """The CTEs of the instants, tau among them."""
         at_last = [self.rows.last] if self.rows.last is not None else []
-        name, given = self.definition.instants((*chosen.instants, *at_last))
-        # None is left where all of the window lies before the begin.
-        return name, f"{given} WHERE {AT} >= {self.definition.instant(self.rows.start)}"
+        return pairs.instants(self.definition, (*chosen.instants, *at_last), self.rows.start)
 
-    def paired(self, join: str) -> str:
-        """Answers beside new rows."""
-        both = ", ".join(f"COALESCE(a.{name}, n.{name}) AS {name}" for name in self.names)
-        return (
-            f"SELECT {both}, COALESCE(a.{KEY}, n.{KEY}) AS {KEY}, a.{AT}, n.{MATCHED_AT}"
-            f" FROM answers AS a {join} fresh AS n ON {self.same('a', 'n')}"
-        )
-
-    def judged(self) -> str:
-        """One row for each (key, v, new row) with the reason why it is wrong, or NULL."""
-        identity = f"{KEY}, {self.columns}, p.{MATCHED_AT}"
-        at = self.definition.instant
-        old = f"p.{AT} <= {at(self.rows.last)}" if self.rows.last is not None else "FALSE"
-        grouped = (
-            f"SELECT {identity}, MIN(p.{AT}) AS _t_first,"
-            f" MIN(CASE WHEN NOT ({old}) THEN p.{AT} END) AS _t_within,"
-            f" MAX(CASE WHEN {old} THEN 1 ELSE 0 END) AS _t_old,"
-            f" MAX(CASE WHEN p.{AT} = p.{MATCHED_AT} THEN 1 ELSE 0 END) AS _t_present"
-            f" FROM paired AS p GROUP BY {identity}"
-        )
-        reason = (
-            f"CASE WHEN g.{MATCHED_AT} IS NULL AND g._t_old = 0 AND g._t_within IS NOT NULL"
-            f" THEN 'missing'"
-            f" WHEN g._t_first < g.{MATCHED_AT} THEN 'early'"
-            f" WHEN g.{MATCHED_AT} IS NOT NULL AND g._t_present = 0 AND i.{AT} IS NOT NULL"
-            f" THEN 'absent' END"
-        )
-        instant = f"CASE WHEN g.{MATCHED_AT} IS NULL THEN g._t_within ELSE g._t_first END"
-        return (
-            f"SELECT g.*, {reason} AS _t_reason, {instant} AS _t_at FROM ({grouped}) AS g"
-            f" LEFT JOIN {INSTANTS} AS i ON i.{AT} = g.{MATCHED_AT}"
-        )
+    def judged(self, join: str, most: int) -> pairs.Ctes:
+        """The CTEs from the answers, at so many instants at most, to pairs with what is wrong."""
+        return pairs.judged(self.rows, self.definition, self.names, join, most)
 
     def listed(self, relation: str, chosen: Chosen, missing: bool = False) -> str:
         """The first page of what is wrong; or how many pairs there are, and how many are wrong.
@@ -330,9 +296,7 @@ class Comparison:
 
     def same_values(self, one: str, other: str) -> str:
         """Two rows have the same values."""
-        return " AND ".join(
-            f"{one}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in self.names
-        )
+        return pairs.same_values(one, other, self.names)
 
 
 def id_of(alias: str, definition: Definition) -> str:
