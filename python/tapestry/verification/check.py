@@ -16,8 +16,8 @@ from tapestry.verification.chosen import Chosen, Rows
 from tapestry.verification.compare import PAGE, Comparison
 from tapestry.verification.definition import EPOCH, Definition
 from tapestry.verification.events import Ask, event_instants
+from tapestry.verification.intervals import may_hold_again
 from tapestry.verification.restriction import Range
-from tapestry.verification.scopes import may_hold_again
 
 AT_ONCE = 200
 """So many instants in one statement."""

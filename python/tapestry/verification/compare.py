@@ -4,8 +4,8 @@
                     answer at some s' <= tau
     not too much    every checked new row is in Q(_matched_at), and in no Q(s) before it
 
-Both are one comparison: the answers at some instants, full outer joined with the new rows on key
-and values (``pairs``).
+Both are one comparison of the answers at some instants with the new rows, by key and values
+(``pairs``).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Comparison:
             ("fresh", self.fresh(chosen)),
             *self.instants(chosen),
             ("answers", self.definition.answers(restriction, self.arm)),
-            *self.judged("FULL JOIN", len(chosen.instants) + 1),
+            *self.judged(len(chosen.instants) + 1),
         ]
         return self.definition.statement(ctes, self.listed("judged", chosen))
 
@@ -93,7 +93,7 @@ class Comparison:
             ("fresh", self.fresh(Chosen(()))),
             *self.instants(chosen),
             ("answers", self.definition.answers(restriction, self.arm)),
-            *self.judged("FULL JOIN", len(chosen.instants) + 1),
+            *self.judged(len(chosen.instants) + 1),
         ]
         if self.rows.last is None:
             return self.definition.statement(ctes, self.listed("judged", chosen, missing=True))
@@ -130,7 +130,7 @@ class Comparison:
             (INSTANTS, f"SELECT DISTINCT {AT} FROM {PROBES}"),
             ("answers", self.definition.answers(Restriction(matching=True), self.arm)),
             *pairs.numbered(INSTANTS),
-            *self.judged("RIGHT JOIN", 2 * chosen.picks + len(chosen.instants) + 1),
+            *self.judged(2 * chosen.picks + len(chosen.instants) + 1, only_new=True),
         ]
         return self.definition.statement(ctes, self.listed("judged", chosen))
 
@@ -160,7 +160,7 @@ class Comparison:
             ("fresh", f"{fresh} AND {self.id_of('n')} IN ({listed})"),
             *pairs.instants(self.definition, instants, self.rows.start),
             ("answers", self.definition.answers(restriction, self.arm)),
-            *self.judged("RIGHT JOIN", len(instants)),
+            *self.judged(len(instants), only_new=True),
         ]
         return self.definition.statement(ctes, self.listed("judged", Chosen(())))
 
@@ -264,9 +264,9 @@ class Comparison:
         at_last = [self.rows.last] if self.rows.last is not None else []
         return pairs.instants(self.definition, (*chosen.instants, *at_last), self.rows.start)
 
-    def judged(self, join: str, most: int) -> pairs.Ctes:
+    def judged(self, most: int, only_new: bool = False) -> pairs.Ctes:
         """The CTEs from the answers, at so many instants at most, to pairs with what is wrong."""
-        return pairs.judged(self.rows, self.definition, self.names, join, most)
+        return pairs.judged(self.rows, self.definition, self.names, most, only_new)
 
     def listed(self, relation: str, chosen: Chosen, missing: bool = False) -> str:
         """The first page of what is wrong; or how many pairs there are, and how many are wrong.
@@ -296,7 +296,9 @@ class Comparison:
 
     def same_values(self, one: str, other: str) -> str:
         """Two rows have the same values."""
-        return pairs.same_values(one, other, self.names)
+        return " AND ".join(
+            f"{one}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in self.names
+        )
 
 
 def id_of(alias: str, definition: Definition) -> str:

@@ -1,12 +1,14 @@
 """Answers beside new rows: one row for each pair of an answer and the new row that delivers it.
 
-An answer holds at many of the instants that are looked at.  It becomes one row *before* it meets
-the new rows, or every instant would carry its values through the join: the first of these instants,
-and a set of bits, one for each instant at which it holds.  No more is asked of them:
+An answer holds at many of the instants that are looked at.  What is asked of these is their first,
+and whether ``_matched_at`` is among them: a set of bits, one for each instant.  So both kinds of
+rows are put into one relation and grouped by key and values, without a join:
 
     missing   no new row delivers it, and the first instant is no older than the runs before
     early     the first instant lies before ``_matched_at``
     absent    ``_matched_at`` is one of the instants, and its bit is not set
+
+Of copies of a new row the earliest stands for all: that an answer comes twice is seen elsewhere.
 """
 
 from __future__ import annotations
@@ -48,26 +50,32 @@ def numbered(relation: str) -> Ctes:
     return [("numbered", bits)]
 
 
-def judged(rows: Rows, definition: Definition, names: Sequence[str], join: str, most: int) -> Ctes:
+def judged(
+    rows: Rows, definition: Definition, names: Sequence[str], most: int, only_new: bool = False
+) -> Ctes:
     """From ``answers``, ``numbered`` and ``fresh`` to ``judged``: pairs, each with what is wrong.
 
-    ``most`` is how many instants are numbered at most.  The columns of ``judged`` are the values,
-    their key, ``_matched_at``, ``_t_at`` (the first instant at which it is an answer), and
-    ``_t_reason``, NULL where nothing is wrong.
+    ``most`` is how many instants are numbered at most; ``only_new`` leaves out what no new row
+    delivers.  The columns of ``judged`` are the values, their key, ``_matched_at``, ``_t_at`` (the
+    first instant at which it is an answer), and ``_t_reason``, NULL where nothing is wrong.
     """
     words = range(-(-most // BITS))
-    values = ", ".join(f"a.{name}" for name in names)
-    bits = [f"BIT_OR(CASE WHEN i._t_word = {w} THEN i._t_bit END) AS _t_held{w}" for w in words]
-    held = (
-        f"SELECT a.{KEY}, {values}, MIN(a.{AT}) AS _t_at, {', '.join(bits)} FROM answers AS a"
-        f" JOIN numbered AS i ON i.{AT} = a.{AT} GROUP BY a.{KEY}, {values}"
+    identity = ", ".join([KEY, *names])
+    answers, new = (", ".join(f"{alias}.{name}" for name in [KEY, *names]) for alias in "an")
+    all_rows = (
+        f"SELECT {new}, n.{MATCHED_AT}, NULL AS {AT}, NULL AS _t_word, NULL AS _t_bit"
+        f" FROM fresh AS n UNION ALL SELECT {answers}, NULL, a.{AT}, i._t_word, i._t_bit"
+        f" FROM answers AS a JOIN numbered AS i ON i.{AT} = a.{AT}"
     )
-    both = ", ".join(f"COALESCE(a.{name}, n.{name}) AS {name}" for name in [*names, KEY])
+    bits = [f"BIT_OR(CASE WHEN _t_word = {w} THEN _t_bit END) AS _t_held{w}" for w in words]
     paired = (
-        f"SELECT {both}, n.{MATCHED_AT}, a._t_at, {', '.join(f'a._t_held{w}' for w in words)}"
-        f" FROM held AS a {join} fresh AS n ON a.{KEY} = n.{KEY} AND {same_values('a', 'n', names)}"
+        f"SELECT {identity}, MIN({MATCHED_AT}) AS {MATCHED_AT}, MIN({AT}) AS _t_at,"
+        f" {', '.join(bits)} FROM ({all_rows}) AS all_rows GROUP BY {identity}"
     )
-    return [("held", held), ("paired", paired), ("judged", _reasons(rows, definition, words))]
+    reasons = _reasons(rows, definition, words)
+    if only_new:
+        reasons += f" WHERE p.{MATCHED_AT} IS NOT NULL"
+    return [("paired", paired), ("judged", reasons)]
 
 
 def _reasons(rows: Rows, definition: Definition, words: Iterable[int]) -> str:
@@ -83,8 +91,3 @@ def _reasons(rows: Rows, definition: Definition, words: Iterable[int]) -> str:
         f"SELECT p.*, {reason} AS _t_reason FROM paired AS p"
         f" LEFT JOIN numbered AS i ON i.{AT} = p.{MATCHED_AT}"
     )
-
-
-def same_values(one: str, other: str, names: Sequence[str]) -> str:
-    """Two rows have the same values."""
-    return " AND ".join(f"{one}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in names)

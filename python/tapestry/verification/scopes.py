@@ -46,19 +46,6 @@ def relation_of(table: exp.Table, ctes: Ctes) -> str:
     return "" if name in ctes else name
 
 
-def may_hold_again(tree: exp.Expr) -> bool:
-    """Can an answer hold, cease to hold, and hold again?
-
-    A join of rows under an AND of comparisons holds over one interval of time; anything more may
-    not.
-    """
-    more = (exp.Or, exp.Not, exp.Exists, exp.In, exp.NEQ, exp.Case, exp.If, exp.Between)
-    if tree.find(*more, exp.SetOperation) is not None:
-        return True
-    outer = any(join.side for join in tree.find_all(exp.Join))
-    return outer or any(by_value(select) for select in tree.find_all(exp.Select))
-
-
 def is_global_aggregate(node: exp.Expr) -> bool:
     """One row whatever there is: aggregates without GROUP BY."""
     if not isinstance(node, exp.Select) or node.args.get("group") or node.args.get("having"):

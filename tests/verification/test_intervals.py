@@ -1,0 +1,80 @@
+"""An answer of which it is said that it holds over one interval does; and that is said of many."""
+
+from __future__ import annotations
+
+import pytest
+from judge.oracle import beginning, connect, instants, load
+from tests.verification.judged import aware, cases, definition
+
+from tapestry.sql import Scan
+from tapestry.sql.catalog import Catalog, Column, Source
+from tapestry.verification.definition import Definition
+from tapestry.verification.intervals import may_hold_again
+
+M = "SELECT m.id FROM messages AS m"
+REPLY = "SELECT 1 FROM messages AS r WHERE r.parent = m.id"
+ONE_INTERVAL = [
+    M,
+    f"{M} WHERE m.ts < now() - INTERVAL 2 DAYS AND NOT EXISTS ({REPLY})",
+    f"{M} WHERE EXISTS ({REPLY}) AND now() >= m.ts + INTERVAL 1 DAY",
+    f"{M} WHERE m.author IS NOT NULL AND (m.author = 'a' OR m.author <> 'b')",
+    f"{M} JOIN messages AS p ON p.id = m.parent AND p.ts >= now() - INTERVAL 1 DAY",
+    f"{M} UNION ALL {M} WHERE m.id IN (1, 2)",
+    f"SELECT d.id FROM ({M} WHERE m.ts < now()) AS d",
+]
+PERHAPS_SEVERAL = [
+    f"{M} WHERE NOT (m.ts < now() AND m.ts > now() - INTERVAL 1 DAY)",
+    f"{M} WHERE m.ts < now() - INTERVAL 9 DAYS OR m.ts > now() - INTERVAL 1 DAY",
+    f"{M} WHERE m.ts <> now()",
+    f"{M} WHERE NOT EXISTS ({REPLY} AND r.ts > now() - INTERVAL 1 DAY)",
+    f"{M} WHERE EXISTS ({REPLY} AND NOT EXISTS (SELECT 1 FROM messages AS q WHERE q.id = r.id))",
+    f"{M} WHERE EXISTS (SELECT count(*) FROM messages AS r HAVING count(*) = 2)",
+    f"{M} WHERE m.id NOT IN (SELECT r.parent FROM messages AS r)",
+    f"SELECT DISTINCT m.author FROM messages AS m WHERE NOT EXISTS ({REPLY})",
+    f"{M} LEFT JOIN messages AS r ON r.parent = m.id",
+    f"{M} EXCEPT {M} WHERE m.id = 1",
+    "SELECT m.id, m.ts < now() AS old FROM messages AS m",
+    f"SELECT d.id FROM ({M} WHERE m.ts <> now()) AS d",
+]
+
+
+def _tree(sql: str) -> Definition:
+    columns = (Column("id", "bigint"), Column("parent", "bigint"), Column("author", "string"))
+    source = Source("messages", (*columns, Column("ts", "timestamp")), "ts")
+    catalog = Catalog({"messages": source})
+    return Definition.read(sql, catalog, {"messages": Scan("messages", "ts", "id")}, "duckdb")
+
+
+@pytest.mark.parametrize("sql", ONE_INTERVAL)
+def test_it_holds_once(sql: str) -> None:
+    assert not may_hold_again(_tree(sql).tree)
+
+
+@pytest.mark.parametrize("sql", PERHAPS_SEVERAL)
+def test_it_may_hold_again(sql: str) -> None:
+    assert may_hold_again(_tree(sql).tree)
+
+
+def test_no_answer_leaves_a_gap_where_none_may(queries: int, seed: int) -> None:
+    """At every instant of random queries over random rows."""
+    connection, answers = connect(), 0
+    for case, _ in cases(range(seed, seed + queries)):
+        asked = definition(case)
+        if may_hold_again(asked.tree):
+            continue
+        load(connection, case.data)
+        start = beginning(case.query, case.data, case.begin)
+        assert start is not None
+        moments = list(
+            map(aware, instants(case.query, case.data, start, max(start, case.ends[-1])))
+        )
+        place = {moment: number for number, moment in enumerate(moments)}
+        ctes = [asked.instants(moments), ("answers", asked.answers())]
+        rows = connection.execute(asked.statement(ctes, "SELECT * FROM answers")).fetchall()
+        held: dict[tuple[object, ...], list[int]] = {}
+        for *values, moment, key in rows:
+            held.setdefault((*map(str, values), key), []).append(place[moment])
+        for answer, places in held.items():
+            assert max(places) - min(places) + 1 == len(places), (case.sql, answer)
+            answers += 1
+    assert answers > queries
