@@ -10,6 +10,12 @@ from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name, string
 
 ATTEMPTS = 6
+CHECKPOINTS = 50
+"""So many commits lie between two checkpoints of Delta's log.
+
+Every run of every model commits here, and a checkpoint takes as long as several commits; a process
+that is new reads the commits since the last one at once.
+"""
 
 
 def create_own(session: Session, table: str, columns: Mapping[str, str], comment: str) -> None:
@@ -23,6 +29,7 @@ def create_own(session: Session, table: str, columns: Mapping[str, str], comment
             session.run(
                 f"CREATE TABLE IF NOT EXISTS {relation_name(table)} ({listed}) USING delta"
                 f" COMMENT {string(comment)}"
+                f" TBLPROPERTIES ('delta.checkpointInterval' = '{CHECKPOINTS}')"
             )
             return
         except Exception as error:
