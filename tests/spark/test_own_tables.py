@@ -13,7 +13,7 @@ def test_a_table_is_made_once_and_seldom_writes_a_checkpoint(session: Any, schem
         create_own(session, name, {"n": "BIGINT"}, comment)
     asked = f"SHOW TBLPROPERTIES {name} ('delta.checkpointInterval')"
     assert session.rows(asked) == [("delta.checkpointInterval", str(CHECKPOINTS))]
-    told = session.rows(f"DESCRIBE DETAIL {name}")[0].asDict()
+    told = session.spark.sql(f"DESCRIBE DETAIL {name}").first()
     assert told["description"] == "the first"
     for n in range(11):  # Delta's own interval is ten
         session.run(f"INSERT INTO {name} VALUES ({n})")
