@@ -57,7 +57,7 @@ class DuckSession:
 
     def _execute(self, sql: str) -> Any:
         text = _JSON.sub(self._json, sql).replace("`", '"').replace("unix_micros(", "epoch_us(")
-        text = re.sub(r" USING delta( COMMENT '[^']*')?", "", text)
+        text = re.sub(r" USING delta( COMMENT '[^']*')?( TBLPROPERTIES \([^)]*\))?", "", text)
         text = text.replace("DESCRIBE TABLE", "DESCRIBE").replace("current_timestamp()", "now()")
         try:
             return self.connection.execute(text)
