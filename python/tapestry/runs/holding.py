@@ -76,18 +76,17 @@ def hold_rows(holding: Holding) -> Holding:
 def make(session: Session, view: str, select: str) -> None:
     """A view that is computed once, by whoever reads it first."""
     frame = getattr(session, "frame", None)
-    with _no_ctes(session):
-        if frame is None:
-            session.run(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{select}")
-        else:
-            # Spark parses and analyses a view's text wherever it is read, a dataframe's but now.
-            frame(select).createOrReplaceTempView(view.strip("`"))
+    if frame is None:
+        session.run(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{select}")
+    else:
+        # Spark parses and analyses the text of a view wherever it is read, a dataframe's but now.
+        frame(select).createOrReplaceTempView(view.strip("`"))
     session.run(f"CACHE LAZY TABLE {view}")
 
 
 @contextmanager
-def _no_ctes(session: Session) -> Iterator[None]:
-    """Spark puts the CTEs of what is analysed here in the place of their names.
+def inlined_ctes(session: Session) -> Iterator[None]:
+    """Spark puts the CTEs of a view that is made here in the place of their names.
 
     It knows what it keeps in memory by its plan, where CTEs are numbered.  In a statement with CTEs
     before it they get other numbers, and all of it would be computed again.  The setting differs

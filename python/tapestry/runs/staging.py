@@ -19,7 +19,7 @@ from tapestry.errors import ConcurrentRun, ConfigurationError
 from tapestry.names import STAGED_PROPERTY, STAGED_SUFFIX
 from tapestry.runs.errors_of_delta import lost_race
 from tapestry.runs.expectations.validate import Prepared
-from tapestry.runs.holding import make
+from tapestry.runs.holding import inlined_ctes, make
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name, string
@@ -213,7 +213,8 @@ def _write(session: Session, planned: Plan, attempt: str, wanted: Sequence[Prepa
     if not view:
         _create(session, planned, attempt, select)
         return None
-    make(session, view, select)
+    with inlined_ctes(session):
+        make(session, view, select)
     ((rows,),) = session.rows(f"SELECT count(*) FROM {view}")
     return int(rows)
 

@@ -13,7 +13,7 @@ from itertools import count, product
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.verification.scopes import Ctes, arms, opened, relation_of
+from tapestry.verification.scopes import Ctes, arms, conditions, opened, relation_of
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
 
@@ -72,7 +72,7 @@ class Atoms:
             elif isinstance(relation, exp.Table) and not relation_of(relation, seen):
                 body, inner = seen[relation.name.lower()]
                 self.query(body, inner, None)
-        for condition in _conditions(node):
+        for condition in (*conditions(node), *node.selects):
             for part in condition.walk(prune=lambda n: isinstance(n, exp.Query)):
                 if isinstance(part, exp.Query):
                     self.query(part, ctes, scope)
@@ -143,16 +143,6 @@ def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
             yield node.this, item
 
 
-def _conditions(node: exp.Select) -> Iterator[exp.Expr]:
-    for clause in ("where", "having"):
-        if node.args.get(clause) is not None:
-            yield node.args[clause].this
-    for join in node.find_all(exp.Join):
-        if join.args.get("on") is not None and _block_of(join) is node:
-            yield join.args["on"]
-    yield from node.selects
-
-
 def _relations(node: exp.Select) -> Iterator[exp.Expr]:
     """The tables and derived tables of a FROM clause, those in parentheses included."""
     from_ = node.args.get("from_")
@@ -165,10 +155,6 @@ def _relations(node: exp.Select) -> Iterator[exp.Expr]:
             open_nodes.append(relation.this)
         else:
             yield relation
-
-
-def _block_of(node: exp.Expr) -> exp.Expr | None:
-    return node.find_ancestor(exp.Select)
 
 
 def _leaves(node: exp.Expr, ctes: Ctes) -> Iterator[tuple[exp.Select, Ctes]]:

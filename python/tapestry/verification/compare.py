@@ -74,13 +74,7 @@ class Comparison:
 
         Rows of (reason, instant in µs, _matched_at in µs, id, key, values as text), or counts.
         """
-        restriction = Restriction(ranges=chosen.ranges, few=self.definition.dialect == "spark")
-        ctes = [
-            ("fresh", self.fresh(chosen)),
-            *self.instants(chosen),
-            ("answers", self.definition.answers(restriction, self.arm)),
-            *self.judged(len(chosen.instants) + 1),
-        ]
+        ctes = self.compared(self.fresh(chosen), chosen)
         return self.definition.statement(ctes, self.listed("judged", chosen))
 
     def enough_in_part(self, chosen: Chosen) -> str:
@@ -88,13 +82,7 @@ class Comparison:
 
         Whether a value was an answer at tau is asked of all of the table.
         """
-        restriction = Restriction(ranges=chosen.ranges, few=self.definition.dialect == "spark")
-        ctes = [
-            ("fresh", self.fresh(Chosen(()))),
-            *self.instants(chosen),
-            ("answers", self.definition.answers(restriction, self.arm)),
-            *self.judged(len(chosen.instants) + 1),
-        ]
+        ctes = self.compared(self.fresh(Chosen(())), chosen)
         if self.rows.last is None:
             return self.definition.statement(ctes, self.listed("judged", chosen, missing=True))
         at = self.definition.instant(self.rows.last)
@@ -259,10 +247,20 @@ class Comparison:
         """The CTE of the given instants."""
         return "given", self.definition.instants(instants)[1]
 
-    def instants(self, chosen: Chosen) -> pairs.Ctes:
-        """The CTEs of the instants, tau among them."""
+    def compared(self, fresh: str, chosen: Chosen) -> pairs.Ctes:
+        """The CTEs from some new rows, and the answers in the ranges at the instants, to pairs.
+
+        Tau is among the instants.
+        """
         at_last = [self.rows.last] if self.rows.last is not None else []
-        return pairs.instants(self.definition, (*chosen.instants, *at_last), self.rows.start)
+        instants = {*chosen.instants, *at_last}
+        restriction = Restriction(ranges=chosen.ranges, few=self.definition.dialect == "spark")
+        return [
+            ("fresh", fresh),
+            *pairs.instants(self.definition, instants, self.rows.start),
+            ("answers", self.definition.answers(restriction, self.arm)),
+            *self.judged(len(instants)),
+        ]
 
     def judged(self, most: int, only_new: bool = False) -> pairs.Ctes:
         """The CTEs from the answers, at so many instants at most, to pairs with what is wrong."""

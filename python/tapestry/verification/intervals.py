@@ -14,50 +14,48 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from tapestry.sql.timing import contains_now
-from tapestry.verification.scopes import by_value
+from tapestry.verification.scopes import Ctes, by_value, conditions, from_items, is_plain
 
 ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ)
 SEVERAL = (exp.Or, exp.Not, exp.NEQ, exp.Case, exp.If, exp.In, exp.Between, exp.NullSafeEQ)
 """What may make several intervals of one comparison, or what nobody has thought about."""
-COUNTED = (exp.AggFunc, exp.Having, exp.SetOperation, exp.Limit, exp.Offset)
+COUNTED = (exp.AggFunc, exp.Having, exp.Qualify, exp.Window, exp.Limit, exp.Offset)
 
 
 def may_hold_again(tree: exp.Expr) -> bool:
     """Can it, for all that is known of a resolved query?"""
+    if tree.find(*COUNTED) is not None or any(join.side for join in tree.find_all(exp.Join)):
+        return True
     if any(_is_no_union_all(node) for node in tree.find_all(exp.SetOperation)):
         return True
-    if any(join.side for join in tree.find_all(exp.Join)):
-        return True
+    ctes: Ctes = {cte.alias.lower(): (cte.this, {}) for cte in tree.find_all(exp.CTE)}
     selects = [s for s in tree.find_all(exp.Select) if s.find_ancestor(exp.Exists) is None]
-    if any(by_value(select) for select in selects):
-        return True
-    return any(not _holds_once(part) for select in selects for part in _parts(select))
+    return any(by_value(select) or not _holds_once(select, ctes) for select in selects)
 
 
-def _parts(select: exp.Select) -> Iterator[exp.Expr]:
-    """What decides whether and with which values a derivation is an answer."""
-    where = select.args.get("where")
-    joins = select.args.get("joins") or []
-    for condition in [where.this if where else None, *(join.args.get("on") for join in joins)]:
-        if condition is not None:
-            inside = condition.unnest()
-            yield from inside.flatten() if isinstance(inside, exp.And) else [inside]
-    for other in (*select.selects, select.args.get("having"), select.args.get("qualify")):
-        if other is not None and (contains_now(other) or other.find(exp.Query) is not None):
-            yield exp.Not(this=other.copy())  # a value that changes, or a condition on rows
+def _holds_once(select: exp.Select, ctes: Ctes) -> bool:
+    """Do its rows, with the values they have, if those that it reads do?"""
+    if any(contains_now(item) or item.find(exp.Query) for item in select.selects):
+        return False
+    return all(_one_interval(part, ctes) for part in _conjuncts(select))
 
 
-def _holds_once(part: exp.Expr) -> bool:
+def _conjuncts(select: exp.Select) -> Iterator[exp.Expr]:
+    for condition in conditions(select):
+        inside = condition.unnest()
+        yield from inside.flatten() if isinstance(inside, exp.And) else [inside]
+
+
+def _one_interval(part: exp.Expr, ctes: Ctes) -> bool:
     part = part.unnest()
     inside = part.this.unnest() if isinstance(part, exp.Not) else part
     if isinstance(inside, exp.Exists):
         query = inside.this
+        # Of a CTE rows may go again: only what reads the sources themselves just grows.
         return (
             isinstance(query, exp.Select)
             and not contains_now(query)
-            and query.find(*COUNTED) is None
-            and not any(join.side for join in query.find_all(exp.Join))
-            and sum(1 for _ in query.find_all(exp.Query)) == 1
+            and is_plain(query, from_items(query), ctes)
         )
     if part.find(exp.Query) is not None:
         return False

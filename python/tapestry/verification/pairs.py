@@ -19,7 +19,7 @@ from datetime import datetime
 from tapestry.names import KEY, MATCHED_AT
 from tapestry.verification.chosen import Rows
 from tapestry.verification.definition import Definition
-from tapestry.verification.from_clause import AT
+from tapestry.verification.from_clause import AT, INSTANTS
 
 BITS = 62
 """Of a number in every engine that are no sign."""
@@ -27,17 +27,17 @@ Ctes = list[tuple[str, str]]
 
 
 def instants(definition: Definition, chosen: Iterable[datetime], start: datetime) -> Ctes:
-    """The CTEs ``instants``, from ``start`` on, and ``numbered``, the same with bits."""
-    ordered = sorted(set(chosen))
+    """The CTEs ``numbered``, instants from ``start`` on with their bits, and ``instants``."""
     values = ", ".join(
         f"({definition.instant(s)}, {place // BITS}, {1 << place % BITS})"
-        for place, s in enumerate(ordered)
+        for place, s in enumerate(sorted(set(chosen)))
     )
     # None is left where all of the window lies before the begin.
-    since = f"WHERE {AT} >= {definition.instant(start)}"
-    name, given = definition.instants(ordered)
-    bits = f"SELECT * FROM (VALUES {values}) AS given({AT}, _t_word, _t_bit) {since}"
-    return [(name, f"{given} {since}"), ("numbered", bits)]
+    bits = (
+        f"SELECT * FROM (VALUES {values}) AS given({AT}, _t_word, _t_bit)"
+        f" WHERE {AT} >= {definition.instant(start)}"
+    )
+    return [("numbered", bits), (INSTANTS, f"SELECT {AT} FROM numbered")]
 
 
 def numbered(relation: str) -> Ctes:

@@ -46,11 +46,27 @@ def relation_of(table: exp.Table, ctes: Ctes) -> str:
     return "" if name in ctes else name
 
 
+def conditions(select: exp.Select) -> Iterator[exp.Expr]:
+    """What a SELECT demands of its rows: WHERE, HAVING, and ON, also of joins in parentheses."""
+    for clause in ("where", "having"):
+        if select.args.get(clause) is not None:
+            yield select.args[clause].this
+    for join in select.find_all(exp.Join):
+        if join.args.get("on") is not None and join.find_ancestor(exp.Select) is select:
+            yield join.args["on"]
+
+
 def is_global_aggregate(node: exp.Expr) -> bool:
     """One row whatever there is: aggregates without GROUP BY."""
     if not isinstance(node, exp.Select) or node.args.get("group") or node.args.get("having"):
         return False
     return any(item.find(exp.AggFunc) is not None for item in node.selects)
+
+
+def from_items(select: exp.Select) -> list[exp.Expr]:
+    """The first relation of a FROM clause, and the joins behind it."""
+    from_ = select.args.get("from_")
+    return [] if from_ is None else [from_.this, *(select.args.get("joins") or [])]
 
 
 def is_plain(node: exp.Select, relations: list[exp.Expr], ctes: Ctes) -> bool:

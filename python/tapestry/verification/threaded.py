@@ -36,6 +36,7 @@ from tapestry.verification.scopes import (
     Ctes,
     arms,
     by_value,
+    from_items,
     is_correlated,
     is_global_aggregate,
     is_plain,
@@ -177,8 +178,7 @@ class Threader:
         keyed: bool,
     ) -> Rows:
         """The block's FROM clause."""
-        from_ = node.args.get("from_")
-        relations = [] if from_ is None else [from_.this, *(node.args.get("joins") or [])]
+        relations = from_items(node)
         narrowed = {}
         if driving is not None and driving.depth:
             narrowed = {driving.alias: restriction.only_ranges}
