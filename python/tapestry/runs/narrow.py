@@ -9,8 +9,8 @@ from tapestry.sql import Rewriting, Scan, Window
 
 SPARK_KNOWS = 10 * 2**20
 """Bytes of a table up to which Spark sends it to every task of its own accord."""
-FEW = 1_000_000
-"""So many rows of some hundred bytes fit into a driver of some gigabytes with room to spare."""
+FEW = 256 * 2**20
+"""So many bytes of rows fit into a driver of some gigabytes with room to spare, also twice."""
 
 
 def few_rows(
@@ -20,15 +20,15 @@ def few_rows(
     scans: Mapping[str, Scan],
     sizes: Iterable[int],
 ) -> bool:
-    """Count the rows of the largest range that the run narrows to, where that can matter.
+    """Measure the rows of the largest range that the run narrows to, where that can matter.
 
-    ``sizes`` are the bytes of the tables that the query reads. The count is pruned as the run
-    itself is; where all tables are small it is not made.
+    ``sizes`` are the bytes of the tables that the query reads. The measuring is pruned as the run
+    itself is; where all tables are small it is not done.
     """
     if max(sizes, default=0) <= SPARK_KNOWS:
         return False
-    count = rewriting.narrowed_rows(window, scans)
-    if count is None:
+    measure = rewriting.narrowed_bytes(window, scans)
+    if measure is None:
         return False
-    ((rows,),) = session.rows(count)
-    return int(rows or 0) <= FEW
+    ((size,),) = session.rows(measure)
+    return int(size or 0) <= FEW

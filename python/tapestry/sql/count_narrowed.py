@@ -1,41 +1,52 @@
-"""How many rows each branch narrows its source to: a fact about the data, asked before rendering.
+"""How much each branch narrows its source to: a fact about the data, asked before rendering.
 
 Delta prunes files by their statistics, but Spark plans a join by the size of the whole table: it
-would sort and shuffle everything that the few new rows are joined to.
+would sort and shuffle everything that the few new rows are joined to.  What decides is bytes, not
+rows: a hundred thousand bodies of mail do not fit where a million ids do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
 
 from sqlglot import exp
 
 from tapestry.sql import build
-from tapestry.sql.ir import Conjunction, Table
+from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
 from tapestry.sql.join_few import AT_MOST
 from tapestry.sql.passes.split_by_bound import narrowed_aliases, own_conditions, split_by_bound
 from tapestry.sql.render import Body, Rendering
 from tapestry.sql.selects import where
 from tapestry.sql.strategy_candidates import edges
 
+ROW = 48
+"""Bytes that a row takes beside its values, and the id that a checked run adds."""
+FIXED = 8
+_TEXT = ("string", "varchar", "char", "binary")
+_NESTED = ("array", "map", "struct", "variant")
+
 
 def count_narrowed(rendering: Rendering) -> Body | None:
-    """A SELECT of the greatest number of rows that a branch narrows a table to; None: no branch.
+    """A SELECT of the most bytes of rows that a branch narrows a table to; None: no branch.
 
-    Where what they are joined to is sent on too (``join_few``), it is reckoned by their number.
+    Of the columns that the query uses.  Where what they are joined to is sent on too
+    (``join_few``), it is reckoned by their number.
     """
     frame, reads = rendering.frame(), rendering.reads()
     counts: dict[exp.Select, None] = {}
-    for conjunction, tables in _split(rendering):
+    for block, conjunction, tables in _split(rendering):
+        used = {(column.table, column.name.lower()) for column in _columns(block)}
         for branch in split_by_bound(conjunction.lowers, frame):
             aliases = narrowed_aliases(branch)
             narrowed = tuple(table for table in tables if table.alias in aliases)
             if not narrowed or len(tables) == 1:
                 continue  # nothing is joined to it
-            rows: exp.Expr = exp.Count(this=exp.Star(), big_int=True)
+            size: exp.Expr = exp.Sum(this=_width(narrowed, used, rendering.catalog))
             if further := max(0, len(conjunction.tables) - 2):
-                rows = exp.Mul(this=rows, expression=exp.Literal.number(AT_MOST**further))
-            count = exp.alias_(rows, "narrowed")
+                size = exp.Mul(this=size, expression=exp.Literal.number(AT_MOST**further))
+            count = exp.alias_(size, "narrowed")
             select = reads.from_clause(build.select([count]), narrowed, frame)
             counts[where(select, own_conditions(conjunction.conditions, branch, aliases))] = None
     if not counts:
@@ -45,14 +56,52 @@ def count_narrowed(rendering: Rendering) -> Body | None:
     return rendering.body([], build.add_from(build.select([most]), every))
 
 
-def _split(rendering: Rendering) -> Iterator[tuple[Conjunction, tuple[Table, ...]]]:
-    """Every conjunction whose bounds are split, with all that its tables are joined to."""
+def _width(tables: Iterable[Table], used: set[tuple[str, str]], catalog: Catalog) -> exp.Expr:
+    """About how many bytes a row of these tables takes in memory, with the columns in use."""
+    fixed, lengths = ROW, list[exp.Expr]()
+    for table in tables:
+        if not isinstance(table, SourceTable):
+            fixed += ROW * len(table.columns)
+            continue
+        source = catalog.relations[table.source]
+        assert isinstance(source, Source)
+        for column in source.columns:
+            if (table.alias, column.name.lower()) not in used:
+                continue
+            value: exp.Expr = build.column(column.name, table.alias)
+            fixed += FIXED
+            if column.type.startswith(_NESTED):
+                value = exp.Cast(this=value, to=exp.DataType.build("text"))
+            elif not column.type.startswith(_TEXT):
+                continue
+            zero = exp.Literal.number(0)
+            lengths.append(exp.Coalesce(this=exp.Length(this=value), expressions=[zero]))
+    total: exp.Expr = exp.Literal.number(fixed)
+    for one in lengths:
+        total = exp.Add(this=total, expression=one)
+    return total
+
+
+def _columns(node: object) -> Iterator[exp.Column]:
+    """The columns in everything that a part of a standard form says."""
+    if isinstance(node, exp.Expr):
+        yield from node.find_all(exp.Column)
+    elif isinstance(node, tuple):
+        for one in node:
+            yield from _columns(one)
+    elif is_dataclass(node):
+        for one in fields(node):
+            yield from _columns(getattr(node, one.name))
+
+
+def _split(rendering: Rendering) -> Iterator[tuple[Block, Conjunction, tuple[Table, ...]]]:
+    """Every conjunction whose bounds are split, its block, and all tables that are joined."""
     for part in rendering.parts:
         for block in part.blocks:
             for conjunction in block.disjuncts:
                 inner = tuple(table for one in conjunction.exists for table in one.inner.tables)
-                yield conjunction, conjunction.tables + inner
+                yield block, conjunction, conjunction.tables + inner
                 for edge in edges(conjunction):
                     if not edge.rises_at_end:
                         chain = tuple(table for link in edge.chain for table in link.tables)
-                        yield edge.last, chain + conjunction.tables
+                        yield block, edge.last, chain + conjunction.tables

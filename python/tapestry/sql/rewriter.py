@@ -76,7 +76,7 @@ class Rewriting:
         first window costs the rendering; the next ones differ in the scans and the instants.
 
         few
-            What ``narrowed_rows`` counts is small enough to be sent to every task of a join: Spark
+            What ``narrowed_bytes`` counts is small enough to be sent to every task of a join: Spark
             is told so by a hint.
         keyed
             Add ``_key``, the text that identifies the answer (``tapestry.sql.keys``).
@@ -117,10 +117,10 @@ class Rewriting:
         bodies = render_bounds(rendering)
         return tuple(rendering.finish(body, scans, tau, t) for body in bodies)
 
-    def narrowed_rows(
+    def narrowed_bytes(
         self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"
     ) -> str | None:
-        """A SELECT of the number of rows in the largest range that a branch of Q^I narrows to.
+        """A SELECT of the bytes of the rows that a branch of Q^I narrows a table to, at most.
 
         None where there is no such range, or nothing that it is joined to.
         """
