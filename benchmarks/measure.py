@@ -10,14 +10,19 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.tapestry.reading import amount
+from dbt.adapters.tapestry.delta_logs import DeltaLogs
+from dbt.adapters.tapestry.reading import amount, measured
+from dbt.adapters.tapestry.session import once_settings, set_inside
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from tapestry.runs.target import Target
 
 
 @dataclass
@@ -96,9 +101,22 @@ class PlainSession:
         """Execute a query."""
         return [tuple(row) for row in self.spark.sql(sql).collect()]
 
-    def frame(self, sql: str) -> DataFrame:
-        """A query as a dataframe."""
-        return self.spark.sql(sql)
+    def frame(self, sql: str, settings: Mapping[str, str] | None = None) -> DataFrame:
+        """A query as a dataframe, analysed with some settings."""
+        with set_inside(self.spark.conf, settings or {}):
+            return self.spark.sql(sql)
+
+    def planned_once(self) -> AbstractContextManager[None]:
+        """Spark does not plan a query again while that runs."""
+        return set_inside(self.spark.conf, once_settings(self.spark.conf))
+
+    def measured(self) -> AbstractContextManager[Any]:
+        """What this thread's statements read."""
+        return measured(self.spark)
+
+    def glance(self, name: str) -> Target | None:
+        """A table as its newest commit left it."""
+        return DeltaLogs(self.spark).newest(name)
 
 
 def statement(spark: SparkSession, sql: str | Callable[[], str]) -> Action:

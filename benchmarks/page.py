@@ -338,7 +338,7 @@ def watch() -> str:
     found = [load(path.stem) for path in sorted(RESULTS.glob("watch_*.json"))]
     if not found:
         return _missing("watch", "benchmarks")
-    rows, memory = [], []
+    rows, memory, alive = [], [], []
     for result in found:
         assert result is not None
         late = result["latency_seconds"]
@@ -351,9 +351,12 @@ def watch() -> str:
         for cycles, parts in (settled, result["memory"][-1]):
             listed = ", ".join(f"{name} {mib:,.0f}" for name, mib in sorted(parts.items()))
             memory.append(f"{cycles:,} cycles: {listed} MiB")
+        alive += [f"{mib:,.0f} MiB after {n:,} cycles" for n, mib in result["alive"] if mib]
     head = ["", "rows delivered", "of", "latency, s: median", "95 %", "longest"]
     head += ["cycles", "skipped", "failed", "s a cycle"]
-    return "\n\n".join([table(head, rows), f"Resident memory after {'; after '.join(memory)}."])
+    said = f"Resident memory after {'; after '.join(memory)}."
+    said += f" In use in Java's heap after a full collection: {', '.join(alive) or 'not known'}."
+    return "\n\n".join([table(head, rows), said])
 
 
 _ALL = (targets, fig5_generated, fig5_real, fig6_generated, fig6_real, more_rows, paper5)

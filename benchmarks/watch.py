@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
+import re
 import shutil
 import signal
 import statistics
@@ -26,6 +28,8 @@ from typing import Any
 
 from benchmarks.common import bench_root, save
 
+WARM = 100
+"""After so many cycles what is alive in Java's heap is measured first, and at the end again."""
 CREATE = """
 import sys
 from dbt.adapters.tapestry import embedded
@@ -65,6 +69,7 @@ class Watch:
     def __init__(self, root: Path) -> None:
         self.lines: list[dict[str, Any]] = []
         self.memory: list[tuple[int, dict[str, float]]] = []
+        self.alive: list[tuple[int, float | None]] = []
         command = [sys.executable, "-c", "from tapestry.cli import main; main()", "watch", "--json"]
         self.process = subprocess.Popen(command, cwd=root, text=True, stdout=subprocess.PIPE)
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -75,6 +80,8 @@ class Watch:
             self.lines.append(json.loads(line))
             if len(self.lines) == 1 or len(self.lines) % 50 == 0:
                 self.memory.append((len(self.lines), resident(self.process.pid)))
+            if len(self.lines) == WARM:
+                self.alive.append((WARM, alive(self.process.pid)))
 
     def wait_until_warm(self, cycles: int) -> None:
         """Let some cycles pass, or end with what went wrong."""
@@ -85,26 +92,42 @@ class Watch:
 
     def end(self) -> None:
         self.memory.append((len(self.lines), resident(self.process.pid)))
+        self.alive.append((len(self.lines), alive(self.process.pid)))
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(120)
         self._reader.join(10)
 
 
+def family(process: int) -> list[tuple[str, float, str]]:
+    """(process id, MiB, command) of a process and what it has started."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,rss=,args="], capture_output=True, text=True)
+    rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
+    members = {str(process)}
+    for _ in range(4):
+        members |= {pid for pid, parent, *_ in rows if parent in members}
+    return [(pid, int(rss) / 1024, text) for pid, _, rss, text in rows if pid in members]
+
+
 def resident(process: int) -> dict[str, float]:
     """MiB of the watch, its workers, and the Spark (Java and the process that holds it)."""
     found: dict[str, float] = {}
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,rss=,args="], capture_output=True, text=True)
-    rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
-    family = {str(process)}
-    for _ in range(4):
-        family |= {pid for pid, parent, *_ in rows if parent in family}
-    for pid, _, rss, text in rows:
-        if pid not in family:
-            continue
+    for pid, mib, text in family(process):
         kind = "watch" if pid == str(process) else "workers" if "spawn_main" in text else "other"
         kind = "Java" if "java" in text.split()[0] else "holder" if "engine_host" in text else kind
-        found[kind] = round(found.get(kind, 0.0) + int(rss) / 1024, 1)
+        found[kind] = round(found.get(kind, 0.0) + mib, 1)
     return found
+
+
+def alive(process: int) -> float | None:
+    """MiB of Java's heap that are in use after a full collection; None without Java's tools."""
+    jcmd = Path(os.environ.get("JAVA_HOME", "")) / "bin/jcmd"
+    java = [pid for pid, _, text in family(process) if "java" in text.split()[0]]
+    if not java or not jcmd.exists():
+        return None
+    for command in ("GC.run", "GC.heap_info"):
+        said = subprocess.run([jcmd, java[0], command], capture_output=True, text=True, check=True)
+    used = re.search(r"used (\d+)K", said.stdout)
+    return None if used is None else round(int(used[1]) / 1024, 1)
 
 
 def write_rows(table: Path, seconds: float, pause: float) -> int:
@@ -173,6 +196,7 @@ def main() -> None:
         "skipped_ticks": quick[-1]["skipped_ticks"],
         "seconds_a_run": round(statistics.median(line["seconds"] for line in quick), 3),
         "memory": watch.memory,
+        "alive": watch.alive,
     }
     print(json.dumps(result, indent=1))
     save(f"watch_{options.every}_{options.slow}_slow", result)

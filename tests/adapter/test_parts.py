@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import stat
+from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -235,7 +236,10 @@ class Conf:
 
 def _session(conf: Conf, embedded: bool = True) -> Any:
     handle = SimpleNamespace(session=SimpleNamespace(conf=conf))
-    connections = SimpleNamespace(get_thread_connection=lambda: SimpleNamespace(handle=handle))
+    connections = SimpleNamespace(
+        get_thread_connection=lambda: SimpleNamespace(handle=handle),
+        exception_handler=lambda sql: nullcontext(),
+    )
     config = SimpleNamespace(credentials=SimpleNamespace(embedded=embedded))
     adapter: Any = SimpleNamespace(connections=connections, config=config)
     return DbtSession(adapter)
@@ -260,9 +264,31 @@ def test_many_partitions_stay_with_adaptive_execution() -> None:
         assert conf.get("spark.sql.adaptive.enabled") == "true"
         assert conf.get("spark.sql.codegen.wholeStage") == "false"
 
+    with _session(conf).planned_once():
+        assert conf.get("spark.sql.adaptive.enabled") == "true"
+
+
+def test_what_joins_nothing_is_compiled_and_planned_once() -> None:
+    conf = Conf()
+    before = dict(conf.values)
+    with _session(conf).planned_once():
+        assert conf.values == {**before, "spark.sql.adaptive.enabled": "false"}
+    assert conf.values == before
+
+
+def test_a_dataframe_is_analysed_with_the_settings_that_it_wants() -> None:
+    conf = Conf()
+    before, seen = dict(conf.values), []
+    session = _session(conf)
+    session._handle.session.sql = lambda text: seen.append((text, dict(conf.values)))
+    session.frame("SELECT 1", {"spark.sql.adaptive.enabled": "false"})
+    assert seen == [("SELECT 1", {**before, "spark.sql.adaptive.enabled": "false"})]
+    assert conf.values == before
+
 
 def test_a_spark_elsewhere_is_left_as_it_is() -> None:
-    assert not hasattr(_session(Conf(), embedded=False), "for_little")
+    elsewhere = _session(Conf(), embedded=False)
+    assert not [n for n in ("for_little", "planned_once", "frame") if hasattr(elsewhere, n)]
 
 
 def test_files_are_told_from_what_spark_says_of_its_metrics() -> None:

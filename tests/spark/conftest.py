@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from itertools import count
 from typing import Any
 
@@ -11,6 +12,7 @@ from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tapestry.log_store import use_links
+from dbt.adapters.tapestry.session import once_settings, set_inside
 from dbt.adapters.tapestry.settings import FILE_MANAGER
 from tapestry.runs.session import Session
 
@@ -54,10 +56,15 @@ class SparkSql:
         self.texts.append(sql)
         return [tuple(row) for row in self.spark.sql(sql).collect()]
 
-    def frame(self, sql: str) -> Any:
+    def frame(self, sql: str, settings: Mapping[str, str] | None = None) -> Any:
         """A dataframe, as the embedded session gives one."""
         self.texts.append(sql)
-        return self.spark.sql(sql)
+        with set_inside(self.spark.conf, settings or {}):
+            return self.spark.sql(sql)
+
+    def planned_once(self) -> AbstractContextManager[None]:
+        """As the embedded session has it."""
+        return set_inside(self.spark.conf, once_settings(self.spark.conf))
 
 
 @pytest.fixture(scope="session")

@@ -113,17 +113,17 @@ def test_a_run_killed_with_its_views_there_is_carried_out_again(
 
 def test_what_is_kept_is_read_by_statements_with_ctes_too(world: World) -> None:
     session = world.session
-    session.run(f"SET {holding.CTES}=EXCEPTION")
-    with holding.inlined_ctes(session):
-        holding.make(session, "`__tapestry_kept`", "WITH a AS (SELECT 1 AS id) SELECT id FROM a")
+    (setting,) = holding.INLINED
+    session.run(f"SET {setting}=EXCEPTION")
+    holding.make(session, "`__tapestry_kept`", "WITH a AS (SELECT 1 AS id) SELECT id FROM a")
     try:
-        assert session.rows(f"SET {holding.CTES}") == [(holding.CTES, "EXCEPTION")]
+        assert session.rows(f"SET {setting}") == [(setting, "EXCEPTION")]
         reads = "WITH other AS (SELECT 2 AS id) SELECT * FROM other JOIN __tapestry_kept USING (id)"
         ((plan,),) = session.rows(f"EXPLAIN {reads}")
         assert "InMemoryRelation" in plan
     finally:
         session.run("DROP VIEW `__tapestry_kept`")
-        session.run(f"RESET {holding.CTES}")
+        session.run(f"RESET {setting}")
 
 
 def test_a_view_that_cannot_be_dropped_harms_nothing(

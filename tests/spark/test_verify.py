@@ -120,3 +120,20 @@ def test_warn_publishes_what_is_wrong(world: World, monkeypatch: pytest.MonkeyPa
     assert any("enough" in warning for warning in outcome.warnings)
     assert ids(world.answers()) == [1, 3]
     assert at(8) == outcome.t
+
+
+def test_a_query_that_cannot_be_computed_says_so_itself(world: World) -> None:
+    """Its rows are computed by what checks them; the error is the query's, not a check's."""
+    sql = (
+        "select if(m.id < 9, m.id, cast(raise_error('an id of nine') as int)) as id"
+        " from {s}.messages m where m.parent is null"
+    )
+    model = world.model(sql, verify="sample")
+    world.run(model, 8)
+    published = world.answers()
+    world.add((9, "c", None, 9))
+    with pytest.raises(Exception, match="an id of nine") as error:
+        world.run(model, 12)
+    assert not isinstance(error.value, VerificationFailed)
+    assert world.answers() == published
+    world.session.run(f"delete from {world.schema}.messages where id = 9")

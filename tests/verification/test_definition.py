@@ -18,7 +18,7 @@ from judge.verdict import CATALOG
 from tests.verification.judged import aware, cases, definition
 
 from tapestry.sql import static_answer
-from tapestry.verification.definition import EPOCH
+from tapestry.verification.definition import EPOCH, Definition
 from tapestry.verification.events import event_instants
 
 INSTANTS = 6
@@ -96,3 +96,19 @@ def test_a_range_leaves_out_derivations_and_changes_none(number: int) -> None:
 
 def _naive(us: int) -> datetime:
     return (EPOCH + timedelta(microseconds=us)).replace(tzinfo=None)
+
+
+@pytest.mark.parametrize(
+    ("sql", "nothing"),
+    [
+        ("select x.id from m x where x.ts < now()", True),
+        ("select x.id from m x where x.k = 1 union all select x.id from m x", False),
+        ("select distinct x.id from m x", False),
+        ("select x.id from m x join r y on x.id = y.id", False),
+        ("select x.id from m x where not exists (select 1 from m y where y.k = x.id)", False),
+        ("with c as (select * from m) select c.id from c", False),
+    ],
+)
+def test_what_joins_nothing(sql: str, nothing: bool) -> None:
+    asked = Definition.read(sql, CATALOG, {}, "duckdb")
+    assert asked.joins_nothing is nothing

@@ -90,6 +90,9 @@ def assumptions(session: Session, planned: Plan) -> list[CheckResult]:
 
 def expectations(session: Session, staged: Staged) -> list[CheckResult]:
     """All expectations on the staged rows, in the order in which the author wrote them."""
+    if not staged.prepared:
+        return []
+    assert staged.rows is not None
     began = monotonic()
     conditions = any(one.condition for one in staged.prepared)
     counts: dict[str, tuple[int, Any]] = {}

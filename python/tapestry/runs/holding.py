@@ -10,8 +10,7 @@ of the same scan, after the side tables were written, and dropped with the run.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
@@ -29,7 +28,13 @@ SMALL = 32 * 2**20
 Four hundred thousand messages, or a few million rows of numbers: read in about three seconds.
 """
 
-CTES = "spark.sql.legacy.ctePrecedencePolicy"
+INLINED = {"spark.sql.legacy.ctePrecedencePolicy": "LEGACY"}
+"""Spark puts the CTEs of what it analyses in the place of their names.
+
+It knows what it keeps in memory by its plan, where CTEs are numbered.  In a statement with CTEs
+before it they get other numbers, and all of it would be computed again.  The setting differs in one
+thing more, names of CTEs inside of others; Q^I has CTEs on the outside only.
+"""
 
 
 @dataclass(frozen=True)
@@ -80,24 +85,8 @@ def make(session: Session, view: str, select: str) -> None:
         session.run(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{select}")
     else:
         # Spark parses and analyses the text of a view wherever it is read, a dataframe's but now.
-        frame(select).createOrReplaceTempView(view.strip("`"))
+        frame(select, INLINED).createOrReplaceTempView(view.strip("`"))
     session.run(f"CACHE LAZY TABLE {view}")
-
-
-@contextmanager
-def inlined_ctes(session: Session) -> Iterator[None]:
-    """Spark puts the CTEs of a view that is made here in the place of their names.
-
-    It knows what it keeps in memory by its plan, where CTEs are numbered.  In a statement with CTEs
-    before it they get other numbers, and all of it would be computed again.  The setting differs
-    in one thing more, names of CTEs inside of others; Q^I has CTEs on the outside only.
-    """
-    ((_, before),) = session.rows(f"SET {CTES}")
-    session.run(f"SET {CTES}=LEGACY")
-    try:
-        yield
-    finally:
-        session.run(f"SET {CTES}={before}")
 
 
 def release(session: Session, holding: Holding) -> None:

@@ -81,7 +81,11 @@ def check(session: Session, planned: Plan, staged: Staged) -> list[CheckResult]:
     results = checks.expectations(session, staged)
     if planned.question is None:
         return results
-    return results + verify(session, planned.model, planned.question, staged.relation)
+    found = verify(session, planned.model, planned.question, staged.relation)
+    if staged.rows is None and any(result.status == checks.ERROR for result in found):
+        # Nobody has read the rows before: where they cannot be computed, this says why.
+        session.rows(f"SELECT count(*) FROM {staged.relation}")
+    return results + found
 
 
 def give_up(session: Session, planned: Plan, invocation: Invocation) -> None:

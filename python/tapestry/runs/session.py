@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 
@@ -31,9 +31,17 @@ def keeps_memory(session: Session) -> bool:
 @contextmanager
 def for_little(session: Session, little: bool) -> Iterator[None]:
     """What is executed inside reads kilobytes; a session that has a way to heed that does so."""
-    heed = getattr(session, "for_little", None)
-    if heed is None or not little:
+    with _told(session, "for_little", little):
         yield
-        return
-    with heed():
+
+
+@contextmanager
+def planned_once(session: Session, wanted: bool) -> Iterator[None]:
+    """What is executed inside joins nothing whose size is unknown: to plan it again is no use."""
+    with _told(session, "planned_once", wanted):
         yield
+
+
+def _told(session: Session, what: str, wanted: bool) -> AbstractContextManager[None]:
+    heed: Callable[[], AbstractContextManager[None]] | None = getattr(session, what, None)
+    return nullcontext() if heed is None or not wanted else heed()

@@ -19,7 +19,7 @@ from tapestry.errors import ConcurrentRun, ConfigurationError
 from tapestry.names import STAGED_PROPERTY, STAGED_SUFFIX
 from tapestry.runs.errors_of_delta import lost_race
 from tapestry.runs.expectations.validate import Prepared
-from tapestry.runs.holding import inlined_ctes, make
+from tapestry.runs.holding import make
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name, string
@@ -39,6 +39,8 @@ class Staged:
     relation
         What may stand behind FROM: the table at the version of this execution, or the view where
         they stand ``in_memory``.
+    rows
+        Their number; None where it was not counted, in memory and without expectations.
     columns
         The model's select list and ``_matched_at``; ``broken`` names the column with the names of
         the conditions that a row breaks, ``generation`` the one with the generation.
@@ -48,7 +50,7 @@ class Staged:
 
     name: str
     relation: str
-    rows: int
+    rows: int | None
     columns: tuple[str, ...]
     broken: str
     generation: str
@@ -117,7 +119,7 @@ def stage(session: Session, planned: Plan, attempt: str) -> Staged:
             raise
         wanted = tuple(one for one in wanted if one.expectation.name not in errors)
         rows = _write(session, planned, attempt, wanted)
-    if rows is None:
+    if not planned.holding.rows:
         return _found(session, planned, attempt, errors)
     staged = _staged(planned, planned.holding.rows, rows, errors)
     return replace(staged, in_memory=True, leftover=leftover)
@@ -129,7 +131,7 @@ def published(staged: Staged, planned: Plan, dropped: Sequence[str]) -> str:
     columns = ", ".join(identifier(column) for column in planned.columns)
     select = f"SELECT {columns} FROM {staged.relation}"
     conditions = [f"NOT {staged.having(dropped)}"] if dropped else []
-    if planned.row.n == 1:
+    if planned.row.n == 1 and not staged.in_memory:
         # A creation has no transaction that would stop it: two refreshes at once and a dropped
         # staged table must not give it the rows of another run.
         generation = f"{identifier(staged.generation)} = {string(planned.row.generation)}"
@@ -208,13 +210,18 @@ def _is_there(session: Session, planned: Plan) -> bool:
 
 
 def _write(session: Session, planned: Plan, attempt: str, wanted: Sequence[Prepared]) -> int | None:
-    """Compute the new rows; their number where they stand in memory, which counting them does."""
+    """Compute the new rows; their number where they stand in memory, which counting them does.
+
+    None where they are not counted: written to a table, which knows it, or without expectations,
+    where what verifies them is the first to read them and computes them.
+    """
     select, view = _select(planned, wanted), planned.holding.rows
     if not view:
         _create(session, planned, attempt, select)
         return None
-    with inlined_ctes(session):
-        make(session, view, select)
+    make(session, view, select)
+    if not planned.expected:
+        return None
     ((rows,),) = session.rows(f"SELECT count(*) FROM {view}")
     return int(rows)
 
@@ -271,7 +278,7 @@ def _found(session: Session, planned: Plan, attempt: str, errors: Mapping[str, s
     )
 
 
-def _staged(planned: Plan, relation: str, rows: int, errors: Mapping[str, str]) -> Staged:
+def _staged(planned: Plan, relation: str, rows: int | None, errors: Mapping[str, str]) -> Staged:
     assert planned.row is not None
     columns = planned.selected
     return Staged(

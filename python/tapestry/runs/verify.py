@@ -19,7 +19,7 @@ from tapestry.runs.model import Model
 from tapestry.runs.question import Question
 from tapestry.runs.rejected import rejected_name
 from tapestry.runs.schema_change import columns_of
-from tapestry.runs.session import Session
+from tapestry.runs.session import Session, planned_once
 from tapestry.runs.sources.literals import identifier, relation_name, string
 from tapestry.runs.staging import exists as table_exists
 from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH, Check, Finding, Result, Sample
@@ -53,10 +53,11 @@ def verify(session: Session, model: Model, question: Question, staged: str) -> l
         start = row.begin or low
         rows = Rows(staged, start, row.tau, row.t)
         check = Check(definition, rows, session.rows, lambda: published(session, question))
-        if config.verify == "full":
-            return check.full()
-        ranges = turn(row.n, turns_of(config.verify_share), low, row.tau, row.t)
-        return check.sample(Sample(ranges, f"{row.generation} {row.n}"))
+        with planned_once(session, definition.joins_nothing):
+            if config.verify == "full":
+                return check.full()
+            ranges = turn(row.n, turns_of(config.verify_share), low, row.tau, row.t)
+            return check.sample(Sample(ranges, f"{row.generation} {row.n}"))
 
     return results_of(ask, config.verify, config.on_verify_failure, question.columns)
 

@@ -63,6 +63,11 @@ class Definition:
         return {name: f"read_{number}" for number, name in enumerate(names, start=1)}
 
     @property
+    def joins_nothing(self) -> bool:
+        """Is it a choice among the rows of one table, each an answer by itself?"""
+        return not any(self.by_value) and len(list(self.tree.find_all(exp.Table))) == 1
+
+    @property
     def appended(self) -> tuple[str, ...]:
         """The sources that grow."""
         return tuple(name for name in self.reads if self.scans[name].arrival is not None)

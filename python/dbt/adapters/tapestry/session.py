@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -12,6 +12,7 @@ from tapestry.runs.reading import Reading
 
 if TYPE_CHECKING:
     from dbt.adapters.sql import SQLAdapter
+    from pyspark.sql.conf import RuntimeConfig
 
     from tapestry.runs.target import Target
 
@@ -37,7 +38,8 @@ class DbtSession:
         self.embedded = bool(getattr(adapter.config.credentials, "embedded", False))
         if self.embedded:
             self.frame, self.measured = self._frame, self._measured
-            self.for_little, self.glance = self._for_little, self._glance
+            self.for_little, self.planned_once = self._for_little, self._planned_once
+            self.glance = self._glance
 
     @property
     def _handle(self) -> Any:
@@ -68,11 +70,17 @@ class DbtSession:
         with self._adapter.connections.exception_handler(sql):
             return len(session.sql(sql).inputFiles())
 
-    def _frame(self, sql: str) -> Any:
-        """A query as a Spark dataframe; only where Spark is embedded there is ``frame``."""
-        connections = self._adapter.connections
-        with connections.exception_handler(sql):
-            return self._handle.session.sql(sql)
+    def _frame(self, sql: str, settings: Mapping[str, str] | None = None) -> Any:
+        """A query as a Spark dataframe, analysed with some settings.
+
+        Only where Spark is embedded there is ``frame``.
+        """
+        spark = self._handle.session
+        with (
+            self._adapter.connections.exception_handler(sql),
+            set_inside(spark.conf, settings or {}),
+        ):
+            return spark.sql(sql)
 
     def _glance(self, name: str) -> Target | None:
         """A Delta table as its newest commit left it, where Spark's process can be asked."""
@@ -85,25 +93,18 @@ class DbtSession:
 
         return measured(self._handle.session)
 
-    @contextmanager
-    def _for_little(self) -> Iterator[None]:
+    def _for_little(self) -> AbstractContextManager[None]:
         """Let Spark interpret what it is asked inside: compiling kilobytes' queries takes longer.
 
-        Nor does it plan a query again while that runs, which would add a job for each exchange;
-        unless tables are shuffled into many parts, which that would put together.
+        Nor does it plan a query again while that runs.
         """
         conf = self._handle.session.conf
-        wanted = dict(_INTERPRETED)
-        if int(conf.get("spark.sql.shuffle.partitions")) <= FEW_PARTITIONS:
-            wanted["spark.sql.adaptive.enabled"] = "false"
-        before = {name: conf.get(name) for name in wanted}
-        for name, value in wanted.items():
-            conf.set(name, value)
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                conf.set(name, value)
+        return set_inside(conf, {**_INTERPRETED, **once_settings(conf)})
+
+    def _planned_once(self) -> AbstractContextManager[None]:
+        """Let Spark not plan a query again while that runs."""
+        conf = self._handle.session.conf
+        return set_inside(conf, once_settings(conf))
 
     def _aware(self, row: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:
         values = list(row)
@@ -131,3 +132,26 @@ class DbtSession:
                 name = str(spark.conf.get("spark.sql.session.timeZone"))
             self._zone = dt.timezone.utc if name in ("UTC", "Z", "Etc/UTC") else ZoneInfo(name)
         return self._zone
+
+
+@contextmanager
+def set_inside(conf: RuntimeConfig, wanted: Mapping[str, str]) -> Iterator[None]:
+    """Settings of a Spark session that hold inside, and are what they were afterwards."""
+    before = {name: conf.get(name) for name in wanted}
+    for name, value in wanted.items():
+        conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            conf.set(name, value or "")
+
+
+def once_settings(conf: RuntimeConfig) -> dict[str, str]:
+    """What keeps Spark from planning a query again while it runs: a job for each exchange less.
+
+    Nothing where tables are shuffled into many parts, which planning again would put together.
+    """
+    if int(conf.get("spark.sql.shuffle.partitions") or 0) > FEW_PARTITIONS:
+        return {}
+    return {"spark.sql.adaptive.enabled": "false"}
