@@ -81,6 +81,8 @@ REFUSED = {
     f"select id from db.messages where {MANY}": "64",
     "select id from db.messages m where exists (select 1 from db.old o where o.id = m.id and "
     "exists (select 1 from db.old p where p.id = m.parent))": "two levels up",
+    "select id, null as nothing from db.messages": "the column nothing has no type",
+    "select null as n from db.messages union all select null from db.messages": "n has no type",
     "select id from db.messages where 1 = 0 and now() > ts and false": "never have an answer",
 }
 

@@ -189,6 +189,7 @@ def rewrite(
     parts = [part for part in parts if part.blocks]
     if not parts:
         raise Refusal("the query can never have an answer", sql, "check its conditions")
+    _refuse_untyped(columns, parts)
     sources = _sources(parts)
     _refuse_all_static(sources, catalog, sql)
     arrivals = _written_arrivals(parts, catalog)
@@ -270,6 +271,19 @@ def _refuse_all_static(sources: tuple[str, ...], catalog: Catalog, sql: str) -> 
         sql,
         "name the arrival column of one (loaded_at_field, or meta: {arrival: ts}), or use a table",
     )
+
+
+def _refuse_untyped(columns: tuple[str, ...], parts: Sequence[Answers]) -> None:
+    """A column that is NULL in every arm has no type: Delta cannot read such a column again."""
+    blocks = [block for part in parts for block in part.blocks]
+    for place, name in enumerate(columns):
+        values = [block.select[place] for block in blocks]
+        if all(isinstance(value, exp.Null) for value in values):
+            raise Refusal(
+                f"the column {name} has no type",
+                values[0].sql("spark"),
+                f"give it one: CAST(NULL AS STRING) AS {name}",
+            )
 
 
 def _written_arrivals(parts: Sequence[Answers], catalog: Catalog) -> dict[str, str]:
