@@ -21,8 +21,8 @@ from tapestry.sql.render import Body, Rendering
 from tapestry.sql.selects import where
 from tapestry.sql.strategy_candidates import edges
 
-ROW = 48
-"""Bytes that a row takes beside its values, and the id that a checked run adds."""
+ROW = 80
+"""Bytes that a row takes beside its values where Spark looks rows up by key."""
 FIXED = 8
 _TEXT = ("string", "varchar", "char", "binary")
 _NESTED = ("array", "map", "struct", "variant")
