@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import stat
+import weakref
 from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
@@ -18,7 +19,7 @@ from dbt.adapters.tapestry import jars
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.failures import short_message
-from dbt.adapters.tapestry.handle import literal
+from dbt.adapters.tapestry.handle import EmbeddedConnection, literal
 from dbt.adapters.tapestry.java import check_java
 from dbt.adapters.tapestry.reading import files_of, sizes_of
 from dbt.adapters.tapestry.seeds import seed_batches
@@ -289,6 +290,23 @@ def test_a_dataframe_is_analysed_with_the_settings_that_it_wants() -> None:
 def test_a_spark_elsewhere_is_left_as_it_is() -> None:
     elsewhere = _session(Conf(), embedded=False)
     assert not [n for n in ("for_little", "planned_once", "frame") if hasattr(elsewhere, n)]
+
+
+def test_a_closed_connection_lets_go_of_its_session() -> None:
+    """dbt keeps closed connections; Spark would keep their sessions."""
+
+    class Session:
+        """Like Spark Connect's: what new_session gives is the session itself."""
+
+    session: Any = Session()
+    seen = weakref.ref(session)
+    handle = EmbeddedConnection(session, {})
+    del session
+    assert seen() is handle.session
+    handle.close()
+    assert seen() is None
+    handle.cancel()
+    handle.close()
 
 
 def test_files_are_told_from_what_spark_says_of_its_metrics() -> None:

@@ -69,13 +69,21 @@ class EmbeddedConnection(SparkConnectionWrapper):
 
     def cancel(self) -> None:
         """Stop what this session runs; other threads' work goes on."""
-        self.session.interruptAll()
+        if "session" in vars(self):
+            self.session.interruptAll()
 
     def rollback(self, *args: Any, **kwargs: Any) -> None:
         """Spark has no transactions over several statements."""
 
     def close(self) -> None:
+        """Let go of the session: Spark keeps it for as long as something here refers to it.
+
+        dbt keeps closed connections, in objects that refer to each other, which Python may collect
+        hours later; a process that runs models for days would fill Spark with their sessions.
+        """
         self._frame = self._rows = None
+        for name in ("session", "logs"):
+            vars(self).pop(name, None)
 
     def _collect(self, cut: Callable[[DataFrame], DataFrame]) -> list[tuple[Any, ...]]:
         """The rows; instants as wall clock time of the session's zone, whatever this machine's is.
