@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.reading import amount, measured
-from dbt.adapters.tapestry.session import once_settings, set_inside
+from dbt.adapters.tapestry.session import frame, planned_once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -103,12 +103,11 @@ class PlainSession:
 
     def frame(self, sql: str, settings: Mapping[str, str] | None = None) -> DataFrame:
         """A query as a dataframe, analysed with some settings."""
-        with set_inside(self.spark.conf, settings or {}):
-            return self.spark.sql(sql)
+        return frame(self.spark, sql, settings)
 
     def planned_once(self) -> AbstractContextManager[None]:
         """Spark does not plan a query again while that runs."""
-        return set_inside(self.spark.conf, once_settings(self.spark.conf))
+        return planned_once(self.spark)
 
     def measured(self) -> AbstractContextManager[Any]:
         """What this thread's statements read."""

@@ -12,7 +12,7 @@ from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tapestry.log_store import use_links
-from dbt.adapters.tapestry.session import once_settings, set_inside
+from dbt.adapters.tapestry.session import frame, planned_once
 from dbt.adapters.tapestry.settings import FILE_MANAGER
 from tapestry.runs.session import Session
 
@@ -59,12 +59,11 @@ class SparkSql:
     def frame(self, sql: str, settings: Mapping[str, str] | None = None) -> Any:
         """A dataframe, as the embedded session gives one."""
         self.texts.append(sql)
-        with set_inside(self.spark.conf, settings or {}):
-            return self.spark.sql(sql)
+        return frame(self.spark, sql, settings)
 
     def planned_once(self) -> AbstractContextManager[None]:
         """As the embedded session has it."""
-        return set_inside(self.spark.conf, once_settings(self.spark.conf))
+        return planned_once(self.spark)
 
 
 @pytest.fixture(scope="session")

@@ -136,4 +136,3 @@ def test_a_query_that_cannot_be_computed_says_so_itself(world: World) -> None:
         world.run(model, 12)
     assert not isinstance(error.value, VerificationFailed)
     assert world.answers() == published
-    world.session.run(f"delete from {world.schema}.messages where id = 9")

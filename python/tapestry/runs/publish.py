@@ -84,7 +84,7 @@ def check(session: Session, planned: Plan, staged: Staged) -> list[CheckResult]:
     found = verify(session, planned.model, planned.question, staged.relation)
     if staged.rows is None and any(result.status == checks.ERROR for result in found):
         # Nobody has read the rows before: where they cannot be computed, this says why.
-        session.rows(f"SELECT count(*) FROM {staged.relation}")
+        staging.counted(session, staged.relation)
     return results + found
 
 

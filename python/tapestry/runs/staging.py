@@ -125,6 +125,12 @@ def stage(session: Session, planned: Plan, attempt: str) -> Staged:
     return replace(staged, in_memory=True, leftover=leftover)
 
 
+def counted(session: Session, relation: str) -> int:
+    """The number of rows of a staged relation; computes them where nobody has read them before."""
+    ((rows,),) = session.rows(f"SELECT count(*) FROM {relation}")
+    return int(rows)
+
+
 def published(staged: Staged, planned: Plan, dropped: Sequence[str]) -> str:
     """The rows that go into the target: the staged ones that break nothing that drops."""
     assert planned.row is not None
@@ -222,8 +228,7 @@ def _write(session: Session, planned: Plan, attempt: str, wanted: Sequence[Prepa
     make(session, view, select)
     if not planned.expected:
         return None
-    ((rows,),) = session.rows(f"SELECT count(*) FROM {view}")
-    return int(rows)
+    return counted(session, view)
 
 
 def _create(session: Session, planned: Plan, attempt: str, select: str) -> None:
@@ -269,9 +274,8 @@ def _found(session: Session, planned: Plan, attempt: str, errors: Mapping[str, s
             continue
         relation = f"{relation_name(name)} VERSION AS OF {int(commit[0])}"
         count = as_map(commit[12]).get("numOutputRows")
-        if count is None:
-            ((count,),) = session.rows(f"SELECT count(*) FROM {relation}")
-        return _staged(planned, relation, int(count), errors)
+        rows = counted(session, relation) if count is None else int(count)
+        return _staged(planned, relation, rows, errors)
     raise ConcurrentRun(
         f"other runs of {planned.row.model} have overwritten the staged rows of this one",
         hint="run again: the next run goes on from where they got",

@@ -14,8 +14,8 @@ from tapestry.names import KEY
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.check_assumptions import check_assumptions
-from tapestry.sql.count_narrowed import count_narrowed
 from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
+from tapestry.sql.measure_narrowed import measure_narrowed
 from tapestry.sql.order import Assumption, parse_assumptions
 from tapestry.sql.passes.inline_views import inline_views
 from tapestry.sql.passes.normalize_subqueries import normalize_subqueries
@@ -76,8 +76,8 @@ class Rewriting:
         first window costs the rendering; the next ones differ in the scans and the instants.
 
         few
-            What ``narrowed_bytes`` counts is small enough to be sent to every task of a join: Spark
-            is told so by a hint.
+            What ``narrowed_bytes`` measures is small enough to be sent to every task of a join:
+            Spark is told so by a hint.
         keyed
             Add ``_key``, the text that identifies the answer (``tapestry.sql.keys``).
         """
@@ -127,7 +127,7 @@ class Rewriting:
         if window.tau is None:
             return None
         rendering = self.rendering(scans, dialect, first=False)
-        body = count_narrowed(rendering)
+        body = measure_narrowed(rendering)
         return None if body is None else rendering.finish(body, scans, window.tau, window.t)
 
     def assumption_checks(

@@ -12,6 +12,7 @@ from tapestry.runs.reading import Reading
 
 if TYPE_CHECKING:
     from dbt.adapters.sql import SQLAdapter
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.conf import RuntimeConfig
 
     from tapestry.runs.target import Target
@@ -75,12 +76,8 @@ class DbtSession:
 
         Only where Spark is embedded there is ``frame``.
         """
-        spark = self._handle.session
-        with (
-            self._adapter.connections.exception_handler(sql),
-            set_inside(spark.conf, settings or {}),
-        ):
-            return spark.sql(sql)
+        with self._adapter.connections.exception_handler(sql):
+            return frame(self._handle.session, sql, settings)
 
     def _glance(self, name: str) -> Target | None:
         """A Delta table as its newest commit left it, where Spark's process can be asked."""
@@ -99,12 +96,11 @@ class DbtSession:
         Nor does it plan a query again while that runs.
         """
         conf = self._handle.session.conf
-        return set_inside(conf, {**_INTERPRETED, **once_settings(conf)})
+        return _set_inside(conf, {**_INTERPRETED, **_once(conf)})
 
     def _planned_once(self) -> AbstractContextManager[None]:
         """Let Spark not plan a query again while that runs."""
-        conf = self._handle.session.conf
-        return set_inside(conf, once_settings(conf))
+        return planned_once(self._handle.session)
 
     def _aware(self, row: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:
         values = list(row)
@@ -134,8 +130,19 @@ class DbtSession:
         return self._zone
 
 
+def frame(spark: SparkSession, sql: str, settings: Mapping[str, str] | None = None) -> DataFrame:
+    """A query as a dataframe of a session, analysed with some settings."""
+    with _set_inside(spark.conf, settings or {}):
+        return spark.sql(sql)
+
+
+def planned_once(spark: SparkSession) -> AbstractContextManager[None]:
+    """Spark does not plan a query again while that runs."""
+    return _set_inside(spark.conf, _once(spark.conf))
+
+
 @contextmanager
-def set_inside(conf: RuntimeConfig, wanted: Mapping[str, str]) -> Iterator[None]:
+def _set_inside(conf: RuntimeConfig, wanted: Mapping[str, str]) -> Iterator[None]:
     """Settings of a Spark session that hold inside, and are what they were afterwards."""
     before = {name: conf.get(name) for name in wanted}
     for name, value in wanted.items():
@@ -147,7 +154,7 @@ def set_inside(conf: RuntimeConfig, wanted: Mapping[str, str]) -> Iterator[None]
             conf.set(name, value or "")
 
 
-def once_settings(conf: RuntimeConfig) -> dict[str, str]:
+def _once(conf: RuntimeConfig) -> dict[str, str]:
     """What keeps Spark from planning a query again while it runs: a job for each exchange less.
 
     Nothing where tables are shuffled into many parts, which planning again would put together.

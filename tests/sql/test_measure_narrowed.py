@@ -12,8 +12,8 @@ from tests.sql.database import in_utc
 
 from tapestry.runs.narrow import few_rows
 from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
-from tapestry.sql.count_narrowed import FIXED, ROW
 from tapestry.sql.join_few import AT_MOST
+from tapestry.sql.measure_narrowed import FIXED, ROW
 
 COLUMNS = (
     Column("id", "int"),
@@ -76,7 +76,7 @@ def test_what_comes_out_of_a_join_is_reckoned(database: duckdb.DuckDBPyConnectio
     assert measured(three, database) == AT_MOST * len(IN_IT) * (ROW + FIXED)
 
 
-def test_wide_rows_are_not_few(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wide_rows_are_not_few() -> None:
     rewriting = rewrite(f"select m.id, r.body {REPLIES}", CATALOG, assume=LATER)
     asked: list[str] = []
 

@@ -28,30 +28,33 @@ _TEXT = ("string", "varchar", "char", "binary")
 _NESTED = ("array", "map", "struct", "variant")
 
 
-def count_narrowed(rendering: Rendering) -> Body | None:
+def measure_narrowed(rendering: Rendering) -> Body | None:
     """A SELECT of the most bytes of rows that a branch narrows a table to; None: no branch.
 
     Of the columns that the query uses.  Where what they are joined to is sent on too
     (``join_few``), it is reckoned by their number.
     """
     frame, reads = rendering.frame(), rendering.reads()
-    counts: dict[exp.Select, None] = {}
-    for block, conjunction, tables in _split(rendering):
+    sizes: dict[exp.Select, None] = {}
+    for block in (block for part in rendering.parts for block in part.blocks):
         used = {(column.table, column.name.lower()) for column in _columns(block)}
-        for branch in split_by_bound(conjunction.lowers, frame):
-            aliases = narrowed_aliases(branch)
-            narrowed = tuple(table for table in tables if table.alias in aliases)
-            if not narrowed or len(tables) == 1:
+        for conjunction, tables in _split(block):
+            if len(tables) == 1:
                 continue  # nothing is joined to it
-            size: exp.Expr = exp.Sum(this=_width(narrowed, used, rendering.catalog))
-            if further := max(0, len(conjunction.tables) - 2):
-                size = exp.Mul(this=size, expression=exp.Literal.number(AT_MOST**further))
-            count = exp.alias_(size, "narrowed")
-            select = reads.from_clause(build.select([count]), narrowed, frame)
-            counts[where(select, own_conditions(conjunction.conditions, branch, aliases))] = None
-    if not counts:
+            for branch in split_by_bound(conjunction.lowers, frame):
+                aliases = narrowed_aliases(branch)
+                narrowed = tuple(table for table in tables if table.alias in aliases)
+                if not narrowed:
+                    continue
+                size: exp.Expr = exp.Sum(this=_width(narrowed, used, rendering.catalog))
+                if further := max(0, len(conjunction.tables) - 2):
+                    size = exp.Mul(this=size, expression=exp.Literal.number(AT_MOST**further))
+                one = build.select([exp.alias_(size, "narrowed")])
+                one = reads.from_clause(one, narrowed, frame)
+                sizes[where(one, own_conditions(conjunction.conditions, branch, aliases))] = None
+    if not sizes:
         return None
-    every = exp.Subquery(this=build.union_all(list(counts)), alias=exp.TableAlias(this="counts"))
+    every = exp.Subquery(this=build.union_all(list(sizes)), alias=exp.TableAlias(this="sizes"))
     most = exp.alias_(exp.Max(this=exp.column("narrowed")), "narrowed")
     return rendering.body([], build.add_from(build.select([most]), every))
 
@@ -94,14 +97,12 @@ def _columns(node: object) -> Iterator[exp.Column]:
             yield from _columns(getattr(node, one.name))
 
 
-def _split(rendering: Rendering) -> Iterator[tuple[Block, Conjunction, tuple[Table, ...]]]:
-    """Every conjunction whose bounds are split, its block, and all tables that are joined."""
-    for part in rendering.parts:
-        for block in part.blocks:
-            for conjunction in block.disjuncts:
-                inner = tuple(table for one in conjunction.exists for table in one.inner.tables)
-                yield block, conjunction, conjunction.tables + inner
-                for edge in edges(conjunction):
-                    if not edge.rises_at_end:
-                        chain = tuple(table for link in edge.chain for table in link.tables)
-                        yield block, edge.last, chain + conjunction.tables
+def _split(block: Block) -> Iterator[tuple[Conjunction, tuple[Table, ...]]]:
+    """Every conjunction whose bounds are split, and all tables that are joined."""
+    for conjunction in block.disjuncts:
+        inner = tuple(table for one in conjunction.exists for table in one.inner.tables)
+        yield conjunction, conjunction.tables + inner
+        for edge in edges(conjunction):
+            if not edge.rises_at_end:
+                chain = tuple(table for link in edge.chain for table in link.tables)
+                yield edge.last, chain + conjunction.tables
