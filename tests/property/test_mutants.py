@@ -19,6 +19,7 @@ from sqlglot import exp
 from tapestry.sql import rewrite
 
 WITHIN = 400  # random queries
+RARE = {"the guards against NULL are lost": 240}  # the query to begin with: none before it tells
 LONGEST = 12_000  # characters of rendered SQL: longer ones are not mutated
 Change = Callable[[exp.Expr], exp.Expr | None]
 
@@ -129,14 +130,14 @@ GIVEN: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
 }
 
 
-def _caught(make: Callable[[Any], Any]) -> int | None:
+def _caught(make: Callable[[Any], Any], first: int = 0) -> int | None:
     """The number of the query that tells, or None."""
     connection = connect()
 
     def mutated(*args: Any, **more: Any) -> Any:
         return make(rewrite(*args, **more))
 
-    for number in range(WITHIN):
+    for number in range(first, WITHIN):
         case = random_case(number)
         if " IS " in case.sql:
             continue
@@ -149,7 +150,7 @@ def _caught(make: Callable[[Any], Any]) -> int | None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_slip_in_the_rendered_sql_is_noticed(name: str) -> None:
     """A changed text gives other answers for one of the first queries."""
-    number = _caught(lambda rewriting: Mutant(rewriting, *TEXTS[name]))
+    number = _caught(lambda rewriting: Mutant(rewriting, *TEXTS[name]), RARE.get(name, 0))
     assert number is not None, name
     print(f"{name}: query {number}")
 

@@ -186,7 +186,8 @@ class Rendering:
 
     def sql(self, tree: exp.Expr, structs: Structs) -> str:
         """The tree in this rendering's dialect."""
-        return for_dialect(tree, self.dialect, structs).sql(self.dialect, pretty=True)
+        adapted = for_dialect(tree, self.dialect, structs)
+        return adapted.sql(self.dialect, pretty=True, copy=adapted is tree)
 
     def finish(
         self, body: Body, scans: Mapping[str, Scan], tau: datetime | str | None, t: datetime | str
