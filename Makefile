@@ -23,7 +23,8 @@ QUICK := tests/test_house.py tests/sql tests/property --ignore=$(ORACLE) tests/v
   tests/report \
   tests/docs tests/expectations tests/demo/test_expected.py tests/demo/test_generator.py \
   tests/eject/test_duckdb_and_postgres.py tests/eject/test_postgres_dialect.py
-GATE := tests/cli tests/delivery tests/schedule tests/adapter/test_parts.py tests/adapter/test_engine.py \
+GATE := tests/cli tests/delivery tests/schedule tests/adapter/test_parts.py \
+  tests/adapter/test_elsewhere.py tests/adapter/test_engine.py \
   tests/spark/test_time_atoms.py tests/spark/test_pairs.py tests/spark/test_random_queries.py \
   tests/spark/test_run_config.py tests/spark/test_run_windows.py tests/dbt_runs/test_continuous.py
 ARGS ?= $(GATE)

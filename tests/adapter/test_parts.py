@@ -25,6 +25,7 @@ from dbt.adapters.tapestry.reading import files_of, sizes_of
 from dbt.adapters.tapestry.seeds import seed_batches
 from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.settings import start_settings
+from tapestry.runs.session import keeps_memory
 
 
 def _credentials(**given: object) -> TapestryCredentials:
@@ -228,11 +229,14 @@ class Conf:
             **{name.replace("_", "."): value for name, value in given.items()},
         }
 
-    def get(self, name: str) -> str:
-        return self.values[name]
+    def get(self, name: str, default: str | None = None) -> str | None:
+        return self.values[name] if default is None else self.values.get(name, default)
 
     def set(self, name: str, value: str) -> None:
         self.values[name] = value
+
+    def isModifiable(self, name: str) -> bool:
+        return name != "spark.master"
 
 
 def _session(conf: Conf, embedded: bool = True) -> Any:
@@ -287,6 +291,24 @@ def test_a_dataframe_is_analysed_with_the_settings_that_it_wants() -> None:
     assert conf.values == before
 
 
+@pytest.mark.parametrize(
+    ("master", "stays"),
+    [
+        ("local[2]", True),
+        ("local", True),
+        ("local-cluster[1,1,1024]", False),
+        ("spark://host:7077", False),
+        ("", False),
+    ],
+)
+def test_what_spark_keeps_stays_only_where_all_of_it_is_in_one_process(
+    master: str, stays: bool
+) -> None:
+    conf = Conf(spark_master=master)
+    assert keeps_memory(_session(conf)) is stays
+    assert not keeps_memory(_session(conf, embedded=False))
+
+
 def test_a_spark_elsewhere_is_left_as_it_is() -> None:
     elsewhere = _session(Conf(), embedded=False)
     assert not [n for n in ("for_little", "planned_once", "frame") if hasattr(elsewhere, n)]
@@ -298,11 +320,15 @@ def test_a_closed_connection_lets_go_of_its_session() -> None:
     class Session:
         """Like Spark Connect's: what new_session gives is the session itself."""
 
+        def __init__(self) -> None:
+            self.conf = Conf()
+
     session: Any = Session()
     seen = weakref.ref(session)
     handle = EmbeddedConnection(session, {})
     del session
     assert seen() is handle.session
+    assert seen().conf.get("spark.sql.session.timeZone") == "UTC"
     handle.close()
     assert seen() is None
     handle.cancel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -140,7 +141,7 @@ def test_without_the_class_spark_goes_on_as_it_would(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     context: Any = Context({}, spark._jvm)
     assert use_links(context) is False
-    assert not list((tmp_path / "dbt-tapestry").rglob("*.class"))
+    assert not list(tmp_path.rglob("*.jar"))
 
 
 def test_the_class_is_compiled_once(
@@ -149,7 +150,9 @@ def test_the_class_is_compiled_once(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    folder = log_store._classes(jvm, loader)
-    (made,) = folder.rglob("*.class")
-    assert made.read_bytes().startswith(b"\xca\xfe\xba\xbe")
-    assert log_store._classes(None, None) == folder  # needs no compiler any more
+    jar = log_store._jar(jvm, loader)
+    with zipfile.ZipFile(jar) as archive:
+        (made,) = archive.namelist()
+        assert archive.read(made).startswith(b"\xca\xfe\xba\xbe")
+    assert log_store._jar(None, None) == jar  # needs no compiler any more
+    assert list(jar.parent.iterdir()) == [jar]

@@ -192,7 +192,17 @@ def _commit(row: tuple[Any, ...]) -> Commit:
 
 
 def properties_of(parameters: Any) -> dict[str, Any]:
-    """The table properties among the parameters of a creation in a table's history."""
+    """The table properties among the parameters of a creation in a table's history.
+
+    A Thrift server writes a map as text without escaping what is in it: a JSON text inside is found
+    by its beginning, and ends where it does.
+    """
+    if isinstance(parameters, str):
+        _, found, rest = parameters.partition('"properties":"')
+        try:
+            parameters = {"properties": json.JSONDecoder().raw_decode(rest)[0]} if found else {}
+        except ValueError:
+            return {}
     return as_map(as_map(parameters).get("properties"))
 
 

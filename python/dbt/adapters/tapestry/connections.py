@@ -14,7 +14,7 @@ from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tapestry.credentials import TapestryCredentials
-from dbt.adapters.tapestry.failures import short_message
+from dbt.adapters.tapestry.failures import has_stack, said, short_message
 
 logger = AdapterLogger("Tapestry")
 
@@ -62,10 +62,14 @@ class TapestryConnectionManager(SparkConnectionManager):
         """Turn what Spark throws into one short database error; the rest is in the logs."""
         try:
             yield
-        except DbtRuntimeError:
-            raise
+        except DbtRuntimeError as error:
+            # A Thrift server sends its stack along.
+            if not has_stack(error.msg):
+                raise
+            logger.debug(f"Error while running:\n{sql}\n{error.msg}")
+            raise DbtDatabaseError(short_message(error)) from None
         except Exception as error:
-            if not _from_spark(error):
+            if not _from_spark(error) and not has_stack(said(error)):
                 with super().exception_handler(sql):
                     raise
             logger.debug(f"Error while running:\n{sql}\n{error}")

@@ -27,6 +27,11 @@ class TapestryCredentials(SparkCredentials):
     master: str | None = None
     keep_warm: str | None = None
     """Keep Spark for the next `dbt run`, until it was left alone for so long: `10 minutes`."""
+    poll_interval: float = 0.2  # type: ignore[assignment]
+    """Seconds between questions to a Thrift server whether a statement is done.
+
+    dbt-spark's 5 are for large tables; a run of a continuous model makes dozens of small ones.
+    """
     # Any, so that numbers and true/false need no quotes in YAML; Spark gets text.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
 

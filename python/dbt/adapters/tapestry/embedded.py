@@ -96,10 +96,11 @@ def settings_for(
 
 
 def new_session(spark: SparkSession, given: Mapping[str, str]) -> SparkSession:
-    """A session of its own over the same Spark: own temporary views, own settings (1 ms)."""
-    if not hasattr(spark, "_jsparkSession"):  # Spark Connect: a client is a session
-        return spark
-    session = spark.newSession()
+    """A session of its own over the same Spark: own temporary views, own settings (1 ms).
+
+    With Spark Connect a client is a session, which all of its threads share.
+    """
+    session = spark.newSession() if hasattr(spark, "_jsparkSession") else spark
     for key, value in {**SESSION_DEFAULTS, **given}.items():
         # Settings of the process (memory, jars) are fixed since the start; asking is cheap.
         if session.conf.isModifiable(key):

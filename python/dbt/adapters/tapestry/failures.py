@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 _MARK = re.compile(r"\[[A-Z][A-Z0-9_.]+\]")
+_REPEATED = re.compile(r"(\[[A-Z][A-Z0-9_.]+\]) [\w.$]+(?:Exception|Error): \1")
+"""As a Thrift server says it: the class of the error, that of Java, and the message."""
 _STACK = re.compile(r"^\s*(at [\w.$<>/]+\(|\.\.\. \d+ more|Caused by:)", re.MULTILINE)
 _PLAN = re.compile(r";\n(?='|[+:]-|[^\n]+\n\s*[+:]-)")
 _MAX_LINES = 8
@@ -19,9 +21,20 @@ def short_message(error: BaseException) -> str:
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     texts = _java_messages(java) if java is not None else []
     if not texts:
-        texts = [str(error)]
+        texts = [_REPEATED.sub(r"\1", said(error))]
     marked = [text for text in texts if _MARK.match(text.strip())]
     return _trim(marked[-1] if marked else _inner_mark(texts) or texts[-1])
+
+
+def has_stack(text: str) -> bool:
+    """Does a message show Java's stack?"""
+    return _STACK.search(text) is not None
+
+
+def said(error: BaseException) -> str:
+    """An exception's own words; what a Thrift server answered is its first argument."""
+    status = getattr(error.args[0], "status", None) if error.args else None
+    return str(getattr(status, "errorMessage", None) or error)
 
 
 def _java_messages(java: object) -> list[str]:

@@ -58,6 +58,6 @@ def hush_pyspark() -> None:
     Making that text also breaks on errors of Delta's that Spark has no template for, and their
     message is lost.
     """
-    from pyspark.errors.exceptions.captured import CapturedException
+    from pyspark.errors import PySparkException
 
-    CapturedException._log_exception = lambda self: None  # type: ignore[method-assign]
+    PySparkException._log_exception = lambda self: None  # type: ignore[method-assign]

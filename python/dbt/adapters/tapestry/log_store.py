@@ -5,13 +5,15 @@ first and then renames over whatever is there, so that of two processes that com
 within some microseconds one could lose its commit without being told; and without its native
 library it starts a dozen programs for each commit, a third of the time that a small one takes.
 ``LinkLogStore.java`` does it by a hard link instead. Spark brings the compiler for it, Janino; the
-class is kept beside the list of jars.
+class is kept, as a jar, beside the list of jars. The processes of a cluster get it too: they read
+the commits of a table.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,8 +43,11 @@ def use_links(context: SparkContext) -> bool:
         return False
     try:
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        loader.addURL(jvm.java.io.File(str(_classes(jvm, loader))).toURI().toURL())
+        jar = _jar(jvm, loader)
+        loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
         loader.loadClass(CLASS)
+        if not context._jsc.sc().isLocal():
+            context._jsc.addJar(jar.as_uri())
         context._jsc.sc().conf().set(SETTING, CLASS)
         return True
     except Exception as error:
@@ -50,18 +55,19 @@ def use_links(context: SparkContext) -> bool:
         return False
 
 
-def _classes(jvm: object, loader: object) -> Path:
-    """The folder of the compiled class; compiled by the first process of this source."""
+def _jar(jvm: object, loader: object) -> Path:
+    """The jar of the compiled class; compiled by the first process of this source."""
     source = _SOURCE.read_text()
-    folder = cache_folder() / f"classes-{hashlib.sha256(source.encode()).hexdigest()[:16]}"
-    place = folder / f"{CLASS.replace('.', '/')}.class"
-    if place.exists():
-        return folder
+    digest = hashlib.sha256(source.encode()).hexdigest()[:16]
+    jar = cache_folder() / f"link-log-store-{digest}.jar"
+    if jar.exists():
+        return jar
     compiler = jvm.org.codehaus.janino.SimpleCompiler()  # type: ignore[attr-defined]
     compiler.setParentClassLoader(loader)
     compiler.cook(source)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    partial = place.with_suffix(f".{os.getpid()}")
-    partial.write_bytes(bytes(compiler.getBytecodes()[CLASS]))
-    partial.replace(place)
-    return folder
+    jar.parent.mkdir(parents=True, exist_ok=True)
+    partial = jar.with_suffix(f".{os.getpid()}")
+    with zipfile.ZipFile(partial, "w") as archive:
+        archive.writestr(f"{CLASS.replace('.', '/')}.class", bytes(compiler.getBytecodes()[CLASS]))
+    partial.replace(jar)
+    return jar

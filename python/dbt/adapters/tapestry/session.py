@@ -36,11 +36,17 @@ class DbtSession:
     def __init__(self, adapter: SQLAdapter) -> None:
         self._adapter = adapter
         self._zone: dt.tzinfo | None = None
-        self.embedded = bool(getattr(adapter.config.credentials, "embedded", False))
-        if self.embedded:
+        self._drives = bool(getattr(adapter.config.credentials, "embedded", False))
+        if self._drives:
             self.frame, self.measured = self._frame, self._measured
             self.for_little, self.planned_once = self._for_little, self._planned_once
             self.glance = self._glance
+
+    @property
+    def embedded(self) -> bool:
+        """Is all of Spark in one process, and not only its driver? What it keeps stays then."""
+        master = str(self._handle.session.conf.get("spark.master", "")) if self._drives else ""
+        return master == "local" or master.startswith("local[")
 
     @property
     def _handle(self) -> Any:
