@@ -10,7 +10,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
 from dbt.adapters.tapestry.credentials import TapestryCredentials
-from tapestry.runs.target import properties_of
+from tapestry.runs.target import as_map, properties_of
 
 SERVED = (
     "org.apache.hive.service.cli.HiveSQLException: Error running query: [PARSE_SYNTAX_ERROR]"
@@ -59,6 +59,26 @@ def test_errors_without_a_stack_stay_as_they_are() -> None:
 )
 def test_properties_in_a_table_s_history(parameters: Any, properties: dict[str, str]) -> None:
     assert properties_of(parameters) == properties
+
+
+@pytest.mark.parametrize(
+    ("value", "pairs"),
+    [
+        ({"a": "1"}, {"a": "1"}),
+        ('{"a":"1","b.c":"x, y"}', {"a": "1", "b.c": "x, y"}),
+        (
+            '{"a":"say "no", or not","b":"}","c":"{"d":1}"}',
+            {"a": 'say "no", or not', "b": "}", "c": '{"d":1}'},
+        ),
+        ("{}", {}),
+        ("no map", {}),
+        ("", {}),
+        (None, {}),
+    ],
+)
+def test_maps_as_such_and_as_text(value: Any, pairs: dict[str, str]) -> None:
+    """Quotes in it are not escaped by a Thrift server."""
+    assert as_map(value) == pairs
 
 
 def test_a_server_is_asked_often() -> None:

@@ -6,6 +6,7 @@ Semantics, section 3 ("a target that somebody else changed") and section 4 (gene
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,9 @@ from tapestry.names import GENERATION_PROPERTY
 from tapestry.runs.errors_of_delta import not_found
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name
+
+_PAIRS = re.compile(r'[{,]"([^"]*)":"(.*?)"(?=,"[^"]*":|\}$)', re.DOTALL)
+"""Key and value in a map as a Thrift server writes it."""
 
 EMPTY_GENERATION = "empty"
 """The generation of a table that `dbt run --empty` made: it has columns and stands for no run."""
@@ -217,10 +221,14 @@ def _ours(note: Any) -> dict[str, Any]:
 
 
 def as_map(value: Any) -> dict[str, Any]:
-    """A map, as such or as JSON text (thrift); {} for anything else."""
+    """A map, as such or as text (thrift); {} for anything else.
+
+    The text is JSON but for quotes in it, which a Thrift server does not escape: a value ends where
+    another key or the map's end follows.
+    """
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except ValueError:
-            return {}
+            return dict(_PAIRS.findall(value)) if value.startswith("{") else {}
     return dict(value) if value else {}
