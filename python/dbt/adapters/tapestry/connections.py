@@ -14,7 +14,7 @@ from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tapestry.credentials import TapestryCredentials
-from dbt.adapters.tapestry.failures import has_stack, said, short_message
+from dbt.adapters.tapestry.failures import has_stack, short_message
 
 logger = AdapterLogger("Tapestry")
 
@@ -62,14 +62,10 @@ class TapestryConnectionManager(SparkConnectionManager):
         """Turn what Spark throws into one short database error; the rest is in the logs."""
         try:
             yield
-        except DbtRuntimeError as error:
-            # A Thrift server sends its stack along.
-            if not has_stack(error.msg):
-                raise
-            logger.debug(f"Error while running:\n{sql}\n{error.msg}")
-            raise DbtDatabaseError(short_message(error)) from None
         except Exception as error:
-            if not _from_spark(error) and not has_stack(said(error)):
+            if not _from_spark(error):
+                if isinstance(error, DbtRuntimeError):
+                    raise
                 with super().exception_handler(sql):
                     raise
             logger.debug(f"Error while running:\n{sql}\n{error}")
@@ -88,4 +84,5 @@ class TapestryConnectionManager(SparkConnectionManager):
 
 
 def _from_spark(error: Exception) -> bool:
-    return type(error).__module__.split(".")[0] in ("pyspark", "py4j")
+    """Of Spark's own kinds, or with the stack that a Thrift server sends along."""
+    return type(error).__module__.split(".")[0] in ("pyspark", "py4j") or has_stack(error)

@@ -21,17 +21,17 @@ def short_message(error: BaseException) -> str:
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     texts = _java_messages(java) if java is not None else []
     if not texts:
-        texts = [_REPEATED.sub(r"\1", said(error))]
+        texts = [_REPEATED.sub(r"\1", _said(error))]
     marked = [text for text in texts if _MARK.match(text.strip())]
     return _trim(marked[-1] if marked else _inner_mark(texts) or texts[-1])
 
 
-def has_stack(text: str) -> bool:
-    """Does a message show Java's stack?"""
-    return _STACK.search(text) is not None
+def has_stack(error: BaseException) -> bool:
+    """Does its message show Java's stack?"""
+    return _STACK.search(_said(error)) is not None
 
 
-def said(error: BaseException) -> str:
+def _said(error: BaseException) -> str:
     """An exception's own words; what a Thrift server answered is its first argument."""
     status = getattr(error.args[0], "status", None) if error.args else None
     return str(getattr(status, "errorMessage", None) or error)
