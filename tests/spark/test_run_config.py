@@ -36,6 +36,8 @@ def test_defaults_and_meta() -> None:
         ({"late_after": "soon"}, "is not a length of time"),
         ({"begin": "once"}, "is not an instant"),
         ({"assume": {"a": 1}}, "list of conditions"),
+        ({"deterministic_functions": {"slug": True}}, "list of functions"),
+        ({"determinstic_functions": ["slug"]}, "did you mean deterministic_functions"),
         ({"verify": "samples"}, "did you mean sample"),
         ({"verify_share": 2}, "is not a share"),
         ({"every": "often"}, "is not a length of time"),

@@ -132,10 +132,47 @@ def test_an_assumption_of_another_form_is_refused(text: str) -> None:
         rewrite(sql, CATALOG, assume=(text,))
 
 
-def test_declared_functions_are_accepted() -> None:
-    catalog = Catalog({"db.messages": MESSAGES}, deterministic_functions=frozenset({"my_score"}))
-    sql = "select id from db.messages where my_score(id) > 1"
+@pytest.mark.parametrize(
+    ("call", "declared"),
+    [
+        ("my_score(id)", "my_score"),
+        ("My_Score(id)", "my_score"),
+        ("shop.my_score(id)", "my_score"),
+        ("`Shop`.my_score(id)", "shop.my_score"),
+        ("c.shop.my_score(id)", "c.shop.my_score"),
+        ("shop.upper(id)", "shop.upper"),
+    ],
+)
+def test_declared_functions_are_accepted(call: str, declared: str) -> None:
+    sql = f"select id from db.messages where {call} > 1"
+    catalog = Catalog({"db.messages": MESSAGES}, deterministic_functions=frozenset({declared}))
     assert rewrite(sql, catalog).strategy == "bounds"
+    with pytest.raises(Refusal, match="declared deterministic") as refused:
+        rewrite(sql, Catalog({"db.messages": MESSAGES}))
+    assert "deterministic_functions: [" in str(refused.value)
+
+
+def test_a_schema_tells_one_function_from_another() -> None:
+    declared = frozenset({"shop.my_score"})
+    catalog = Catalog({"db.messages": MESSAGES}, deterministic_functions=declared)
+    for call in ("my_score(id)", "mall.my_score(id)", "shop.rand()"):
+        with pytest.raises(Refusal, match="declared deterministic"):
+            rewrite(f"select id from db.messages where {call} > 1", catalog)
+
+
+def test_a_view_calls_the_function_of_its_own_schema() -> None:
+    view = View("db.scored", "select id, upper(my_score(id)) as s from messages", namespace="db")
+    relations = {"db.messages": MESSAGES, "db.scored": view}
+    catalog = Catalog(relations, deterministic_functions=frozenset({"db.my_score"}))
+    assert (
+        "UPPER(db.my_score(messages.id))" in rewrite("select s from db.scored", catalog).canonical
+    )
+
+
+def test_the_clock_is_not_handed_to_a_function() -> None:
+    catalog = Catalog({"db.messages": MESSAGES}, deterministic_functions=frozenset({"my_score"}))
+    with pytest.raises(Refusal, match="monotone"):
+        rewrite("select id from db.messages where my_score(now()) > 1", catalog)
 
 
 def test_views_are_inlined_and_part_of_the_query() -> None:

@@ -38,12 +38,17 @@ OTHERS = (
     "begin",
     "lag",
     "assume",
+    "deterministic_functions",
     "arrival",
     "expectations",
     "verify_share",
     "deliver",
 )
 KEYS = (*CHOICES, *OTHERS, *SCHEDULE)
+_LISTS = {
+    "assume": ("conditions", '["r.ts >= m.ts"]'),
+    "deterministic_functions": ("functions", "[slug, shop.slug]"),
+}
 NOT_KEYS = {"lag", "begin", "assume", "verify", "arrival", "every"}
 """Too short or too common: a word near one of these is more likely another package's key."""
 
@@ -91,6 +96,10 @@ class ModelConfig:
     """Orders of two arrival columns that always hold, like `r.ts >= m.ts`. They make runs cheaper.
     Each run checks them on its new rows and those of the week before, and stops where one does
     not hold."""
+    deterministic_functions: tuple[str, ...] = ()
+    """User-defined functions that the query may call, like `slug` or `shop.slug`: equal arguments
+    always give equal values. Without a schema the name stands for the function in any. Nothing
+    notices a function that is defined anew."""
     expectations: tuple[Expectation, ...] = ()
     """What new rows have to look like, and what to do with one that does not."""
     deliver: tuple[Any, ...] = ()
@@ -203,7 +212,8 @@ def _value(key: str, value: Any, zone: tzinfo) -> Any:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
         raise ConfigurationError(
-            f"{key}: {value!r} is not a list of conditions", hint='write it like ["r.ts >= m.ts"]'
+            f"{key}: {value!r} is not a list of {_LISTS[key][0]}",
+            hint=f"write it like {_LISTS[key][1]}",
         )
     return tuple(texts)
 

@@ -57,7 +57,8 @@ def read_relations(
             continue
         tables[name] = found
         relations[name] = Source(name, found.table.columns, _arrival(found, name, model))
-    return Relations(Catalog(relations, time_zone), tables)
+    declared = frozenset(map(plain, model.config.deterministic_functions))
+    return Relations(Catalog(relations, time_zone, declared), tables)
 
 
 def plain(name: str) -> str:

@@ -7,6 +7,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql.catalog import Catalog, Source, View
 from tapestry.sql.passes.parse import parse, table_name
+from tapestry.sql.passes.refuse_nondeterministic import is_builtin, schema_of
 
 _DEEPEST = 50
 
@@ -43,7 +44,19 @@ def _view_tree(view: View) -> exp.Query:
                     ("db", "catalog"), reversed(view.namespace.split(".")), strict=False
                 ):
                     table.set(part, exp.to_identifier(name))
+        _qualify_functions(tree, view.namespace)
     return tree
+
+
+def _qualify_functions(tree: exp.Query, namespace: str) -> None:
+    """A user-defined function without a schema is the view's own schema's, not the reader's.
+
+    A view that is kept cannot call a temporary function, so there is no third place.
+    """
+    for node in list(tree.find_all(exp.Anonymous)):
+        if not schema_of(node) and not is_builtin(node):
+            parts = [exp.to_identifier(name) for name in namespace.split(".")]
+            node.replace(exp.Dot.build([*parts, node.copy()]))
 
 
 def _is_cte(table: exp.Table) -> bool:

@@ -26,21 +26,45 @@ def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> None:
     """Raise Refusal for rand(), uuid() and functions that are not declared deterministic."""
     for node in tree.find_all(exp.Func):
         names = {node.name.lower()} if isinstance(node, exp.Anonymous) else _names(node)
-        if names & NONDETERMINISTIC:
+        schema = schema_of(node)
+        if not schema and names & NONDETERMINISTIC:
             raise Refusal(
                 f"{sorted(names & NONDETERMINISTIC)[0]}() does not give the same value twice",
                 node.sql("spark"),
                 "derive the value from the data (a hash of a key), or compute it upstream",
             )
-        if not isinstance(node, exp.Anonymous) or timing.is_now(node):
+        if not schema and not (isinstance(node, exp.Anonymous) and not is_builtin(node)):
             continue
-        if names & (spark_functions() | catalog.deterministic_functions):
+        if any(_declared(f"{schema}{name}", catalog) for name in names):
             continue
+        name = f"{schema}{node.name.lower() if isinstance(node, exp.Anonymous) else min(names)}"
         raise Refusal(
-            f"{node.name}() is a user-defined function that is not declared deterministic",
-            node.sql("spark"),
-            "compute it upstream, in a table that this model reads, or write it in SQL",
+            f"{name}() is a user-defined function that is not declared deterministic",
+            (node.parent if schema and node.parent else node).sql("spark"),
+            f"if equal arguments always give it equal values: deterministic_functions: [{name}];"
+            " else compute it upstream, in a table that this model reads",
         )
+
+
+def is_builtin(node: exp.Anonymous) -> bool:
+    """Does Spark know a function of this name that sqlglot has no class for?"""
+    return timing.is_now(node) or node.name.lower() in spark_functions()
+
+
+def schema_of(node: exp.Func) -> str:
+    """What stands before the name of a function, with its last dot, in lower case; '' if nothing.
+
+    A function with a schema is never Spark's own, whatever its name: ``db.upper(x)``.
+    """
+    parent = node.parent
+    if not isinstance(parent, exp.Dot) or parent.expression is not node:
+        return ""
+    return "".join(f"{part.name.lower()}." for part in parent.this.find_all(exp.Identifier))
+
+
+def _declared(name: str, catalog: Catalog) -> bool:
+    """Is the function declared, with its schema or by its last name alone?"""
+    return bool({name, name.rpartition(".")[2]} & catalog.deterministic_functions)
 
 
 @cache
