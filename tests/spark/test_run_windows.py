@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from tests.spark.run_world import ALL, OLD, UNANSWERED, World, at, ids
 
-from tapestry.errors import ConfigurationError, QueryChanged, Refusal, WindowError
+from tapestry.errors import ConfigurationError, QueryChanged, Refusal, StateMissing, WindowError
 from tapestry.names import MATCHED_AT
 from tapestry.runs import narrow
 from tapestry.runs.run import execute, prepare
+from tapestry.runs.sources.side import side_name
+from tapestry.runs.state import claim
 
 
 @pytest.fixture
@@ -230,3 +232,43 @@ def test_few_new_rows_are_joined_step_by_step_and_never_multiplied(
     columns = "id, r, s"
     assert world.answers("steps", columns) == world.answers("once", columns)
     assert len(world.answers("steps", columns)) >= 3
+
+
+def test_a_function_of_ones_own_is_called_where_it_is_declared(world: World) -> None:
+    named = f"{world.schema}.initial"
+    world.session.run(f"create function {named}(a string) returns string return substr(a, 1, 1)")
+    sql = (
+        f"select m.id, {named}(m.author) as initial from {{s}}.messages m where not exists"
+        f" (select 1 from {{s}}.messages r where {named}(r.author) = {named}(m.author)"
+        " and r.ts > m.ts and r.ts < now())"
+    )
+    with pytest.raises(Refusal, match="not declared deterministic"):
+        world.run(world.model(sql), 2)
+    model = world.model(sql, verify="full", deterministic_functions=["initial"])
+    for t in (2, 4, 20):
+        world.run(model, t)
+    assert world.answers(columns="id, initial") == [(1, "a", 0.0), (2, "b", 1.0), (3, "a", 5.0)]
+
+
+def test_late_rows_are_part_of_the_state(world: World) -> None:
+    model = world.model(UNANSWERED)
+    world.run(model, 10)
+    world.add((4, "c", None, 2))
+    invocation = world.invocation(12)
+    planned = prepare(world.session, model, invocation, False)
+    assert planned.row is not None
+    claim(world.session, invocation.state_table, planned.row)  # and killed: nothing is kept yet
+    world.run(model, 12)
+    world.add((5, "c", None, 13))
+    world.run(model, 14)
+    before = world.answers()
+    side = side_name(f"{world.schema}.target", f"{world.schema}.messages")
+    world.session.run(f"drop table {side}")
+    world.memory = type(world.memory)()
+    for seconds in (16, 30):
+        with pytest.raises(StateMissing, match="says when rows that came late") as error:
+            world.run(model, seconds)
+    assert side in str(error.value)
+    assert world.answers() == before
+    world.run(model, 30, full_refresh=True)
+    assert ids(world.answers()) == [1, 3, 4, 5]

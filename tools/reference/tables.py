@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tapestry.names import CHECKS_TABLE, MATCHED_AT, REJECTED_SUFFIX, RUNS_TABLE, STATE_TABLE
+from tapestry.names import (
+    CHECKS_TABLE,
+    DELIVERIES_TABLE,
+    MATCHED_AT,
+    REJECTED_SUFFIX,
+    RUNS_TABLE,
+    STATE_TABLE,
+)
 from tapestry.runs.log import CHECKS, RUNS
 from tapestry.runs.rejected import OURS
 
@@ -58,8 +65,10 @@ What runs write into the target schema besides your models.
 | `{STATE_TABLE}` | where each continuous model stands | no: runs stop without it |
 | `{RUNS_TABLE}` | a log: one row for each run that found something, or failed | yes |
 | `{CHECKS_TABLE}` | a log: one row for each check of such a run | yes |
+| `{DELIVERIES_TABLE}` | how far each sink of `deliver:` got | all sinks begin anew |
 | `<model>{REJECTED_SUFFIX}` | rows that an expectation dropped | they are gone then |
 | `<model>__staged` | rows of a run that failed its checks, until the next run | yes |
+| `<model>__late_…` | late rows of a source, with their arrival | no: runs stop without it |
 
 The logs are there to be queried:
 

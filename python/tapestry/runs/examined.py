@@ -10,6 +10,7 @@ from tapestry.runs.model import Model
 from tapestry.runs.query import Query
 from tapestry.runs.session import Session, for_little
 from tapestry.runs.sources.examine import Examination, examine
+from tapestry.runs.sources.pins import Pin
 from tapestry.runs.state import StateRow
 from tapestry.sql import Scan
 
@@ -48,6 +49,13 @@ def as_read_by(
 def scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
     """How the query reads each source."""
     return {name: examination.scan for name, examination in found.items()}
+
+
+def keeping(pins: Mapping[str, Pin], found: Mapping[str, Examination]) -> dict[str, Pin]:
+    """The pins of a run with what its sources keep of late rows: the next run asks for it."""
+    return {
+        name: replace(pin, kept=name in found and found[name].kept) for name, pin in pins.items()
+    }
 
 
 def warnings_of(found: Mapping[str, Examination]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from tapestry.errors import ConfigurationError, QueryChanged
 from tapestry.names import MATCHED_AT
 from tapestry.runs.clock import far_ahead, window_end
 from tapestry.runs.commit import append_sql, closing_sql, create_sql
-from tapestry.runs.examined import as_read_by, examine_sources, scans_of, warnings_of
+from tapestry.runs.examined import as_read_by, examine_sources, keeping, scans_of, warnings_of
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.holding import NOTHING_HELD, Holding, hold, hold_rows
 from tapestry.runs.horizons import horizons
@@ -297,6 +297,7 @@ def _appending(
     found = examine_sources(session, model, invocation, query, row)
     if any(e.refresh for e in found.values()):
         return Plan("create", model, row.t)
+    row = replace(row, pins=keeping(row.pins, found))
     window, scans = Window(row.tau, row.t), scans_of(found)
     few = few_rows(session, query.rewriting, window, scans, query.sizes)
     select = query.rewriting.incremental(window, scans, few=few)

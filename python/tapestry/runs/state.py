@@ -259,12 +259,19 @@ def _instant(instant: datetime | None) -> str:
 
 
 def pins_as_json(pins: Mapping[str, Pin]) -> str:
-    """Pins as text: name -> [table id, version]."""
-    return json.dumps({name: [pin.table_id, pin.version] for name, pin in sorted(pins.items())})
+    """Pins as text: name -> [table id, version], and true where late rows are kept."""
+    texts = {
+        name: [pin.table_id, pin.version, *([True] if pin.kept else [])]
+        for name, pin in sorted(pins.items())
+    }
+    return json.dumps(texts)
 
 
 def _pins(text: str) -> dict[str, Pin]:
-    return {name: Pin(str(i), int(version)) for name, (i, version) in json.loads(text).items()}
+    return {
+        name: Pin(str(i), int(version), bool(kept))
+        for name, (i, version, *kept) in json.loads(text).items()
+    }
 
 
 def _from_row(values: tuple[Any, ...]) -> StateRow:

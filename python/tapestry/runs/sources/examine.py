@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 from uuid import uuid4
 
-from tapestry.errors import LateRowsFound, SourceHistoryGone, SourceRewritten
+from tapestry.errors import LateRowsFound, SourceHistoryGone, SourceRewritten, StateMissing
 from tapestry.runs.session import Session
 from tapestry.runs.sources.contents import key_names
 from tapestry.runs.sources.describe import SourceTable, arrival_column, arrival_sql
@@ -62,6 +62,8 @@ class Examination:
         The model has to be built again (``on_source_rewrite: refresh``).
     warnings
         Sentences for the user.
+    kept
+        Late rows of it stand in a side table, which the next run needs.
     """
 
     changed: bool
@@ -72,6 +74,7 @@ class Examination:
     refresh: bool = False
     warnings: tuple[str, ...] = ()
     vanished_rows: int = 0
+    kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,8 @@ def examine(
     where it kept one; ``remember`` may know what was found for another model. Without a change
     there is no Spark job, unless the source has a side table.
 
-    Raises SourceRewritten, SourceHistoryGone, LateRowsFound or Refusal.
+    Raises SourceRewritten, SourceHistoryGone, LateRowsFound, Refusal, or StateMissing where the
+    side table is gone.
     """
     column = None if arrival is None else arrival_column(table, arrival)
     if column is None:
@@ -118,25 +122,47 @@ def examine(
         return _static(Since(session, table, None, last_pin, pin, tau, config, stored))
     side = Side(side_name(target, table.name), generation, n, uuid4().hex)
     if n > 1:
-        side = read_side(session, side, last_pin, table.columns)
+        side = _as_left(read_side(session, side, last_pin, table.columns), table, last_pin)
     if last_pin is None or tau is None:
         key = ("nulls", table.name, column, pin)
         nulls = remember(key, lambda: _nulls(session, table, pin, column))
-        scan = plain_scan(table, pin, column)
-        warnings = _null_warning(table, column, nulls)
-        return Examination(True, 0, nulls, scan, clean(side), warnings=warnings)
+        return _first_read(table, pin, column, side, nulls)
     if last_pin == pin:
-        return Examination(False, 0, 0, _scan(table, pin, column, side), clean(side))
+        scan = _scan(table, pin, column, side)
+        return Examination(False, 0, 0, scan, clean(side), kept=side.needed)
     since = Since(session, table, column, last_pin, pin, tau, config, stored)
     lost = _lost_columns(since, side)
     change = _LOST if lost else remember(_key(since), lambda: _change(since))
     if change.refresh:
         return Examination(True, 0, 0, plain_scan(table, pin, column), refresh=True)
-    late = change.late
+    late, gone = change.late, change.vanished
     warnings = _late_warning(since, late) + _null_warning(table, column, late.nulls)
     before, side = keep(since, side, late, change.vanished_contents)
-    scan = _scan(table, pin, column, side)
-    return Examination(True, late.rows, late.nulls, scan, before, False, warnings, change.vanished)
+    counts, scan, kept = (late.rows, late.nulls), _scan(table, pin, column, side), side.needed
+    return Examination(True, *counts, scan, before, False, warnings, gone, kept)
+
+
+def _first_read(
+    table: SourceTable, pin: Pin, column: Column, side: Side, nulls: int
+) -> Examination:
+    """A source that no run before read: nothing of it is late."""
+    scan, warnings = plain_scan(table, pin, column), _null_warning(table, column, nulls)
+    return Examination(True, 0, nulls, scan, clean(side), warnings=warnings, kept=side.exists)
+
+
+def _as_left(side: Side, table: SourceTable, last_pin: Pin | None) -> Side:
+    """The side table that the last run left; one that is gone is refused.
+
+    Late rows whose arrival is forgotten would count at their ts: in runs that never saw them.
+    """
+    if last_pin is None or not last_pin.kept or side.exists:
+        return side
+    raise StateMissing(
+        f"{side.name} is gone, which says when rows that came late to {table.name} arrived",
+        where=table.name,
+        hint="bring it back (it belongs to tapestry_state: restore both as of one moment), or build"
+        " the model again with --full-refresh",
+    )
 
 
 def _key(since: Since) -> Hashable:

@@ -5,7 +5,7 @@ Checks and sibling models read the same pins, so that diamonds agree (semantics,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 
 from tapestry.runs.session import Session
@@ -16,10 +16,15 @@ from tapestry.sql.catalog import View
 
 @dataclass(frozen=True)
 class Pin:
-    """One version of one Delta table; a table that was dropped and made again has another id."""
+    """One version of one Delta table; a table that was dropped and made again has another id.
+
+    ``kept`` says that the run which read it keeps late rows of this table, in a side table that
+    the next run needs. It is no part of what the pin names.
+    """
 
     table_id: str
     version: int
+    kept: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)

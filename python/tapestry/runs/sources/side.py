@@ -78,6 +78,11 @@ class Side:
         """Is there such a table yet?"""
         return bool(self.columns)
 
+    @property
+    def needed(self) -> bool:
+        """Will there be one once this run's ``before`` was executed?"""
+        return self.exists or self.own
+
     def rows(self, source: Sequence[Column]) -> str:
         """A query: the copies in force, with the source's columns, arrival and row id."""
         earlier = f"{LATE}.n < {self.n}"
