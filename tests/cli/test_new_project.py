@@ -110,7 +110,8 @@ def test_doctor_finds_nothing_wrong(project: Path) -> None:
     assert told["wrong"] == 0
     checks = {finding["check"]: finding for finding in told["findings"]}
     assert checks["source shop.messages"]["told"] == "rows arrive at ts (timestamp)"
-    assert checks["storage"]["status"] == "note"
+    assert checks["storage"]["status"] == "ok"
+    assert "hard links" in checks["storage"]["told"]
     assert checks["time zone"]["told"] == "UTC"
 
 

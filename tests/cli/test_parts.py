@@ -15,7 +15,7 @@ from tests.sql.test_pairs import CATALOG, START
 
 from tapestry.cli.advice import Table, advise
 from tapestry.cli.check_sources import check_sources
-from tapestry.cli.check_storage import DYNAMO, check_storage, exclusion
+from tapestry.cli.check_storage import DYNAMO, LINKS, check_storage, exclusion
 from tapestry.cli.eject import known_dialect, with_upstream, write_files
 from tapestry.cli.eject_macros import test_macros as macros_of_tests
 from tapestry.cli.ejected import Ejected, eject_files
@@ -92,6 +92,8 @@ def test_bytes_of_a_plan_are_those_of_its_relations() -> None:
         ("s3a", DYNAMO, "ok"),
         ("s3a", "io.delta.storage.S3SingleDriverLogStore", "wrong"),
         ("file", "", "note"),
+        ("file", LINKS, "ok"),
+        ("file", "org.example.LogStore", "note"),
         ("cosn", "", "note"),
     ],
 )

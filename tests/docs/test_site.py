@@ -16,22 +16,35 @@ HEADING = re.compile(r"^#+ (.*)$", flags=re.MULTILINE)
 
 
 class _Page(HTMLParser):
-    """What a page names: its anchors, its links, and what the browser loads for it."""
+    """What a page names: its anchors, its links, what the browser loads for it, and how deep each
+    item of its lists lies.
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.anchors: set[str] = set()
         self.links: list[str] = []
         self.loaded: list[str] = []
+        self.open: list[str] = []
+        self.items: list[int] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
+        if tag in ("article", "ul", "ol"):
+            self.open.append(tag)
+        if tag == "li" and self.open[:1] == ["article"]:
+            self.items.append(len(self.open) - 1)
         self.anchors |= {given[name] for name in ("id", "name") if name in given}
         if tag == "a" and "href" in given:
             self.links.append(given["href"])
         if tag in LOADING and given.get("rel") not in ("canonical", "prev", "next"):
             self.loaded.append(given.get(LOADING[tag], ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("article", "ul", "ol") and tag in self.open:
+            while self.open.pop() != tag:
+                pass
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +77,18 @@ def test_nothing_is_loaded_from_elsewhere(site: Path, built: dict[Path, _Page]) 
     assert not [url for page in built.values() for url in page.loaded if urlsplit(url).netloc]
     for sheet in site.rglob("*.css"):
         assert not re.search(r"(url\(|@import )[\"']?(https?:)?//", sheet.read_text("utf-8")), sheet
+
+
+def test_lists_are_lists_on_the_site_too(site: Path, built: dict[Path, _Page]) -> None:
+    """The site's Markdown wants an empty line before a list and four spaces before an inner one."""
+    seen = 0
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        html = MarkdownIt("commonmark").render(page.read_text("utf-8"))
+        meant = _Page(f"<article>{html}</article>").items
+        path = site / page.relative_to(ROOT / "docs").with_suffix(".html")
+        assert built[path].items == meant, path
+        seen += len(meant)
+    assert seen > 100
 
 
 def test_equations_are_drawn_without_a_script(site: Path) -> None:

@@ -16,6 +16,7 @@ EXCLUSIVE = {
 }
 S3 = ("s3", "s3a", "s3n")
 DYNAMO = "io.delta.storage.S3DynamoDBLogStore"
+LINKS = "org.dbt.tapestry.LinkLogStore"
 
 
 def check_storage(session: Session, schema: str) -> Finding:
@@ -39,7 +40,9 @@ def exclusion(location: str, scheme: str, log_store: str) -> Finding:
             f"server_side_parameters: {{spark.delta.logStore.{scheme}.impl: {DYNAMO}, …}}, or let"
             " only one driver ever write",
         )
-    if scheme == "file":
+    if scheme == "file" and log_store == LINKS:
+        return Finding("storage", OK, f"{location}: a local disk; commits are made by hard links")
+    if scheme == "file" and not log_store:
         return Finding(
             "storage",
             NOTE,
@@ -48,7 +51,12 @@ def exclusion(location: str, scheme: str, log_store: str) -> Finding:
             "let one process at a time run a model; for several machines use HDFS, ABFS or GCS",
         )
     if log_store:
-        return Finding("storage", NOTE, f"{location}: as exclusive as {log_store} is")
+        return Finding(
+            "storage",
+            NOTE,
+            f"{location}: as exclusive as {log_store} is",
+            "make sure that it lets one of two writers of a commit win",
+        )
     return Finding(
         "storage",
         NOTE,
