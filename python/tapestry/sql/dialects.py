@@ -17,8 +17,12 @@ MICROS = {
 }
 
 
-def for_dialect(tree: exp.Expr, dialect: str, structs: Structs | None = None) -> exp.Expr:
+def for_dialect(
+    tree: exp.Expr, dialect: str, structs: Structs | None = None, copy: bool = True
+) -> exp.Expr:
     """The tree as the dialect needs it; Spark's own is left as it is.
+
+    With ``copy=False`` the tree itself may become it.
 
     DuckDB: ``unix_timestamp`` of a timestamp would become the parsing of a text, and
     ``timestampdiff`` a count of the unit's boundaries; Spark's counts whole units, towards zero.
@@ -27,7 +31,9 @@ def for_dialect(tree: exp.Expr, dialect: str, structs: Structs | None = None) ->
         return for_postgres(tree, structs or {})
     if dialect != "duckdb":
         return tree
-    return tree.transform(_for_duckdb)
+    if tree.find(exp.UnixSeconds, exp.StrToUnix, exp.UnixMillis, exp.TimestampDiff) is None:
+        return tree
+    return tree.transform(_for_duckdb, copy=copy)
 
 
 def _for_duckdb(node: exp.Expr) -> exp.Expr:

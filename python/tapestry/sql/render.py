@@ -168,26 +168,27 @@ class Rendering:
         return source
 
     def body(self, ctes: list[tuple[str, exp.Query]], query: exp.Query) -> Body:
-        """CTEs and query as text."""
+        """CTEs and query as text; their trees are used up."""
         trees = [tree for _, tree in ctes] + [query]
-        begins = any(
-            table.name == TIME_BEGINS_CTE for tree in trees for table in tree.find_all(exp.Table)
-        )
-        structs = structs_in(trees)
+        nodes: list[exp.Table | exp.Column] = []
+        for tree in trees:
+            read = [n for n in tree.walk() if isinstance(n, (exp.Table, exp.Column))]
+            nodes += sorted(read, key=lambda node: isinstance(node, exp.Column))
+        begins = any(isinstance(n, exp.Table) and n.name == TIME_BEGINS_CTE for n in nodes)
+        columns = self.used_columns(nodes, begins)
+        structs = structs_in(trees) if self.dialect == "postgres" else {}
         texts = []
         if begins:
             texts.append(f"{TIME_BEGINS_CTE} AS (\n  {self.time_begins()}\n)")
         for name, tree in ctes:
             indented = self.sql(tree, structs).replace("\n", "\n  ")
             texts.append(f"{name} AS (\n  {indented}\n)")
-        return Body(
-            self.used_columns(trees, begins), begins, tuple(texts), self.sql(query, structs)
-        )
+        return Body(columns, begins, tuple(texts), self.sql(query, structs))
 
     def sql(self, tree: exp.Expr, structs: Structs) -> str:
-        """The tree in this rendering's dialect."""
-        adapted = for_dialect(tree, self.dialect, structs)
-        return adapted.sql(self.dialect, pretty=True, copy=adapted is tree)
+        """The tree in this rendering's dialect; it is used up, for nothing in it is shared."""
+        adapted = for_dialect(tree, self.dialect, structs, copy=False)
+        return adapted.sql(self.dialect, pretty=True, copy=False)
 
     def finish(
         self, body: Body, scans: Mapping[str, Scan], tau: datetime | str | None, t: datetime | str
@@ -206,18 +207,20 @@ class Rendering:
             text = text.replace(TAU, timing.text_of(tau))
         return text.replace(T, timing.text_of(t))
 
-    def used_columns(self, trees: list[exp.Query], begins: bool) -> Mapping[str, tuple[str, ...]]:
-        """source -> names of the columns that the statement reads of it."""
+    def used_columns(
+        self, nodes: list[exp.Table | exp.Column], begins: bool
+    ) -> Mapping[str, tuple[str, ...]]:
+        """source -> names of the columns that the statement of these nodes reads of it."""
         by_alias = {t.alias: t.source for t in self.tables() if isinstance(t, SourceTable)}
         used: dict[str, dict[str, None]] = {}
-        for tree in trees:
-            for table in tree.find_all(exp.Table):
-                if table.alias in by_alias:
-                    used.setdefault(by_alias[table.alias], {})
-            for column in tree.find_all(exp.Column):
-                source = by_alias.get(column.table)
-                if source is not None:
-                    used.setdefault(source, {})[column.name] = None
+        for node in nodes:
+            if isinstance(node, exp.Table):
+                if node.alias in by_alias:
+                    used.setdefault(by_alias[node.alias], {})
+                continue
+            source = by_alias.get(node.table)
+            if source is not None:
+                used.setdefault(source, {})[node.name] = None
         if begins:
             for source in self.sources:
                 if self.source(source).arrival is not None:
