@@ -140,6 +140,7 @@ def test_an_assumption_of_another_form_is_refused(text: str) -> None:
         ("shop.my_score(id)", "my_score"),
         ("`Shop`.my_score(id)", "shop.my_score"),
         ("c.shop.my_score(id)", "c.shop.my_score"),
+        ("c.shop.my_score(id)", "shop.my_score"),
         ("shop.upper(id)", "shop.upper"),
     ],
 )

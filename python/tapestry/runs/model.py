@@ -98,8 +98,8 @@ class ModelConfig:
     not hold."""
     deterministic_functions: tuple[str, ...] = ()
     """User-defined functions that the query may call, like `slug` or `shop.slug`: equal arguments
-    always give equal values. Without a schema the name stands for the function in any. Nothing
-    notices a function that is defined anew."""
+    always give equal values. Without a schema the name stands for the function in any schema.
+    Nothing notices a function that is defined anew."""
     expectations: tuple[Expectation, ...] = ()
     """What new rows have to look like, and what to do with one that does not."""
     deliver: tuple[Any, ...] = ()

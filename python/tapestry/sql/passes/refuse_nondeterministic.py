@@ -63,8 +63,10 @@ def schema_of(node: exp.Func) -> str:
 
 
 def _declared(name: str, catalog: Catalog) -> bool:
-    """Is the function declared, with its schema or by its last name alone?"""
-    return bool({name, name.rpartition(".")[2]} & catalog.deterministic_functions)
+    """Is the function declared, by its full name or by what stands behind a dot of it?"""
+    parts = name.split(".")
+    ends = {".".join(parts[start:]) for start in range(len(parts))}
+    return bool(ends & catalog.deterministic_functions)
 
 
 @cache
