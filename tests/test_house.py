@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tapestry import errors
+
 ROOT = Path(__file__).parents[1]
 FILE_LINES, FUNCTION_LINES = 400, 50
 
@@ -70,6 +72,24 @@ def test_functions_are_short() -> None:
         for node in _functions(path)
     }
     assert not {name: lines for name, lines in sizes.items() if lines > FUNCTION_LINES}
+
+
+def test_every_error_says_what_to_do() -> None:
+    """Reason, place, way out: an error of ours without the last leaves its reader alone."""
+    ours = {name for name, kind in vars(errors).items() if _is_error(kind)}
+    calls = [
+        (_named(path, node.lineno), node)
+        for path in _tracked("python/*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ours
+    ]
+    assert len(calls) > 100
+    for place, call in calls:
+        assert len(call.args) > 2 or "hint" in {word.arg for word in call.keywords}, place
+
+
+def _is_error(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, errors.TapestryError)
 
 
 @pytest.mark.parametrize("pattern", MACHINE_PATHS + REGISTRIES)

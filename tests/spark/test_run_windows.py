@@ -248,6 +248,8 @@ def test_a_function_of_ones_own_is_called_where_it_is_declared(world: World) -> 
     for t in (2, 4, 20):
         world.run(model, t)
     assert world.answers(columns="id, initial") == [(1, "a", 0.0), (2, "b", 1.0), (3, "a", 5.0)]
+    with pytest.raises(Refusal, match="not declared deterministic"):
+        world.run(world.model(sql), 30)  # also where the process remembers the rewriting
 
 
 def test_late_rows_are_part_of_the_state(world: World) -> None:

@@ -76,7 +76,9 @@ def replay(
     continuous = {k: n for k, n in named.items() if n.config.materialized == "continuous"}
     if not continuous:
         raise ConfigurationError(
-            "no continuous models are selected: there is nothing to replay", str(manifest.root)
+            "no continuous models are selected: there is nothing to replay",
+            str(manifest.root),
+            "dbt ls --select config.materialized:continuous lists those that there are",
         )
     others = [name for name in named if name not in continuous]
     refuse_fixed_instant(runtime_config(manifest.root, profiles_dir, target, variables))

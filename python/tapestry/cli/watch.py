@@ -94,7 +94,9 @@ def _chosen(manifest: Manifest, select: tuple[str, ...], exclude: tuple[str, ...
     nodes = Warm(manifest.arguments, manifest.parsed).selected(selection(select, exclude))
     if not nodes:
         raise ConfigurationError(
-            "no models are selected: there is nothing to run", str(manifest.root)
+            "no models are selected: there is nothing to run",
+            str(manifest.root),
+            "dbt ls --resource-type model lists those that there are",
         )
     return nodes
 

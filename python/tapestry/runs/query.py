@@ -62,7 +62,8 @@ def read_query(
     relations = read_relations(session, sql, model, invocation.pins, invocation.time_zone)
     catalog = relations.catalog
     known = tuple(sorted(catalog.relations.items(), key=lambda item: item[0]))
-    key = (sql, known, catalog.time_zone, begin, model.config.assume)
+    settings = (catalog.time_zone, catalog.deterministic_functions)
+    key = (sql, known, settings, begin, model.config.assume)
     rewriting = invocation.memory.rewriting(key)
     if rewriting is None:
         rewriting = rewrite(sql, catalog, assume=model.config.assume, begin=begin)

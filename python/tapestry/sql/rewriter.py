@@ -14,7 +14,7 @@ from tapestry.names import KEY
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.check_assumptions import check_assumptions
-from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
+from tapestry.sql.ir import Arm, Block, Conjunction, SourceTable, Table
 from tapestry.sql.measure_narrowed import measure_narrowed
 from tapestry.sql.order import Assumption, parse_assumptions
 from tapestry.sql.passes.inline_views import inline_views
@@ -184,7 +184,7 @@ def rewrite(
     columns = output_names(parsed, resolved, catalog)
     parts = []
     for part in normalize_subqueries(resolved, catalog):
-        blocks = tuple(_timed(to_standard_form(arm), begin) for arm in part.arms)
+        blocks = tuple(_timed(_standard_form(arm, sql), begin) for arm in part.arms)
         parts.append(Answers(tuple(b for b in blocks if b.disjuncts), part.by_value))
     parts = [part for part in parts if part.blocks]
     if not parts:
@@ -197,6 +197,14 @@ def rewrite(
     return Rewriting(
         columns, sources, canonical, tuple(written), tuple(parts), catalog, assumptions
     )
+
+
+def _standard_form(arm: Arm, sql: str) -> Block:
+    """The arm's block; where it has too many disjuncts, all of the query is the place."""
+    try:
+        return to_standard_form(arm)
+    except Refusal as refusal:
+        raise Refusal(refusal.reason, refusal.where or sql, refusal.hint) from None
 
 
 def strategy_of(block: Block) -> str:

@@ -44,7 +44,7 @@ def static_answer(
             )
         )
     if not bodies:
-        raise Refusal("the query reads no known source", sql)
+        raise Refusal("the query reads no known source", sql, "let it read a table or a view")
     ctes = ", ".join(f"{name} AS ({body})" for name, body in bodies.items())
     query = for_dialect(tree, dialect).sql(dialect)
     return f"WITH {ctes} SELECT * FROM ({query}) AS answer"

@@ -253,7 +253,11 @@ class Threader:
                 query = self.subquery(part.args["query"], ctes, around, exists=False)
                 return exp.In(this=value, query=exp.Subquery(this=query))
             if isinstance(part, exp.Subquery | exp.Query):
-                raise Refusal("a scalar subquery cannot be checked yet", part.sql("spark"))
+                raise Refusal(
+                    "a scalar subquery cannot be checked yet",
+                    part.sql("spark"),
+                    "write it as [NOT] EXISTS, or join the table",
+                )
             return part
 
         return node.copy().transform(replace, copy=False)

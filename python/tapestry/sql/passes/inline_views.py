@@ -18,7 +18,11 @@ def inline_views(tree: exp.Query, catalog: Catalog, depth: int = 0) -> exp.Query
     Raises Refusal for a name that the catalog does not know and for views that contain themselves.
     """
     if depth > _DEEPEST:
-        raise Refusal("views refer to each other in a circle", tree.sql("spark"))
+        raise Refusal(
+            "views refer to each other in a circle",
+            tree.sql("spark"),
+            "define one of them without the others",
+        )
     tree = tree.copy()
     for table in list(tree.find_all(exp.Table)):
         name = table_name(table)
@@ -26,7 +30,11 @@ def inline_views(tree: exp.Query, catalog: Catalog, depth: int = 0) -> exp.Query
             continue
         relation = catalog.relations.get(name)
         if relation is None:
-            raise Refusal(f"the relation {name} is not known", table.sql("spark"))
+            raise Refusal(
+                f"the relation {name} is not known",
+                table.sql("spark"),
+                "check its name and its schema, or build it first",
+            )
         if isinstance(relation, Source):
             continue
         body = inline_views(_view_tree(relation), catalog, depth + 1)

@@ -110,7 +110,9 @@ class _Builder:
         if isinstance(node, exp.SetOperation):
             return self.set_operation(node, scope)
         if not isinstance(node, exp.Select):
-            raise Refusal("this is not a SELECT", node.sql("spark"))
+            raise Refusal(
+                "this is not a SELECT", node.sql("spark"), "write it as SELECT … FROM a table"
+            )
         bag = self.select(node, scope)
         by_value = bool(node.args.get("distinct")) or node.args.get("group") is not None
         return SetQuery("distinct", (bag,)) if by_value else bag
@@ -171,7 +173,12 @@ class _Builder:
             rows = self.derived(self.query(node.this, _with_ctes(node, scope)), node)
             refuse_modifiers(node)
         else:
-            raise Refusal("this cannot stand in FROM", node.sql("spark"))
+            raise Refusal(
+                "this cannot stand in FROM",
+                node.sql("spark"),
+                "read it from a table: constants from a seed with meta: {arrival: static},"
+                " what a function generates from a table upstream",
+            )
         for join in node.args.get("joins") or []:
             rows = self.join(rows, join, scope)
         return rows

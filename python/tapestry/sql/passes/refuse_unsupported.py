@@ -7,6 +7,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 
 LATER = "aggregates, windows, LIMIT and scalar subqueries are not supported yet"
+DOWNSTREAM = "compute it in a table downstream"
 
 
 def refuse_modifiers(node: exp.Expr) -> None:
@@ -21,15 +22,19 @@ def refuse_block(node: exp.Select) -> None:
     """Raise Refusal for what one SELECT holds beyond select, project, join and DISTINCT."""
     for clause in ("windows", "qualify", "sort", "cluster", "distribute"):
         if node.args.get(clause):
-            raise Refusal(f"{clause.upper()}: {LATER}", node.sql("spark"))
+            raise Refusal(f"{clause.upper()}: {LATER}", node.sql("spark"), DOWNSTREAM)
     group = node.args.get("group")
     if group is not None and group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
-        raise Refusal(f"ROLLUP, CUBE, GROUPING SETS: {LATER}", group.sql("spark"))
+        raise Refusal(f"ROLLUP, CUBE, GROUPING SETS: {LATER}", group.sql("spark"), DOWNSTREAM)
     for item in [*node.selects, node.args.get("having")]:
         if item is None:
             continue
         for part in item.walk(prune=lambda n: isinstance(n, exp.Query)):
             if isinstance(part, exp.Window | exp.AggFunc):
-                raise Refusal(LATER, part.sql("spark"), "compute it in a table downstream")
+                raise Refusal(LATER, part.sql("spark"), DOWNSTREAM)
             if isinstance(part, exp.Explode | exp.Posexplode | exp.Inline):
-                raise Refusal("a generator in the select list", part.sql("spark"))
+                raise Refusal(
+                    "a generator in the select list",
+                    part.sql("spark"),
+                    "do it upstream, in a table that this model reads",
+                )

@@ -59,9 +59,16 @@ def output_names(original: exp.Query, resolved: exp.Query, catalog: Catalog) -> 
     if doubled:
         raise Refusal(
             f"two columns of the select list are called {sorted(doubled)[0]}",
-            hint="give one of them another name with AS",
+            _called(sorted(doubled)[0], resolved),
+            "give one of them another name with AS",
         )
     return names
+
+
+def _called(name: str, tree: exp.Query) -> str:
+    """The items of the select list that have a name."""
+    items = [item for item in tree.selects if item.alias_or_name.lower() == name.lower()]
+    return ", ".join(item.sql("spark") for item in items)
 
 
 def _recognize_clock_columns(tree: exp.Query, catalog: Catalog) -> None:
@@ -87,5 +94,6 @@ def _refuse_hidden_output(tree: exp.Query) -> None:
     if any(name.lower() == MATCHED_AT for name in tree.named_selects):
         raise Refusal(
             f"the select list holds {MATCHED_AT}, which this model will have of its own",
-            hint=f"leave it out (select * except ({MATCHED_AT})) or rename it with AS",
+            _called(MATCHED_AT, tree),
+            f"leave it out (select * except ({MATCHED_AT})) or rename it with AS",
         )
