@@ -13,9 +13,10 @@ from click.shell_completion import ShellComplete
 from tests.eject.board import MODELS, ejected_files
 from tests.sql.test_pairs import CATALOG, START
 
+from dbt.adapters.tapestry.log_store import CLASS
 from tapestry.cli.advice import Table, advise
 from tapestry.cli.check_sources import check_sources
-from tapestry.cli.check_storage import DYNAMO, LINKS, check_storage, exclusion
+from tapestry.cli.check_storage import DYNAMO, check_storage, exclusion
 from tapestry.cli.eject import known_dialect, with_upstream, write_files
 from tapestry.cli.eject_macros import test_macros as macros_of_tests
 from tapestry.cli.ejected import Ejected, eject_files
@@ -92,7 +93,7 @@ def test_bytes_of_a_plan_are_those_of_its_relations() -> None:
         ("s3a", DYNAMO, "ok"),
         ("s3a", "io.delta.storage.S3SingleDriverLogStore", "wrong"),
         ("file", "", "note"),
-        ("file", LINKS, "ok"),
+        ("file", CLASS, "ok"),
         ("file", "org.example.LogStore", "note"),
         ("cosn", "", "note"),
     ],

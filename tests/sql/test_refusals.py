@@ -143,6 +143,7 @@ def test_an_assumption_of_another_form_is_refused(text: str) -> None:
         ("c.shop.my_score(id)", "c.shop.my_score"),
         ("c.shop.my_score(id)", "shop.my_score"),
         ("shop.upper(id)", "shop.upper"),
+        ("shop.now()", "shop.now"),
     ],
 )
 def test_declared_functions_are_accepted(call: str, declared: str) -> None:

@@ -16,7 +16,6 @@ EXCLUSIVE = {
 }
 S3 = ("s3", "s3a", "s3n")
 DYNAMO = "io.delta.storage.S3DynamoDBLogStore"
-LINKS = "org.dbt.tapestry.LinkLogStore"
 
 
 def check_storage(session: Session, schema: str) -> Finding:
@@ -28,6 +27,8 @@ def check_storage(session: Session, schema: str) -> Finding:
 
 def exclusion(location: str, scheme: str, log_store: str) -> Finding:
     """The finding for a scheme; ``log_store`` is the class configured for it, or ''."""
+    from dbt.adapters.tapestry.log_store import CLASS
+
     if scheme in EXCLUSIVE:
         return Finding("storage", OK, f"{location}: {EXCLUSIVE[scheme]}")
     if scheme in S3:
@@ -40,7 +41,7 @@ def exclusion(location: str, scheme: str, log_store: str) -> Finding:
             f"server_side_parameters: {{spark.delta.logStore.{scheme}.impl: {DYNAMO}, …}}, or let"
             " only one driver ever write",
         )
-    if scheme == "file" and log_store == LINKS:
+    if scheme == "file" and log_store == CLASS:
         return Finding("storage", OK, f"{location}: a local disk; commits are made by hard links")
     if scheme == "file" and not log_store:
         return Finding(

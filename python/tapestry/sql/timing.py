@@ -11,9 +11,12 @@ NOW_NODES = (exp.CurrentTimestamp, exp.CurrentDate, exp.Localtimestamp, exp.Curr
 
 
 def is_now(node: exp.Expr) -> bool:
-    """Is this node itself a reading of the clock, as a timestamp or a date?"""
+    """Is this node itself a reading of the clock, as a timestamp or a date?
+
+    ``shop.now()`` is somebody's own function, which the parser makes the end of a dotted name.
+    """
     if isinstance(node, exp.Anonymous):
-        return node.name.lower() in NOW_NAMES
+        return node.name.lower() in NOW_NAMES and not isinstance(node.parent, exp.Dot)
     return isinstance(node, NOW_NODES)
 
 

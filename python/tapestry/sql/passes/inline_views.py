@@ -7,7 +7,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql.catalog import Catalog, Source, View
 from tapestry.sql.passes.parse import parse, table_name
-from tapestry.sql.passes.refuse_nondeterministic import is_builtin, schema_of
+from tapestry.sql.passes.refuse_nondeterministic import user_defined
 
 _DEEPEST = 50
 
@@ -62,7 +62,8 @@ def _qualify_functions(tree: exp.Query, namespace: str) -> None:
     A view that is kept cannot call a temporary function, so there is no third place.
     """
     for node in list(tree.find_all(exp.Anonymous)):
-        if not schema_of(node) and not is_builtin(node):
+        name = user_defined(node)
+        if name and "." not in name:
             parts = [exp.to_identifier(name) for name in namespace.split(".")]
             node.replace(exp.Dot.build([*parts, node.copy()]))
 

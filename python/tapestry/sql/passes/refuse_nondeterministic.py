@@ -25,41 +25,35 @@ NONDETERMINISTIC = frozenset(
 def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> None:
     """Raise Refusal for rand(), uuid() and functions that are not declared deterministic."""
     for node in tree.find_all(exp.Func):
+        own = user_defined(node)
+        if own and not _declared(own, catalog):
+            raise Refusal(
+                f"{own}() is a user-defined function that is not declared deterministic",
+                (node.parent if "." in own and node.parent else node).sql("spark"),
+                f"if equal arguments always give it equal values: deterministic_functions: [{own}];"
+                " else compute it upstream, in a table that this model reads",
+            )
         names = {node.name.lower()} if isinstance(node, exp.Anonymous) else _names(node)
-        schema = schema_of(node)
-        if not schema and names & NONDETERMINISTIC:
+        if not own and names & NONDETERMINISTIC:
             raise Refusal(
                 f"{sorted(names & NONDETERMINISTIC)[0]}() does not give the same value twice",
                 node.sql("spark"),
                 "derive the value from the data (a hash of a key), or compute it upstream",
             )
-        if not schema and not (isinstance(node, exp.Anonymous) and not is_builtin(node)):
-            continue
-        if any(_declared(f"{schema}{name}", catalog) for name in names):
-            continue
-        name = f"{schema}{node.name.lower() if isinstance(node, exp.Anonymous) else min(names)}"
-        raise Refusal(
-            f"{name}() is a user-defined function that is not declared deterministic",
-            (node.parent if schema and node.parent else node).sql("spark"),
-            f"if equal arguments always give it equal values: deterministic_functions: [{name}];"
-            " else compute it upstream, in a table that this model reads",
-        )
 
 
-def is_builtin(node: exp.Anonymous) -> bool:
-    """Does Spark know a function of this name that sqlglot has no class for?"""
-    return timing.is_now(node) or node.name.lower() in spark_functions()
+def user_defined(node: exp.Func) -> str:
+    """The full name of a function that is not Spark's own, in lower case; '' for Spark's.
 
-
-def schema_of(node: exp.Func) -> str:
-    """What stands before the name of a function, with its last dot, in lower case; '' if nothing.
-
-    A function with a schema is never Spark's own, whatever its name: ``db.upper(x)``.
+    With a schema before it no function is Spark's, whatever its name: ``db.upper(x)``; the parser
+    makes all such functions anonymous.
     """
-    parent = node.parent
-    if not isinstance(parent, exp.Dot) or parent.expression is not node:
+    if not isinstance(node, exp.Anonymous):
         return ""
-    return "".join(f"{part.name.lower()}." for part in parent.this.find_all(exp.Identifier))
+    name, parent = node.name.lower(), node.parent
+    if isinstance(parent, exp.Dot) and parent.expression is node:
+        return ".".join([*(p.name.lower() for p in parent.this.find_all(exp.Identifier)), name])
+    return "" if timing.is_now(node) or name in spark_functions() else name
 
 
 def _declared(name: str, catalog: Catalog) -> bool:

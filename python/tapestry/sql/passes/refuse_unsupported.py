@@ -36,5 +36,5 @@ def refuse_block(node: exp.Select) -> None:
                 raise Refusal(
                     "a generator in the select list",
                     part.sql("spark"),
-                    "do it upstream, in a table that this model reads",
+                    "compute it upstream, in a table that this model reads",
                 )
