@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import duckdb
 from hypothesis import given
 from hypothesis import strategies as st
 from judge.case import Case
-from judge.oracle import connect
-from tests.verification.judged import asking, cases, staged_runs, utc
+from judge.data import Data
+from judge.oracle import connect, load
+from judge.schema import ARRIVAL, TABLES
+from judge.verdict import CATALOG
+from tests.verification.judged import asking, aware, cases, staged_runs, utc
 
-from tapestry.sql import Rewriting
-from tapestry.verification.check import APART, Check, Result, Sample, around
+from tapestry.sql import Rewriting, Scan
+from tapestry.verification.audit import Audit, Published
+from tapestry.verification.check import APART, NOT_TOO_MUCH, Check, Result, Sample, around
 from tapestry.verification.chosen import Rows
-from tapestry.verification.definition import EPOCH
-from tapestry.verification.events import begin_of_time
+from tapestry.verification.definition import EPOCH, Definition
+from tapestry.verification.events import opening
 from tapestry.verification.turns import turn
 
 
 def _checks(case: Case, rewriting: Rewriting, connection: duckdb.DuckDBPyConnection) -> Any:
     ask = asking(connection)
     for n, tau, t, definition in staged_runs(case, rewriting, connection):
-        start = utc(case.begin) or begin_of_time(definition, ask, t) or t
+        start = utc(case.begin) or opening(definition, ask, t)
         yield n, Check(definition, Rows("staged", start, tau, t), ask, lambda: "published")
 
 
@@ -45,6 +49,41 @@ def test_right_runs_pass_in_samples(queries: int, seed: int) -> None:
             ranges = turn(n, 3, rows.t - timedelta(days=9), rows.tau, rows.t)
             checked += _passed(check.sample(Sample(ranges, f"{case.number} {n}")), case)
     assert checked > queries
+
+
+def test_before_time_begins_there_is_nothing_to_deliver() -> None:
+    """Rows of look-up tables are answers then; nothing has arrived, so no instant counts."""
+    connection, early = connect(), aware(datetime(2024, 1, 1))
+    due = datetime(2024, 1, 5)
+    look_up = ((1, 1, 1, "a", None, due, None, 1),)
+    reply = (1, 2, 2, 1, None, due, due, due, 1)
+    load(connection, Data({"m": (), "r": (reply,), "u": (), "x": look_up}))
+    everything = {
+        name: Scan(name, None if ARRIVAL[name] is None else "_arr", "_rid") for name in TABLES
+    }
+    sql = "SELECT x.id FROM x WHERE NOT EXISTS (SELECT 1 FROM r WHERE r.id = x.id)"
+    asked, ask = Definition.read(sql, CATALOG, everything, "duckdb"), asking(connection)
+    connection.execute(
+        "CREATE TEMP TABLE staged AS SELECT 1 AS id, '1' AS _key,"
+        " TIMESTAMPTZ '2024-01-01 00:00:00+00' AS _matched_at WHERE false"
+    )
+    rows = Rows("staged", opening(asked, ask, early), None, early)
+    ranges = turn(1, 3, rows.start, None, early)
+
+    def results() -> list[Result]:
+        check, table = Check(asked, rows, ask), Published("staged", rows.start, early)
+        sample = Sample(ranges, "seed")
+        return [
+            *check.full(),
+            *Check(asked, rows, ask).sample(sample),
+            *Audit(asked, table, ask).full(),
+            *Audit(asked, table, ask).sample(sample),
+        ]
+
+    assert all(result.passed for result in results())
+    connection.execute("INSERT INTO staged VALUES (1, '1', TIMESTAMPTZ '2024-01-01 00:00:00+00')")
+    assert [result.kind for result in results() if not result.passed] == [NOT_TOO_MUCH] * 4
+    assert opening(asked, ask, aware(due)) == aware(due)
 
 
 @given(st.sets(st.integers(0, 10**6), max_size=60))

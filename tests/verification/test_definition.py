@@ -9,19 +9,23 @@ import random
 from collections import Counter
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from judge.case import normalized
+from judge.data import Data
 from judge.oracle import Definition as Oracle
 from judge.oracle import beginning, connect, instants, load
+from judge.schema import ARRIVAL, TABLES
 from judge.verdict import CATALOG
 from tests.verification.judged import aware, cases, definition
 
-from tapestry.sql import static_answer
+from tapestry.sql import Scan, static_answer
 from tapestry.verification.definition import EPOCH, Definition
 from tapestry.verification.events import event_instants
 
 INSTANTS = 6
+DUE = datetime(2024, 1, 20)
 
 
 def test_threaded_answers_are_the_static_answers(queries: int, seed: int) -> None:
@@ -64,6 +68,32 @@ def test_nothing_changes_between_event_instants(queries: int, seed: int) -> None
                 assert moment in events, (case.sql, moment)
                 changes += 1
     assert changes > queries
+
+
+@pytest.mark.parametrize(
+    "joined",
+    [
+        "r AS b LEFT JOIN m AS h ON h.k = b.k",
+        "m AS h RIGHT JOIN r AS b ON h.k = b.k",
+        "r AS b LEFT JOIN (SELECT k, coalesce(due, ts) AS due FROM m) AS h ON h.k = b.k",
+        "(SELECT c.k, a.due FROM r AS c LEFT JOIN m AS a ON a.k = c.k) AS h JOIN r AS b USING (k)",
+    ],
+    ids=["left", "right", "derived", "within"],
+)
+@pytest.mark.parametrize("others", [(), ((7, 3, 1, "a", None, DUE, DUE, DUE, 1),)])
+def test_what_an_outer_join_fills_in_has_events_too(joined: str, others: tuple[Any, ...]) -> None:
+    """Where nothing matches, a comparison is with NULL, or with what stands in for it."""
+    connection, due = connect(), datetime(2024, 1, 1)
+    row = (1, 2, 2, 1, None, due, due, due, 1)
+    load(connection, Data({"m": others, "r": (row,), "u": (), "x": ()}))
+    everything = {
+        name: Scan(name, None if ARRIVAL[name] is None else "_arr", "_rid") for name in TABLES
+    }
+    sql = f"SELECT b.rid FROM {joined} WHERE now() - INTERVAL 12 HOURS <= coalesce(h.due, b.due)"
+    asked = Definition.read(sql, CATALOG, everything, "duckdb")
+    text = event_instants(asked, aware(due), aware(due + timedelta(days=30)))
+    events = {_naive(us) for (us,) in connection.execute(text).fetchall()}
+    assert due + timedelta(hours=12, microseconds=1) in events
 
 
 @pytest.mark.parametrize("number", range(3))

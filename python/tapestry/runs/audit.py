@@ -30,7 +30,7 @@ from tapestry.runs.verify import listed, results_of, turns_of
 from tapestry.verification.audit import Audit, Published
 from tapestry.verification.check import Result, Sample
 from tapestry.verification.definition import Definition
-from tapestry.verification.events import begin_of_time
+from tapestry.verification.events import opening
 from tapestry.verification.turns import turn
 
 ROWS = 200
@@ -69,7 +69,7 @@ def audit(
 
     def ask() -> tuple[Result, Result]:
         definition = Definition.read(row.canonical, query.relations.catalog, scans)
-        low = row.began or begin_of_time(definition, session.rows, row.t) or row.t
+        low = row.began or opening(definition, session.rows, row.t)
         opened = row.begin is not None and row.begin != model.config.begin
         relation = _published(session, row, columns)
         published = Published(relation, row.begin or low, row.t, opened)
@@ -94,7 +94,7 @@ def audit_rows(
     definition = Definition.read(model.sql, relations.catalog, scans)
 
     def ask() -> tuple[Result, Result]:
-        low = begin_of_time(definition, session.rows, t) or t
+        low = opening(definition, session.rows, t)
         published = Published(rows, model.config.begin or low, t)
         return _asked(Audit(definition, published, session.rows), model, level, low, 0)
 

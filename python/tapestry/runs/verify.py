@@ -24,7 +24,7 @@ from tapestry.runs.sources.literals import identifier, relation_name, string
 from tapestry.runs.staging import exists as table_exists
 from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH, Check, Finding, Result, Sample
 from tapestry.verification.chosen import Rows
-from tapestry.verification.events import begin_of_time
+from tapestry.verification.events import opening
 from tapestry.verification.turns import turn
 
 VERIFICATION = (ENOUGH, NOT_TOO_MUCH)
@@ -49,7 +49,7 @@ def verify(session: Session, model: Model, question: Question, staged: str) -> l
 
     def ask() -> tuple[Result, Result]:
         definition = question.definition
-        low = row.began or begin_of_time(definition, session.rows, row.t) or row.t
+        low = row.began or opening(definition, session.rows, row.t)
         start = row.begin or low
         rows = Rows(staged, start, row.tau, row.t)
         check = Check(definition, rows, session.rows, lambda: published(session, question))

@@ -16,6 +16,11 @@ from tapestry.sql import timing
 from tapestry.verification.scopes import Ctes, arms, conditions, opened, relation_of
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
+STRICT = (
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Cast, exp.DataType, exp.Var),
+    *(exp.Add, exp.Sub, exp.Neg, exp.Paren, exp.Interval, exp.IntervalSpan),
+)
+"""What makes NULL of NULL; of other functions that is not known."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +38,14 @@ class Pair:
 
 @dataclass
 class _Scope:
-    """The relations of one FROM clause, each with the CTEs that it sees; and the scope around."""
+    """The relations of one FROM clause, each with the CTEs that it sees; and the scope around.
+
+    ``outer``: an outer join may fill some of them with NULLs, whatever their rows hold.
+    """
 
     relations: Mapping[str, tuple[exp.Expr, Ctes]]
     parent: _Scope | None
+    outer: bool
     names: dict[str, str] = field(default_factory=dict)
 
 
@@ -83,7 +92,9 @@ class Atoms:
         """The scope of a block, made once."""
         if id(node) not in self.scopes:
             relations = {r.alias_or_name: (r, ctes) for r in _relations(node)}
-            self.scopes[id(node)] = _Scope(relations, parent)
+            joins = [j for j in node.find_all(exp.Join) if j.find_ancestor(exp.Select) is node]
+            outer = any(join.side for join in joins)
+            self.scopes[id(node)] = _Scope(relations, parent, outer)
         return self.scopes[id(node)]
 
     def add(self, left: exp.Expr, right: exp.Expr, scope: _Scope) -> None:
@@ -94,41 +105,56 @@ class Atoms:
             used = {column.table for side in (one, two) for column in side.find_all(exp.Column)}
             self.pairs.append(Pair(one, two, {alias: self.sources[alias] for alias in used}))
 
-    def traced(self, node: exp.Expr, scope: _Scope) -> list[exp.Expr]:
-        """The value over columns of tables: one for each combination of arms."""
+    def traced(self, node: exp.Expr, scope: _Scope, nulls: bool = False) -> list[exp.Expr]:
+        """The value over columns of tables: one for each combination of arms.
+
+        ``nulls``: a value that is NULL counts too. No comparison with NULL ever changes.
+        """
         if node.find(exp.Query) is not None:
             return []
+        nulls = nulls or not _strict(node)
         columns = list(dict.fromkeys(node.find_all(exp.Column)))
         results = []
-        for chosen in product(*(self.origins(column, scope) for column in columns)):
+        for chosen in product(*(self.origins(column, scope, nulls) for column in columns)):
             mapping: dict[exp.Expr, exp.Expr] = dict(zip(columns, chosen, strict=True))
             results.append(_substituted(node, mapping))
         return results
 
-    def origins(self, column: exp.Column, scope: _Scope) -> list[exp.Expr]:
-        """What a column is, over columns of tables."""
+    def origins(self, column: exp.Column, scope: _Scope, nulls: bool) -> list[exp.Expr]:
+        """What a column is, over columns of tables; with ``nulls`` also what a join fills in."""
         found: _Scope | None = scope
         while found is not None and column.table not in found.relations:
             found = found.parent
         if found is None:
             return []
         relation, ctes = found.relations[column.table]
+        filled = [_null_of(column)] if nulls and found.outer else []
         if isinstance(relation, exp.Table) and (source := relation_of(relation, ctes)):
             alias = found.names.setdefault(column.table, f"_t{len(self.sources) + 1}")
             self.sources[alias] = source
-            return [exp.column(column.this.copy(), table=alias)]
+            return [exp.column(column.this.copy(), table=alias), *filled]
         if isinstance(relation, exp.Table):
             body, ctes = ctes[relation.name.lower()]
         else:
             body = relation
         listed = [c.name for c in relation.args["alias"].columns]
-        results = []
+        results = filled
         for arm, seen in _leaves(body, ctes):
             names = listed or _names(body)
             item = arm.selects[[n.lower() for n in names].index(column.name.lower())]
             value = item.this if isinstance(item, exp.Alias) else item
-            results += self.traced(value, self.scope(arm, seen, None))
+            results += self.traced(value, self.scope(arm, seen, None), nulls)
         return results
+
+
+def _strict(node: exp.Expr) -> bool:
+    """Is this value NULL wherever one of its columns is?"""
+    return all(isinstance(part, STRICT) or timing.is_now(part) for part in node.walk())
+
+
+def _null_of(column: exp.Column) -> exp.Expr:
+    null = exp.null()
+    return null if column.type is None else exp.cast(null, column.type.copy())
 
 
 def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:

@@ -66,6 +66,8 @@ class Audit:
 
     def sample(self, sample: Sample) -> tuple[Result, Result]:
         """Some instants over a range of the driving table, and some rows."""
+        if self.published.start > self.published.t:  # time has not begun: there can be no row
+            return self.full()
         random = Random(sample.seed)
         low, high = self.published.start, self.published.t
         instants = [high, *(between(random, low, high) for _ in range(sample.at_random))]

@@ -108,7 +108,7 @@ class Check:
     def full(self) -> tuple[Result, Result]:
         """Every event instant, every row."""
         rows = self.rows
-        events = self.events(rows.start, rows.t)
+        events = self.events(rows.start, rows.t) if rows.start <= rows.t else []
         for arm in self.arms():
             comparison = Comparison(self.definition, rows, arm)
             self.well_formed(comparison)
@@ -122,6 +122,8 @@ class Check:
 
     def sample(self, sample: Sample) -> tuple[Result, Result]:
         """A part of the rows at some instants."""
+        if self.rows.start > self.rows.t:  # time has not begun: there can be no row
+            return self.full()
         rows, random = self.rows, Random(sample.seed)
         given = [rows.t]
         given += [between(random, rows.last or rows.start, rows.t) for _ in range(sample.at_random)]

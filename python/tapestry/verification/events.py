@@ -50,6 +50,14 @@ def begin_of_time(definition: Definition, ask: Ask, t: datetime) -> datetime | N
     return None if begin is None or begin > t else begin
 
 
+def opening(definition: Definition, ask: Ask, t: datetime) -> datetime:
+    """The first instant that counts up to t; where time has not begun by then, the one after t.
+
+    Before anything has arrived nothing is delivered, though look-up tables may have answers.
+    """
+    return begin_of_time(definition, ask, t) or t + MICRO
+
+
 def micros(s: datetime) -> int:
     """Microseconds since 1970."""
     return (s - EPOCH) // MICRO
