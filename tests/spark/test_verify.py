@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,6 +56,25 @@ def test_right_runs_pass(
     audited = audit(world.session, model, world.invocation(50), level, 1)
     assert {result.status for result in audited.results} == {"pass"}
     assert sum(result.checked_rows or 0 for result in audited.results)
+
+
+@pytest.mark.parametrize("level", ["full", "sample"])
+def test_before_the_first_arrival_nothing_is_missing(world: World, level: str) -> None:
+    """The look-up table has answers then, but time has not begun: a run delivers none of them."""
+    world.session.run(f"create table {world.schema}.people (author string) using delta")
+    world.session.run(f"insert into {world.schema}.people values ('a'), ('z')")
+    sql = (
+        "select p.author from {s}.people p where not exists"
+        " (select 1 from {s}.messages m where m.author = p.author)"
+    )
+    model = world.model(sql, verify=level)
+    model = replace(model, arrivals={**model.arrivals, f"{world.schema}.people": "static"})
+    for seconds, answers in ((-5, []), (-2, []), (0, ["z"]), (9, ["z"])):
+        outcome = world.run(model, seconds)
+        assert {result.status for result in outcome.results} <= {"pass"}
+        assert ids(world.answers(columns="author")) == answers
+        audited = audit(world.session, model, world.invocation(50), level, 1)
+        assert {result.status for result in audited.results} == {"pass"}
 
 
 @pytest.mark.parametrize("level", ["full", "sample"])

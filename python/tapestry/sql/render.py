@@ -259,8 +259,6 @@ def render_bounds(rendering: Rendering) -> tuple[Body, ...]:
     bodies: dict[str, Body] = {}
     for conjunction, bounds in _starting(rendering):
         for bound in bounds:
-            if bound.find(exp.Query) is not None:
-                continue  # the begin of time: not after any arrival that was seen
             body = rendering.body([], _due(rendering, conjunction, bound))
             bodies[body.query] = body
     return tuple(bodies.values())
@@ -270,7 +268,8 @@ def _due(rendering: Rendering, conjunction: Conjunction, bound: exp.Expr) -> exp
     """The least value of a bound after T."""
     frame = rendering.frame()
     aliases = aliases_of(bound)
-    if not aliases:  # the model's begin
+    if not aliases or bound.find(exp.Query) is not None:
+        # The model's begin, or that of time: the first row may have been loaded before it arrives.
         later = exp.If(this=greater(bound, frame.t), true=bound.copy(), false=exp.Null())
         return build.select([exp.alias_(later, "due")])
     if len(aliases) > 1:
