@@ -22,7 +22,7 @@ from benchmarks.figures._compare import as_a_run, report, with_ratios
 from benchmarks.measure import measure, statement
 from benchmarks.options import Options, main
 from benchmarks.queries import BY_NAME, Query, instant, scan
-from tapestry.runs.sources.literals import from_micros
+from tapestry.instants import from_micros
 from tapestry.sql import Window
 
 if TYPE_CHECKING:

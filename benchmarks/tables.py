@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.common import bench_root, real_messages
 from benchmarks.queries import GENERATED, REAL, Lists, instant
-from tapestry.runs.sources.literals import from_micros
+from tapestry.instants import from_micros
 from tapestry.sql import Column
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from benchmarks.common import bench_root, save, start_spark
 from benchmarks.measure import _items, cpu_seconds
 from benchmarks.options import options_of, parser
 from benchmarks.tables import generated_file
-from tapestry.runs.sources.literals import from_micros
+from tapestry.instants import from_micros
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
-from tapestry.runs.sources.literals import from_micros
+from tapestry.instants import from_micros
 from tapestry.runs.target import Target, look
 
 

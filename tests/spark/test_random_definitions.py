@@ -14,26 +14,19 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "property"))
 from judge.case import normalized
 from judge.oracle import Definition as Oracle
 from judge.oracle import beginning, connect, instants, load
-from judge.schema import ARRIVAL, TABLES
 from judge.verdict import CATALOG
 from tests.spark.test_random_queries import _cases, _collect, _views
-from tests.verification.judged import aware, definition
+from tests.verification.judged import EVERYTHING, aware, over_everything
 
-from tapestry.sql import Scan
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import event_instants
 
 QUERIES = 12
-SCANS = {
-    name: Scan(name, None if arrival is None else "_arr", "_rid")
-    for name, arrival in ARRIVAL.items()
-}
 
 
 def test_spark_gives_the_static_answers(spark: SparkSession) -> None:
     """What the judge says of Q(s) at some instants; and the event instants that DuckDB finds."""
     connection, compared = connect(), 0
-    assert set(SCANS) == set(TABLES)
     for case in _cases(QUERIES, 40):
         load(connection, case.data)
         _views(spark, case.data)
@@ -43,7 +36,7 @@ def test_spark_gives_the_static_answers(spark: SparkSession) -> None:
         end = max(start, case.ends[-1])
         moments = instants(case.query, case.data, start, end)
         chosen = random.Random(case.number).sample(moments, min(3, len(moments)))
-        asked = Definition.read(case.sql, CATALOG, SCANS)
+        asked = Definition.read(case.sql, CATALOG, EVERYTHING)
         ctes = [asked.instants(map(aware, chosen)), ("answers", asked.answers())]
         rows = _collect(spark, asked.statement(ctes, "SELECT * FROM answers"))
         assert len(set(rows)) == len(rows), case.sql
@@ -53,6 +46,6 @@ def test_spark_gives_the_static_answers(spark: SparkSession) -> None:
             assert mine == normalized(judged.get(moment, Counter()).elements()), (case.sql, moment)
             compared += 1
         here = _collect(spark, event_instants(asked, aware(start), aware(end)))
-        there = event_instants(definition(case), aware(start), aware(end))
+        there = event_instants(over_everything(case.sql), aware(start), aware(end))
         assert sorted(here) == sorted(connection.execute(there).fetchall()), case.sql
     assert compared > QUERIES

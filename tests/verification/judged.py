@@ -17,6 +17,11 @@ from tapestry.errors import Refusal
 from tapestry.sql import Rewriting, Scan, Window, keys, rewrite
 from tapestry.verification.definition import Definition
 
+EVERYTHING = {
+    name: Scan(name, None if ARRIVAL[name] is None else "_arr", "_rid") for name in TABLES
+}
+"""All rows of the judge's tables, by their effective arrival."""
+
 LONGEST = 60_000  # characters of a run's SQL: DuckDB plans the others too slowly for a test
 
 
@@ -32,12 +37,9 @@ def cases(numbers: range) -> Iterator[tuple[Case, Rewriting]]:
             continue
 
 
-def definition(case: Case) -> Definition:
-    """The definition over all rows by their effective arrival."""
-    everything = {
-        name: Scan(name, None if ARRIVAL[name] is None else "_arr", "_rid") for name in TABLES
-    }
-    return Definition.read(case.sql, CATALOG, everything, "duckdb")
+def over_everything(sql: str) -> Definition:
+    """The definition of a query over all rows of the judge's tables."""
+    return Definition.read(sql, CATALOG, EVERYTHING, "duckdb")
 
 
 def staged_runs(

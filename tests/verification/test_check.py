@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -11,15 +12,13 @@ from hypothesis import strategies as st
 from judge.case import Case
 from judge.data import Data
 from judge.oracle import connect, load
-from judge.schema import ARRIVAL, TABLES
-from judge.verdict import CATALOG
-from tests.verification.judged import asking, aware, cases, staged_runs, utc
+from tests.verification.judged import asking, aware, cases, over_everything, staged_runs, utc
 
-from tapestry.sql import Rewriting, Scan
+from tapestry.instants import EPOCH
+from tapestry.sql import Rewriting
 from tapestry.verification.audit import Audit, Published
 from tapestry.verification.check import APART, NOT_TOO_MUCH, Check, Result, Sample, around
 from tapestry.verification.chosen import Rows
-from tapestry.verification.definition import EPOCH, Definition
 from tapestry.verification.events import opening
 from tapestry.verification.turns import turn
 
@@ -58,26 +57,22 @@ def test_before_time_begins_there_is_nothing_to_deliver() -> None:
     look_up = ((1, 1, 1, "a", None, due, None, 1),)
     reply = (1, 2, 2, 1, None, due, due, due, 1)
     load(connection, Data({"m": (), "r": (reply,), "u": (), "x": look_up}))
-    everything = {
-        name: Scan(name, None if ARRIVAL[name] is None else "_arr", "_rid") for name in TABLES
-    }
     sql = "SELECT x.id FROM x WHERE NOT EXISTS (SELECT 1 FROM r WHERE r.id = x.id)"
-    asked, ask = Definition.read(sql, CATALOG, everything, "duckdb"), asking(connection)
+    asked, ask = over_everything(sql), asking(connection)
     connection.execute(
         "CREATE TEMP TABLE staged AS SELECT 1 AS id, '1' AS _key,"
         " TIMESTAMPTZ '2024-01-01 00:00:00+00' AS _matched_at WHERE false"
     )
     rows = Rows("staged", opening(asked, ask, early), None, early)
-    ranges = turn(1, 3, rows.start, None, early)
+    sample = Sample(turn(1, 3, rows.start, None, early), "seed")
+
+    check = partial(Check, asked, rows, ask)
+    audit = partial(Audit, asked, Published("staged", rows.start, early), ask)
 
     def results() -> list[Result]:
-        check, table = Check(asked, rows, ask), Published("staged", rows.start, early)
-        sample = Sample(ranges, "seed")
         return [
-            *check.full(),
-            *Check(asked, rows, ask).sample(sample),
-            *Audit(asked, table, ask).full(),
-            *Audit(asked, table, ask).sample(sample),
+            *(*check().full(), *check().sample(sample)),
+            *(*audit().full(), *audit().sample(sample)),
         ]
 
     assert all(result.passed for result in results())

@@ -16,12 +16,12 @@ from judge.case import normalized
 from judge.data import Data
 from judge.oracle import Definition as Oracle
 from judge.oracle import beginning, connect, instants, load
-from judge.schema import ARRIVAL, TABLES
 from judge.verdict import CATALOG
-from tests.verification.judged import aware, cases, definition
+from tests.verification.judged import aware, cases, over_everything
 
-from tapestry.sql import Scan, static_answer
-from tapestry.verification.definition import EPOCH, Definition
+from tapestry.instants import EPOCH
+from tapestry.sql import static_answer
+from tapestry.verification.definition import Definition
 from tapestry.verification.events import event_instants
 
 INSTANTS = 6
@@ -37,7 +37,7 @@ def test_threaded_answers_are_the_static_answers(queries: int, seed: int) -> Non
         assert start is not None
         moments = instants(case.query, case.data, start, max(start, case.ends[-1]))
         chosen = random.Random(case.number).sample(moments, min(INSTANTS, len(moments)))
-        asked = definition(case)
+        asked = over_everything(case.sql)
         ctes = [asked.instants(map(aware, chosen)), ("answers", asked.answers())]
         rows = connection.execute(asked.statement(ctes, "SELECT * FROM answers")).fetchall()
         assert len(set(rows)) == len(rows), case.sql
@@ -60,7 +60,7 @@ def test_nothing_changes_between_event_instants(queries: int, seed: int) -> None
         assert start is not None
         end = max(start, case.ends[-1])
         moments = instants(case.query, case.data, start, end)
-        text = event_instants(definition(case), aware(start), aware(end))
+        text = event_instants(over_everything(case.sql), aware(start), aware(end))
         events = {start, *(_naive(us) for (us,) in connection.execute(text).fetchall())}
         judged = Oracle(case.query, connection).at_each(moments)
         for before, moment in pairwise(moments):
@@ -86,11 +86,8 @@ def test_what_an_outer_join_fills_in_has_events_too(joined: str, others: tuple[A
     connection, due = connect(), datetime(2024, 1, 1)
     row = (1, 2, 2, 1, None, due, due, due, 1)
     load(connection, Data({"m": others, "r": (row,), "u": (), "x": ()}))
-    everything = {
-        name: Scan(name, None if ARRIVAL[name] is None else "_arr", "_rid") for name in TABLES
-    }
     sql = f"SELECT b.rid FROM {joined} WHERE now() - INTERVAL 12 HOURS <= coalesce(h.due, b.due)"
-    asked = Definition.read(sql, CATALOG, everything, "duckdb")
+    asked = over_everything(sql)
     text = event_instants(asked, aware(due), aware(due + timedelta(days=30)))
     events = {_naive(us) for (us,) in connection.execute(text).fetchall()}
     assert due + timedelta(hours=12, microseconds=1) in events
@@ -106,7 +103,7 @@ def test_a_range_leaves_out_derivations_and_changes_none(number: int) -> None:
     halves = (Restriction(((early, cut),)), Restriction(((cut, late),)), Restriction())
     for case, _ in cases(range(40 * number, 40 * number + 40)):
         load(connection, case.data)
-        asked = definition(case)
+        asked = over_everything(case.sql)
         moments = [aware(case.ends[-1]), aware(case.ends[-1]) - timedelta(days=1)]
         for arm in range(1, len(asked.by_value) + 1):
             driver = asked.driver(arm)

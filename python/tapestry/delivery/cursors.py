@@ -20,10 +20,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
+from tapestry.instants import from_micros
 from tapestry.runs.errors_of_delta import lost_race, not_found
 from tapestry.runs.own_tables import create_own
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import from_micros, relation_name, string, timestamp
+from tapestry.runs.sources.literals import relation_name, string, timestamp
 from tapestry.runs.state import StateRow, runs_of
 
 logger = logging.getLogger(__name__)

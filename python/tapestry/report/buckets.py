@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from itertools import pairwise
 
+from tapestry.instants import EPOCH
 from tapestry.report.record import Run
 from tapestry.report.standing import REPLAY
 
 MOST = 48
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 _WIDTHS = (
     timedelta(seconds=1),
@@ -90,7 +90,7 @@ def make_axis(runs: Iterable[Run], most: int = MOST) -> Axis | None:
     if width is None:
         years = (last - first) // (365 * _DAY)
         width = 365 * _DAY * (years // (most - 1) + 1)
-    start = _EPOCH + (first - _EPOCH) // width * width
+    start = EPOCH + (first - EPOCH) // width * width
     return Axis(start, width, (last - start) // width + 1, replayed)
 
 
@@ -112,7 +112,7 @@ def _usual_gap(runs: Sequence[Run], replayed: bool) -> timedelta:
 
 
 def _count(first: datetime, last: datetime, width: timedelta) -> int:
-    return (last - _EPOCH) // width - (first - _EPOCH) // width + 1
+    return (last - EPOCH) // width - (first - EPOCH) // width + 1
 
 
 def _replayed(runs: Sequence[Run]) -> bool:

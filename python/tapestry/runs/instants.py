@@ -111,12 +111,6 @@ def parse_zone(name: str) -> tzinfo:
         ) from None
 
 
-def micros(instant: datetime) -> int:
-    """Microseconds since the epoch, exactly."""
-    since = instant.astimezone(timezone.utc) - datetime(1970, 1, 1, tzinfo=timezone.utc)
-    return since // timedelta(microseconds=1)
-
-
 def show(instant: datetime | None) -> str:
     """An instant as people read it, in UTC.
 

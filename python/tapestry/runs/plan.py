@@ -9,6 +9,7 @@ from typing import Literal
 from uuid import uuid4
 
 from tapestry.errors import ConfigurationError, QueryChanged
+from tapestry.instants import from_micros
 from tapestry.names import MATCHED_AT
 from tapestry.runs.clock import far_ahead, window_end
 from tapestry.runs.commit import append_sql, closing_sql, create_sql
@@ -24,7 +25,6 @@ from tapestry.runs.question import Question, begun, keyed, not_verified, questio
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
 from tapestry.runs.session import Session, keeps_memory
-from tapestry.runs.sources.literals import from_micros
 from tapestry.runs.standing import Standing, stand
 from tapestry.runs.state import StateRow
 from tapestry.runs.target import EMPTY_GENERATION

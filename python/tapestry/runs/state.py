@@ -22,15 +22,15 @@ from datetime import datetime
 from time import sleep
 from typing import Any
 
+from tapestry.instants import from_micros, micros
 from tapestry.runs.errors_of_delta import (
     lacks_column,
     lost_race,
     not_found,
 )
-from tapestry.runs.instants import micros
 from tapestry.runs.own_tables import create_own, widen_own
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import from_micros, relation_name, string
+from tapestry.runs.sources.literals import relation_name, string
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.target import metadata, newest_commits
 

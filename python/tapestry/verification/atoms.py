@@ -16,10 +16,8 @@ from tapestry.sql import timing
 from tapestry.verification.scopes import Ctes, arms, conditions, opened, relation_of
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
-STRICT = (
-    *(exp.Column, exp.Identifier, exp.Literal, exp.Cast, exp.DataType, exp.Var),
-    *(exp.Add, exp.Sub, exp.Neg, exp.Paren, exp.Interval, exp.IntervalSpan),
-)
+VALUES = (exp.Column, exp.Identifier, exp.Literal, exp.Interval, exp.IntervalSpan, exp.Var)
+STRICT = (*VALUES, exp.Cast, exp.DataType, exp.Add, exp.Sub, exp.Neg, exp.Paren)
 """What makes NULL of NULL; of other functions that is not known."""
 
 
@@ -128,23 +126,22 @@ class Atoms:
         if found is None:
             return []
         relation, ctes = found.relations[column.table]
-        filled = [_null_of(column)] if nulls and found.outer else []
+        values = [_null_of(column)] if nulls and found.outer else []
         if isinstance(relation, exp.Table) and (source := relation_of(relation, ctes)):
             alias = found.names.setdefault(column.table, f"_t{len(self.sources) + 1}")
             self.sources[alias] = source
-            return [exp.column(column.this.copy(), table=alias), *filled]
+            return [exp.column(column.this.copy(), table=alias), *values]
         if isinstance(relation, exp.Table):
             body, ctes = ctes[relation.name.lower()]
         else:
             body = relation
         listed = [c.name for c in relation.args["alias"].columns]
-        results = filled
         for arm, seen in _leaves(body, ctes):
             names = listed or _names(body)
             item = arm.selects[[n.lower() for n in names].index(column.name.lower())]
             value = item.this if isinstance(item, exp.Alias) else item
-            results += self.traced(value, self.scope(arm, seen, None), nulls)
-        return results
+            values += self.traced(value, self.scope(arm, seen, None), nulls)
+        return values
 
 
 def _strict(node: exp.Expr) -> bool:

@@ -16,16 +16,9 @@ from datetime import datetime
 from random import Random
 from typing import Any
 
+from tapestry.instants import from_micros
 from tapestry.names import KEY, MATCHED_AT
-from tapestry.verification.check import (
-    ENOUGH,
-    NOT_TOO_MUCH,
-    Finding,
-    Result,
-    Sample,
-    between,
-    instant_of,
-)
+from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH, Finding, Result, Sample, between
 from tapestry.verification.compare import MICRO, PAGE, id_of, quoted, text_of
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import Ask, event_parts
@@ -87,8 +80,8 @@ class Audit:
         for reason, us, matched, id_, copies, _, *values in found:
             if reason is None:
                 continue
-            at = None if us is None else instant_of(us)
-            matched_at = None if matched is None else instant_of(matched)
+            at = None if us is None else from_micros(us)
+            matched_at = None if matched is None else from_micros(matched)
             result = self.enough if reason == "missing" else self.not_too_much
             found_one = Finding(reason, at, matched_at, "", tuple(values), id_)
             result.add([replace(found_one)] * int(copies))

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import pairwise
 from random import Random
 
+from tapestry.instants import MICRO, from_micros
 from tapestry.verification.chosen import Chosen, Rows
 from tapestry.verification.compare import PAGE, Comparison
-from tapestry.verification.definition import EPOCH, Definition
+from tapestry.verification.definition import Definition
 from tapestry.verification.events import Ask, event_instants
 from tapestry.verification.intervals import may_hold_again
 from tapestry.verification.restriction import Range
@@ -24,7 +25,6 @@ AT_ONCE = 200
 APART = 12
 """So many ranges in one statement, where rows are asked one by one."""
 ENOUGH, NOT_TOO_MUCH = "enough", "not_too_much"
-MICRO = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Check:
         for arm in self.arms():
             comparison = Comparison(self.definition, rows, arm)
             self.well_formed(comparison)
-            matched = [instant_of(us) for (us,) in self.ask(comparison.matched_instants())]
+            matched = [from_micros(us) for (us,) in self.ask(comparison.matched_instants())]
             every = {*events, *matched, *(s - MICRO for s in matched), rows.t, rows.start}
             instants = sorted(s for s in every if rows.start <= s <= rows.t)
             for some in _chunks(instants):
@@ -165,7 +165,7 @@ class Check:
             self.judge(self.findings(comparison.outside(chosen)))
         for place, us in enumerate(found):
             if us is not None:
-                s = instant_of(us)
+                s = from_micros(us)
                 instants |= {s, s - MICRO} if place < chosen.picks else {s}
         return replace(chosen, instants=tuple(sorted(instants)), picks=0, arrivals=0)
 
@@ -196,8 +196,8 @@ class Check:
         """What a statement lists as wrong."""
         found = []
         for reason, us, matched, id_, key, *values in self.ask(statement):
-            at = None if us is None else instant_of(us)
-            matched_at = None if matched is None else instant_of(matched)
+            at = None if us is None else from_micros(us)
+            matched_at = None if matched is None else from_micros(matched)
             found.append(Finding(reason, at, matched_at, key, tuple(values), id_))
         return found
 
@@ -241,10 +241,10 @@ class Check:
             return
         some = Chosen((), sample.rows, seed=sample.seed)
         found = self.ask(comparison.delivered_before(published, some))
-        instants = {s for _, us, _ in found if (s := instant_of(us)) >= self.rows.start}
+        instants = {s for _, us, _ in found if (s := from_micros(us)) >= self.rows.start}
         if instants:
             ids = sorted({id_ for id_, _, _ in found})
-            ranges = around({instant_of(stamp) for _, _, stamp in found if stamp is not None})
+            ranges = around({from_micros(stamp) for _, _, stamp in found if stamp is not None})
             for chunk in _chunks(sorted(instants)):
                 self.judge(self.findings(comparison.again(ids, chunk, ranges)))
 
@@ -288,7 +288,7 @@ class Check:
         if published := self.published():
             ids = sorted({finding.id for finding in asked})
             found = self.ask(comparison.published_instants(published, ids))
-            likely |= {instant_of(us) for (us,) in found if us is not None}
+            likely |= {from_micros(us) for (us,) in found if us is not None}
         yield sorted(s for s in likely if self.rows.start <= s <= last)
         if self._before is None:
             self._before = [self.rows.start, *self.events(self.rows.start, last)]
@@ -297,7 +297,7 @@ class Check:
     def events(self, after: datetime, until: datetime) -> list[datetime]:
         """The event instants in ``(after, until]``."""
         found = self.ask(event_instants(self.definition, after, until))
-        return sorted(instant_of(us) for (us,) in found)
+        return sorted(from_micros(us) for (us,) in found)
 
 
 def between(random: Random, low: datetime, high: datetime) -> datetime:
@@ -319,8 +319,3 @@ def around(instants: Iterable[datetime]) -> tuple[Range, ...]:
 def _chunks(instants: Sequence[datetime]) -> Iterator[Sequence[datetime]]:
     for first in range(0, len(instants), AT_ONCE):
         yield instants[first : first + AT_ONCE]
-
-
-def instant_of(us: int) -> datetime:
-    """The instant so many microseconds after 1970."""
-    return EPOCH + timedelta(microseconds=int(us))

@@ -16,12 +16,12 @@ from random import Random
 
 from sqlglot import exp
 
+from tapestry.instants import micros
 from tapestry.names import KEY, MATCHED_AT
 from tapestry.sql import keys
 from tapestry.verification import pairs
 from tapestry.verification.chosen import Chosen, Rows
 from tapestry.verification.definition import Definition
-from tapestry.verification.events import micros
 from tapestry.verification.from_clause import AT, INSTANTS, PROBES
 from tapestry.verification.restriction import Range, Restriction, in_ranges
 

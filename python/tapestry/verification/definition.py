@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 
 from sqlglot import exp
 
+from tapestry.instants import micros
 from tapestry.names import ARRIVAL, KEY, ROW_ID
 from tapestry.sql import build
 from tapestry.sql.catalog import Catalog, Column, Source
@@ -20,8 +21,6 @@ from tapestry.verification.from_clause import AT, INSTANTS
 from tapestry.verification.restriction import WHOLE, Driver, Restriction, driver
 from tapestry.verification.scopes import arms, by_value
 from tapestry.verification.threaded import Threader
-
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True)
@@ -117,8 +116,7 @@ class Definition:
 
     def instant(self, s: datetime) -> str:
         """An instant as SQL."""
-        micros = (s - EPOCH) // (EPOCH.resolution)
-        return self.at_micros(str(micros))
+        return self.at_micros(str(micros(s)))
 
     def at_micros(self, micros: str) -> str:
         """What turns microseconds since 1970 into an instant."""

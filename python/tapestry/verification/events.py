@@ -9,23 +9,23 @@ itself, in the engine. No comparison is solved: the engine only evaluates it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlglot import exp
 
+from tapestry.instants import MICRO, from_micros, micros
 from tapestry.names import ARRIVAL
 from tapestry.sql import timing
 from tapestry.sql.dialects import for_dialect
 from tapestry.verification.atoms import Atoms, Pair
-from tapestry.verification.definition import EPOCH, Definition
+from tapestry.verification.definition import Definition
 
 Ask = Callable[[str], Sequence[tuple[Any, ...]]]
 """Executes a statement and returns its rows."""
 
 NOW = "_now_"
 ROUNDS = 60  # 2**60 microseconds are 36,000 years
-MICRO = timedelta(microseconds=1)
 
 
 def event_instants(definition: Definition, after: datetime, until: datetime) -> str:
@@ -46,7 +46,7 @@ def begin_of_time(definition: Definition, ask: Ask, t: datetime) -> datetime | N
     """The earliest arrival in any source up to t; None where nothing has arrived by then."""
     union = " UNION ALL ".join(_arrivals(definition))
     ((us,),) = ask(definition.statement([], f"SELECT MIN(us) FROM ({union}) AS arrivals"))
-    begin = None if us is None else EPOCH + int(us) * MICRO
+    begin = None if us is None else from_micros(int(us))
     return None if begin is None or begin > t else begin
 
 
@@ -56,11 +56,6 @@ def opening(definition: Definition, ask: Ask, t: datetime) -> datetime:
     Before anything has arrived nothing is delivered, though look-up tables may have answers.
     """
     return begin_of_time(definition, ask, t) or t + MICRO
-
-
-def micros(s: datetime) -> int:
-    """Microseconds since 1970."""
-    return (s - EPOCH) // MICRO
 
 
 def _arrivals(definition: Definition) -> Iterator[str]:

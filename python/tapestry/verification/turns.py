@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
-from tapestry.verification.definition import EPOCH
-from tapestry.verification.events import micros
+from tapestry.instants import EPOCH, MICRO, micros
 from tapestry.verification.restriction import Range
 
-MICRO = timedelta(microseconds=1)
 SHARE_OF_WINDOW = 4
 """A run looks at one part in so many of what arrived in its window."""
 EARLIEST = datetime(1, 1, 2, tzinfo=timezone.utc)

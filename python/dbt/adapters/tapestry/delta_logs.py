@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from tapestry.instants import from_micros
 from tapestry.names import GENERATION_PROPERTY
-from tapestry.runs.sources.literals import from_micros
 from tapestry.runs.target import Target
 
 if TYPE_CHECKING:

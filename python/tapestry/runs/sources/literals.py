@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta, timezone
-
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-INSTANT = timedelta(microseconds=1)
-"""Time is discrete: the distance of two neighbouring instants (semantics, section 1)."""
+from datetime import datetime, timezone
 
 
 def identifier(name: str) -> str:
@@ -34,8 +30,3 @@ def timestamp(instant: datetime) -> str:
     """A TIMESTAMP literal that names its zone, so that the session's zone does not matter."""
     text = instant.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%S.%f")
     return f"TIMESTAMP '{text.rjust(26, '0')}+00:00'"
-
-
-def from_micros(micros: int) -> datetime:
-    """The instant that lies ``micros`` microseconds after the epoch, in UTC."""
-    return EPOCH + timedelta(microseconds=micros)

@@ -19,6 +19,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 from zlib import crc32
 
+from tapestry.instants import MICRO, from_micros
 from tapestry.names import ARRIVAL, ROW_ID
 from tapestry.runs.session import Session
 from tapestry.runs.sources.contents import (
@@ -31,15 +32,7 @@ from tapestry.runs.sources.contents import (
 )
 from tapestry.runs.sources.describe import LATE, arrival_sql
 from tapestry.runs.sources.late import FEW, Late
-from tapestry.runs.sources.literals import (
-    INSTANT,
-    from_micros,
-    identifier,
-    relation_name,
-    string,
-    strings,
-    timestamp,
-)
+from tapestry.runs.sources.literals import identifier, relation_name, string, strings, timestamp
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.since import Since
 from tapestry.sql.catalog import Column
@@ -332,7 +325,7 @@ def carry(
         f"named_struct('generation', {string(into)}, 'n', 1L, 'version', {pin.version}L,"
         f" 'batch', {string(into)}, 'ends', false)"
     )
-    late = f"greatest({arrival_sql(arrival)}, {timestamp(to + INSTANT)})"
+    late = f"greatest({arrival_sql(arrival)}, {timestamp(to + MICRO)})"
     arrived = f"IF({ARRIVAL} <= {timestamp(to)}, {ARRIVAL}, {late})"
     names = column_list(columns)
     return (

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from tapestry.instants import MICRO
 from tapestry.runs.session import Session
 from tapestry.runs.sources.describe import SourceTable
 from tapestry.runs.sources.fingerprints import Fingerprint
-from tapestry.runs.sources.literals import INSTANT
 from tapestry.runs.sources.pins import Pin
 from tapestry.sql.catalog import Column
 
@@ -49,7 +49,7 @@ class Since:
     @property
     def late_arrival(self) -> datetime:
         """When the rows that turn up late in this window arrive: the first instant after τ."""
-        return self.tau + INSTANT
+        return self.tau + MICRO
 
     @property
     def grave_until(self) -> datetime:
