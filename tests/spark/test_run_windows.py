@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,9 +11,13 @@ from tests.spark.run_world import ALL, OLD, UNANSWERED, World, at, ids
 from tapestry.errors import ConfigurationError, QueryChanged, Refusal, StateMissing, WindowError
 from tapestry.names import MATCHED_AT
 from tapestry.runs import narrow
+from tapestry.runs.model import ModelConfig
+from tapestry.runs.query import read_query
 from tapestry.runs.run import execute, prepare
 from tapestry.runs.sources.side import side_name
+from tapestry.runs.spark_reads import refuse_read_otherwise
 from tapestry.runs.state import claim
+from tapestry.runs.target import look
 
 
 @pytest.fixture
@@ -274,3 +279,28 @@ def test_late_rows_are_part_of_the_state(world: World) -> None:
     assert world.answers() == before
     world.run(model, 30, full_refresh=True)
     assert ids(world.answers()) == [1, 3, 4, 5]
+
+
+def test_what_spark_cannot_read_is_no_model(world: World) -> None:
+    """The other parser takes more than Spark does: nothing is claimed, nothing created."""
+    model = world.model("select m.id from {s}.messages m where m.ts overlaps m.ts")
+    with pytest.raises(Exception, match="PARSE_SYNTAX_ERROR"):
+        world.run(model, 20)
+    assert not look(world.session, model.relation)
+    assert world.run(world.model(OLD), 20).action == "create"
+    with pytest.raises(Exception, match="PARSE_SYNTAX_ERROR"):
+        world.run(replace(model, config=ModelConfig.parse({"on_query_change": "continue"})), 30)
+    assert world.states() == [(1,)]
+
+
+def test_columns_are_those_that_spark_finds(world: World) -> None:
+    model = world.model(OLD)
+    query = read_query(world.session, model, world.invocation(20), model.sql, None)
+    rewritten = f"SELECT {{}} AS id, 'a' AS author, now() AS {MATCHED_AT}"
+    refuse_read_otherwise(world.session, model, query, rewritten.format("1"))
+    with pytest.raises(Refusal, match="column id as int, the rewriting makes it bigint") as error:
+        refuse_read_otherwise(world.session, model, query, rewritten.format("1L"))
+    assert "CAST(… AS int) AS id" in str(error.value)
+    wider = replace(query, sql="SELECT 1, 2, 3")
+    with pytest.raises(Refusal, match="Spark finds 3 columns in this query, the rewriting 2"):
+        refuse_read_otherwise(world.session, model, wider)

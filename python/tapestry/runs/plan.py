@@ -25,6 +25,7 @@ from tapestry.runs.question import Question, begun, keyed, not_verified, questio
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
 from tapestry.runs.session import Session, keeps_memory
+from tapestry.runs.spark_reads import refuse_read_otherwise
 from tapestry.runs.standing import Standing, stand
 from tapestry.runs.state import StateRow
 from tapestry.runs.target import EMPTY_GENERATION
@@ -175,6 +176,7 @@ def _creation(
     found = examine_sources(session, model, invocation, query, row)
     window, scans = Window(None, row.t), scans_of(found)
     select = query.rewriting.incremental(window, scans)
+    refuse_read_otherwise(session, model, query, select)
     question = begun(session, question_of(model, query, row, scans))
     row = row if question is None else question.row
     question, holding = _held(question, query)
@@ -272,6 +274,8 @@ def _next(
         failed_at=None,
     )
     changed = query.canonical != last.canonical
+    if changed:
+        refuse_read_otherwise(session, model, query)
     planned = _appending(session, model, invocation, query, row, standing, reshape=changed)
     if planned.action == "create":
         query = read_query(session, model, invocation, model.sql, model.config.begin)

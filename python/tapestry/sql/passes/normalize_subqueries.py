@@ -35,7 +35,12 @@ from tapestry.sql.ir import (
 )
 from tapestry.sql.passes.normalize_conditions import is_opaque, normalize_conditions
 from tapestry.sql.passes.parse import table_name
-from tapestry.sql.passes.refuse_unsupported import LATER, refuse_block, refuse_modifiers
+from tapestry.sql.passes.refuse_unsupported import (
+    LATER,
+    is_global_aggregate,
+    refuse_block,
+    refuse_modifiers,
+)
 from tapestry.sql.values import Names, arms_of, member, one, union_all, universe_of
 
 Columns = Mapping[str, exp.Expr]
@@ -303,10 +308,12 @@ class _Builder:
     ) -> tuple[Arm, ...] | None:
         """The arms of a subquery under EXISTS; None where it always returns a row."""
         while isinstance(node, exp.Subquery):
+            refuse_modifiers(node)
             scope = _with_ctes(node, scope)
             node = node.this
-        node = _without_order(node)
-        if isinstance(node, exp.Select) and _is_global_aggregate(node):
+        node = node.copy() if keep_select else _without_order(node)
+        refuse_modifiers(node)
+        if isinstance(node, exp.Select) and is_global_aggregate(node):
             return None  # EXISTS over a global aggregate is always true
         if not keep_select and isinstance(node, exp.Select):
             node.set("expressions", [exp.alias_(exp.Literal.number(1), "found")])
@@ -386,12 +393,3 @@ def _without_order(node: exp.Expr) -> exp.Expr:
     if limit is not None and limit.expression.is_int and int(limit.expression.this) > 0:
         copy.set("limit", None)
     return copy
-
-
-def _is_global_aggregate(node: exp.Select) -> bool:
-    aggregates = any(
-        isinstance(part, exp.AggFunc) and part.find_ancestor(exp.Window) is None
-        for item in node.selects
-        for part in item.walk()
-    )
-    return aggregates and node.args.get("group") is None and node.args.get("having") is None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import sqlglot
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
+from tapestry.sql.passes.refuse_nondeterministic import spark_functions
+from tapestry.sql.passes.refuse_unread import refuse_unread, refuse_unwritten
 
+SPARK = Dialect.get_or_raise("spark")
 _UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Lateral, "LATERAL VIEW and lateral subqueries", "explode in a view or table upstream"),
     (exp.Pivot, "PIVOT", "write one CASE per column in a view upstream"),
@@ -15,10 +18,18 @@ _UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Values, "an inline table (VALUES)", "make it a seed with the config arrival: static"),
     (exp.Placeholder, "a parameter marker", "write the value"),
     (exp.Parameter, "a parameter marker", "write the value"),
-    (exp.Any, "ANY over a subquery", "write it as EXISTS"),
-    (exp.All, "ALL over a subquery", "write it as NOT EXISTS"),
     (exp.MatchRecognize, "MATCH_RECOGNIZE", "write it as joins"),
 )
+_AGGREGATES = frozenset(
+    {
+        *("any", "every", "some", "mean", "std", "try_avg", "try_sum", "count_min_sketch"),
+        *("histogram_numeric", "kll_sketch_agg_bigint", "kll_sketch_agg_double"),
+        "kll_sketch_agg_float",
+        *(name for name in spark_functions() if name.endswith("_agg")),
+    }
+)
+"""Spark's aggregates that sqlglot may not know as such."""
+_AS_WRITTEN = {"to_char": exp.ToChar, "parse_json": exp.ParseJSON, "unix_date": exp.UnixDate}
 
 
 def parse(sql: str) -> exp.Query:
@@ -30,7 +41,7 @@ def parse(sql: str) -> exp.Query:
     'SELECT a FROM t WHERE NOT EXISTS(SELECT 1 FROM u WHERE t.k = u.k)'
     """
     try:
-        statements = [s for s in sqlglot.parse(sql, dialect="spark") if s is not None]
+        statements = [s for s in SPARK.parser().parse(_tokens(sql), sql) if s is not None]
     except (SqlglotError, RecursionError) as error:
         raise Refusal(
             "the SQL could not be read",
@@ -42,14 +53,31 @@ def parse(sql: str) -> exp.Query:
     tree = statements[0]
     while isinstance(tree, exp.Subquery) and not tree.alias:
         tree = tree.this
+    _refuse_unsupported(tree)
+    _keep_as_written(tree)
+    refuse_unread(tree)
+    _parenthesize_intervals(tree)
+    refuse_unwritten(tree)
+    for select in list(tree.find_all(exp.Select)):
+        _replace_semi_joins(select)
+    return tree
+
+
+def _refuse_unsupported(tree: exp.Query) -> None:
     for kind, what, hint in _UNSUPPORTED:
         found = tree.find(kind)
         if found is not None:
             raise Refusal(f"{what} is not supported", found.sql("spark"), hint)
-    _parenthesize_intervals(tree)
-    for select in list(tree.find_all(exp.Select)):
-        _replace_semi_joins(select)
-    return tree
+    for quantified in tree.find_all(exp.Any, exp.All):
+        if quantified.find(exp.Query) is not None:  # else LIKE ANY ('a%', 'b%')
+            raise Refusal(
+                f"{quantified.key.upper()} over a subquery is not supported",
+                quantified.sql("spark"),
+                "write it as [NOT] EXISTS",
+            )
+    for named in tree.find_all(exp.DataType):
+        if named.is_type(exp.DType.TIME):
+            raise Refusal("the type TIME is not supported", "TIME", "use TIMESTAMP, or text")
 
 
 def relation_names(sql: str) -> tuple[str, ...]:
@@ -91,6 +119,43 @@ def _replace_semi_joins(select: exp.Select) -> None:
         select.where(condition, copy=False)
     if select.args.get("joins"):
         select.set("joins", kept)
+
+
+def _tokens(sql: str) -> list[Token]:
+    """The text's tokens; a quote that is doubled inside a string is one quote, as Spark has it.
+
+    >>> [token.text for token in _tokens("'it''s' 'me'")]
+    ["it's", 'me']
+    """
+    tokens: list[Token] = []
+    for token in SPARK.tokenize(sql):
+        last = tokens[-1] if tokens else None
+        both = last is not None and last.token_type == token.token_type == TokenType.STRING
+        if last is not None and both and token.start == last.end + 1:
+            quote = sql[token.start]
+            if quote == sql[last.end]:
+                text = f"{last.text}{quote}{token.text}"
+                whole = Token(TokenType.STRING, text, last.line, last.col, last.start, token.end)
+                tokens[-1] = whole
+                continue
+        tokens.append(token)
+    return tokens
+
+
+def _keep_as_written(tree: exp.Query) -> None:
+    """Functions that sqlglot would print as something else, or does not know as aggregates."""
+    for name, kind in _AS_WRITTEN.items():
+        for node in list(tree.find_all(kind)):
+            arguments = [node.args[place] for place in ("this", "format") if node.args.get(place)]
+            node.replace(exp.Anonymous(this=name, expressions=[a.copy() for a in arguments]))
+    for call in list(tree.find_all(exp.Any)):
+        if not isinstance(call.parent, exp.Binary):  # else x LIKE ANY (…)
+            call.replace(exp.AnonymousAggFunc(this="any", expressions=[call.this.unnest()]))
+    for node in list(tree.find_all(exp.Anonymous)):
+        name = node.name.lower()
+        own = isinstance(node.parent, exp.Dot)
+        if not own and name in _AGGREGATES:
+            node.replace(exp.AnonymousAggFunc(this=name, expressions=node.expressions))
 
 
 def _parenthesize_intervals(tree: exp.Query) -> None:

@@ -17,13 +17,24 @@ NONDETERMINISTIC = frozenset(
         *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
         *("input_file_block_start", "input_file_block_length", "current_user", "session_user"),
         *("user", "current_database", "current_schema", "current_catalog", "java_method"),
+        *("current_time", "version", "aes_encrypt", "try_aes_encrypt"),
         *("reflect", "try_reflect", "any_value", "first", "first_value", "last", "last_value"),
     }
 )
 
 
+TODAY = frozenset({"now", "today", "yesterday", "tomorrow"})
+
+
 def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> None:
     """Raise Refusal for rand(), uuid() and functions that are not declared deterministic."""
+    for cast in tree.find_all(exp.Cast):
+        if isinstance(cast.this, exp.Literal) and cast.name.strip().lower() in TODAY:
+            raise Refusal(
+                f"'{cast.name}' is another point in time whenever the query is read",
+                cast.sql("spark"),
+                "write now() or current_date()",
+            )
     for node in tree.find_all(exp.Func):
         own = user_defined(node)
         if own and not _declared(own, catalog):

@@ -7,6 +7,8 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 
 LATER = "aggregates, windows, LIMIT and scalar subqueries are not supported yet"
+GENERATORS = frozenset({"inline_outer", "json_tuple", "collations", "sql_keywords"})
+"""Those that the parser does not know."""
 DOWNSTREAM = "compute it in a table downstream"
 
 
@@ -32,9 +34,20 @@ def refuse_block(node: exp.Select) -> None:
         for part in item.walk(prune=lambda n: isinstance(n, exp.Query)):
             if isinstance(part, exp.Window | exp.AggFunc):
                 raise Refusal(LATER, part.sql("spark"), DOWNSTREAM)
-            if isinstance(part, exp.Explode | exp.Posexplode | exp.Inline):
+            generator = isinstance(part, exp.Explode | exp.Posexplode | exp.Inline | exp.Stack)
+            if generator or (isinstance(part, exp.Anonymous) and part.name.lower() in GENERATORS):
                 raise Refusal(
                     "a generator in the select list",
                     part.sql("spark"),
                     "compute it upstream, in a table that this model reads",
                 )
+
+
+def is_global_aggregate(node: exp.Select) -> bool:
+    """Does a SELECT give one row whatever there is?"""
+    aggregates = any(
+        isinstance(part, exp.AggFunc) and part.find_ancestor(exp.Window) is None
+        for item in node.selects
+        for part in item.walk()
+    )
+    return aggregates and node.args.get("group") is None and node.args.get("having") is None

@@ -1,0 +1,39 @@
+"""A query that is new is shown to Spark as the author wrote it, before anything of it is kept.
+
+The rewriting reads SQL with another parser than Spark's. Where Spark cannot read the text at all,
+or finds other columns or other types in it, the two mean different things by it.
+"""
+
+from __future__ import annotations
+
+from tapestry.errors import Refusal
+from tapestry.runs.model import Model
+from tapestry.runs.query import Query
+from tapestry.runs.session import Session
+
+
+def refuse_read_otherwise(session: Session, model: Model, query: Query, select: str = "") -> None:
+    """Raise Refusal where Spark finds other columns in a query than the rewriting does.
+
+    ``select``, the rewritten query, has them and ``_matched_at``; '' compares their number only.
+    Reads no data. What Spark cannot read at all raises Spark's own error.
+    """
+    theirs, columns = _types(session, query.sql), query.rewriting.columns
+    ours = _types(session, select)[: len(columns)] if select else theirs
+    if len(theirs) != len(columns):
+        raise Refusal(
+            f"Spark finds {len(theirs)} columns in this query, the rewriting {len(columns)}",
+            where=model.file,
+            hint="list the columns, and please report it",
+        )
+    for column, our, their in zip(columns, ours, theirs, strict=True):
+        if our != their:
+            raise Refusal(
+                f"Spark reads the column {column} as {their}, the rewriting makes it {our}",
+                where=model.file,
+                hint=f"write CAST(… AS {their}) AS {column}, and please report it",
+            )
+
+
+def _types(session: Session, sql: str) -> list[str]:
+    return [str(kind) for _, kind, *_ in session.rows(f"DESCRIBE QUERY {sql}")]

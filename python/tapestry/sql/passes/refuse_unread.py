@@ -1,0 +1,121 @@
+"""Refuse what would get lost: clauses that no pass reads, and text that two parsers read otherwise.
+
+A parser takes more than Spark does, and a tree has places for every dialect's clauses. What no pass
+looks at would be left out of the rewritten query without a word, so every place must be named here.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, UnsupportedError
+
+from tapestry.errors import Refusal
+
+_QUERY = frozenset({"this", "with_", "order", "limit", "offset"})
+_READ: dict[type[exp.Expr], frozenset[str]] = {
+    exp.Select: _QUERY
+    | {"hint", "distinct", "expressions", "from_", "joins", "where", "group", "having"}
+    | {"qualify", "windows", "sort", "cluster", "distribute"},
+    exp.SetOperation: _QUERY | {"expression", "distinct", "by_name"},
+    exp.Subquery: _QUERY | {"alias", "joins"},
+    exp.Table: frozenset({"this", "db", "catalog", "alias", "joins"}),
+    exp.TableAlias: frozenset({"this", "columns"}),
+    exp.Join: frozenset({"this", "on", "using", "side", "kind", "method", "hint"}),
+    exp.With: frozenset({"expressions", "recursive"}),
+    exp.CTE: frozenset({"this", "alias"}),
+    exp.Distinct: frozenset({"expressions"}),
+    exp.Group: frozenset({"expressions", "all", "grouping_sets", "cube", "rollup"}),
+    exp.Star: frozenset({"except_"}),
+    exp.Column: frozenset({"this", "table", "db", "catalog"}),
+    exp.In: frozenset({"this", "expressions", "query"}),
+}
+"""The places of a query's own nodes that some pass reads (or refuses, with words of its own)."""
+
+_JOINS = frozenset(
+    {
+        *(("", kind) for kind in ("", "INNER", "CROSS", "SEMI", "ANTI")),
+        *((side, kind) for side in ("LEFT", "RIGHT", "FULL") for kind in ("", "OUTER")),
+        *(("LEFT", kind) for kind in ("SEMI", "ANTI")),
+    }
+)
+_HINTS = {
+    "version": "leave it out: each run reads the versions that belong to its window",
+    "on": "write GROUP BY, or DISTINCT alone",
+}
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+_TESTS = (exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.Escape, exp.Not, exp.Exists)
+
+
+def refuse_unread(tree: exp.Query) -> None:
+    """Raise Refusal for a clause that no pass reads, and for comparisons without parentheses.
+
+    >>> from sqlglot import parse_one
+    >>> refuse_unread(parse_one("select a from t version as of 3", dialect="spark"))
+    Traceback (most recent call last):
+    tapestry.errors.Refusal: VERSION of a table is not supported
+      in: t VERSION AS OF 3
+      do: leave it out: each run reads the versions that belong to its window
+    """
+    for node in tree.walk():
+        for kind, read in _READ.items():
+            if isinstance(node, kind):
+                _refuse_clauses(node, kind, read)
+        if isinstance(node, exp.Join):
+            _refuse_join(node)
+        elif isinstance(node, exp.Select):
+            _refuse_having(node)
+        elif isinstance(node, _COMPARISONS):
+            _refuse_chain(node)
+
+
+def refuse_unwritten(tree: exp.Query) -> None:
+    """Raise Refusal for what the tree holds and its text in Spark's dialect would not."""
+    try:
+        tree.sql("spark", unsupported_level=ErrorLevel.RAISE)
+    except UnsupportedError as error:
+        raise Refusal(
+            "a part of the SQL would get lost",
+            str(error),
+            "compute it upstream, in a table that this model reads",
+        ) from error
+
+
+def _refuse_clauses(node: exp.Expr, kind: type[exp.Expr], read: frozenset[str]) -> None:
+    for place, value in node.args.items():
+        if place not in read and value not in (None, False, "", []):
+            what = place.strip("_").replace("_", " ").upper()
+            raise Refusal(
+                f"{what} of a {kind.__name__.lower()} is not supported",
+                _text(node),
+                _HINTS.get(place, "write the query without it"),
+            )
+
+
+def _refuse_join(node: exp.Join) -> None:
+    method = node.method.upper()
+    if (node.side.upper(), node.kind.upper()) not in _JOINS or method not in ("", "NATURAL"):
+        words = " ".join(filter(None, (method, node.side, node.kind)))
+        raise Refusal(
+            f"{words.upper()} JOIN", _text(node), "write INNER, CROSS, LEFT, RIGHT or FULL JOIN"
+        )
+
+
+def _refuse_having(node: exp.Select) -> None:
+    """To Spark it is one group of all rows, which is there without a row too."""
+    if node.args.get("having") is not None and node.args.get("group") is None:
+        raise Refusal("HAVING without GROUP BY", _text(node), "write WHERE")
+
+
+def _refuse_chain(node: exp.Expr) -> None:
+    """``a = b IN (1)`` is ``(a = b) IN (1)`` to Spark and ``a = (b IN (1))`` to others."""
+    left, right = node.this, node.expression
+    if isinstance(left, _TESTS) or isinstance(right, (*_TESTS, *_COMPARISONS)):
+        raise Refusal(
+            "two comparisons in a row can be read in two ways",
+            _text(node),
+            "put one of them in parentheses",
+        )
+
+
+def _text(node: exp.Expr) -> str:
+    return node.sql("spark", unsupported_level=ErrorLevel.IGNORE)

@@ -1,0 +1,70 @@
+"""What an author writes reaches Spark: functions with all their arguments, tests as they bind."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from tests.sql.test_refusals import CATALOG
+
+from tapestry.sql import Scan, Window, rewrite
+
+SCANS = {
+    "db.messages": Scan("db.messages", "ts", "id"),
+    "db.old": Scan("db.old", None, "id"),
+}
+
+
+def _rewritten(sql: str) -> str:
+    text = rewrite(sql, CATALOG).incremental(Window(None, datetime(2026, 1, 1)), SCANS)
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "TO_CHAR(messages.id, '99G999')",
+        "TO_CHAR(messages.ts, 'yyyy')",
+        "TO_VARCHAR(messages.id, '9')",
+        "PARSE_JSON('{}')",
+        "UNIX_DATE(messages.d)",
+        "DATE_FORMAT(messages.ts, 'dd.MM.')",
+        "REGEXP_EXTRACT('a1', '([a-z])(1)', 2)",
+        "MONTHS_BETWEEN(messages.ts, messages.due, FALSE)",
+        "SPLIT('a,b', ',', 1)",
+    ],
+)
+def test_calls_keep_their_name_and_arguments(call: str) -> None:
+    assert f"{call} AS c" in _rewritten(f"select {call} as c from db.messages")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "'a' LIKE ANY ('a%', 'b%')",
+        "NOT 'a' LIKE ALL ('a%', 'b%')",
+        "messages.id = (messages.parent IN (1))",
+        "(messages.id = 1) = (messages.parent = 1)",
+        "messages.id = 1 IS NULL",
+    ],
+)
+def test_conditions_that_can_be_read_in_one_way_only(condition: str) -> None:
+    assert rewrite(f"select id from db.messages where {condition}", CATALOG).strategy == "bounds"
+
+
+@pytest.mark.parametrize(
+    "call", ["max(o.id)", "mean(o.id)", "try_sum(o.id)", "any(o.id > 1)", "hll_sketch_agg(o.id)"]
+)
+def test_a_global_aggregate_exists_always(call: str) -> None:
+    """Also where sqlglot does not know that a function of Spark's is an aggregate."""
+    inner = f"select {call} from db.old o where o.id = m.id"
+    text = _rewritten(f"select id from db.messages m where exists ({inner})")
+    assert "EXISTS" not in text
+    text = _rewritten("select id from db.messages m where exists (select o.id from db.old o)")
+    assert "db.old" in text
+
+
+def test_exists_does_not_care_for_a_limit() -> None:
+    inner = "select 1 from db.old o where o.id = m.id"
+    plain = _rewritten(f"select id from db.messages m where exists ({inner})")
+    assert _rewritten(f"select id from db.messages m where exists ({inner} limit 1)") == plain
