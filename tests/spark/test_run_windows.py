@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.spark.run_world import ALL, OLD, UNANSWERED, World, at, ids
+from tests.spark.run_world import ALL, OLD, UNANSWERED, World, at, ids, literal
 
 from tapestry.errors import ConfigurationError, QueryChanged, Refusal, StateMissing, WindowError
 from tapestry.names import MATCHED_AT
@@ -304,3 +304,18 @@ def test_columns_are_those_that_spark_finds(world: World) -> None:
     wider = replace(query, sql="SELECT 1, 2, 3")
     with pytest.raises(Refusal, match="Spark finds 3 columns in this query, the rewriting 2"):
         refuse_read_otherwise(world.session, model, wider)
+
+
+def test_names_that_need_quotes(world: World) -> None:
+    """Those of a star too, verified in full."""
+    odd = f"{world.schema}.odd"
+    world.session.run(f"create table {odd} (`größe` int, `user-id` int, ts timestamp) using delta")
+    world.session.run(f"insert into {odd} values (1, 2, {literal(1)}), (2, 3, {literal(2)})")
+    answered = f"exists (select 1 from {odd} p where p.`user-id` = o.`größe`)"
+    sql = f"select * from {odd} o where not {answered}"
+    model = replace(world.model(sql, verify="full"), arrivals={odd: "ts"})
+    assert world.run(model, 1.5).rows == 1
+    assert world.run(model, 20).rows == 0
+    world.session.run(f"insert into {odd} values (4, 4, {literal(21)}), (5, 7, {literal(21)})")
+    assert world.run(model, 30).rows == 1
+    assert world.answers(columns="`größe`, `user-id`") == [(1, 2, 1.0), (5, 7, 21.0)]

@@ -7,7 +7,8 @@ from datetime import datetime
 import pytest
 from tests.sql.test_refusals import CATALOG
 
-from tapestry.sql import Scan, Window, rewrite
+from tapestry.errors import Refusal
+from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite
 
 SCANS = {
     "db.messages": Scan("db.messages", "ts", "id"),
@@ -68,3 +69,28 @@ def test_exists_does_not_care_for_a_limit() -> None:
     inner = "select 1 from db.old o where o.id = m.id"
     plain = _rewritten(f"select id from db.messages m where exists ({inner})")
     assert _rewritten(f"select id from db.messages m where exists ({inner} limit 1)") == plain
+
+
+ODD = ("id", "user", "user-id", "größe", "not", "select", "a.b", "x`y", "1st", "two words")
+
+
+def test_odd_names_of_a_star_get_their_quotes() -> None:
+    """The canonical text is read again; ``o.user-id`` would be a difference there."""
+    columns = (*(Column(name, "int") for name in ODD), Column("ts", "timestamp"))
+    catalog = Catalog({"db.odd": Source("db.odd", columns, "ts")})
+    first = rewrite("select * from db.odd o where now() > o.ts", catalog)
+    assert first.columns == (*ODD, "ts")
+    again = rewrite(first.canonical, catalog)
+    assert (again.canonical, again.columns) == (first.canonical, first.columns)
+    text = first.incremental(Window(None, datetime(2026, 1, 1)), {"db.odd": Scan("odd", "ts", "1")})
+    for name in ODD[2:]:
+        quoted = "`" + name.replace("`", "``") + "`"
+        assert f"o.{quoted} AS {quoted}" in text
+
+
+def test_a_star_over_a_struct_is_refused() -> None:
+    columns = (Column("s", "struct<a:int,b:int>"), Column("ts", "timestamp"))
+    catalog = Catalog({"db.t": Source("db.t", columns, "ts")})
+    for star in ("s.*", "t.s.*"):
+        with pytest.raises(Refusal, match="a star over a struct"):
+            rewrite(f"select {star} from db.t t", catalog)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORDS = frozenset({"not", "select"})
+"""Words that the parser does not take for a name even behind AS."""
 
 
 def select(listed: Iterable[exp.Expr]) -> exp.Select:
@@ -26,7 +31,19 @@ def select_all(alias: str = "") -> exp.Select:
 
 def identifier(name: str) -> exp.Identifier:
     """A name, in quotes where it needs them."""
-    return exp.to_identifier(name, quoted=not name.isidentifier())
+    return exp.to_identifier(name, quoted=needs_quotes(name))
+
+
+def needs_quotes(name: str) -> bool:
+    """Is this no name without quotes? Spark takes only ASCII letters, digits and _ for one."""
+    return not _PLAIN.fullmatch(name) or name.lower() in _WORDS
+
+
+def quote(tree: exp.Expr) -> None:
+    """Quote what is no name without quotes: a star may have brought it."""
+    for name in tree.find_all(exp.Identifier):
+        if needs_quotes(name.name):
+            name.set("quoted", True)
 
 
 def column(name: str, table: str | None = None) -> exp.Column:

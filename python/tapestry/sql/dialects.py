@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tapestry.sql import build
 from tapestry.sql.postgres import Structs, for_postgres
 
 MICROS = {
@@ -20,7 +21,7 @@ MICROS = {
 def for_dialect(
     tree: exp.Expr, dialect: str, structs: Structs | None = None, copy: bool = True
 ) -> exp.Expr:
-    """The tree as the dialect needs it; Spark's own is left as it is.
+    """The tree as the dialect needs it; in Spark's own names get the quotes that they need.
 
     With ``copy=False`` the tree itself may become it.
 
@@ -30,6 +31,7 @@ def for_dialect(
     if dialect == "postgres":
         return for_postgres(tree, structs or {})
     if dialect != "duckdb":
+        build.quote(tree)
         return tree
     if tree.find(exp.UnixSeconds, exp.StrToUnix, exp.UnixMillis, exp.TimestampDiff) is None:
         return tree

@@ -9,6 +9,7 @@ from sqlglot.optimizer.qualify import qualify
 
 from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
+from tapestry.sql import build
 from tapestry.sql.catalog import Catalog, Source
 
 
@@ -38,7 +39,9 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
         raise Refusal(
             "a name in the SQL could not be resolved", str(error), "check the columns' names"
         ) from error
+    _refuse_stars(annotated)
     _refuse_hidden_output(annotated)
+    build.quote(annotated)  # for the canonical text is read again
     return annotated
 
 
@@ -88,6 +91,14 @@ def _recognize_clock_columns(tree: exp.Query, catalog: Catalog) -> None:
         name = column.name.lower()
         if name in clocks and name not in known and not column.table:
             column.replace(clocks[name]())
+
+
+def _refuse_stars(tree: exp.Query) -> None:
+    """Stars over tables are resolved; what is left is one over the fields of a struct."""
+    for select in tree.find_all(exp.Select):
+        for item in select.selects:
+            if isinstance(item.unalias(), exp.Dot) and item.find(exp.Star) is not None:
+                raise Refusal("a star over a struct", item.sql("spark"), "list its fields")
 
 
 def _refuse_hidden_output(tree: exp.Query) -> None:
