@@ -72,7 +72,7 @@ class Axis:
 def make_axis(runs: Iterable[Run], most: int = MOST) -> Axis | None:
     """The axis of some runs, in at most ``most`` buckets; None without any run.
 
-    >>> hours = [datetime(2026, 1, 1, hour, 30, tzinfo=timezone.utc) for hour in (1, 2, 9)]
+    >>> hours = [EPOCH.replace(year=2026, hour=hour, minute=30) for hour in (1, 2, 9)]
     >>> axis = make_axis([Run("m", invocation_id="i", ended_at=hour) for hour in hours])
     >>> axis.width, axis.count, axis.replayed
     (datetime.timedelta(seconds=900), 33, False)

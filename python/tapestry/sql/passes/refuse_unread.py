@@ -62,8 +62,6 @@ def refuse_unread(tree: exp.Query) -> None:
                 _refuse_clauses(node, kind, read)
         if isinstance(node, exp.Join):
             _refuse_join(node)
-        elif isinstance(node, exp.Select):
-            _refuse_having(node)
         elif isinstance(node, _COMPARISONS):
             _refuse_chain(node)
 
@@ -98,12 +96,6 @@ def _refuse_join(node: exp.Join) -> None:
         raise Refusal(
             f"{words.upper()} JOIN", _text(node), "write INNER, CROSS, LEFT, RIGHT or FULL JOIN"
         )
-
-
-def _refuse_having(node: exp.Select) -> None:
-    """To Spark it is one group of all rows, which is there without a row too."""
-    if node.args.get("having") is not None and node.args.get("group") is None:
-        raise Refusal("HAVING without GROUP BY", _text(node), "write WHERE")
 
 
 def _refuse_chain(node: exp.Expr) -> None:

@@ -41,6 +41,9 @@ def refuse_block(node: exp.Select) -> None:
                     part.sql("spark"),
                     "compute it upstream, in a table that this model reads",
                 )
+    if node.args.get("having") is not None and group is None:
+        # To Spark it is one group of all rows, which is there without a row too.
+        raise Refusal("HAVING without GROUP BY", node.sql("spark"), "write WHERE")
 
 
 def is_global_aggregate(node: exp.Select) -> bool:
