@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
@@ -80,6 +82,7 @@ def _refuse_unsupported(tree: exp.Query) -> None:
             raise Refusal("the type TIME is not supported", "TIME", "use TIMESTAMP, or text")
 
 
+@lru_cache(maxsize=1_000)  # asked of the same text on every run of a warm process
 def relation_names(sql: str) -> tuple[str, ...]:
     """Normalized names of all relations that a text reads, its own CTEs left out.
 
