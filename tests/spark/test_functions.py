@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite
@@ -57,10 +58,8 @@ def _differs(spark: SparkSession, expression: str) -> str:
         text = rewrite(sql, CATALOG).incremental(DAY, {"one": Scan("one", "at", "rid")})
     except Refusal:
         return ""
-    right, ours = (
-        _asked(spark, sql),
-        _asked(spark, f"SELECT * EXCEPT (_matched_at) FROM ({text})"),
-    )
+    right = _asked(spark, sql)
+    ours = _asked(spark, f"SELECT * EXCEPT (_matched_at) FROM ({text})")
     return "" if right == ours else f"{sql}\n  Spark {right}\n  ours  {ours}"
 
 
@@ -94,8 +93,6 @@ def test_every_example_of_every_function(spark: SparkSession) -> None:
 
 def test_every_aggregate_is_known_as_one(spark: SparkSession) -> None:
     """By the class that Spark has for it: EXISTS over an aggregate is always true."""
-    from sqlglot import exp
-
     seen = 0
     for (name,) in spark.sql("SHOW SYSTEM FUNCTIONS").collect():
         about = " ".join(row[0] for row in spark.sql(f"DESCRIBE FUNCTION `{name}`").collect())

@@ -21,9 +21,9 @@ MICROS = {
 def for_dialect(
     tree: exp.Expr, dialect: str, structs: Structs | None = None, copy: bool = True
 ) -> exp.Expr:
-    """The tree as the dialect needs it; in Spark's own names get the quotes that they need.
+    """The tree as the dialect needs it; in Spark's own, names get their quotes, in place.
 
-    With ``copy=False`` the tree itself may become it.
+    With ``copy=False`` the tree itself may become it in the others too.
 
     DuckDB: ``unix_timestamp`` of a timestamp would become the parsing of a text, and
     ``timestampdiff`` a count of the unit's boundaries; Spark's counts whole units, towards zero.

@@ -9,7 +9,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
-from tapestry.sql.passes.refuse_nondeterministic import spark_functions
+from tapestry.sql.passes.refuse_nondeterministic import spark_functions, user_defined
 from tapestry.sql.passes.refuse_unread import refuse_unread, refuse_unwritten
 
 SPARK = Dialect.get_or_raise("spark")
@@ -24,7 +24,7 @@ _UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
 )
 _AGGREGATES = frozenset(
     {
-        *("any", "every", "some", "mean", "std", "try_avg", "try_sum", "count_min_sketch"),
+        *("every", "some", "mean", "std", "try_avg", "try_sum", "count_min_sketch"),
         *("histogram_numeric", "kll_sketch_agg_bigint", "kll_sketch_agg_double"),
         "kll_sketch_agg_float",
         *(name for name in spark_functions() if name.endswith("_agg")),
@@ -156,8 +156,7 @@ def _keep_as_written(tree: exp.Query) -> None:
             call.replace(exp.AnonymousAggFunc(this="any", expressions=[call.this.unnest()]))
     for node in list(tree.find_all(exp.Anonymous)):
         name = node.name.lower()
-        own = isinstance(node.parent, exp.Dot)
-        if not own and name in _AGGREGATES:
+        if name in _AGGREGATES and not user_defined(node):
             node.replace(exp.AnonymousAggFunc(this=name, expressions=node.expressions))
 
 
