@@ -185,6 +185,15 @@ def test_declared_functions_are_accepted(call: str, declared: str) -> None:
     assert "deterministic_functions: [" in str(refused.value)
 
 
+def test_only_spark_s_own_generators_are_refused_by_name() -> None:
+    declared = frozenset({"shop.json_tuple"})
+    catalog = Catalog({"db.messages": MESSAGES}, deterministic_functions=declared)
+    own = "select shop.json_tuple(id) as v from db.messages"
+    assert rewrite(own, catalog).strategy == "bounds"
+    with pytest.raises(Refusal, match="a generator in the select list"):
+        rewrite("select json_tuple(id, 'a') as v from db.messages", catalog)
+
+
 def test_a_schema_tells_one_function_from_another() -> None:
     declared = frozenset({"shop.my_score"})
     catalog = Catalog({"db.messages": MESSAGES}, deterministic_functions=declared)

@@ -1,7 +1,7 @@
 """A run checked against the definition: what is looked at, asked, and found.
 
 ``full`` looks at every event instant since time began and at every row. ``sample`` looks at t, at
-some instants of new rows and arrivals, and at one turn's range of the driving table.
+some instants of new rows and others by chance, over one turn's range of the driving table.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ class Sample:
         The turn's ranges of the driving tables' arrival columns.
     rows
         New rows that are asked one by one, where an answer counts by value.
-    picks, arrivals
-        Instants of new rows, and of rows that arrived, at which all of the ranges is compared.
+    picks
+        Instants of new rows, at which all of the ranges is compared.
+    at_random
+        Instants by chance in the window, at which it is compared too.  Nothing changes between
+        events: each is as good as the last event before it, and costs no look at what arrived.
     seed
         Chooses among them; the same seed chooses the same.
     """
@@ -45,8 +48,7 @@ class Sample:
     seed: str
     rows: int = 100
     picks: int = 4
-    arrivals: int = 3
-    at_random: int = 2
+    at_random: int = 5
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,6 @@ class Check:
             chosen = Chosen(
                 tuple(given),
                 sample.picks,
-                sample.arrivals if sample.ranges else 0,
                 sample.ranges if driver is not None else (),
                 sample.seed,
             )
@@ -154,7 +155,7 @@ class Check:
         return self.enough, self.not_too_much
 
     def with_found_instants(self, comparison: Comparison, chosen: Chosen) -> Chosen:
-        """Given instants, and those of some new rows (and just before), and of some arrivals.
+        """Given instants, and those of some new rows, and just before these.
 
         The same statement tells whether the new rows are well formed.
         """
@@ -163,11 +164,10 @@ class Check:
         self.not_too_much.checked_rows += int(checked)
         if wrong:
             self.judge(self.findings(comparison.outside(chosen)))
-        for place, us in enumerate(found):
+        for us in found:
             if us is not None:
-                s = from_micros(us)
-                instants |= {s, s - MICRO} if place < chosen.picks else {s}
-        return replace(chosen, instants=tuple(sorted(instants)), picks=0, arrivals=0)
+                instants |= {from_micros(us), from_micros(us) - MICRO}
+        return replace(chosen, instants=tuple(sorted(instants)), picks=0)
 
     def arms(self) -> Iterator[int]:
         """The arms of the outermost UNION ALL."""

@@ -37,7 +37,7 @@ class Chosen:
 
     instants
         Given ones.  ``found_instants`` finds others: the ``_matched_at`` of so many new rows
-        (``picks``), the arrivals of so many rows of the ranges in the window (``arrivals``).
+        (``picks``).
     ranges
         Of the driving table; () is all of it.
     after
@@ -48,7 +48,6 @@ class Chosen:
 
     instants: tuple[datetime, ...]
     picks: int = 0
-    arrivals: int = 0
     ranges: tuple[Range, ...] = ()
     seed: str = ""
     after: str = ""

@@ -23,7 +23,7 @@ from tapestry.verification import pairs
 from tapestry.verification.chosen import Chosen, Rows
 from tapestry.verification.definition import Definition
 from tapestry.verification.from_clause import AT, INSTANTS, PROBES
-from tapestry.verification.restriction import Range, Restriction, in_ranges
+from tapestry.verification.restriction import Range, Restriction
 
 PAGE = 100
 """So many missing or surplus rows one statement lists at most."""
@@ -43,31 +43,15 @@ class Comparison:
 
     # -- the statements -----------------------------------------------------------------------
     def found_instants(self, chosen: Chosen) -> str:
-        """One row: instants in µs, first of ``picks`` new rows, then of ``arrivals``, or NULL.
+        """One row: the instants in µs of ``picks`` new rows, or NULL; then what ``outside`` counts.
 
-        At its end what ``outside`` counts.  A statement of its own: Spark evaluates a CTE wherever
-        it is named, and instants are named for each table, so that what they come from would be
-        read five times.
+        A statement of its own: Spark evaluates a CTE wherever it is named, and instants are named
+        for each table.
         """
-        rows, at, us = self.rows, self.definition.instant, self.definition.micros
         of_turn = self.in_turn("f._t_stamp", chosen.ranges) or "TRUE"
-        picks = _some(us(f"f.{MATCHED_AT}"), chosen.picks, chosen.seed, of_turn)
-        items = [*_named(picks, "p"), _counts("f._t_reason IS NOT NULL")]
-        found = f"(SELECT {', '.join(items)} FROM ({self.formed()}) AS f) AS found"
-        listed = [f"found.p{n}" for n in range(chosen.picks)]
-        if chosen.arrivals and chosen.ranges:
-            assert self.driver is not None
-            source, ranged = self.definition.reads[self.driver.source], self.ranged("d", chosen)
-            arriving = _some(us("d._arrival"), chosen.arrivals, chosen.seed)
-            since = at(rows.last or rows.start)
-            found += (
-                f" CROSS JOIN (SELECT {', '.join(_named(arriving, 'a'))} FROM {source} AS d"
-                f" WHERE {ranged} AND d._arrival > {since} AND d._arrival <= {at(rows.t)})"
-                " AS arrived"
-            )
-            listed += [f"arrived.a{n}" for n in range(chosen.arrivals)]
-        query = f"SELECT {', '.join([*listed, 'checked', 'wrong'])} FROM {found}"
-        return self.definition.statement([], query)
+        us = self.definition.micros(f"f.{MATCHED_AT}")
+        items = [*_some(us, chosen.picks, chosen.seed, of_turn), _counts("f._t_reason IS NOT NULL")]
+        return f"SELECT {', '.join(items)} FROM ({self.formed()}) AS f"
 
     def both(self, chosen: Chosen) -> str:
         """What is missing and what is too much, from one evaluation of the answers.
@@ -237,12 +221,6 @@ class Comparison:
         parts = (f"{stamp} >= {micros(low)} AND {stamp} < {micros(high)}" for low, high in ranges)
         return f"({' OR '.join(parts)})"
 
-    def ranged(self, alias: str, chosen: Chosen) -> str:
-        """The driving row lies in the ranges."""
-        assert self.driver is not None
-        column = self.definition.arrival_column(self.driver.source)
-        return self.definition.sql(in_ranges(alias, column, chosen.ranges))
-
     def given(self, instants: Iterable[datetime]) -> tuple[str, str]:
         """The CTE of the given instants."""
         return "given", self.definition.instants(instants)[1]
@@ -317,7 +295,7 @@ def text_of(column: str) -> str:
     return f"CAST({column} AS STRING)"
 
 
-def _some(us: str, count: int, seed: str, condition: str = "TRUE") -> list[str]:
+def _some(us: str, count: int, seed: str, condition: str) -> list[str]:
     """SQL: so many instants (in µs) of a group's rows that fulfil a condition, as if by chance.
 
     An order by remainders is another one for each factor, and costs little.
@@ -332,10 +310,6 @@ def _some(us: str, count: int, seed: str, condition: str = "TRUE") -> list[str]:
 def _counts(wrong: str) -> str:
     """SQL: how many, and how many of them wrong."""
     return f"COUNT(*) AS checked, COUNT(CASE WHEN {wrong} THEN 1 END) AS wrong"
-
-
-def _named(values: Sequence[str], prefix: str) -> list[str]:
-    return [f"{value} AS {prefix}{n}" for n, value in enumerate(values)]
 
 
 def _firsts(names: Sequence[str]) -> str:

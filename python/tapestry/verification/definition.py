@@ -11,7 +11,7 @@ from sqlglot import exp
 from tapestry.instants import micros
 from tapestry.names import ARRIVAL, KEY, ROW_ID
 from tapestry.sql import build
-from tapestry.sql.catalog import Catalog, Column, Source
+from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.dialects import for_dialect
 from tapestry.sql.passes.inline_views import inline_views
 from tapestry.sql.passes.parse import parse, table_name
@@ -88,10 +88,6 @@ class Definition:
         while isinstance(node, exp.SetOperation):
             node, ctes = next(iter(arms(node.this, ctes)))
         return driver(node, ctes, frozenset(self.appended))
-
-    def arrival_column(self, source: str) -> Column:
-        """The column that a source's arrival is written in."""
-        return Threader(self.catalog, self.reads).arrival_column(source)
 
     def statement(self, ctes: Iterable[tuple[str, str]], query: str) -> str:
         """A statement: the scans, further CTEs in order, the query."""

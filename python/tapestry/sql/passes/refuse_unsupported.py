@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.sql.passes.refuse_nondeterministic import user_defined
 
 LATER = "aggregates, windows, LIMIT and scalar subqueries are not supported yet"
 GENERATORS = frozenset({"inline_outer", "json_tuple", "collations", "sql_keywords"})
@@ -34,8 +35,7 @@ def refuse_block(node: exp.Select) -> None:
         for part in item.walk(prune=lambda n: isinstance(n, exp.Query)):
             if isinstance(part, exp.Window | exp.AggFunc):
                 raise Refusal(LATER, part.sql("spark"), DOWNSTREAM)
-            generator = isinstance(part, exp.Explode | exp.Posexplode | exp.Inline | exp.Stack)
-            if generator or (isinstance(part, exp.Anonymous) and part.name.lower() in GENERATORS):
+            if _is_generator(part):
                 raise Refusal(
                     "a generator in the select list",
                     part.sql("spark"),
@@ -44,6 +44,12 @@ def refuse_block(node: exp.Select) -> None:
     if node.args.get("having") is not None and group is None:
         # To Spark it is one group of all rows, which is there without a row too.
         raise Refusal("HAVING without GROUP BY", node.sql("spark"), "write WHERE")
+
+
+def _is_generator(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in GENERATORS and not user_defined(node)
+    return isinstance(node, exp.Explode | exp.Posexplode | exp.Inline | exp.Stack)
 
 
 def is_global_aggregate(node: exp.Select) -> bool:
