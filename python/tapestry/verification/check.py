@@ -166,7 +166,8 @@ class Check:
             self.judge(self.findings(comparison.outside(chosen)))
         for us in found:
             if us is not None:
-                instants |= {from_micros(us), from_micros(us) - MICRO}
+                s = from_micros(us)
+                instants |= {s, s - MICRO}
         return replace(chosen, instants=tuple(sorted(instants)), picks=0)
 
     def arms(self) -> Iterator[int]:
