@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 import stat
 import weakref
 from contextlib import nullcontext
@@ -25,6 +26,7 @@ from dbt.adapters.tapestry.reading import files_of, sizes_of
 from dbt.adapters.tapestry.seeds import seed_batches
 from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.settings import start_settings
+from tapestry.runs import run
 from tapestry.runs.session import keeps_memory
 
 
@@ -357,3 +359,26 @@ def test_sizes_are_told_in_all_the_ways_in_which_spark_writes_them() -> None:
 def test_a_log_that_cannot_be_asked_is_left_to_sql() -> None:
     """Spark Connect's client has no process of Spark's to ask."""
     assert DeltaLogs(SimpleNamespace()).newest("s.t") is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("message", "level"),
+    [("[DELTA_CONCURRENT_DELETE_READ] OPTIMIZE", "DEBUG"), ("[INTERNAL_ERROR]", "WARNING")],
+)
+def test_of_two_that_merge_files_at_once_none_minds(
+    caplog: pytest.LogCaptureFixture, message: str, level: str
+) -> None:
+    class Session:
+        def rows(self, sql: str) -> list[tuple[Any, ...]]:
+            return []
+
+        def run(self, sql: str) -> None:
+            if sql.startswith("OPTIMIZE") and "tapestry_state" in sql:
+                raise RuntimeError(message)
+
+    row = SimpleNamespace(generation="g", n=100)
+    planned: Any = SimpleNamespace(model=SimpleNamespace(relation="s.m"), row=row)
+    with caplog.at_level(logging.DEBUG, logger="tapestry"):
+        run._tidy(Session(), planned, SimpleNamespace(state_table="s.tapestry_state"))  # type: ignore[arg-type]
+    (said,) = caplog.records
+    assert (said.levelname, message in said.getMessage()) == (level, True)

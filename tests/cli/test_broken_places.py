@@ -79,7 +79,7 @@ def other_adapter(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def broken_yaml(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (root / "dbt_project.yml").write_text("name: [")
+    (root / "dbt_project.yml").write_text("name: [mine\nprofile: mine\n")
 
 
 def broken_model(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +96,7 @@ PLACES = [
     (no_project, 2, "no dbt_project.yml here", "project"),
     (other_profile, 2, "Could not find profile named 'mine'", "profile"),
     (other_adapter, 2, "use `type: tapestry`", "profile"),
-    (broken_yaml, 2, "Syntax error", "project"),
+    (broken_yaml, 2, "dbt_project.yml", "project"),
     (broken_model, 1, "'gone' which was not found", "models"),
     (broken_jinja, 1, "unexpected end of template", "models"),
 ]

@@ -223,3 +223,11 @@ def test_a_table_that_cannot_take_it_waits(world: World) -> None:
     world.run(30, (3, 25))
     assert [outcome.error for outcome in world.deliver()] == ["", ""]
     assert world.session.rows("SELECT id FROM db.copy ORDER BY id") == [(2,), (3,)]
+
+
+def test_a_table_in_a_schema_that_is_not_there(world: World) -> None:
+    table = {"name": "copied", "to": "table", "table": "copies.answers"}
+    world.create(table).deliver()
+    world.run(20, (2, 15))
+    assert [outcome.error for outcome in world.deliver()] == [""]
+    assert world.session.rows("SELECT id FROM copies.answers") == [(2,)]

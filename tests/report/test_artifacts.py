@@ -58,3 +58,17 @@ def test_tests_of_a_model(tmp_path: Path) -> None:
     results["results"].append({"unique_id": "test.shop.t.1", "status": "fail", "message": "no"})
     (target / "run_results.json").write_text(json.dumps(results))
     assert read_artifacts(target).results[-1].tests == "model.shop.m0"
+
+
+def test_the_sinks_of_a_model(tmp_path: Path) -> None:
+    target = write_target(tmp_path, ["s.a", "s.b", "s.c"])
+    manifest = json.loads((target / "manifest.json").read_text())
+    first, second, third = (manifest["nodes"][f"model.shop.m{i}"]["config"] for i in range(3))
+    first["deliver"] = [{"name": "ops", "to": "webhook"}, {"name": "files", "to": "file"}]
+    second["meta"] = {"deliver": [{"name": "team", "to": "mail"}]}
+    third["deliver"] = ["no sink"]
+    (target / "manifest.json").write_text(json.dumps(manifest))
+    nodes = read_artifacts(target).by_relation()
+    assert nodes["s.a"].sinks == ("ops", "files")
+    assert nodes["s.b"].sinks == ("team",)
+    assert nodes["s.c"].sinks == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ from tests.report.made_up import NOW, Row, checks, company, fail, runs, well
 
 from tapestry.report.artifacts import Artifacts, Node, Result
 from tapestry.report.judge import judge
-from tapestry.report.record import Record
+from tapestry.report.record import Record, Waiting
 from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, Verdict
 
 HOUR = timedelta(hours=1)
@@ -242,3 +243,20 @@ def test_past_time_replayed_is_not_late() -> None:
     (model,) = _judge(rows).models
     assert model.replayed
     assert model.state == WELL
+
+
+def test_a_sink_that_does_not_take_what_is_new() -> None:
+    def judged(minutes: float, **more: Any) -> Verdict:
+        waiting = [Waiting("s.m", "ops", NOW - timedelta(minutes=minutes))]
+        return judge(Record.from_rows(runs("s.m", 3), waiting=waiting), Artifacts(**more), NOW)
+
+    (trouble,) = judged(90).all_troubles
+    assert trouble.title == "the sink ops has not taken what is new"
+    assert trouble.since == NOW - timedelta(minutes=90)
+    assert trouble.do == "tapestry deliver m --sink ops says why"
+    assert judged(90).state == LOOK
+    assert judged(0.5).state == WELL, "it is being sent just now"
+    node = _node()
+    assert judged(90, nodes={node.id: replace(node, sinks=("ops",))}).state == LOOK
+    assert judged(90, nodes={node.id: node}).state == WELL, "the model has no such sink any more"
+    assert judged(90, nodes={"other": _node("other")}).models[-1].troubles == ()

@@ -9,10 +9,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from tests.report.made_up import HOSTILE, checks, fail, runs
+from tests.report.made_up import HOSTILE, NOW, checks, fail, runs
 
 from tapestry.report import read
 from tapestry.report.read import DeltaFolder, SessionTables, read_record, tables_at_hand
+from tapestry.report.record import Waiting
 
 deltalake = pytest.importorskip("deltalake", reason="the package deltalake is not installed")
 
@@ -131,3 +132,23 @@ def test_when_the_files_are_at_hand(tmp_path: Path) -> None:
     assert tables_at_hand({"spark.sql.warehouse.dir": "s3a://bucket/w"}, "s", tmp_path) is None
     catalog = {"spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:postgresql://db"}
     assert tables_at_hand(catalog, "s", tmp_path) is None
+
+
+def test_sinks_that_lack_something(tmp_path: Path) -> None:
+    def line(sink: str, m: int, event: str, minute: int) -> dict[str, Any]:
+        noted = NOW - timedelta(minutes=60 - minute)
+        return {"model": "s.a", "sink": sink, "m": m, "event": event, "noted_at": noted}
+
+    rows = [
+        *(line("new", 0, "begun", 1), line("up", 0, "begun", 1), line("down", 0, "begun", 1)),
+        *(line("up", 1, "claimed", 2), line("up", 1, "done", 2)),
+        *(line("down", 9, "claimed", 2), line("down", 9, "done", 2)),
+        *(line("down", 10, "claimed", 3), line("down", 10, "parts", 4)),
+    ]
+    tables = {"tapestry_deliveries": pa.Table.from_pylist(rows)}
+    for source in (
+        DeltaFolder(_folder(tmp_path, tables)),
+        SessionTables(DuckSession(tables), "s"),
+    ):
+        since = NOW - timedelta(minutes=57)
+        assert read_record(source).waiting == (Waiting("s.a", "down", since),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import click
 from tapestry.cli.complete import continuous_models
 from tapestry.cli.project import project_options
 from tapestry.errors import TapestryError
+from tapestry.report.text import length
 
 if TYPE_CHECKING:
     from tapestry.runs.adopt import Comparison, Found
@@ -38,7 +40,11 @@ class ExtraRows(TapestryError):
 
 @click.command(epilog=EXAMPLE)
 @click.argument("model", shell_complete=continuous_models)
-@click.option("--up-to", help="The instant up to which it is compared and adopted; now by default.")
+@click.option(
+    "--up-to",
+    metavar="INSTANT",
+    help="The instant up to which it is compared and adopted; now by default.",
+)
 @click.option("--arrived", help="Column of the table that says when a row came in: compared, too.")
 @click.option(
     "--extra",
@@ -145,7 +151,8 @@ def _sentences(found: Comparison) -> list[str]:
     if found.early:
         lines.append(f"{name}: {found.early} rows came in before they were answers")
     if found.late is not None:
-        lines.append(f"{name}: rows came in up to {found.late:.0f} s after they became answers")
+        late = length(timedelta(seconds=found.late))
+        lines.append(f"{name}: rows came in up to {late} after they became answers")
     if found.other_columns:
         lines.append(f"{name}: columns that go: {', '.join(found.other_columns)}")
     return lines + [f"{name}: {warning}" for warning in found.warnings]

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tapestry.cli.project import open_project, project_options, project_root, runtime_config
+from tapestry.cli.project import (
+    broken_file,
+    open_project,
+    project_options,
+    project_root,
+    runtime_config,
+)
 
 if TYPE_CHECKING:
     from tapestry.cli.checks import Finding
@@ -86,7 +92,7 @@ def examine(project_dir: Path, profiles_dir: Path | None, target: str | None) ->
     except Exception as error:
         yield from check_packages(embedded=True)
         yield check_java()
-        of_profile = "profile" in f"{type(error).__name__} {error}".lower()
+        of_profile = not broken_file(error) and "profile" in f"{type(error)} {error}".lower()
         yield trouble("profile" if of_profile else "project", error, "dbt debug  says more")
         return
     yield Finding("project", OK, str(root / "dbt_project.yml"))

@@ -12,6 +12,7 @@ import click
 from tapestry.cli.complete import continuous_models
 from tapestry.cli.project import project_options
 from tapestry.errors import ConfigurationError
+from tapestry.report.text import counted
 
 if TYPE_CHECKING:
     from tapestry.cli.models import Manifest
@@ -85,7 +86,7 @@ def eject(
     if as_json:
         click.echo(json.dumps(told, indent=2))
         return
-    click.echo(f"{len(names)} models for {dialect} in {folder}: {', '.join(names)}")
+    click.echo(f"{counted(len(names), 'model')} for {dialect} in {folder}: {', '.join(names)}")
     if dialect not in TESTED:
         click.echo(f"  {dialect} is untested: compare the tables before you rely on them")
     if needs:

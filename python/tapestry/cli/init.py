@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -120,7 +121,7 @@ def init(folder: Path, name: str | None, as_json: bool) -> None:
         click.echo(json.dumps({"project": name, "folder": str(root), "files": sorted(files)}))
         return
     click.echo(f"{name}: a new project in {root}")
-    where = "" if root == Path.cwd() else f"cd {folder} && "
+    where = "" if root == Path.cwd() else f"cd {quote(str(folder))} && "
     click.echo(f"  next: {where}dbt run        (and: tapestry explain unanswered, tapestry doctor)")
 
 

@@ -142,7 +142,8 @@ def compile_models(manifest: Manifest, names: Sequence[str]) -> dict[str, Mappin
 def compile_sql(manifest: Manifest, sql: str) -> Mapping[str, Any]:
     """The compiled node of a query that is no model; raises BrokenProject."""
     (result,) = _compile(manifest, ["--inline", sql])
-    return dict(result.node.to_dict(omit_none=False))
+    # dbt would say that it comes "from remote system.sql"
+    return {**result.node.to_dict(omit_none=False), "original_file_path": "given with --sql"}
 
 
 def _compile(manifest: Manifest, arguments: Sequence[str]) -> list[Any]:

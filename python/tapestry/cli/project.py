@@ -17,6 +17,7 @@ import click
 from tapestry.errors import ConfigurationError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+PROJECT_FILE = "dbt_project.yml"
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def open_project(
 def project_root(project_dir: Path) -> Path:
     """The folder of the dbt project; ConfigurationError where none is there."""
     root = project_dir.resolve()
-    if not (root / "dbt_project.yml").is_file():
+    if not (root / PROJECT_FILE).is_file():
         raise ConfigurationError(
             "no dbt_project.yml here",
             str(root),
@@ -110,6 +111,7 @@ def runtime_config(
     from dbt.flags import set_from_args
     from dbt_common.context import set_invocation_context
 
+    _check_yaml(root / PROJECT_FILE)
     set_invocation_context({})
     args = Namespace(
         project_dir=str(root),
@@ -133,6 +135,24 @@ def runtime_config(
             "use `type: tapestry`",
         )
     return config
+
+
+def _check_yaml(path: Path) -> None:
+    """Raise ConfigurationError for what is no YAML: dbt's own message does not say which file."""
+    from yaml import YAMLError, safe_load
+
+    try:
+        safe_load(path.read_text("utf-8"))
+    except (YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        near = f", near line {mark.line + 1}" if mark else ""
+        why = getattr(error, "problem", None) or error
+        raise ConfigurationError(f"no valid YAML{near}: {why}", str(path), "correct it") from error
+
+
+def broken_file(error: Exception) -> bool:
+    """Whether it was dbt_project.yml that could not be read."""
+    return isinstance(error, ConfigurationError) and Path(error.where).name == PROJECT_FILE
 
 
 def parsed_variables(text: str) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def _tables(project: Project) -> Tables:
 
 def _fingerprint(tables: Tables, folder: Path) -> Callable[[], str]:
     """Cheap to ask: names and times of files; through a session only the clock."""
-    from tapestry.names import CHECKS_TABLE, RUNS_TABLE
+    from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
     from tapestry.report.read import DeltaFolder
 
     def ask() -> str:
@@ -106,7 +106,8 @@ def _fingerprint(tables: Tables, folder: Path) -> Callable[[], str]:
     at_hand = isinstance(tables, DeltaFolder)
     watched = [folder / "manifest.json", folder / "run_results.json"]
     if isinstance(tables, DeltaFolder):
-        watched += [tables.folder / name / "_delta_log" for name in (RUNS_TABLE, CHECKS_TABLE)]
+        names = (RUNS_TABLE, CHECKS_TABLE, DELIVERIES_TABLE)
+        watched += [tables.folder / name / "_delta_log" for name in names]
     return ask
 
 

@@ -50,7 +50,12 @@ class _Wish:
 
 @click.command(epilog=EXAMPLE)
 @click.argument("model", shell_complete=continuous_models)
-@click.option("--to", required=True, help="The instant; without an offset in the session's zone.")
+@click.option(
+    "--to",
+    required=True,
+    metavar="INSTANT",
+    help="Without an offset in the session's zone.",
+)
 @click.option("--downstream", is_flag=True, help="Also the models that read what is forgotten.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="What was forgotten as JSON.")

@@ -11,7 +11,7 @@ from tapestry.runs.sources.literals import relation_name, string
 
 
 def send_table(session: Session, sink: TableSink, delivery: Delivery) -> None:
-    """Append the answers; the table is made where there is none.
+    """Append the answers; the table and its schema are made where there are none.
 
     Refused where it does not take them (a column that it lacks, say).
     """
@@ -44,12 +44,25 @@ def _insert(session: Session, table: str, names: str, relation: str, inserted: s
             return
         if not not_found(error):
             raise
-        try:
-            session.run(
-                f"CREATE TABLE IF NOT EXISTS {relation_name(table)} USING delta"
-                f" AS SELECT {names} FROM {relation_name(relation)} WHERE false"
-            )
-        except Exception as other:
-            if not already_exists(other) and not lost_race(other):
-                raise
+        _create(session, table, names, relation)
         session.run(inserted)
+
+
+def _create(session: Session, table: str, names: str, relation: str) -> None:
+    """The table, and its schema where there is none: as dbt does for a model."""
+    created = (
+        f"CREATE TABLE IF NOT EXISTS {relation_name(table)} USING delta"
+        f" AS SELECT {names} FROM {relation_name(relation)} WHERE false"
+    )
+    try:
+        try:
+            session.run(created)
+        except Exception as error:
+            if not not_found(error):
+                raise
+            schema = table.rpartition(".")[0]
+            session.run(f"CREATE SCHEMA IF NOT EXISTS {relation_name(schema)}")
+            session.run(created)
+    except Exception as error:
+        if not already_exists(error) and not lost_race(error):
+            raise

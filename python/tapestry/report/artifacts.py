@@ -18,7 +18,10 @@ NOT_WELL = ("error", "fail", "runtime error", "partial success")
 
 @dataclass(frozen=True)
 class Node:
-    """A node of dbt's graph: ``relation`` is "schema.name", ``parents`` are unique ids."""
+    """A node of dbt's graph: ``relation`` is "schema.name", ``parents`` are unique ids.
+
+    ``sinks`` are the names of those that it delivers to.
+    """
 
     id: str
     relation: str
@@ -28,6 +31,7 @@ class Node:
     description: str = ""
     source: str = ""
     parents: tuple[str, ...] = ()
+    sinks: tuple[str, ...] = ()
 
     @property
     def continuous(self) -> bool:
@@ -112,15 +116,18 @@ def _nodes(manifest: Mapping[str, Any]) -> dict[str, Node]:
 
 def _node(name: str, node: Mapping[str, Any]) -> Node:
     table = node.get("alias") or node.get("identifier") or node.get("name") or name
+    config = node.get("config") or {}
+    sinks = config.get("deliver") or (config.get("meta") or {}).get("deliver") or ()
     return Node(
         id=name,
         relation=plain(node.get("relation_name") or f"{node.get('schema')}.{table}"),
         kind=str(node["resource_type"]),
-        materialized=str((node.get("config") or {}).get("materialized") or ""),
+        materialized=str(config.get("materialized") or ""),
         path=str(node.get("original_file_path") or ""),
         description=str(node.get("description") or ""),
         source=str(node.get("raw_code") or ""),
         parents=tuple((node.get("depends_on") or {}).get("nodes") or ()),
+        sinks=tuple(str(sink.get("name")) for sink in sinks if isinstance(sink, Mapping)),
     )
 
 

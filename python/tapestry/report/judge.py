@@ -3,7 +3,8 @@
 A model is **not well** when its last run failed, when dbt's last invocation could not run it or a
 test of it failed, or when rows that did not pass the verification stand in its table (they stay
 there until it is built again, whatever later runs say). It **needs a look** when an expectation of
-its last run was broken without stopping it, when dbt skipped it, or a dbt test warned. A project
+its last run was broken without stopping it, when a sink does not take what is new, when dbt skipped
+the model, or a dbt test warned. A project
 **needs a look** when nobody has run it for much longer than usual; it is not well when that is
 longer than the caller allows (``stale_after``).
 """
@@ -17,16 +18,19 @@ from itertools import pairwise
 from typing import TypeVar
 
 from tapestry.report.artifacts import Artifacts, Node, Result
-from tapestry.report.record import VERIFICATION_KINDS, Check, Record, Run
+from tapestry.report.record import VERIFICATION_KINDS, Check, Record, Run, Waiting
 from tapestry.report.standing import Standing, Trouble, Verdict
 from tapestry.report.text import counted, instant, length, natural
 
-Item = TypeVar("Item", Run, Check)
+Item = TypeVar("Item", Run, Check, Waiting)
 
 USUAL_RUNS = 5
 """Gaps between invocations that it takes to speak of a rhythm."""
 OVERDUE_FACTOR = 3
 OVERDUE_AT_LEAST = timedelta(hours=1)
+ON_ITS_WAY = timedelta(minutes=1)
+"""A batch may be on its way to a sink so long: one invocation tries no longer, unless it is told
+to (``patience``)."""
 
 
 def judge(
@@ -39,8 +43,9 @@ def judge(
     nodes = artifacts.by_relation()
     runs, checks = _by_model(record.runs), _by_model(record.checks)
     wanted = [name for name, node in nodes.items() if node.continuous]
+    waiting = _by_model(one for one in record.waiting if now - one.since > ON_ITS_WAY)
     standings = [
-        _standing(name, nodes.get(name), runs[name], checks[name], artifacts)
+        _standing(name, nodes.get(name), runs[name], checks[name], waiting[name], artifacts)
         for name in dict.fromkeys([*wanted, *runs, *checks])
     ]
     last = max(
@@ -66,19 +71,21 @@ def _standing(
     node: Node | None,
     runs: Sequence[Run],
     checks: Sequence[Check],
+    waiting: Sequence[Waiting],
     artifacts: Artifacts,
 ) -> Standing:
     gone = node is None and bool(artifacts.nodes)
     last = runs[-1] if runs else None
     result = _result(node, last, artifacts)
-    troubles = () if gone else tuple(_troubles(name, node, runs, checks, artifacts, result))
+    troubles = [] if gone else [*_troubles(name, node, runs, checks, artifacts, result)]
+    troubles += [] if gone else [*_waiting_sinks(name, node, waiting)]
     quiet = result is not None and result.status == "success" and result.action == "nothing"
     return Standing(
         name=name,
         node=node,
         runs=tuple(runs),
         checks=tuple(checks),
-        troubles=troubles,
+        troubles=tuple(troubles),
         gone=gone,
         quiet_at=artifacts.finished_at if quiet else None,
     )
@@ -249,6 +256,20 @@ def _dbt_tests(name: str, node: Node, artifacts: Artifacts) -> Iterable[Trouble]
                 since=artifacts.finished_at,
                 why=result.message or f"dbt says: {result.status}",
                 do=f"dbt test --select {_short(name)}",
+            )
+
+
+def _waiting_sinks(name: str, node: Node | None, waiting: Sequence[Waiting]) -> Iterable[Trouble]:
+    """Sinks that the model still has; one taken out of its configuration waits for nothing."""
+    for one in waiting:
+        if node is None or one.sink in node.sinks:
+            yield Trouble(
+                name,
+                f"the sink {one.sink} has not taken what is new",
+                serious=False,
+                since=one.since,
+                why="what it lacks is kept, and sent again after each run",
+                do=f"tapestry deliver {_short(name)} --sink {one.sink} says why",
             )
 
 

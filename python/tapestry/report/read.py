@@ -6,12 +6,19 @@ second instead of the ten to twenty that Spark takes to start. Both ways speak t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from tapestry.names import CHECKS_TABLE, RUNS_TABLE
-from tapestry.report.record import CHECK_COLUMNS, RUN_COLUMNS, Record
+from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
+from tapestry.report.record import (
+    CHECK_COLUMNS,
+    DELIVERY_COLUMNS,
+    RUN_COLUMNS,
+    Record,
+    Waiting,
+    utc,
+)
 from tapestry.runs.errors_of_delta import not_found
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name
@@ -109,10 +116,11 @@ def tables_at_hand(
 
 
 def read_record(tables: Tables) -> Record:
-    """All runs and checks (of very many the newest), and the SQL of each model's newest run."""
+    """All runs and checks (of very many the newest), the SQL of each model's newest run, and the
+    sinks that lack something."""
     runs, limited = _newest(tables, RUNS_TABLE, RUN_COLUMNS, MOST_RUNS)
     checks, _ = _newest(tables, CHECKS_TABLE, CHECK_COLUMNS, MOST_CHECKS)
-    return Record.from_rows(runs, checks, _newest_sql(tables), limited)
+    return Record.from_rows(runs, checks, _newest_sql(tables), limited, _waiting(tables))
 
 
 def _newest(
@@ -142,3 +150,19 @@ def _newest_sql(tables: Tables) -> dict[str, str]:
         " FROM {table} WHERE sql IS NOT NULL) AS numbered WHERE nth = 1",
     )
     return dict(rows)
+
+
+def _waiting(tables: Tables) -> Iterable[Waiting]:
+    """Sinks whose newest batch was claimed and is not done: one that takes everything has none."""
+    if not set(DELIVERY_COLUMNS) <= set(tables.columns(DELIVERIES_TABLE)):
+        return
+    rows = tables.rows(
+        DELIVERIES_TABLE,
+        "SELECT model, sink, m, min(noted_at) AS since,"
+        " max(CASE WHEN event IN ('begun', 'done') THEN 1 ELSE 0 END) AS done"
+        " FROM {table} GROUP BY model, sink, m",
+    )
+    newest = {(row[0], row[1]): row for row in sorted(rows, key=lambda row: int(row[2]))}
+    for (model, sink), (*_, since, done) in sorted(newest.items()):
+        if not done:
+            yield Waiting(model, sink, utc(since))

@@ -43,6 +43,9 @@ RUN_COLUMNS = (
 )
 """Read of ``tapestry_runs``: not the pins; the SQL is read for one run a model only."""
 
+DELIVERY_COLUMNS = ("model", "sink", "m", "event", "noted_at")
+"""Read of ``tapestry_deliveries``, which is there where a model delivers."""
+
 CHECK_COLUMNS = (
     "invocation_id",
     "model",
@@ -149,16 +152,27 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Waiting:
+    """A sink of a model that does not have its newest batch: it was first sent at ``since``."""
+
+    model: str
+    sink: str
+    since: datetime
+
+
+@dataclass(frozen=True)
 class Record:
     """All that is known of the past: runs and checks, oldest first; the newest SQL of a model.
 
-    ``limited`` says that older runs exist and were not read.
+    ``limited`` says that older runs exist and were not read; ``waiting`` are sinks that lack
+    something.
     """
 
     runs: tuple[Run, ...] = ()
     checks: tuple[Check, ...] = ()
     sql: Mapping[str, str] = field(default_factory=dict)
     limited: bool = False
+    waiting: tuple[Waiting, ...] = ()
 
     @classmethod
     def from_rows(
@@ -167,6 +181,7 @@ class Record:
         checks: Iterable[Mapping[str, Any]] = (),
         sql: Mapping[str, str] | None = None,
         limited: bool = False,
+        waiting: Iterable[Waiting] = (),
     ) -> Record:
         """From rows by column name, in any order; columns may be missing, or too many.
 
@@ -178,6 +193,7 @@ class Record:
             tuple(sorted((_make(Check, row) for row in checks), key=lambda check: check.when)),
             dict(sql or {}),
             limited,
+            tuple(waiting),
         )
 
 
@@ -188,12 +204,12 @@ def _flat(value: Any) -> str:
 def _make(kind: Any, row: Mapping[str, Any]) -> Any:
     known = kind.__dataclass_fields__
     values = {
-        name: _utc(value) for name, value in row.items() if name in known and value is not None
+        name: utc(value) for name, value in row.items() if name in known and value is not None
     }
     return kind(**values)
 
 
-def _utc(value: Any) -> Any:
+def utc(value: Any) -> Any:
     """Instants as aware UTC; a session without a zone gives UTC."""
     if not isinstance(value, datetime):
         return value
