@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -231,3 +233,13 @@ def test_a_table_in_a_schema_that_is_not_there(world: World) -> None:
     world.run(20, (2, 15))
     assert [outcome.error for outcome in world.deliver()] == [""]
     assert world.session.rows("SELECT id FROM copies.answers") == [(2,)]
+
+
+def test_an_engine_slower_than_a_sink_is_patient(world: World) -> None:
+    world.create({**FILE, "patience": "5 seconds"}).deliver()
+    world.run(20, (2, 15))
+    minutes = count(step=60)
+    slow = SimpleNamespace(monotonic=lambda: next(minutes))
+    world.monkeypatch.setattr("tapestry.delivery.deliver.time", slow)
+    assert [outcome.error for outcome in world.deliver()] == [""]
+    assert world.files() == [[2]]

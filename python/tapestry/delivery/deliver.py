@@ -8,6 +8,7 @@ that no longer than its ``patience``. Only this thread speaks SQL.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -69,7 +70,12 @@ class Outcome:
 
 @dataclass
 class _Line:
-    """One sink of one model on its way."""
+    """One sink of one model on its way.
+
+    deadline
+        When its patience is over. It begins with the first sending: what the engine takes before
+        that, for other models' sinks too, would leave a sink of little patience untried for ever.
+    """
 
     model: Model
     row: StateRow
@@ -77,7 +83,12 @@ class _Line:
     last: Batch | None
     columns: tuple[tuple[str, str], ...]
     outcome: Outcome
-    deadline: float
+    deadline: float = math.inf
+
+    def begin(self) -> None:
+        """Its first batch is sent now."""
+        if self.deadline == math.inf:
+            self.deadline = time.monotonic() + self.sink.patience.total_seconds()
 
 
 def deliver(
@@ -129,9 +140,7 @@ class _Run:
             return
         self.outcomes += outcomes
         for sink, outcome in zip(sinks, outcomes, strict=True):
-            deadline = time.monotonic() + sink.patience.total_seconds()
-            found = last.get(sink.name)
-            self.lines.append(_Line(model, row, sink, found, columns, outcome, deadline))
+            self.lines.append(_Line(model, row, sink, last.get(sink.name), columns, outcome))
 
     def carry_out(self) -> list[Outcome]:
         """Send until every sink has everything, or has used up its patience."""
@@ -164,6 +173,7 @@ class _Run:
                 return
             if delivery is None:
                 return
+            line.begin()
             if not isinstance(line.sink, TableSink):
                 future = pool.submit(send, line.sink, delivery, line.deadline)
                 under_way[future] = (line, delivery)
