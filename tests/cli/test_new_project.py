@@ -81,6 +81,16 @@ def test_explain_a_model(project: Path, in_two_minutes: None) -> None:
     assert any('assume: ["r.ts >= m.ts"]' in line for line in told["advice"])
 
 
+def test_what_the_last_run_said_stays(project: Path) -> None:
+    """`dbt retry` and the report go by it."""
+    results = project / "target/run_results.json"
+    before = results.read_bytes()
+    assert json.loads(before)["args"]["which"] == "run"
+    for command in (["explain", "unanswered"], ["verify"], ["deliver"], ["eject"]):
+        assert tapestry(*command).exit_code == 0
+    assert results.read_bytes() == before
+
+
 def test_explain_reads_well(project: Path, in_two_minutes: None) -> None:
     output = tapestry("explain", "unanswered").output
     assert "What the run over this window reads now" in output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.report.made_up import NOW, write_target
 
 from tapestry.report.artifacts import read_artifacts
@@ -72,3 +73,14 @@ def test_the_sinks_of_a_model(tmp_path: Path) -> None:
     assert nodes["s.a"].sinks == ("ops", "files")
     assert nodes["s.b"].sinks == ("team",)
     assert nodes["s.c"].sinks == ()
+
+
+@pytest.mark.parametrize(
+    ("which", "told"), [("run", True), ("compile", False), ("generate", False)]
+)
+def test_results_of_a_command_that_runs_nothing(tmp_path: Path, which: str, told: bool) -> None:
+    target = write_target(tmp_path, ["s.a"])
+    results = json.loads((target / "run_results.json").read_text())
+    (target / "run_results.json").write_text(json.dumps({**results, "args": {"which": which}}))
+    artifacts = read_artifacts(target)
+    assert (bool(artifacts.results), artifacts.finished_at is not None) == (told, told)

@@ -147,7 +147,8 @@ def compile_sql(manifest: Manifest, sql: str) -> Mapping[str, Any]:
 
 
 def _compile(manifest: Manifest, arguments: Sequence[str]) -> list[Any]:
-    options = [*manifest.arguments, "--no-populate-cache", *arguments]
+    # run_results.json stays that of the last run: `dbt retry` and the report go by it
+    options = [*manifest.arguments, "--no-populate-cache", "--no-write-json", *arguments]
     outcome = _invoke(["compile", *options], manifest.parsed)
     for result in outcome.results:
         if str(result.status) not in ("success", "pass"):

@@ -14,6 +14,8 @@ from tapestry.runs.relations import plain
 CONTINUOUS = "continuous"
 SHOWN_KINDS = ("model", "source", "seed", "snapshot")
 NOT_WELL = ("error", "fail", "runtime error", "partial success")
+LOOKED = ("compile", "generate", "show")
+"""Commands of dbt that write run_results.json and run nothing."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ def read_artifacts(target: Path) -> Artifacts:
     A file that is missing, or half written by a dbt that runs just now, counts as not there.
     """
     manifest, results = _json(target / "manifest.json"), _json(target / "run_results.json")
+    if (results.get("args") or {}).get("which") in LOOKED:
+        results = {}
     nodes = _nodes(manifest)
     tested = _tested(manifest)
     return Artifacts(
