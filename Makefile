@@ -66,11 +66,11 @@ layers: .venv/.installed
 docs docs-serve: export NO_MKDOCS_2_WARNING = 1
 
 docs: .venv/.installed
-	@$(BIN)/mkdocs build --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "site/index.html"
 
 docs-serve: .venv/.installed
-	@$(BIN)/mkdocs serve --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --strict
 
 reference: .venv/.installed
 	@$(BIN)/python -m tools.reference

@@ -91,7 +91,7 @@ def broken_jinja(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 PLACES = [
-    (no_java, 1, "Install Java 17 or 21", "java"),
+    (no_java, 1, "do: install Java 17 or 21", "java"),
     (no_profile, 2, "there is no profiles.yml", "profile"),
     (no_project, 2, "no dbt_project.yml here", "project"),
     (other_profile, 2, "Could not find profile named 'mine'", "profile"),
@@ -123,7 +123,11 @@ def test_commands(
         assert len(error.strip().splitlines()) <= 9
     got, output, _ = run(monkeypatch, capsys, *COMMANDS[0], "--json")
     assert got == code
-    assert json.loads(output)["error"]["reason"]
+    told = json.loads(output)["error"]
+    assert told["reason"]
+    assert not told["hint"].startswith("do:")
+    if "do: " in message:
+        assert told["hint"].startswith(message.removeprefix("do: "))
 
 
 @pytest.mark.parametrize(

@@ -242,6 +242,13 @@ def test_names_of_models_are_completed(tmp_path: Path, monkeypatch: pytest.Monke
     assert [item.value for item in found] == ["unanswered"]
 
 
+def test_dialects_are_completed() -> None:
+    complete = ShellComplete(commands, {}, "tapestry", "_TAPESTRY_COMPLETE")
+    found = complete.get_completions(["eject", "--dialect"], "du")
+    assert "duckdb" in [item.value for item in found]
+    assert all(item.value.startswith("du") for item in found)
+
+
 def test_sizes() -> None:
     assert [size_text(n) for n in (0, 1023, 34304, 5 * 2**40)] == [
         *("0 B", "1023 B", "33.5 KiB", "5.0 TiB")

@@ -1,4 +1,4 @@
-"""What the shell offers for a model's name: those that dbt parsed last, without starting dbt."""
+"""What the shell offers: models that dbt parsed last, without starting dbt, and dialects."""
 
 from __future__ import annotations
 
@@ -21,3 +21,10 @@ def continuous_models(ctx: click.Context, param: click.Parameter, incomplete: st
         )
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         return []
+
+
+def dialects(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Dialects of sqlglot that begin so."""
+    from sqlglot.dialects import Dialect
+
+    return sorted(name for name in Dialect.classes if name and name.startswith(incomplete))

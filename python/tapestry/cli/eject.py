@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tapestry.cli.complete import continuous_models
+from tapestry.cli.complete import continuous_models, dialects
 from tapestry.cli.project import project_options
 from tapestry.errors import ConfigurationError
 from tapestry.report.text import counted
@@ -37,7 +37,13 @@ a plain incremental model does not look at. Each file says so.
 
 @click.command(epilog=EXAMPLE)
 @click.argument("models", metavar="[MODEL]...", nargs=-1, shell_complete=continuous_models)
-@click.option("--dialect", default="spark", show_default=True, help="SQL dialect of the target.")
+@click.option(
+    "--dialect",
+    default="spark",
+    show_default=True,
+    help="SQL dialect of the target.",
+    shell_complete=dialects,
+)
 @click.option(
     "--into",
     type=click.Path(path_type=Path, file_okay=False),

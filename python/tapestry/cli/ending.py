@@ -55,7 +55,8 @@ def described(error: Exception) -> dict[str, str]:
     elif isinstance(error, click.ClickException):
         parts = {"reason": error.format_message(), "where": "", "hint": ""}
     else:
-        parts = {"reason": short(error), "where": "", "hint": ""}
+        reason, _, hint = short(error).partition("\n  do: ")
+        parts = {"reason": reason, "where": "", "hint": hint}
     return {"kind": type(error).__name__, **parts}
 
 

@@ -55,7 +55,9 @@ class Engine:
             self._process, offer = launch(wanted)
         except DbtRuntimeError as error:
             reason, _, hint = str(error.msg).partition("\n")
-            raise EngineFailed(reason, hint=hint.strip() or "see logs/spark.log") from error
+            raise EngineFailed(
+                reason, hint=hint.strip().removeprefix("do: ") or "see logs/spark.log"
+            ) from error
         self.offer = str(offer)
 
     def close(self, patience: float = 70.0) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from dbt_common.exceptions import DbtRuntimeError
 
 SUPPORTED = (17, 21)
-_HINT = "Install Java 17 or 21 (for example openjdk-17-jre-headless) or point JAVA_HOME to one."
+_HINT = "  do: install Java 17 or 21 (say openjdk-17-jre-headless), or point JAVA_HOME to one"
 
 
 def check_java() -> int:
