@@ -100,6 +100,7 @@ def test_explain_reads_well(project: Path, in_two_minutes: None) -> None:
 
 def test_explain_a_query_that_is_no_model(project: Path) -> None:
     told = as_json("explain", "--sql", "select id from {{ ref('messages') }} where now() > ts")
+    assert told["file"] == "given with --sql"
     assert told["strategy"] == "bounds"
     assert told["window"]["supposed"] is True
 
