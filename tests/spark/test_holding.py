@@ -72,6 +72,25 @@ def test_a_large_source_and_a_run_without_checks_are_not_held(
     assert stamped == planned.question.scans
 
 
+@pytest.mark.parametrize(
+    ("sql", "verify", "held"),
+    [(ALL, "sample", False), (ALL, "full", True), (UNANSWERED, "sample", True)],
+)
+def test_a_table_of_which_every_statement_asks_a_narrow_part_is_held_where_it_is_smaller(
+    world: World, sql: str, verify: str, held: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = world.model(sql, verify=verify)
+    assert world.plan(model, 8).holding.selects, "the first run reads all of it"
+    world.run(model, 8)
+    world.add((4, "c", None, 9), (5, "d", None, 2))
+    assert world.plan(model, 30).holding.selects, "it is smaller"
+    monkeypatch.setattr(holding, "SMALL_ALONE", 0)
+    assert bool(world.plan(model, 30).holding.selects) is held
+    world.run(model, 30)
+    assert ids(world.answers()) == ([1, 2, 3, 4, 5] if sql == ALL else [1, 3, 4, 5])
+    assert _nothing_is_left(world)
+
+
 def test_a_refused_run_leaves_no_view_and_the_next_one_holds_again(world: World) -> None:
     wanted = [{"name": "known", "expect": "author = 'a'", "on_violation": "fail"}]
     with pytest.raises(ExpectationFailed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from tests.sql.test_pairs import CATALOG, START
 
 from tapestry.sql import Scan, rewrite
@@ -64,3 +65,22 @@ def test_steps_before_the_last_are_named() -> None:
     )
     assert any(r.place.startswith("p1_1_tried_1, branch 1 of") for r in found)
     assert any(r.place.endswith(", exists") for r in found)
+
+
+@pytest.mark.parametrize(
+    ("sql", "alone"),
+    [
+        ("select id from messages where author = 'a' or now() > ts + interval 2 days", True),
+        ("select id from messages union all select id from messages", True),
+        ("select distinct author from messages", False),
+        ("select a.id from messages a join messages b on a.id = b.parent", False),
+        (
+            "select m.id from messages m"
+            " where exists (select 1 from messages r where r.parent = m.id)",
+            False,
+        ),
+        ("select id from messages union all select distinct author from messages", False),
+    ],
+)
+def test_whether_each_answer_is_a_row_of_one_table(sql: str, alone: bool) -> None:
+    assert rewrite(sql, CATALOG).reads_alone is alone

@@ -27,6 +27,12 @@ SMALL = 32 * 2**20
 
 Four hundred thousand messages, or a few million rows of numbers: read in about three seconds.
 """
+SMALL_ALONE = 4 * 2**20
+"""The same where each statement asks for a narrow part only (``Rewriting.reads_alone``).
+
+A table of 20 MiB in order of arrival, 1 % new: a checked run takes a third less time where each
+statement finds its own two files than where all of them are read once.
+"""
 
 INLINED = {"spark.sql.legacy.ctePrecedencePolicy": "LEGACY"}
 """Spark puts the CTEs of what it analyses in the place of their names.
@@ -57,14 +63,16 @@ class Holding:
 NOTHING_HELD = Holding()
 
 
-def hold(relations: Relations, scans: Mapping[str, Scan]) -> Holding:
+def hold(relations: Relations, scans: Mapping[str, Scan], narrow: bool) -> Holding:
     """Put a view of the session in the place of each small source; the others stay as they are.
+
+    ``narrow``: no statement of the run asks for more than a narrow part.
 
     They are to be made after the run's ``before``: a scan may read what that writes.
     """
     found, selects = dict(scans), {}
     for name, scan in sorted(scans.items()):
-        if relations.tables[name].table.size > SMALL:
+        if relations.tables[name].table.size > (min(SMALL, SMALL_ALONE) if narrow else SMALL):
             continue
         view = _view()
         numbered = "" if scan.row_id == ROW_ID else f", {scan.row_id} AS {ROW_ID}"

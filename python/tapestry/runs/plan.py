@@ -353,7 +353,8 @@ def _held(
     """The question over sources that several statements share, and where new rows are checked."""
     holding = NOTHING_HELD
     if question is not None:
-        holding = hold(query.relations, question.scans)
+        narrow = question.of_a_part and query.rewriting.reads_alone
+        holding = hold(query.relations, question.scans, narrow)
         question = stamped(question, query, holding.scans)
     if in_memory and (question is not None or query.expected):
         holding = hold_rows(holding)

@@ -21,13 +21,23 @@ from tapestry.verification.events import begin_of_time
 
 @dataclass(frozen=True)
 class Question:
-    """What the verification of one run is about: the query as it was asked, and what it read."""
+    """What the verification of one run is about: the query as it was asked, and what it read.
+
+    sampled
+        It looks at a part of history only.
+    """
 
     sql: str
     catalog: Catalog
     scans: Mapping[str, Scan]
     row: StateRow
     columns: tuple[str, ...]
+    sampled: bool
+
+    @property
+    def of_a_part(self) -> bool:
+        """Is history neither what the run is about nor what it is checked against?"""
+        return self.sampled and self.row.tau is not None
 
     @property
     def definition(self) -> Definition:
@@ -51,7 +61,8 @@ def question_of(
             where=model.file,
             hint=f"rename it with AS, or set verify: off on {model.name}",
         )
-    return Question(query.sql, query.relations.catalog, scans, row, columns)
+    sampled = model.config.verify == "sample"
+    return Question(query.sql, query.relations.catalog, scans, row, columns, sampled)
 
 
 def begun(session: Session, question: Question | None) -> Question | None:

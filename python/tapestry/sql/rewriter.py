@@ -58,6 +58,19 @@ class Rewriting:
         return max(names, key=STRATEGIES.index)
 
     @property
+    def reads_alone(self) -> bool:
+        """Is each answer a row of one table, whatever else stands there?
+
+        Then nothing is read but what arrived, or comes to a bound, within the window.
+        """
+        return all(
+            not part.by_value
+            and all(len(block.tables) == 1 for block in part.blocks)
+            and all(strategy_of(block) == "bounds" for block in part.blocks)
+            for part in self.parts
+        )
+
+    @property
     def trace(self) -> tuple[Step, ...]:
         """Every step from Q to Q^I, each with the reason why it is allowed."""
         return (*self.written, *last_steps(self))
