@@ -66,11 +66,11 @@ layers: .venv/.installed
 docs docs-serve: export NO_MKDOCS_2_WARNING = 1
 
 docs: .venv/.installed
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@$(BIN)/mkdocs build --strict
 	@echo "site/index.html"
 
 docs-serve: .venv/.installed
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --strict
+	@$(BIN)/mkdocs serve --strict
 
 reference: .venv/.installed
 	@$(BIN)/python -m tools.reference

@@ -7,10 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.delivery.world import World
+from tests.delivery.world import World, at
 
 from tapestry.delivery import deliver as module
 from tapestry.delivery import rows as rows_module
+from tapestry.delivery.cursors import Batch, _tidy
 
 FILE = {"name": "archive", "to": "file", "path": "out"}
 
@@ -243,3 +244,15 @@ def test_an_engine_slower_than_a_sink_is_patient(world: World) -> None:
     world.monkeypatch.setattr("tapestry.delivery.deliver.time", slow)
     assert [outcome.error for outcome in world.deliver()] == [""]
     assert world.files() == [[2]]
+
+
+def test_of_two_that_drop_old_batches_at_once_none_minds(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    def lose(sql: str) -> None:
+        raise RuntimeError("[DELTA_CONCURRENT_DELETE_READ] OPTIMIZE")
+
+    batch = Batch("db.model", "ops", 100, "g1", at(0), at(10), "life")
+    with caplog.at_level("DEBUG", logger="tapestry"):
+        _tidy(SimpleNamespace(run=lose), "db.tapestry_deliveries", batch)  # type: ignore[arg-type]
+    assert [(said.levelname, said.args is not None) for said in caplog.records] == [("DEBUG", True)]

@@ -12,7 +12,7 @@ from tests.report.made_up import NOW, Row, checks, company, fail, runs, well
 
 from tapestry.report.artifacts import Artifacts, Node, Result
 from tapestry.report.judge import judge
-from tapestry.report.record import Record, Waiting
+from tapestry.report.record import Record
 from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, Verdict
 
 HOUR = timedelta(hours=1)
@@ -247,7 +247,7 @@ def test_past_time_replayed_is_not_late() -> None:
 
 def test_a_sink_that_does_not_take_what_is_new() -> None:
     def judged(minutes: float, **more: Any) -> Verdict:
-        waiting = [Waiting("s.m", "ops", NOW - timedelta(minutes=minutes))]
+        waiting = [{"model": "s.m", "sink": "ops", "since": NOW - timedelta(minutes=minutes)}]
         return judge(Record.from_rows(runs("s.m", 3), waiting=waiting), Artifacts(**more), NOW)
 
     (trouble,) = judged(90).all_troubles

@@ -24,7 +24,12 @@ def continuous_models(ctx: click.Context, param: click.Parameter, incomplete: st
 
 
 def dialects(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Dialects of sqlglot that begin so."""
+    """Dialects that begin so."""
+    return sorted(name for name in dialect_names() if name.startswith(incomplete))
+
+
+def dialect_names() -> list[str]:
+    """The SQL dialects that sqlglot knows."""
     from sqlglot.dialects import Dialect
 
-    return sorted(name for name in Dialect.classes if name and name.startswith(incomplete))
+    return [name for name in Dialect.classes if name]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tapestry.cli.project import (
-    broken_file,
+    check_project_file,
     open_project,
     project_options,
     project_root,
@@ -82,6 +82,7 @@ def examine(project_dir: Path, profiles_dir: Path | None, target: str | None) ->
 
     try:
         root = project_root(project_dir)
+        check_project_file(root)
     except Exception as error:
         yield from check_packages(embedded=True)
         yield check_java()
@@ -92,7 +93,7 @@ def examine(project_dir: Path, profiles_dir: Path | None, target: str | None) ->
     except Exception as error:
         yield from check_packages(embedded=True)
         yield check_java()
-        of_profile = not broken_file(error) and "profile" in f"{type(error)} {error}".lower()
+        of_profile = "profile" in f"{type(error).__name__} {error}".lower()
         yield trouble("profile" if of_profile else "project", error, "dbt debug  says more")
         return
     yield Finding("project", OK, str(root / "dbt_project.yml"))

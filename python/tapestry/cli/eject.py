@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tapestry.cli.complete import continuous_models, dialects
+from tapestry.cli.complete import continuous_models, dialect_names, dialects
 from tapestry.cli.project import project_options
 from tapestry.errors import ConfigurationError
 from tapestry.report.text import counted
@@ -103,9 +103,7 @@ def known_dialect(dialect: str) -> None:
     """Raise ConfigurationError, with near names, for a dialect that sqlglot does not know."""
     from difflib import get_close_matches
 
-    from sqlglot.dialects import Dialect
-
-    names = [name for name in Dialect.classes if name]
+    names = dialect_names()
     if dialect in names:
         return
     near = get_close_matches(dialect, names, 1)

@@ -111,7 +111,7 @@ def runtime_config(
     from dbt.flags import set_from_args
     from dbt_common.context import set_invocation_context
 
-    _check_yaml(root / PROJECT_FILE)
+    check_project_file(root)
     set_invocation_context({})
     args = Namespace(
         project_dir=str(root),
@@ -137,10 +137,11 @@ def runtime_config(
     return config
 
 
-def _check_yaml(path: Path) -> None:
+def check_project_file(root: Path) -> None:
     """Raise ConfigurationError for what is no YAML: dbt's own message does not say which file."""
     from yaml import YAMLError, safe_load
 
+    path = root / PROJECT_FILE
     try:
         safe_load(path.read_text("utf-8"))
     except (YAMLError, UnicodeDecodeError) as error:
@@ -148,11 +149,6 @@ def _check_yaml(path: Path) -> None:
         near = f", near line {mark.line + 1}" if mark else ""
         why = getattr(error, "problem", None) or error
         raise ConfigurationError(f"no valid YAML{near}: {why}", str(path), "correct it") from error
-
-
-def broken_file(error: Exception) -> bool:
-    """Whether it was dbt_project.yml that could not be read."""
-    return isinstance(error, ConfigurationError) and Path(error.where).name == PROJECT_FILE
 
 
 def parsed_variables(text: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from datetime import datetime
 from uuid import uuid4
 
 from tapestry.instants import from_micros
-from tapestry.runs.errors_of_delta import lost_race, not_found
+from tapestry.runs.errors_of_delta import lost_race, loudness_of_tidying, not_found
 from tapestry.runs.own_tables import create_own
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name, string, timestamp
@@ -152,7 +152,8 @@ def _tidy(session: Session, table: str, batch: Batch) -> None:
         )
         session.run(f"OPTIMIZE {relation_name(table)}")
     except Exception as error:
-        logger.warning("old batches were not dropped this time: %s", error)
+        level = loudness_of_tidying(error)
+        logger.log(level, "old batches were not dropped this time: %s", error)
 
 
 def position(session: Session, state_table: str, last: Batch, row: StateRow) -> datetime:

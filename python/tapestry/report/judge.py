@@ -77,15 +77,14 @@ def _standing(
     gone = node is None and bool(artifacts.nodes)
     last = runs[-1] if runs else None
     result = _result(node, last, artifacts)
-    troubles = [] if gone else [*_troubles(name, node, runs, checks, artifacts, result)]
-    troubles += [] if gone else [*_waiting_sinks(name, node, waiting)]
+    found = _troubles(name, node, runs, checks, waiting, artifacts, result)
     quiet = result is not None and result.status == "success" and result.action == "nothing"
     return Standing(
         name=name,
         node=node,
         runs=tuple(runs),
         checks=tuple(checks),
-        troubles=tuple(troubles),
+        troubles=() if gone else tuple(found),
         gone=gone,
         quiet_at=artifacts.finished_at if quiet else None,
     )
@@ -96,6 +95,7 @@ def _troubles(
     node: Node | None,
     runs: Sequence[Run],
     checks: Sequence[Check],
+    waiting: Sequence[Waiting],
     artifacts: Artifacts,
     result: Result | None,
 ) -> Iterable[Trouble]:
@@ -110,6 +110,7 @@ def _troubles(
         yield from _dbt_result(name, result, artifacts.finished_at)
     if node is not None and _newer(artifacts, last):
         yield from _dbt_tests(name, node, artifacts)
+    yield from _waiting_sinks(name, node, waiting)
 
 
 def _failed_run(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Trouble:

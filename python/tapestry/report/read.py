@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
-from tapestry.report.record import (
-    CHECK_COLUMNS,
-    DELIVERY_COLUMNS,
-    RUN_COLUMNS,
-    Record,
-    Waiting,
-    utc,
-)
+from tapestry.report.record import CHECK_COLUMNS, DELIVERY_COLUMNS, RUN_COLUMNS, Record
 from tapestry.runs.errors_of_delta import not_found
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name
@@ -152,7 +145,7 @@ def _newest_sql(tables: Tables) -> dict[str, str]:
     return dict(rows)
 
 
-def _waiting(tables: Tables) -> Iterable[Waiting]:
+def _waiting(tables: Tables) -> Iterable[dict[str, Any]]:
     """Sinks whose newest batch was claimed and is not done: one that takes everything has none."""
     if not set(DELIVERY_COLUMNS) <= set(tables.columns(DELIVERIES_TABLE)):
         return
@@ -165,4 +158,4 @@ def _waiting(tables: Tables) -> Iterable[Waiting]:
     newest = {(row[0], row[1]): row for row in sorted(rows, key=lambda row: int(row[2]))}
     for (model, sink), (*_, since, done) in sorted(newest.items()):
         if not done:
-            yield Waiting(model, sink, utc(since))
+            yield {"model": model, "sink": sink, "since": since}

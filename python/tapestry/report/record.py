@@ -181,7 +181,7 @@ class Record:
         checks: Iterable[Mapping[str, Any]] = (),
         sql: Mapping[str, str] | None = None,
         limited: bool = False,
-        waiting: Iterable[Waiting] = (),
+        waiting: Iterable[Mapping[str, Any]] = (),
     ) -> Record:
         """From rows by column name, in any order; columns may be missing, or too many.
 
@@ -193,7 +193,7 @@ class Record:
             tuple(sorted((_make(Check, row) for row in checks), key=lambda check: check.when)),
             dict(sql or {}),
             limited,
-            tuple(waiting),
+            tuple(_make(Waiting, row) for row in waiting),
         )
 
 
@@ -204,12 +204,12 @@ def _flat(value: Any) -> str:
 def _make(kind: Any, row: Mapping[str, Any]) -> Any:
     known = kind.__dataclass_fields__
     values = {
-        name: utc(value) for name, value in row.items() if name in known and value is not None
+        name: _utc(value) for name, value in row.items() if name in known and value is not None
     }
     return kind(**values)
 
 
-def utc(value: Any) -> Any:
+def _utc(value: Any) -> Any:
     """Instants as aware UTC; a session without a zone gives UTC."""
     if not isinstance(value, datetime):
         return value

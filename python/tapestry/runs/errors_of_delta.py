@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 _NOT_FOUND = (
     "TABLE_OR_VIEW_NOT_FOUND",
     "SCHEMA_NOT_FOUND",
@@ -39,6 +41,14 @@ def not_found(error: BaseException) -> bool:
 def lost_race(error: BaseException) -> bool:
     """Another writer committed first, and this commit did not happen."""
     return _says(error, _LOST_RACE)
+
+
+def loudness_of_tidying(error: BaseException) -> int:
+    """The log level for files that were not merged.
+
+    A table for all models is merged by whoever comes first, which is as good for the others.
+    """
+    return logging.DEBUG if lost_race(error) else logging.WARNING
 
 
 def already_exists(error: BaseException) -> bool:

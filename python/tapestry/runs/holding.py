@@ -66,13 +66,13 @@ NOTHING_HELD = Holding()
 def hold(relations: Relations, scans: Mapping[str, Scan], narrow: bool) -> Holding:
     """Put a view of the session in the place of each small source; the others stay as they are.
 
-    ``narrow``: no statement of the run asks for more than a narrow part.
-
-    They are to be made after the run's ``before``: a scan may read what that writes.
+    They are to be made after the run's ``before``: a scan may read what that writes.  ``narrow``:
+    no statement of the run asks for more than a narrow part.
     """
     found, selects = dict(scans), {}
+    most = min(SMALL, SMALL_ALONE) if narrow else SMALL
     for name, scan in sorted(scans.items()):
-        if relations.tables[name].table.size > (min(SMALL, SMALL_ALONE) if narrow else SMALL):
+        if relations.tables[name].table.size > most:
             continue
         view = _view()
         numbered = "" if scan.row_id == ROW_ID else f", {scan.row_id} AS {ROW_ID}"

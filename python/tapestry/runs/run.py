@@ -12,7 +12,7 @@ from tapestry.runs import rejected, staging
 from tapestry.runs.checks import ERROR, WARN, CheckResult, sentences
 from tapestry.runs.commit import Landed, concurrent, confirm
 from tapestry.runs.crash import point
-from tapestry.runs.errors_of_delta import lost_race
+from tapestry.runs.errors_of_delta import loudness_of_tidying
 from tapestry.runs.holding import release
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
@@ -176,11 +176,7 @@ def _complete(invocation: Invocation, planned: Plan) -> None:
 
 
 def _tidy(session: Session, planned: Plan, invocation: Invocation) -> None:
-    """Merge small files; whatever goes wrong here has harmed nothing.
-
-    The state is one table for all models: of two runs that merge its files at the same time one
-    does, which is as good for the other.
-    """
+    """Merge small files; whatever goes wrong here has harmed nothing."""
     assert planned.row is not None
     try:
         session.run(f"OPTIMIZE {relation_name(planned.model.relation)}")
@@ -188,5 +184,4 @@ def _tidy(session: Session, planned: Plan, invocation: Invocation) -> None:
             session.run(f"OPTIMIZE {relation_name(name)}")
         compact(session, invocation.state_table, planned.row, KEEP_STATES)
     except Exception as error:
-        level = logging.DEBUG if lost_race(error) else logging.WARNING
-        logger.log(level, "small files were not merged this time: %s", error)
+        logger.log(loudness_of_tidying(error), "small files were not merged this time: %s", error)

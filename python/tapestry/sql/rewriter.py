@@ -63,11 +63,8 @@ class Rewriting:
 
         Then nothing is read but what arrived, or comes to a bound, within the window.
         """
-        return all(
-            not part.by_value
-            and all(len(block.tables) == 1 for block in part.blocks)
-            and all(strategy_of(block) == "bounds" for block in part.blocks)
-            for part in self.parts
+        return self.strategy == "bounds" and not any(
+            part.by_value or len(block.tables) != 1 for part in self.parts for block in part.blocks
         )
 
     @property
