@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+import os
 import stat
+import subprocess
+import sys
 import weakref
 from contextlib import nullcontext
 from decimal import Decimal
@@ -193,6 +196,15 @@ class _Java:
 
     def getSimpleName(self) -> str:
         return "NullPointerException"
+
+
+def test_a_python_model_brings_no_warning_of_pandas_on_spark() -> None:
+    """dbt-spark's frame around a Python model imports it; the user saw its warning in every run."""
+    code = "from dbt.adapters.tapestry.log import hush_pyspark as h; h(); import pyspark.pandas"
+    environment = {k: v for k, v in os.environ.items() if k != "PYARROW_IGNORE_TIMEZONE"}
+    program = [sys.executable, "-W", "error::UserWarning", "-c", code]
+    ended = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_messages_are_cut_to_what_matters() -> None:

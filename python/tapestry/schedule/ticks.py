@@ -4,10 +4,12 @@ The ticks of a model are ``start + k * every``: a run that takes long, or comes 
 them. Ticks that pass while a model runs or waits are counted and not made up for: one run covers
 their windows.
 
-A model is *slow* when its last run took longer than half of the shortest ``every``; until it has
-run once, when it runs more seldom than the shortest. Slow models run alone and leave the last idle
-worker to the others; the others share an invocation, as many as take half of the shortest ``every``
-together. So a model that is due waits at most for such invocations, and never for a slow one.
+A model is *slow* when its last run took longer than half of the shortest ``every``. Its first run
+says nothing of that, for it may have waited for a cold engine to load and to compile: until it has
+run twice, a model is slow when it runs more than twice as seldom as the shortest. Slow models run
+alone and leave the last idle worker to the others; the others share an invocation, as many as take
+half of the shortest ``every`` together. So a model that is due waits at most for such invocations,
+and never for one that is known to be slow.
 """
 
 from __future__ import annotations
@@ -39,8 +41,10 @@ class Turn:
         Ticks that passed while it ran or waited.
     failures
         Runs that failed since it last succeeded.
+    good
+        Runs that did not fail and whose length is known.
     seconds
-        How long its last good run took; None: there was none yet.
+        How long the last of them took; None: there was none yet.
     """
 
     timing: Timing
@@ -50,7 +54,13 @@ class Turn:
     skipped: int = 0
     failures: int = 0
     runs: int = 0
+    good: int = 0
     seconds: float | None = None
+
+    @property
+    def expected(self) -> float | None:
+        """Seconds that its next run will take, as far as one knows: a first run was a cold one."""
+        return self.seconds if self.good > 1 else None
 
 
 class Ticks:
@@ -81,8 +91,8 @@ class Ticks:
     def take(self, now: float, idle: int, workers: int, together: int = 1) -> tuple[str, ...]:
         """The models of the next invocation, which count as running from now on; may be none.
 
-        ``idle`` of ``workers`` have nothing to do. Models that have not run yet go ``together`` at
-        most: as many as dbt has threads, so that none waits behind another.
+        ``idle`` of ``workers`` have nothing to do. Models of which one does not know how long they
+        take go ``together`` at most: as many as dbt has threads, so that none waits behind another.
         """
         for first in self.due(now):
             if self.slow(first) and idle == 1 and self._kept_free(workers):
@@ -100,7 +110,8 @@ class Ticks:
         """
         turn = self.turns[name]
         turn.running, turn.runs = False, turn.runs + 1
-        turn.seconds = turn.seconds if seconds is None else seconds
+        if seconds is not None:
+            turn.seconds, turn.good = seconds, turn.good + 1
         turn.failures = turn.failures + 1 if failed else 0
         every = turn.timing.every
         following = max(turn.tick, math.floor((now - self.start) / every)) + 1
@@ -111,9 +122,9 @@ class Ticks:
 
     def slow(self, turn: Turn) -> bool:
         """May it hold the others up?"""
-        if turn.seconds is None:
-            return turn.timing.every > 2 * self.limit
-        return turn.seconds > self.limit
+        if turn.expected is None:
+            return turn.timing.every > 4 * self.limit
+        return turn.expected > self.limit
 
     def _kept_free(self, workers: int) -> bool:
         """Is the last idle worker for models that are not slow: are there any, and is there one?"""
@@ -122,16 +133,16 @@ class Ticks:
     def _with(self, first: Turn, now: float, together: int) -> list[Turn]:
         """The models that share an invocation with the first one: of its kind and priority."""
         alike = [t for t in self.due(now) if t.timing.priority == first.timing.priority]
-        if first.seconds is None:
-            new = [t for t in alike if t.seconds is None and self.slow(t) == self.slow(first)]
+        if first.expected is None:
+            new = [t for t in alike if t.expected is None and self.slow(t) == self.slow(first)]
             return new[:together]
         if self.slow(first):
             return [first]
         batch, total = [], 0.0
         for turn in alike:
-            if turn.seconds is not None and total + turn.seconds <= self.limit:
+            if turn.expected is not None and total + turn.expected <= self.limit:
                 batch.append(turn)
-                total += turn.seconds
+                total += turn.expected
         return batch
 
 

@@ -56,8 +56,10 @@ def hush_pyspark() -> None:
     """Keep pyspark from printing each failed statement to the terminal, as JSON; dbt says it.
 
     Making that text also breaks on errors of Delta's that Spark has no template for, and their
-    message is lost.
+    message is lost. dbt-spark's frame around a Python model imports pandas on Spark, which warns
+    unless this variable is there before Spark starts, and then sets it: it is there.
     """
     from pyspark.errors import PySparkException
 
+    os.environ.setdefault("PYARROW_IGNORE_TIMEZONE", "1")
     PySparkException._log_exception = lambda self: None  # type: ignore[method-assign]
