@@ -12,7 +12,10 @@ import pytest
 from click.testing import CliRunner, Result
 from dbt.adapters.factory import reset_adapters
 
+from dbt.adapters.tapestry import invocations
 from tapestry.cli.main import commands
+from tapestry.runs import run
+from tapestry.runs.memory import Memory
 
 FILES = {
     "dbt_project.yml": "{name: replayed, profile: p, config-version: 2, models: {+verify: 'off'}}",
@@ -98,8 +101,8 @@ def test_steps_then_nothing_then_again(spark: Any) -> None:
 def test_a_failing_model_ends_it_and_the_same_command_goes_on(spark: Any) -> None:
     model = Path("models/old.sql")
     good = model.read_text()
-    spark.sql("drop table replayed.old")
-    spark.sql("drop table replayed.all_of_them")
+    spark.sql("drop table if exists replayed.old")
+    spark.sql("drop table if exists replayed.all_of_them")
     model.write_text(good.replace("r.parent", "r.no_such_column"))
     try:
         done = replay("--json")
@@ -116,8 +119,35 @@ def test_a_failing_model_ends_it_and_the_same_command_goes_on(spark: Any) -> Non
     assert [number for number, _ in rows(spark, "all_of_them")] == list(range(16))
 
 
+def test_a_run_that_was_killed_in_a_window_over_several_steps(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Empty windows write nothing, so that the next one begins where the last rows were."""
+    spark.sql("drop table if exists replayed.old")
+    spark.sql("drop table if exists replayed.all_of_them")
+    range_ = ("--from", "2025-12-01", "--to", "2026-01-04 12:00", "--step", "10d")
+
+    def killed(name: str) -> None:
+        if name == "claimed" and known.get("done", 0) >= 2:
+            raise RuntimeError("as if it had been killed here")
+        known["done"] = known.get("done", 0) + (name == "claimed")
+
+    known: dict[str, int] = {}
+    only = ("--select", "config.materialized:continuous")
+    monkeypatch.setattr(run, "point", killed)
+    first = CliRunner().invoke(commands, ["replay", *range_, *only])
+    monkeypatch.undo()
+    assert first.exit_code != 0
+    assert "4/5 to 2025-12-31" in first.output
+    assert "5/5" not in first.output
+    monkeypatch.setattr(invocations, "_memory", Memory())  # a process remembers nothing of another
+    again = CliRunner().invoke(commands, ["replay", *range_, *only])
+    assert again.exit_code == 0, again.output
+    assert len(rows(spark, "all_of_them")) == 16
+
+
 def test_a_model_that_is_ahead_is_left_out(spark: Any) -> None:
-    spark.sql("drop table replayed.old")
+    spark.sql("drop table if exists replayed.old")
     done = replay("--select", "config.materialized:continuous", "--step", "100d")
     assert done.exit_code == 0
     assert done.output.startswith("all_of_them has run to 2026-01-04 12:00:00: left out until then")

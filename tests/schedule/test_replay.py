@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from tapestry.errors import ConfigurationError
+from tapestry.runs.reached import Reached
 from tapestry.schedule.replay import Replay
 from tapestry.schedule.steps import Steps
 from tapestry.schedule.warm import FAILED, OK, SKIPPED, Ran, RunFailed
@@ -26,6 +27,7 @@ class Project:
 
     def __init__(self, *models: str) -> None:
         self.reached: dict[str, datetime | None] = dict.fromkeys(models)
+        self.begun: dict[str, datetime] = {}
         self.asked: list[tuple[datetime | None, list[str]]] = []
         self.broken: tuple[str, datetime] | None = None
 
@@ -45,8 +47,8 @@ class Project:
             if self.broken == (name, as_of):
                 ran.append(Ran(name, FAILED, message="no such column"))
             elif name in self.reached:
-                then = self.reached[name]
-                assert then is None or then < as_of
+                then = self.begun.pop(name, self.reached[name])
+                assert then is None or then <= as_of
                 self.reached[name] = as_of
                 ran.append(Ran(name, OK, rows=as_of.day))
             else:
@@ -54,7 +56,8 @@ class Project:
         return ran
 
     def replay(self, steps: Steps = STEPS, **options: bool) -> Replay:
-        return Replay(self, steps, self.reached.copy(), ["view"], **options)
+        reached = {name: Reached(t, self.begun.get(name)) for name, t in self.reached.items()}
+        return Replay(self, steps, reached, ["view"], **options)
 
 
 def test_every_step_runs_every_model() -> None:
@@ -93,6 +96,20 @@ def test_a_model_far_ahead_is_left_out_and_told() -> None:
     replay = project.replay()
     assert replay.ahead == {"b": day(3, hour=7)}
     assert [step.new for step in replay][2:] == [{"a": 3, "view": 0}, {"a": 4, "b": 4, "view": 0}]
+
+
+def test_a_window_that_was_begun_ends_beyond_the_steps_inside_it() -> None:
+    """Killed in a window over several steps: the next run ends it, so none may ask for less."""
+    project = Project("a", "b")
+    project.reached["a"], project.begun["a"] = day(1), day(3)
+    replay = project.replay()
+    assert replay.ahead == {"a": day(3)}
+    assert [(step.number, step.since) for step in replay][1:] == [
+        *((2, day(1)), (3, day(1)), (4, day(3))),
+    ]
+    assert [names for _, names in project.asked] == [
+        *(["b", "view"], ["b", "view"], ["a", "b", "view"], ["a", "b", "view"]),
+    ]
 
 
 def test_a_failure_ends_it_and_is_no_complete_step() -> None:

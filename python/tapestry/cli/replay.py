@@ -21,6 +21,7 @@ from tapestry.errors import ConfigurationError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tapestry.runs.reached import Reached
     from tapestry.schedule.replay import Replay
     from tapestry.schedule.steps import Step, Steps
 
@@ -123,7 +124,7 @@ def read_steps(since: str, until: str | None, step: str) -> Steps:
     return Steps(parse_instant(since, "--from"), end, parse_length(step, "--step"))
 
 
-def _reached(session: Any, schema: str, nodes: Mapping[str, Any]) -> dict[str, datetime | None]:
+def _reached(session: Any, schema: str, nodes: Mapping[str, Any]) -> dict[str, Reached]:
     from tapestry.names import STATE_TABLE
     from tapestry.runs.reached import reached
     from tapestry.runs.relations import plain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from tapestry.runs.session import Session
@@ -10,21 +11,44 @@ from tapestry.runs.state import StateRow
 from tapestry.runs.target import commits_after, landed, look
 
 
-def reached(
-    session: Session, relation: str, states: Mapping[str, StateRow] | None
-) -> datetime | None:
-    """The end of the newest window that a model's table holds; None where it has not run yet.
+@dataclass(frozen=True)
+class Reached:
+    """How far a model is.
 
-    ``states`` is `read_states`. A run that was claimed and has not landed does not count, nor does
-    one whose checks failed: the next run goes on from before it.
+    until
+        The end of the newest window that its table holds; None where there is none.
+    begun
+        The end of the window of a run that was claimed and has not landed, else None. The next run
+        brings that one to its end first, whatever instant is asked of it.
+    """
+
+    until: datetime | None = None
+    begun: datetime | None = None
+
+    def behind(self, instant: datetime) -> bool:
+        """Has a run still to bring the model to an instant?
+
+        Not to one inside a window that was begun: a run to there would end beyond it.
+        """
+        if self.begun is not None and instant < self.begun:
+            return False
+        return self.until is None or self.until < instant
+
+
+def reached(session: Session, relation: str, states: Mapping[str, StateRow] | None) -> Reached:
+    """How far a model is; ``states`` is `read_states`.
+
+    A run whose checks failed does not count: the next one goes on from before it.
     """
     target = look(session, relation)
     row = None if target is None else (states or {}).get(target.generation or "")
     if row is None:
-        return None
+        return Reached()
     if row.n == 1:
-        return row.t  # the statement that made the generation is its first run
-    commits = commits_after(session, relation, row.target_version)
-    commit = landed(commits, row.generation, row.n)
-    there = row.failed_at is None and commit is not None and not commit.failed
-    return row.t if there else row.tau
+        return Reached(row.t)  # the statement that made the generation is its first run
+    if row.failed_at is not None:
+        return Reached(row.tau)
+    commit = landed(commits_after(session, relation, row.target_version), row.generation, row.n)
+    if commit is None:
+        return Reached(row.tau, begun=row.t)
+    return Reached(row.tau if commit.failed else row.t)

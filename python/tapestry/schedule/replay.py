@@ -2,7 +2,7 @@
 
 Nothing of a replay is kept but what the runs keep themselves: each model's table says how far it
 is. So a replay that was killed goes on by being started again, and a model that is further than a
-step is left out of it.
+step is left out of it, also one that was killed in a window that ends beyond the step.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import Protocol
 
 from tapestry.runs.instants import show
-from tapestry.schedule.steps import Step, Steps, behind
+from tapestry.runs.reached import Reached
+from tapestry.schedule.steps import Step, Steps
 from tapestry.schedule.warm import OK, Ran, RunFailed, first_failure, new_rows
 
 
@@ -31,7 +32,7 @@ class Runner(Protocol):
 
 
 class Replay:
-    """Steps over models: ``reached`` is how far each continuous one is, ``others`` the rest.
+    """Steps over models: ``reached`` tells of each continuous one how far it is, ``others`` the rest.
 
     Iterating runs the steps that are not complete yet, one at a time. The models that have got as
     far as a step already are left out of it.
@@ -41,37 +42,42 @@ class Replay:
         self,
         runner: Runner,
         steps: Steps,
-        reached: Mapping[str, datetime | None],
+        reached: Mapping[str, Reached],
         others: Sequence[str] = (),
         *,
         full_refresh: bool = False,
     ) -> None:
         self._runner, self._others, self._refresh = runner, list(others), full_refresh
-        self._reached = dict.fromkeys(reached) if full_refresh else dict(reached)
+        self._reached = dict.fromkeys(reached, Reached()) if full_refresh else dict(reached)
         self._instants = list(enumerate(steps.instants(), 1))
         self.total = len(self._instants)
-        self.complete = sum(not behind(self._reached, t) for _, t in self._instants)
+        self.complete = sum(not self._behind(t) for _, t in self._instants)
 
     @property
     def ahead(self) -> dict[str, datetime]:
         """Models that have run past the first step that others still need, and how far."""
-        todo = [t for _, t in self._instants if behind(self._reached, t)]
-        return {n: t for n, t in self._reached.items() if t and todo and t > todo[0]}
+        todo = [t for _, t in self._instants if self._behind(t)]
+        found = {name: one.begun or one.until for name, one in self._reached.items()}
+        return {n: t for n, t in found.items() if t and todo and t > todo[0]}
+
+    def _behind(self, instant: datetime) -> list[str]:
+        """The models that a step to an instant has to run."""
+        return [name for name, reached in self._reached.items() if reached.behind(instant)]
 
     def __iter__(self) -> Iterator[Step]:
         """Run; RunFailed names the model that failed, and its step is not complete then."""
         for number, instant in self._instants:
-            names = behind(self._reached, instant)
+            names = self._behind(instant)
             if not names:
                 continue
             options = ["--full-refresh"] * self._refresh
-            since = min((t for n in names if (t := self._reached[n])), default=None)
+            since = min((t for n in names if (t := self._reached[n].until)), default=None)
             began = time.monotonic()
             ran = self._runner.run([*names, *self._others], instant, options)
             seconds = time.monotonic() - began
             for one in ran:
                 if one.status == OK and one.model in self._reached:
-                    self._reached[one.model] = instant
+                    self._reached[one.model] = Reached(instant)
             failed = first_failure(ran)
             if failed is not None:
                 raise RunFailed(

@@ -56,7 +56,3 @@ class Step:
     new: Mapping[str, int]
     seconds: float
 
-
-def behind(reached: Mapping[str, datetime | None], instant: datetime) -> list[str]:
-    """The models whose table does not reach an instant yet: what a step to it has to run."""
-    return [name for name, until in reached.items() if until is None or until < instant]
