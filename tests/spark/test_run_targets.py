@@ -9,6 +9,7 @@ import pytest
 from tests.spark.run_world import ALL, World, ids
 
 from tapestry.errors import StateMissing, TargetChanged
+from tapestry.runs.target import Commit, refuse_foreign
 
 
 @pytest.fixture
@@ -41,6 +42,31 @@ def test_a_foreign_write_is_refused_unless_accepted(world: World, statement: str
     world.run(accepting, 9)
     assert ids(world.answers()) == sorted([*before, 3])
     world.run(world.model(ALL), 12)  # what was accepted once is not asked about again
+
+
+def test_the_way_back_leads_behind_all_foreign_writes(world: World) -> None:
+    """Found by hand: after a second foreign write the hint named the version with the first."""
+    target = f"{world.schema}.target"
+    before, version = ids(world.answers()), world.versions() - 1
+    world.session.run(f"insert into {target} values (9, 'x', current_timestamp())")
+    world.session.run(f"restore table {target} to version as of 0")
+    with pytest.raises(TargetChanged) as refused:
+        world.run(world.model(ALL), 9)
+    assert f"else restore version {version} and accept that" in str(refused.value.hint)
+    world.session.run(f"restore table {target} to version as of {version}")
+    world.run(world.model(ALL, on_target_change="accept"), 9)
+    assert ids(world.answers()) == [*before, 3]
+
+
+def test_there_is_no_way_back_behind_a_run_of_ours() -> None:
+    def commit(version: int, n: int | None) -> Commit:
+        return Commit(version, "WRITE", "g" if n else None, n, None, 1)
+
+    commits = [commit(4, 3), commit(3, None), commit(2, 2)]
+    with pytest.raises(TargetChanged, match="is its version 3") as refused:
+        refuse_foreign("s.t", commits, "g", "fail")
+    assert "restore version" not in str(refused.value.hint)
+    refuse_foreign("s.t", commits, "g", "accept")
 
 
 def test_maintenance_is_nobody_s_business(world: World) -> None:

@@ -151,22 +151,30 @@ def refuse_foreign(
 ) -> None:
     """Raise TargetChanged for the newest of ``commits`` that is neither ours nor harmless.
 
-    What lies before the creation of this generation was another table's life.
+    What lies before the creation of this generation was another table's life. The version to go
+    back to is named where no run of ours is above it: going back behind one would lose its rows.
     """
     if on_target_change == "accept":
         return
+    foreign: list[Commit] = []
+    ours_above = False
     for commit in commits:
-        if commit.holds(generation, 1):
-            return
-        if commit.harmless or (commit.generation == generation and commit.n is not None):
-            continue
-        raise TargetChanged(
-            f"{name} was written by somebody else: {commit.operation} is its version"
-            f" {commit.version}",
-            hint="if that was meant, set on_target_change: accept (answers deleted stay deleted,"
-            f" none comes back); else restore version {commit.version - 1} and accept that,"
-            " or run with --full-refresh",
-        )
+        ours = commit.generation == generation and commit.n is not None
+        if commit.holds(generation, 1) or (ours and foreign):
+            break
+        if ours:
+            ours_above = True
+        elif not commit.harmless:
+            foreign.append(commit)
+    if not foreign:
+        return
+    before = f" else restore version {foreign[-1].version - 1} and accept that,"
+    raise TargetChanged(
+        f"{name} was written by somebody else: {foreign[0].operation} is its version"
+        f" {foreign[0].version}",
+        hint="if that was meant, set on_target_change: accept (answers deleted stay deleted,"
+        f" none comes back);{'' if ours_above else before} or run with --full-refresh",
+    )
 
 
 def metadata(generation: str, n: int, run_id: str, more: Mapping[str, object]) -> str:

@@ -32,7 +32,7 @@ class Runner(Protocol):
 
 
 class Replay:
-    """Steps over models: ``reached`` tells of each continuous one how far it is, ``others`` the rest.
+    """Steps over models: ``reached`` is how far each continuous one is, ``others`` are the rest.
 
     Iterating runs the steps that are not complete yet, one at a time. The models that have got as
     far as a step already are left out of it.

@@ -55,4 +55,3 @@ class Step:
     until: datetime
     new: Mapping[str, int]
     seconds: float
-
