@@ -66,7 +66,20 @@ def test_there_is_no_way_back_behind_a_run_of_ours() -> None:
     with pytest.raises(TargetChanged, match="is its version 3") as refused:
         refuse_foreign("s.t", commits, "g", "fail")
     assert "restore version" not in str(refused.value.hint)
-    refuse_foreign("s.t", commits, "g", "accept")
+    assert refuse_foreign("s.t", commits, "g", "accept")
+    assert not refuse_foreign("s.t", [commits[0], commits[2]], "g", "fail")
+
+
+def test_what_a_run_without_anything_new_accepted_is_not_asked_again(world: World) -> None:
+    """Found by hand: "nothing new" was said, and the next run refused the same write again."""
+    world.run(world.model(ALL), 9)
+    world.session.run(f"delete from {world.schema}.target where id = 1")
+    accepting = world.model(ALL, on_target_change="accept")
+    assert world.run(accepting, 10).rows == 0
+    assert world.run(accepting, 11).action == "nothing", "once is enough"
+    world.memory = type(world.memory)()
+    assert world.run(world.model(ALL), 12).action == "nothing"
+    assert ids(world.answers()) == [2, 3]
 
 
 def test_maintenance_is_nobody_s_business(world: World) -> None:

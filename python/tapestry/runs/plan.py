@@ -252,7 +252,8 @@ def _next(
     end = window_end(invocation.clock, model.config.lag, last.t, limits)
     if end.t is None:
         return Plan("nothing", model, last.t, warnings=(*warnings, *end.warnings))
-    if query.canonical == last.canonical and query.pins == last.pins:
+    same = query.canonical == last.canonical and query.pins == last.pins
+    if same and not standing.accepted:
         due = due_by_time(session, model, invocation, query, last)
         if due is None or due > end.t:
             return Plan("nothing", model, end.t, warnings=warnings)

@@ -46,6 +46,9 @@ class Standing:
         The target's log tells of every commit since the newest run was claimed.
     version
         The target's newest version; -1 where there is none.
+    accepted
+        Somebody else wrote to the table, and that is accepted: the next run's claim is to stand
+        above it, or the same question would be asked again.
     warm
         Remembered: another process may have claimed a run since, and not have committed it.
     """
@@ -59,6 +62,7 @@ class Standing:
     closing: bool = False
     attempt: str | None = None
     unnamed: bool = False
+    accepted: bool = False
 
 
 def stand(session: Session, model: Model, invocation: Invocation, refresh: bool) -> Standing:
@@ -90,7 +94,8 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
         commits = commits_after(session, model.relation, row.target_version)
     _refuse_copy(model, row, target, commits)
     _refuse_older_state(model, row, commits)
-    refuse_foreign(model.relation, commits, row.generation, model.config.on_target_change)
+    rule = model.config.on_target_change
+    accepted = refuse_foreign(model.relation, commits, row.generation, rule)
     complete = not commits or commits[-1].version == row.target_version + 1
     commit = landed(commits, row.generation, row.n)
     attempt = None if commit is None else commit.attempt
@@ -100,10 +105,17 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
         # Marked, and no commit of n to be seen: closed long ago, or killed just before that.
         return Standing(target, row if complete else row.before, version=version, closing=complete)
     here = row.n == 1 or commit is not None
-    if here and closed is None:
+    if here and closed is None and not accepted:
         invocation.memory.note(Known(target, row, version))
     return Standing(
-        target, row, not here, complete, version, attempt=attempt, unnamed=closed is not None
+        target,
+        row,
+        not here,
+        complete,
+        version,
+        attempt=attempt,
+        unnamed=closed is not None,
+        accepted=accepted,
     )
 
 

@@ -148,14 +148,13 @@ def landed(commits: Sequence[Commit], generation: str, n: int) -> Commit | None:
 
 def refuse_foreign(
     name: str, commits: Sequence[Commit], generation: str, on_target_change: str
-) -> None:
-    """Raise TargetChanged for the newest of ``commits`` that is neither ours nor harmless.
+) -> bool:
+    """Is one of ``commits`` neither ours nor harmless, and accepted?
 
-    What lies before the creation of this generation was another table's life. The version to go
-    back to is named where no run of ours is above it: going back behind one would lose its rows.
+    Raises TargetChanged for the newest such where they are not. What lies before the creation of
+    this generation was another table's life. The version to go back to is named where no run of
+    ours is above it: going back behind one would lose its rows.
     """
-    if on_target_change == "accept":
-        return
     foreign: list[Commit] = []
     ours_above = False
     for commit in commits:
@@ -166,8 +165,8 @@ def refuse_foreign(
             ours_above = True
         elif not commit.harmless:
             foreign.append(commit)
-    if not foreign:
-        return
+    if not foreign or on_target_change == "accept":
+        return bool(foreign)
     before = f" else restore version {foreign[-1].version - 1} and accept that,"
     raise TargetChanged(
         f"{name} was written by somebody else: {foreign[0].operation} is its version"
