@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -237,6 +238,48 @@ def test_few_new_rows_are_joined_step_by_step_and_never_multiplied(
     columns = "id, r, s"
     assert world.answers("steps", columns) == world.answers("once", columns)
     assert len(world.answers("steps", columns)) >= 3
+
+
+def test_what_is_measured_before_a_run_may_have_its_first_late_rows(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table that keeps late rows is made, or widened, by the run that is being planned."""
+    monkeypatch.setattr(narrow, "SPARK_KNOWS", -1)
+    model = world.model(
+        "select m.id, r.id as r from {s}.messages m join {s}.messages r on r.parent = m.id"
+    )
+    world.run(model, 8)
+    world.add((4, "c", 3, 4), (5, "d", 3, 9))
+    assert world.run(model, 10).rows == 2
+    world.session.run(f"alter table {world.schema}.messages add columns (topic string)")
+    world.session.run(f"insert into {world.schema}.messages values (6, 'e', 3, {literal(3)}, 't')")
+    assert world.run(model, 12).rows == 1
+    expected = [(2, 3, 5.0), (3, 4, 8.000001), (3, 5, 9.0), (3, 6, 10.000001)]
+    assert world.answers(columns="id, r") == expected
+
+
+@pytest.mark.parametrize("side", ["new", "there"])
+def test_a_new_column_comes_with_late_rows(world: World, side: str) -> None:
+    """Found by hand: the new column's type was asked of a table that the run had yet to widen."""
+    world.run(world.model("select id from {s}.messages"), 8)
+    if side == "there":
+        world.add((4, "c", None, 3))
+        world.run(world.model("select id from {s}.messages"), 9)
+    world.session.run(
+        f"alter table {world.schema}.messages add columns (topic array<decimal(9,2)>)"
+    )
+    world.session.run(
+        f"insert into {world.schema}.messages values (5, 'd', null, {literal(3)}, array(1.25))"
+    )
+    wider = world.model(
+        "select id, topic from {s}.messages",
+        on_query_change="continue",
+        on_schema_change="append_new_columns",
+        verify="full",
+    )
+    assert world.run(wider, 10).rows == 1
+    (found,) = (row for row in world.answers(columns="id, topic") if row[0] == 5)
+    assert found == (5, [Decimal("1.25")], 8.000001 + (side == "there"))
 
 
 def test_a_function_of_ones_own_is_called_where_it_is_declared(world: World) -> None:

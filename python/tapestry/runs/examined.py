@@ -51,6 +51,14 @@ def scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
     return {name: examination.scan for name, examination in found.items()}
 
 
+def standing_scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
+    """How each source is read while a run is planned: without the rows that it finds to be late.
+
+    Those are written, and their table made or widened, by the run itself.
+    """
+    return {name: e.standing or e.scan for name, e in found.items()}
+
+
 def keeping(pins: Mapping[str, Pin], found: Mapping[str, Examination]) -> dict[str, Pin]:
     """The pins of a run with what its sources keep of late rows: the next run asks for it."""
     return {

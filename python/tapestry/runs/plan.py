@@ -13,7 +13,14 @@ from tapestry.instants import from_micros
 from tapestry.names import MATCHED_AT
 from tapestry.runs.clock import far_ahead, window_end
 from tapestry.runs.commit import append_sql, closing_sql, create_sql
-from tapestry.runs.examined import as_read_by, examine_sources, keeping, scans_of, warnings_of
+from tapestry.runs.examined import (
+    as_read_by,
+    examine_sources,
+    keeping,
+    scans_of,
+    standing_scans_of,
+    warnings_of,
+)
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.holding import NOTHING_HELD, Holding, hold, hold_rows
 from tapestry.runs.horizons import horizons
@@ -304,7 +311,7 @@ def _appending(
         return Plan("create", model, row.t)
     row = replace(row, pins=keeping(row.pins, found))
     window, scans = Window(row.tau, row.t), scans_of(found)
-    few = few_rows(session, query.rewriting, window, scans, query.sizes)
+    few = few_rows(session, query.rewriting, window, standing_scans_of(found), query.sizes)
     select = query.rewriting.incremental(window, scans, few=few)
     question = question_of(model, query, row, scans)
     if not any(e.before for e in found.values()):  # else the scans read what is yet to be written
@@ -312,7 +319,9 @@ def _appending(
         row = row if question is None else question.row
     question, holding = _held(question, query, in_memory=keeps_memory(session))
     selected = (*query.rewriting.columns, MATCHED_AT)
-    columns, ready, chosen = _fitted(session, model, selected, select, reshape)
+    columns, ready, chosen = selected, tuple[str, ...](), select
+    if reshape:  # what makes the columns fit into the target as it is
+        columns, ready, chosen = reconcile(session, model, query.sql, selected, select)
     return Plan(
         "append",
         model,
@@ -339,13 +348,6 @@ def _appending(
         warm=standing.warm,
         complete_history=standing.complete_history,
     )
-
-
-def _fitted(
-    session: Session, model: Model, columns: tuple[str, ...], select: str, reshape: bool
-) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-    """What goes into the target as it is: columns, what makes them fit, and the query."""
-    return reconcile(session, model, columns, select) if reshape else (columns, (), select)
 
 
 def _held(

@@ -8,15 +8,18 @@ from tapestry.errors import QueryChanged
 from tapestry.runs.model import Model
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name
+from tapestry.runs.spark_reads import types_of
 
 
 def reconcile(
-    session: Session, model: Model, columns: Sequence[str], select: str
+    session: Session, model: Model, query: str, columns: Sequence[str], select: str
 ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """The columns to insert, the statements that make room for them, and the SELECT of them.
 
     A column that the query no longer has stays in the table and is NULL from now on; nothing is
-    ever taken back.  Raises QueryChanged for a new column unless the model says what to do.
+    ever taken back. The types of new ones are those of the author's ``query``: what ``select``
+    reads may yet have to be written. Raises QueryChanged for a new column unless the model says
+    what to do.
     """
     there = columns_of(session, model.relation)
     new = [column for column in columns if column.lower() not in there]
@@ -36,22 +39,17 @@ def reconcile(
         kept = tuple(column for column in columns if column not in new)
         listed = ", ".join(map(identifier, kept))
         return kept, (), f"SELECT {listed} FROM (\n{select}\n)"
-    types = _columns(session, f"DESCRIBE QUERY {select}")
-    added = ", ".join(f"{identifier(column)} {types[column.lower()]}" for column in new)
+    types = dict(zip(columns, types_of(session, query), strict=False))
+    added = ", ".join(f"{identifier(column)} {types[column]}" for column in new)
     alter = f"ALTER TABLE {relation_name(model.relation)} ADD COLUMNS ({added})"
     return tuple(columns), (alter,), select
 
 
 def columns_of(session: Session, relation: str) -> dict[str, str]:
     """The columns of a table: names in lower case, and their types."""
-    return _columns(session, f"DESCRIBE TABLE {relation_name(relation)}")
-
-
-def _columns(session: Session, statement: str) -> dict[str, str]:
-    """Column names in lower case and their types; partitioning and comments come after them."""
     columns: dict[str, str] = {}
-    for name, kind, *_ in session.rows(statement):
+    for name, kind, *_ in session.rows(f"DESCRIBE TABLE {relation_name(relation)}"):
         if not name or str(name).startswith("#"):
-            break
+            break  # partitioning and comments come after the columns
         columns[str(name).lower()] = str(kind)
     return columns

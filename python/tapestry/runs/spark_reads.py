@@ -18,8 +18,8 @@ def refuse_read_otherwise(session: Session, model: Model, query: Query, select: 
     ``select``, the rewritten query, has them and ``_matched_at``; '' compares their number only.
     Reads no data. What Spark cannot read at all raises Spark's own error.
     """
-    theirs, columns = _types(session, query.sql), query.rewriting.columns
-    ours = _types(session, select)[: len(columns)] if select else theirs
+    theirs, columns = types_of(session, query.sql), query.rewriting.columns
+    ours = types_of(session, select)[: len(columns)] if select else theirs
     if len(theirs) != len(columns):
         raise Refusal(
             f"Spark finds {len(theirs)} columns in this query, the rewriting {len(columns)}",
@@ -35,5 +35,6 @@ def refuse_read_otherwise(session: Session, model: Model, query: Query, select: 
             )
 
 
-def _types(session: Session, sql: str) -> list[str]:
+def types_of(session: Session, sql: str) -> list[str]:
+    """The types of a query's columns, as Spark names them; reads no data."""
     return [str(kind) for _, kind, *_ in session.rows(f"DESCRIBE QUERY {sql}")]

@@ -55,7 +55,9 @@ class Examination:
         Late rows of this window; its new rows without ts, which are never visible; rows that are
         gone since the last run (``deletes_ok``).
     scan
-        How the query reads the source.
+        How the query reads the source, once ``before`` was executed.
+    standing
+        How one reads it before that; None: alike.
     before
         Statements to be executed, in order, before the target's commit.
     refresh
@@ -75,6 +77,7 @@ class Examination:
     warnings: tuple[str, ...] = ()
     vanished_rows: int = 0
     kept: bool = False
+    standing: Scan | None = None
 
 
 @dataclass(frozen=True)
@@ -137,9 +140,10 @@ def examine(
         return Examination(True, 0, 0, plain_scan(table, pin, column), refresh=True)
     late, gone = change.late, change.vanished
     warnings = _late_warning(since, late) + _null_warning(table, column, late.nulls)
+    standing = _scan(table, pin, column, side)
     before, side = keep(since, side, late, change.vanished_contents)
     counts, scan, kept = (late.rows, late.nulls), _scan(table, pin, column, side), side.needed
-    return Examination(True, *counts, scan, before, False, warnings, gone, kept)
+    return Examination(True, *counts, scan, before, False, warnings, gone, kept, standing)
 
 
 def _first_read(
