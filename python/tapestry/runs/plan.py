@@ -319,9 +319,8 @@ def _appending(
         row = row if question is None else question.row
     question, holding = _held(question, query, in_memory=keeps_memory(session))
     selected = (*query.rewriting.columns, MATCHED_AT)
-    columns, ready, chosen = selected, tuple[str, ...](), select
-    if reshape:  # what makes the columns fit into the target as it is
-        columns, ready, chosen = reconcile(session, model, query.sql, selected, select)
+    fitted = reconcile(session, model, query.sql, selected, select) if reshape else None
+    columns, ready, chosen = fitted or (selected, (), select)
     return Plan(
         "append",
         model,
