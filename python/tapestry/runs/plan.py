@@ -259,8 +259,8 @@ def _next(
     end = window_end(invocation.clock, model.config.lag, last.t, limits)
     if end.t is None:
         return Plan("nothing", model, last.t, warnings=(*warnings, *end.warnings))
-    same = query.canonical == last.canonical and query.pins == last.pins
-    if same and not standing.accepted:
+    changed = query.canonical != last.canonical
+    if not (changed or standing.accepted) and query.pins == last.pins:
         due = due_by_time(session, model, invocation, query, last)
         if due is None or due > end.t:
             return Plan("nothing", model, end.t, warnings=warnings)
@@ -281,7 +281,6 @@ def _next(
         last_begin=last.begin,
         failed_at=None,
     )
-    changed = query.canonical != last.canonical
     if changed:
         refuse_read_otherwise(session, model, query)
     planned = _appending(session, model, invocation, query, row, standing, reshape=changed)
@@ -319,8 +318,7 @@ def _appending(
         row = row if question is None else question.row
     question, holding = _held(question, query, in_memory=keeps_memory(session))
     selected = (*query.rewriting.columns, MATCHED_AT)
-    fitted = reconcile(session, model, query.sql, selected, select) if reshape else None
-    columns, ready, chosen = fitted or (selected, (), select)
+    columns, ready, chosen = reconcile(session, model, query.sql, selected, select, reshape)
     return Plan(
         "append",
         model,

@@ -12,15 +12,19 @@ from tapestry.runs.spark_reads import types_of
 
 
 def reconcile(
-    session: Session, model: Model, query: str, columns: Sequence[str], select: str
+    session: Session, model: Model, query: str, columns: Sequence[str], select: str, changed: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """The columns to insert, the statements that make room for them, and the SELECT of them.
+
+    Where the query may have ``changed`` the table is asked what it has.
 
     A column that the query no longer has stays in the table and is NULL from now on; nothing is
     ever taken back. The types of new ones are those of the author's ``query``: what ``select``
     reads may yet have to be written. Raises QueryChanged for a new column unless the model says
     what to do.
     """
+    if not changed:
+        return tuple(columns), (), select
     there = columns_of(session, model.relation)
     new = [column for column in columns if column.lower() not in there]
     gone = sorted(set(there) - {column.lower() for column in columns})

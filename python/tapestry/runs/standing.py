@@ -107,16 +107,8 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     here = row.n == 1 or commit is not None
     if here and closed is None and not accepted:
         invocation.memory.note(Known(target, row, version))
-    return Standing(
-        target,
-        row,
-        not here,
-        complete,
-        version,
-        attempt=attempt,
-        unnamed=closed is not None,
-        accepted=accepted,
-    )
+    found = Standing(target, row, not here, complete, version, attempt=attempt)
+    return replace(found, unnamed=closed is not None, accepted=accepted)
 
 
 def _state_of(session: Session, model: Model, invocation: Invocation, target: Target) -> StateRow:

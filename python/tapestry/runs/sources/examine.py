@@ -134,8 +134,7 @@ def examine(
         scan = _scan(table, pin, column, side)
         return Examination(False, 0, 0, scan, clean(side), kept=side.needed)
     since = Since(session, table, column, last_pin, pin, tau, config, stored)
-    lost = _lost_columns(since, side)
-    change = _LOST if lost else remember(_key(since), lambda: _change(since))
+    change = _LOST if _lost_columns(since, side) else remember(_key(since), lambda: _change(since))
     if change.refresh:
         return Examination(True, 0, 0, plain_scan(table, pin, column), refresh=True)
     late, gone = change.late, change.vanished
