@@ -114,6 +114,19 @@ def test_a_parquet_file_with_fewer_columns(project: Path, spark: Any) -> None:
     assert seen == [(len(table), len(table) - table["ts"].null_count, 0)]
 
 
+def test_a_table_of_another_kind_is_left_alone(project: Path, spark: Any) -> None:
+    """Found by hand: a model of one's own was called messages; one saw an error of Spark."""
+    schema = (project / "schema").read_text()
+    spark.sql(f"create schema if not exists {schema}")
+    spark.sql(f"create table {schema}.mine (id int, ts timestamp) using delta")
+    box = project / "box"
+    box.write_bytes(_mail(1))
+    refused = _load(project, str(box), "--into", "mine")
+    assert refused.exit_code == 2
+    assert "mine is there, but not a table of this kind: it has no msgid" in str(refused.exception)
+    assert spark.sql(f"select * from {schema}.mine").collect() == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

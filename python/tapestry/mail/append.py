@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import pyarrow.parquet as pq
 
+from tapestry.errors import ConfigurationError
+
 
 class Session(Protocol):
     """Whatever speaks Spark SQL."""
@@ -36,7 +38,10 @@ TYPES = {
 
 
 def create_table(session: Session, table: str, types: Mapping[str, str] = TYPES) -> None:
-    """Make an append-only table, of messages unless said, if it is not there."""
+    """Make an append-only table, of messages unless said, if it is not there.
+
+    Raises ConfigurationError for a table that is there and lacks one of the columns.
+    """
     schema = table.rpartition(".")[0]
     if schema:
         session.run(f"CREATE SCHEMA IF NOT EXISTS {schema}")
@@ -45,6 +50,13 @@ def create_table(session: Session, table: str, types: Mapping[str, str] = TYPES)
         f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING delta "
         "TBLPROPERTIES ('delta.appendOnly' = 'true', 'delta.enableRowTracking' = 'true')"
     )
+    there = {str(row[0]).lower() for row in session.rows(f"DESCRIBE TABLE {table}")}
+    lacking = [name for name in types if name not in there]
+    if lacking:
+        raise ConfigurationError(
+            f"{table} is there, but not a table of this kind: it has no {', '.join(lacking)}",
+            hint="give the rows a table of their own: --into <another name>",
+        )
 
 
 def append_new(session: Session, table: str, staged: Path) -> int:
