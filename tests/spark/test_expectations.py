@@ -224,6 +224,10 @@ def test_subqueries_read_other_tables_at_their_pins(world: World) -> None:
         ({"expect_column_mean_to_be_between": {"column": "ids", "max_value": 1}}, "mean id"),
         ({"expect_column_values_to_be_between": {"column": "id", "mostly": 2}}, "do not fit"),
         (
+            {"expect_column_values_to_be_unique": {"column": "id", "on_violation": "fail"}},
+            "on_violation stands beside expect_column_values_to_be_unique, not among",
+        ),
+        (
             {"expect_column_max_to_be_between": {"column": "id"}, "on_violation": "drop"},
             "about all of them",
         ),

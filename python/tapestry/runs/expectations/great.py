@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any
 
 from tapestry.errors import ConfigurationError
-from tapestry.runs.expectations.declare import Expectation, near
+from tapestry.runs.expectations.declare import KEYS, Expectation, near
 from tapestry.runs.expectations.row_conditions import DESCRIBING, arguments_of, condition_of
 
 ALWAYS = (*DESCRIBING, "mostly", "row_condition", "condition_parser")
@@ -96,10 +96,12 @@ def refuse_misspelt(expectation: Expectation, file: str) -> None:
 def _refuse_arguments(expectation: Expectation, names: Sequence[str], file: str) -> None:
     for key in expectation.keywords:
         if key not in names:
+            ours = key in KEYS
+            meant = f"{key} stands beside {expectation.kind}, not among its arguments. "
             raise ConfigurationError(
                 f"{expectation.name}: {expectation.kind} has no argument {key}",
                 where=file,
-                hint=f"{near(key, list(names))}Arguments are: {_listed(names)}",
+                hint=f"{meant if ours else near(key, list(names))}Arguments are: {_listed(names)}",
             )
 
 
