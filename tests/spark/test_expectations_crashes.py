@@ -115,3 +115,21 @@ def test_a_crashed_run_whose_columns_the_expectations_do_not_know(
     )
     world.run(model, 9)
     assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 4.5)]
+
+
+def test_a_crashed_run_brings_its_new_column(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The query of a crashed run is told from the state: Spark is asked for that one's types."""
+    world.run(world.model("select m.id from {s}.messages m"), 2)
+    wider = world.model(
+        "select m.id, m.ts as At from {s}.messages m where m.author <> 'z' -- known ones",
+        on_query_change="continue",
+        on_schema_change="append_new_columns",
+    )
+    kill_at(monkeypatch, "claimed")
+    with pytest.raises(Killed):
+        world.run(wider, 9)
+    kill_at(monkeypatch, None)
+    world.memory = type(world.memory)()
+    world.run(wider, 12)
+    found = [(i, at is not None) for i, at, _ in world.answers(columns="id, at")]
+    assert found == [(1, False), (2, False), (3, True)]
