@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from dbt.adapters.tapestry.embedded import start
 from tapestry.cli.main import commands
 from tapestry.demo import generator
+from tapestry.errors import ConfigurationError
 from tapestry.mail.append import append_new, create_table
 from tapestry.mail.stage import stage_mailbox
 
@@ -122,7 +123,7 @@ def test_a_table_of_another_kind_is_left_alone(project: Path, spark: Any) -> Non
     box = project / "box"
     box.write_bytes(_mail(1))
     refused = _load(project, str(box), "--into", "mine")
-    assert refused.exit_code == 2
+    assert isinstance(refused.exception, ConfigurationError)
     assert "mine is there, but not a table of this kind: it has no msgid" in str(refused.exception)
     assert spark.sql(f"select * from {schema}.mine").collect() == []
 
