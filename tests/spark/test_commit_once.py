@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.spark.run_world import ALL, UNANSWERED, World, at
+from tests.spark.run_world import ALL, UNANSWERED, World, at, literal
 
 from tapestry.errors import ConcurrentRun, StateMissing
 from tapestry.runs import crash, run
@@ -187,3 +187,26 @@ def test_settings_of_the_session_stay_as_they_are(world: World) -> None:
     world.run(world.model(ALL), 2)
     world.run(world.model(ALL), 6)
     assert not [t for t in world.session.texts if t.lower().startswith("set ")]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("verify", ["off", "full"])
+def test_a_crashed_run_over_a_source_that_has_got_a_column_since(
+    world: World, monkeypatch: pytest.MonkeyPatch, verify: str
+) -> None:
+    """Found by a random life: what was read then was asked for the columns of today."""
+    joined = "select m.id, r.id as r from {s}.messages m join {s}.messages r on r.parent = m.id"
+    model = world.model(joined, verify=verify)
+    world.run(model, 2)
+    world.add((4, "b", 1, 1.5), (5, "b", 1, 4))
+    kill_at(monkeypatch, "claimed")
+    with pytest.raises(Killed):
+        world.run(model, 6)
+    kill_at(monkeypatch, None)
+    world.memory = type(world.memory)()
+    world.session.run(f"alter table {world.schema}.messages add columns (topic string)")
+    world.session.run(
+        f"insert into {world.schema}.messages values (6, 'c', 1, {literal(8)}, 'new')"
+    )
+    world.run(model, 9)
+    expected = [(1, 4, 2.000001), (1, 5, 4.0), (1, 6, 8.0), (2, 3, 5.0)]
+    assert world.answers(columns="id, r") == expected

@@ -19,6 +19,7 @@ from tapestry.runs.query import read_query
 from tapestry.runs.rejected import rejected_name
 from tapestry.runs.relations import read_relations
 from tapestry.runs.session import Session
+from tapestry.runs.sources.as_read import AsRead
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.literals import relation_name, string
 from tapestry.runs.sources.pins import Pins
@@ -63,7 +64,8 @@ def audit(
         )
     if standing.crashed or standing.closing:
         row = row.before
-    query = read_query(session, model, invocation, row.canonical, row.begin)
+    pins = AsRead(invocation.pins, row.pins)
+    query = read_query(session, model, invocation, row.canonical, row.begin, pins)
     scans = as_read_by(session, model, invocation, query, row)
     columns = query.rewriting.columns
 

@@ -32,6 +32,7 @@ from tapestry.runs.question import Question, begun, keyed, not_verified, questio
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
 from tapestry.runs.session import Session, keeps_memory
+from tapestry.runs.sources.as_read import AsRead
 from tapestry.runs.spark_reads import refuse_read_otherwise
 from tapestry.runs.standing import Standing, stand
 from tapestry.runs.state import StateRow
@@ -164,7 +165,8 @@ def _query_of_crashed(
     today: nothing of the run has landed, so its window can be run anew with that.
     """
     try:
-        return read_query(session, model, invocation, row.canonical, row.begin)
+        pins = AsRead(invocation.pins, row.pins)
+        return read_query(session, model, invocation, row.canonical, row.begin, pins)
     except ConfigurationError:
         if not standing.complete_history or not model.config.expectations:
             raise

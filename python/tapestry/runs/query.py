@@ -15,7 +15,7 @@ from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.relations import Relations, read_relations
 from tapestry.runs.session import Session
-from tapestry.runs.sources.pins import Pin
+from tapestry.runs.sources.pins import Pin, Pins
 from tapestry.sql import Rewriting, rewrite
 
 
@@ -52,14 +52,20 @@ class Query:
 
 
 def read_query(
-    session: Session, model: Model, invocation: Invocation, sql: str, begin: datetime | None
+    session: Session,
+    model: Model,
+    invocation: Invocation,
+    sql: str,
+    begin: datetime | None,
+    pins: Pins | None = None,
 ) -> Query:
-    """Rewrite a query over the tables and views as they are now.
+    """Rewrite a query over the tables and views as they are now, or as ``pins`` have them.
 
     Raises Refusal for a query that cannot be kept exactly, ConfigurationError for an expectation
     that does not fit its columns.
     """
-    relations = read_relations(session, sql, model, invocation.pins, invocation.time_zone)
+    pins = pins or invocation.pins
+    relations = read_relations(session, sql, model, pins, invocation.time_zone)
     catalog = relations.catalog
     known = tuple(sorted(catalog.relations.items(), key=lambda item: item[0]))
     settings = (catalog.time_zone, catalog.deterministic_functions)
