@@ -11,6 +11,9 @@ ARRIVAL: Final = "_arrival"
 ROW_ID: Final = "_row_id"
 """What tells a row of one pinned source version from every other row of it."""
 
+ENDED: Final = "_ended"
+"""The first instant at which a source row is no longer visible: it was deleted."""
+
 KEY: Final = "_key"
 """What identifies an answer beside its values (``tapestry.sql.keys``): staged rows carry it."""
 

@@ -91,13 +91,19 @@ class World:
             self.session, prepare(self.session, model, invocation, full_refresh), invocation
         )
 
-    def answers(self, name: str = "target", columns: str = "id") -> list[tuple[Any, ...]]:
-        """What stands in a target: the columns and ``_matched_at`` in seconds, sorted."""
+    def answers(
+        self, name: str = "target", columns: str = "id", order: bool = True
+    ) -> list[tuple[Any, ...]]:
+        """What stands in a target: the columns and ``_matched_at`` in seconds, in order if asked.
+
+        NULLs have no order.
+        """
         rows = self.session.rows(
             f"select {columns}, (unix_micros({MATCHED_AT}) - unix_micros({literal(0)})) / 1e6"
             f" from {self.schema}.{name}"
         )
-        return sorted((*row[:-1], float(row[-1])) for row in rows)
+        answers = [(*row[:-1], float(row[-1])) for row in rows]
+        return sorted(answers) if order else answers
 
     def states(self, columns: str = "n") -> list[tuple[Any, ...]]:
         """The rows of the state table."""

@@ -84,6 +84,7 @@ class World:
         table: SourceTable | None = None,
         pin: Pin | None = None,
         stored: Fingerprint | None = None,
+        looks_back: bool = False,
     ) -> Examination:
         """Examine for the next run, without executing what belongs before its commit."""
         return examine(
@@ -97,16 +98,24 @@ class World:
             target=self.target,
             generation=self.generation,
             n=self.n + 1,
+            looks_back=looks_back,
             stored=stored,
         )
 
     def run(
-        self, minutes: float, rules: Rules | None = None, *, stored: Fingerprint | None = None
+        self,
+        minutes: float,
+        rules: Rules | None = None,
+        *,
+        stored: Fingerprint | None = None,
+        looks_back: bool = False,
     ) -> Examination:
         """One run that lands and ends at ``minutes``."""
         table = self.table()
         pin = Pin(table.table_id, newest_version(self.session, self.source))
-        examination = self.examine(rules, table=table, pin=pin, stored=stored)
+        examination = self.examine(
+            rules, table=table, pin=pin, stored=stored, looks_back=looks_back
+        )
         self.land(examination, pin, minutes)
         return examination
 

@@ -2,8 +2,9 @@
 
 The definition: of each content there are so many copies, each with an arrival. At the first run
 it is ts. Copies that turn up later arrive at ts, or, with ts <= τ, at the first instant after τ;
-copies that vanish end, the last arrivals first. The scan must give this bag after each run, however
-the source came to its rows, and whatever crashed in between.
+copies that vanish end then, the last arrivals first. The scan must give this bag after each run,
+with the copies that have ended where the query looks back, however the source came to its rows, and
+whatever crashed in between.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from tapestry.runs.model import ModelConfig
 
 HISTORIES = 60
 Content = tuple[int | None, float | None, str | None]
+NEVER = 253_402_214_400_000_000
+"""9999-12-31 in microseconds since the epoch: the end of a copy that is there."""
 DELETES_OK = ModelConfig(on_source_rewrite="deletes_ok")
 TRACKING = "'delta.enableRowTracking' = 'true'"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
@@ -31,6 +34,7 @@ class Definition:
 
     def __init__(self) -> None:
         self.copies: dict[Content, list[float | None]] = {}
+        self.ended = Counter[tuple[Any, ...]]()
         self.tau: float | None = None
 
     def run(self, rows: list[Content], minutes: float) -> int:
@@ -40,6 +44,9 @@ class Definition:
             known = self.copies.setdefault(content, [])
             vanished += max(0, len(known) - counts[content])
             known.sort(key=lambda arrival: arrival or 0)
+            for arrival in known[counts[content] :]:
+                if arrival is not None and self.tau is not None and arrival <= self.tau:
+                    self.ended[(*content, arrival, late(self.tau))] += 1
             del known[counts[content] :]
             ts = content[1]
             arrives = ts
@@ -58,7 +65,7 @@ class History:
     """One random source: what is done to the table is done to a list of rows as well."""
 
     def __init__(self, session: Any, schema: str, seed: int) -> None:
-        self.random = random.Random(seed)
+        self.random, self.looks_back = random.Random(seed), seed % 2 == 1
         self.world = World(session, schema)
         self.world.create(properties=PROPERTIES[seed % len(PROPERTIES)])
         self.rows: list[Content] = []
@@ -110,7 +117,7 @@ class History:
     def run(self) -> None:
         """One run; it may crash before its commit and be run again, after more has happened."""
         if self.random.random() < 0.2:
-            for statement in self.world.examine(DELETES_OK).before:
+            for statement in self.world.examine(DELETES_OK, looks_back=self.looks_back).before:
                 self.world.session.run(statement)
             if self.random.random() < 0.5:
                 self.step()
@@ -121,13 +128,22 @@ class History:
             with pytest.raises(SourceRewritten):
                 self.world.examine(rules)
             rules = DELETES_OK
-        examination = self.world.run(self.now, rules)
+        examination = self.world.run(self.now, rules, looks_back=self.looks_back)
         assert self.world.pin is not None
         self.past[self.world.pin.version] = list(self.rows)
         assert examination.vanished_rows == vanished
-        found = self.world.arrivals(examination, ("id", "unix_micros(ts)", "body"))
-        seen = Counter({(i, minutes_of(ts), *rest): n for (i, ts, *rest), n in found.items()})
-        assert seen == self.definition.bag()
+        assert self.looks_back or not examination.ends
+        end = ("unix_micros(_ended)",) * examination.ends
+        there, gone = Counter[tuple[Any, ...]](), Counter[tuple[Any, ...]]()
+        found = self.world.arrivals(examination, ("id", "unix_micros(ts)", "body", *end))
+        for (i, ts, body, *ended, arrival), n in found.items():
+            seen = (i, minutes_of(ts), body, arrival)
+            if ended and ended[0] < NEVER:
+                gone[(*seen, minutes_of(ended[0]))] += n
+            else:
+                there[seen] += n
+        assert there == self.definition.bag()
+        assert gone == (self.definition.ended if self.looks_back else Counter())
 
 
 @pytest.mark.parametrize("seed", range(HISTORIES))

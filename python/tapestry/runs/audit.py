@@ -66,7 +66,7 @@ def audit(
         row = row.before
     pins = AsRead(invocation.pins, row.pins)
     query = read_query(session, model, invocation, row.canonical, row.begin, pins)
-    scans = as_read_by(session, model, invocation, query, row)
+    query, scans = as_read_by(session, model, invocation, query, row)
     columns = query.rewriting.columns
 
     def ask() -> tuple[Result, Result]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
-from tapestry.runs.query import Query
+from tapestry.runs.query import Query, name_of, over_ended
 from tapestry.runs.session import Session, for_little
 from tapestry.runs.sources.examine import Examination, examine
 from tapestry.runs.sources.pins import Pin
@@ -32,6 +32,7 @@ def examine_sources(
                 target=row.model,
                 generation=row.generation,
                 n=row.n,
+                looks_back=query.rewriting.looks_back,
                 remember=invocation.memory.change,
             )
             for name in query.rewriting.sources
@@ -40,15 +41,26 @@ def examine_sources(
 
 def as_read_by(
     session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
-) -> dict[str, Scan]:
-    """How the run after ``row`` would read its sources, had nothing happened to them since."""
+) -> tuple[Query, dict[str, Scan]]:
+    """How the run after ``row`` would read its sources, had nothing happened to them since.
+
+    The query comes as it is executed over these scans.
+    """
     now = replace(row, n=row.n + 1, tau=row.t, last_pins=row.pins)
-    return scans_of(examine_sources(session, model, invocation, query, now))
+    found = examine_sources(session, model, invocation, query, now)
+    return executed(query, found, model, invocation), scans_of(found)
+
+
+def executed(
+    query: Query, found: Mapping[str, Examination], model: Model, invocation: Invocation
+) -> Query:
+    """The query over the sources as ``scans_of`` has them: with the rows that have ended."""
+    return over_ended([name for name in found if found[name].ends], query, model, invocation)
 
 
 def scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
-    """How the query reads each source."""
-    return {name: examination.scan for name, examination in found.items()}
+    """How the query reads each source, by the names that ``executed`` gives them."""
+    return {name_of(name, one.ends): one.scan for name, one in found.items()}
 
 
 def standing_scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
@@ -56,7 +68,7 @@ def standing_scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
 
     Those are written, and their table made or widened, by the run itself.
     """
-    return {name: e.standing or e.scan for name, e in found.items()}
+    return {name_of(name, one.ends): one.standing or one.scan for name, one in found.items()}
 
 
 def keeping(pins: Mapping[str, Pin], found: Mapping[str, Examination]) -> dict[str, Pin]:

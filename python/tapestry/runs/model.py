@@ -65,8 +65,9 @@ class ModelConfig:
     effect."""
     on_source_rewrite: str = "fail"
     """What to do when rows of a source were changed or deleted since the last run. `fail`: stop.
-    `deletes_ok`: deleted rows are gone from now on, their answers stay. `refresh`: build the table
-    again."""
+    `deletes_ok`: deleted rows are gone from now on, their answers stay; a query that asks what was
+    there before (subqueries, outer joins, DISTINCT and the like) keeps them, with their end, in
+    `<model>__late_…`. `refresh`: build the table again."""
     on_query_change: str = "fail"
     """What to do when the query is not the one of the last run. `fail`: stop. `continue`: the
     table stays, the new query counts from the end of the last run on. `refresh`: build the table

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 from uuid import uuid4
 
-from tapestry.errors import ConfigurationError, QueryChanged
+from tapestry.errors import ConfigurationError
 from tapestry.instants import from_micros
 from tapestry.names import MATCHED_AT
 from tapestry.runs.clock import far_ahead, window_end
@@ -16,6 +15,7 @@ from tapestry.runs.commit import append_sql, closing_sql, create_sql
 from tapestry.runs.examined import (
     as_read_by,
     examine_sources,
+    executed,
     keeping,
     scans_of,
     standing_scans_of,
@@ -27,7 +27,7 @@ from tapestry.runs.horizons import horizons
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.narrow import few_rows
-from tapestry.runs.query import Query, read_query
+from tapestry.runs.query import Query, query_changed, read_query
 from tapestry.runs.question import Question, begun, keyed, not_verified, question_of, stamped
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
@@ -147,7 +147,7 @@ def plan(
     changed = query.canonical != row.canonical
     rule = model.config.on_query_change
     if changed and rule == "fail":
-        raise _query_changed(model, row, query)
+        raise query_changed(model, row.canonical, query)
     if changed:
         begin = row.t if rule == "continue" else configured
         query = read_query(session, model, invocation, model.sql, begin)
@@ -311,6 +311,7 @@ def _appending(
     if any(e.refresh for e in found.values()):
         return Plan("create", model, row.t)
     row = replace(row, pins=keeping(row.pins, found))
+    query = executed(query, found, model, invocation)
     window, scans = Window(row.tau, row.t), scans_of(found)
     few = few_rows(session, query.rewriting, window, standing_scans_of(found), query.sizes)
     select = query.rewriting.incremental(window, scans, few=few)
@@ -374,7 +375,7 @@ def due_by_time(
     known, due = invocation.memory.quiet(key)
     if known:
         return due
-    scans = as_read_by(session, model, invocation, query, last)
+    query, scans = as_read_by(session, model, invocation, query, last)
     bounds = query.rewriting.bounds(last.t, last.t, scans)
     if bounds:
         listed = ", ".join(f"({bound})" for bound in bounds)
@@ -382,18 +383,3 @@ def due_by_time(
         due = None if least is None else from_micros(int(least))
     invocation.memory.note_quiet(key, due)
     return due
-
-
-def _query_changed(model: Model, row: StateRow, query: Query) -> QueryChanged:
-    """The error shows the first lines that differ."""
-    lines = difflib.unified_diff(
-        row.canonical.splitlines(), query.canonical.splitlines(), lineterm="", n=0
-    )
-    changes = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
-    shown = " ".join(f"{line[0]} {' '.join(line[1:].split())}" for line in changes[:4])
-    return QueryChanged(
-        f"{model.name} is not the query that its table was grown with: {shown[:300]}",
-        where=model.file,
-        hint="on_query_change: continue (new text from now on) or refresh (all of history again),"
-        " or run with --full-refresh",
-    )

@@ -13,7 +13,6 @@ from tapestry.runs.model import Model
 from tapestry.runs.query import Query, read_query
 from tapestry.runs.session import Session
 from tapestry.runs.sources.describe import arrival_column
-from tapestry.runs.sources.pins import Pinned
 from tapestry.runs.sources.scans import late_scan, plain_scan
 from tapestry.runs.sources.side import Side, read_side, side_name
 from tapestry.runs.standing import Standing, stand
@@ -77,10 +76,7 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
         notes.append("the last run went further than this: shown is the window of one day after it")
         t = tau + A_DAY
     window = Window(tau or t - A_DAY, t)
-    scans = {
-        name: _scan(session, model, query, query.relations.tables[name], name, standing)
-        for name in query.rewriting.sources
-    }
+    scans = {name: _scan(session, query, name, standing, notes) for name in query.rewriting.sources}
     found = readings(plain_statement(query.rewriting, window, scans), scans)
     return Preview(query, window, tau is None, scans, found, tuple(notes))
 
@@ -124,17 +120,17 @@ def _text(instant: datetime | None) -> str | None:
     return None if instant is None else text_of(instant)
 
 
-def _scan(
-    session: Session, model: Model, query: Query, pinned: Pinned, name: str, standing: Standing
-) -> Scan:
+def _scan(session: Session, query: Query, name: str, standing: Standing, notes: list[str]) -> Scan:
     """How the next run would read a source, without looking for rows that came late since."""
-    arrival = query.relations.arrival(name)
+    arrival, pinned = query.relations.arrival(name), query.relations.tables[name]
     if arrival is None:
         return plain_scan(pinned.table, pinned.pin, None)
     column, row = arrival_column(pinned.table, arrival), standing.row
     if row is not None:
         side = Side(side_name(row.model, pinned.table.name), row.generation, row.n + 1, row.run_id)
         side = read_side(session, side, row.pins.get(name), pinned.table.columns)
+        if side.gone:
+            notes.append(f"runs read rows of {name} that were deleted, too, each up to its end")
         if side.live:
             return late_scan(pinned.table, pinned.pin, column, side)
     return plain_scan(pinned.table, pinned.pin, column)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import difflib
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tapestry.errors import Refusal
-from tapestry.names import MATCHED_AT
+from tapestry.errors import QueryChanged, Refusal
+from tapestry.names import ENDED, MATCHED_AT
 from tapestry.runs.expectations.of_model import expected
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.holding import SMALL
@@ -15,8 +17,10 @@ from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.relations import Relations, read_relations
 from tapestry.runs.session import Session
+from tapestry.runs.sources.contents import column_list
+from tapestry.runs.sources.literals import relation_name
 from tapestry.runs.sources.pins import Pin, Pins
-from tapestry.sql import Rewriting, rewrite
+from tapestry.sql import Catalog, Column, Rewriting, Source, View, rewrite
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,7 @@ class Query:
     canonical: str
     expected: tuple[Prepared, ...] = ()
     sql: str = ""
+    begin: datetime | None = None
 
     @property
     def pins(self) -> dict[str, Pin]:
@@ -66,14 +71,7 @@ def read_query(
     """
     pins = pins or invocation.pins
     relations = read_relations(session, sql, model, pins, invocation.time_zone)
-    catalog = relations.catalog
-    known = tuple(sorted(catalog.relations.items(), key=lambda item: item[0]))
-    settings = (catalog.time_zone, catalog.deterministic_functions)
-    key = (sql, known, settings, begin, model.config.assume)
-    rewriting = invocation.memory.rewriting(key)
-    if rewriting is None:
-        rewriting = rewrite(sql, catalog, assume=model.config.assume, begin=begin)
-        invocation.memory.note_rewriting(key, rewriting)
+    rewriting = _rewritten(sql, relations.catalog, model, invocation, begin)
     if MATCHED_AT in (column.lower() for column in rewriting.columns):
         raise Refusal(
             f"the select list has a column {MATCHED_AT}, which every continuous model adds itself",
@@ -86,4 +84,59 @@ def read_query(
     if model.config.begin is not None:
         canonical += f"\n-- begin {show(model.config.begin)}"
     wanted = expected(session, model, invocation, sql, rewriting.columns)
-    return Query(rewriting, relations, canonical, wanted, sql)
+    return Query(rewriting, relations, canonical, wanted, sql, begin)
+
+
+def over_ended(names: Collection[str], query: Query, model: Model, invocation: Invocation) -> Query:
+    """The query over sources with rows that were deleted: each row is there until it ends.
+
+    Such a source is to the theory a view over an append-only table with one more column, so that
+    the end of a row is a bound like any other, to the rewriting and to what checks it. An end is
+    known late, but not too late: up to the run that finds it, the row was there.
+    """
+    if not names:
+        return query
+    relations, tables = dict(query.relations.catalog.relations), dict(query.relations.tables)
+    for name in names:
+        source = relations[name]
+        assert isinstance(source, Source)
+        below = name_of(name, ends=True)
+        columns = (*source.columns, Column(ENDED, "timestamp"))
+        relations[below] = Source(below, columns, source.arrival)
+        listed = column_list(source.columns)
+        sql = f"SELECT {listed} FROM {relation_name(below)} WHERE now() < {ENDED}"
+        relations[name], tables[below] = View(name, sql), tables[name]
+    catalog = replace(query.relations.catalog, relations=relations)
+    rewriting = _rewritten(query.sql, catalog, model, invocation, query.begin)
+    return replace(query, rewriting=rewriting, relations=Relations(catalog, tables))
+
+
+def name_of(source: str, ends: bool) -> str:
+    """What a source is called where its rows have ends."""
+    return f"{source}__with_ended" if ends else source
+
+
+def _rewritten(
+    sql: str, catalog: Catalog, model: Model, invocation: Invocation, begin: datetime | None
+) -> Rewriting:
+    known = tuple(sorted(catalog.relations.items(), key=lambda item: item[0]))
+    settings = (catalog.time_zone, catalog.deterministic_functions)
+    key = (sql, known, settings, begin, model.config.assume)
+    rewriting = invocation.memory.rewriting(key)
+    if rewriting is None:
+        rewriting = rewrite(sql, catalog, assume=model.config.assume, begin=begin)
+        invocation.memory.note_rewriting(key, rewriting)
+    return rewriting
+
+
+def query_changed(model: Model, old: str, query: Query) -> QueryChanged:
+    """The error, with the first lines that differ from ``old``, the canonical text so far."""
+    lines = difflib.unified_diff(old.splitlines(), query.canonical.splitlines(), lineterm="", n=0)
+    changes = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    shown = " ".join(f"{line[0]} {' '.join(line[1:].split())}" for line in changes[:4])
+    return QueryChanged(
+        f"{model.name} is not the query that its table was grown with: {shown[:300]}",
+        where=model.file,
+        hint="on_query_change: continue (new text from now on) or refresh (all of history again),"
+        " or run with --full-refresh",
+    )

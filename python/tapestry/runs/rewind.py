@@ -34,7 +34,8 @@ from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.examine import examine
 from tapestry.runs.sources.literals import relation_name, timestamp
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.sources.side import Side, carry, side_name
+from tapestry.runs.sources.side import Side, side_name
+from tapestry.runs.sources.side_grown import carry
 from tapestry.runs.standing import Standing, stand
 from tapestry.runs.state import StateRow, claim, runs_of
 from tapestry.runs.target import CLOSED, commits_after, landed, look

@@ -14,7 +14,7 @@ from tapestry.names import KEY
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.check_assumptions import check_assumptions
-from tapestry.sql.ir import Arm, Block, Conjunction, SourceTable, Table
+from tapestry.sql.ir import Arm, Block, Conjunction, SourceTable, Table, ValueTable
 from tapestry.sql.measure_narrowed import measure_narrowed
 from tapestry.sql.order import Assumption, parse_assumptions
 from tapestry.sql.passes.inline_views import inline_views
@@ -65,6 +65,18 @@ class Rewriting:
         """
         return self.strategy == "bounds" and not any(
             part.by_value or len(block.tables) != 1 for part in self.parts for block in part.blocks
+        )
+
+    @property
+    def looks_back(self) -> bool:
+        """Do rows that are gone still decide which answers are new?
+
+        Not where an answer is a derivation and nothing but its own rows says when it holds.
+        """
+        return self.strategy != "bounds" or any(
+            part.by_value or isinstance(table, ValueTable)
+            for part in self.parts
+            for table in all_tables([part])
         )
 
     @property

@@ -42,9 +42,10 @@ def named_keys(columns: Sequence[Column], alias: str = "") -> str:
     return ", ".join(f"{key} AS _k{i}" for i, key in enumerate(keys(columns, alias)))
 
 
-def key_names(columns: Sequence[Column]) -> str:
+def key_names(columns: Sequence[Column], alias: str = "") -> str:
     """The names that ``named_keys`` gives."""
-    return ", ".join(f"_k{i}" for i in range(len(columns)))
+    prefix = f"{alias}." if alias else ""
+    return ", ".join(f"{prefix}_k{i}" for i in range(len(columns)))
 
 
 def same_content(columns: Sequence[Column], left: str, right: str) -> str:

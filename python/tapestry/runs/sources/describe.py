@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from tapestry.errors import Refusal
-from tapestry.names import ARRIVAL, ROW_ID
+from tapestry.names import ARRIVAL, ENDED, ROW_ID
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name
 from tapestry.sql.catalog import Column, View
@@ -21,7 +21,7 @@ from tapestry.sql.catalog import Column, View
 LATE = "_late"
 """What a side table knows of a late row besides its columns and its arrival."""
 
-RESERVED = frozenset({ARRIVAL, ROW_ID, LATE, "_metadata"})
+RESERVED = frozenset({ARRIVAL, ENDED, ROW_ID, LATE, "_metadata"})
 ARRIVAL_TYPES = ("timestamp", "timestamp_ntz", "date")
 DETAILS = "# Detailed Table Information"
 SESSION_CATALOG = "spark_catalog."

@@ -24,7 +24,8 @@ from tapestry.runs.sources.rewrites import (
     touched_files,
 )
 from tapestry.runs.sources.scans import late_scan, plain_scan
-from tapestry.runs.sources.side import SIDE_COLUMNS, Side, clean, keep, read_side, side_name
+from tapestry.runs.sources.side import SIDE_COLUMNS, Side, read_side, side_name
+from tapestry.runs.sources.side_grown import clean, keep
 from tapestry.runs.sources.since import Rules, Since
 from tapestry.sql.catalog import Column
 from tapestry.sql.scan import Scan
@@ -66,6 +67,8 @@ class Examination:
         Sentences for the user.
     kept
         Late rows of it stand in a side table, which the next run needs.
+    ends
+        The scans have rows that were deleted, and ``_ended`` says when.
     """
 
     changed: bool
@@ -78,15 +81,20 @@ class Examination:
     vanished_rows: int = 0
     kept: bool = False
     standing: Scan | None = None
+    ends: bool = False
 
 
 @dataclass(frozen=True)
 class _Change:
-    """What a window did to a source: late rows, and a query over the contents that vanished."""
+    """What a window did to a source: late rows, and a query over the contents that vanished.
+
+    ``old`` is a subquery over the rows of before, those that vanished among them.
+    """
 
     late: Late
     vanished: int = 0
     vanished_contents: str = ""
+    old: str = ""
     refresh: bool = False
 
 
@@ -105,15 +113,18 @@ def examine(
     target: str,
     generation: str,
     n: int,
+    looks_back: bool = False,
     stored: Fingerprint | None = None,
     remember: Remember = look,
 ) -> Examination:
     """Examine one source for run ``n`` of ``generation`` of ``target`` (semantics, section 3).
 
     ``last_pin`` and ``tau`` are those of the last run that landed (None at first, and for a source
-    that the query did not read before); ``stored`` is its fingerprint of the rows with ts <= τ,
-    where it kept one; ``remember`` may know what was found for another model. Without a change
-    there is no Spark job, unless the source has a side table.
+    that the query did not read before); ``looks_back``: a row that is gone still decides which
+    answers are new (``Rewriting.looks_back``), so it is kept with its end; ``stored`` is the
+    source's fingerprint of the rows with ts <= τ, where it kept one; ``remember`` may know what was
+    found for another model. Without a change there is no Spark job, unless the source has a side
+    table.
 
     Raises SourceRewritten, SourceHistoryGone, LateRowsFound, Refusal, or StateMissing where the
     side table is gone.
@@ -122,7 +133,8 @@ def examine(
     if column is None:
         if last_pin is None or tau is None:
             return Examination(True, 0, 0, plain_scan(table, pin, None))
-        return _static(Since(session, table, None, last_pin, pin, tau, config, stored))
+        since = Since(session, table, None, last_pin, pin, tau, config, stored)
+        return _static(since, looks_back)
     side = Side(side_name(target, table.name), generation, n, uuid4().hex)
     if n > 1:
         side = _as_left(read_side(session, side, last_pin, table.columns), table, last_pin)
@@ -131,18 +143,21 @@ def examine(
         nulls = remember(key, lambda: _nulls(session, table, pin, column))
         return _first_read(table, pin, column, side, nulls)
     if last_pin == pin:
-        scan = _scan(table, pin, column, side)
-        return Examination(False, 0, 0, scan, clean(side), kept=side.needed)
+        ends, before, kept = looks_back and side.gone, clean(side), side.needed
+        scan = _scan(table, pin, column, side, ends)
+        return Examination(False, 0, 0, scan, before, kept=kept, ends=ends)
     since = Since(session, table, column, last_pin, pin, tau, config, stored)
     change = _LOST if _lost_columns(since, side) else remember(_key(since), lambda: _change(since))
     if change.refresh:
         return Examination(True, 0, 0, plain_scan(table, pin, column), refresh=True)
     late, gone = change.late, change.vanished
     warnings = _late_warning(since, late) + _null_warning(table, column, late.nulls)
-    standing = _scan(table, pin, column, side)
-    before, side = keep(since, side, late, change.vanished_contents)
-    counts, scan, kept = (late.rows, late.nulls), _scan(table, pin, column, side), side.needed
-    return Examination(True, *counts, scan, before, False, warnings, gone, kept, standing)
+    old = change.old if looks_back else ""
+    before, grown = keep(since, side, late, change.vanished_contents, old)
+    ends = looks_back and grown.gone
+    scan, standing = (_scan(table, pin, column, of, ends) for of in (grown, side))
+    counts, kept = (late.rows, late.nulls), grown.needed
+    return Examination(True, *counts, scan, before, False, warnings, gone, kept, standing, ends)
 
 
 def _first_read(
@@ -175,10 +190,10 @@ def _key(since: Since) -> Hashable:
     return (*described, since.last, since.pin, since.tau, since.stored, since.grave_until, rule)
 
 
-def _scan(table: SourceTable, pin: Pin, column: Column, side: Side) -> Scan:
-    if side.own or side.live:
-        return late_scan(table, pin, column, side)
-    return plain_scan(table, pin, column)
+def _scan(table: SourceTable, pin: Pin, column: Column, side: Side, ends: bool) -> Scan:
+    if side.live or (ends and side.gone):
+        return late_scan(table, pin, column, side, ends)
+    return plain_scan(table, pin, column, ends)
 
 
 def _change(since: Since) -> _Change:
@@ -240,7 +255,7 @@ def _compared(since: Since, commits: Sequence[Commit]) -> _Change:
         rows = "1 row" if found.vanished == 1 else f"{found.vanished} rows"
         raise rewritten(table, commits, f"lost or changed {rows}")
     gone = f"SELECT {key_names(table.columns)}, -_d AS _n FROM ({versions.counts()}) WHERE _d < 0"
-    return _Change(late, found.vanished, gone)
+    return _Change(late, found.vanished, gone, versions.rows(versions.old))
 
 
 def _without_history(since: Since) -> _Change:
@@ -269,7 +284,7 @@ def _incomparable(since: Since, commits: Sequence[Commit]) -> SourceRewritten:
     )
 
 
-def _static(since: Since) -> Examination:
+def _static(since: Since, looks_back: bool) -> Examination:
     """A look-up table: visible at every instant, so that any change rewrites the past."""
     scan = plain_scan(since.table, since.pin, None)
     if since.last == since.pin:
@@ -305,7 +320,7 @@ def _static(since: Since) -> Examination:
         return Examination(True, 0, 0, scan)
     if rule == "refresh":
         return Examination(True, 0, 0, scan, refresh=True)
-    if rule == "deletes_ok" and not found.appended:
+    if rule == "deletes_ok" and not found.appended and not looks_back:
         return Examination(True, 0, 0, scan, vanished_rows=found.vanished)
     changes = f"{found.appended} new and {found.vanished} vanished"
     raise rewritten(

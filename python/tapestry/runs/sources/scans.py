@@ -7,7 +7,7 @@ the side table. Predicates go down into both arms, on the arrival too: in the fi
 
 from __future__ import annotations
 
-from tapestry.names import ARRIVAL, ROW_ID
+from tapestry.names import ARRIVAL, ENDED, ROW_ID
 from tapestry.runs.sources.contents import column_list, content_hash, keys
 from tapestry.runs.sources.describe import SourceTable, arrival_sql
 from tapestry.runs.sources.pins import Pin
@@ -15,10 +15,16 @@ from tapestry.runs.sources.side import Side, not_late
 from tapestry.sql.catalog import Column
 from tapestry.sql.scan import Scan
 
+NEVER = f"TIMESTAMP '9999-12-31 00:00:00' AS {ENDED}"
+"""The end of a row that is there."""
 
-def plain_scan(table: SourceTable, pin: Pin, arrival: Column | None) -> Scan:
-    """A source none of whose rows was ever late."""
+
+def plain_scan(table: SourceTable, pin: Pin, arrival: Column | None, ends: bool = False) -> Scan:
+    """A source none of whose rows was ever late; ``ends``: it has the column ``_ended``."""
     arr = None if arrival is None else arrival_sql(arrival)
+    if ends:
+        relation = f"(SELECT *, {row_id(table)} AS {ROW_ID}, {NEVER} FROM {table.at(pin.version)})"
+        return Scan(relation, arr, ROW_ID)
     if table.row_tracking:
         return Scan(table.at(pin.version), arr, row_id(table))
     # The window of the row id inside, the arrival outside: the other way round ts under another
@@ -27,19 +33,24 @@ def plain_scan(table: SourceTable, pin: Pin, arrival: Column | None) -> Scan:
     return Scan(relation, arr, ROW_ID)
 
 
-def late_scan(table: SourceTable, pin: Pin, arrival: Column, side: Side) -> Scan:
-    """A source with late rows."""
+def late_scan(
+    table: SourceTable, pin: Pin, arrival: Column, side: Side, ends: bool = False
+) -> Scan:
+    """A source with late rows; ``ends``: with rows that have ended, and the column ``_ended``."""
     columns = table.columns
     names = column_list(columns)
     timely = (
         f"SELECT {column_list(columns, '_s')}, {row_id(table, '_s')} AS {ROW_ID}"
         f" FROM {table.at(pin.version)} AS _s WHERE {not_late(columns, side)}"
     )
-    relation = (
-        f"(SELECT {names}, {arrival_sql(arrival)} AS {ARRIVAL}, {ROW_ID} FROM ({timely})"
-        f" UNION ALL {side.rows(columns)})"
-    )
-    return Scan(relation, ARRIVAL, ROW_ID, late=True)
+    arms = [f"SELECT {names}, {arrival_sql(arrival)} AS {ARRIVAL}, {ROW_ID} FROM ({timely})"]
+    if side.live:
+        arms.append(side.rows(columns))
+    if ends:
+        arms = [f"SELECT *, {NEVER} FROM ({arm})" for arm in arms]
+        if side.gone:
+            arms.append(side.gone_rows(columns))
+    return Scan(f"({' UNION ALL '.join(arms)})", ARRIVAL, ROW_ID, late=True)
 
 
 def row_id(table: SourceTable, alias: str = "") -> str:

@@ -6,6 +6,10 @@ can turn up without being late, so these are all there will be, and a scan takes
 here and everything else from the source. A copy that vanishes (``deletes_ok``) is ended by a second
 row with the same id; of equal copies the one that arrived last ends first.
 
+A row that was in time and vanishes comes here too, with its end, where the query asks what was
+there before: whether something was an answer then decides whether it is a new one now. It is in
+the source no longer, so that no scan has to leave it out.
+
 The rows of one run are one batch, written by one statement. Batches of runs that did not land
 do not exist (semantics, section 4): those with n at or above this run's, those of another
 generation, and those that read another version of the source than the run that landed n.
@@ -15,12 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, TypeAlias
 from zlib import crc32
 
-from tapestry.instants import MICRO, from_micros
-from tapestry.names import ARRIVAL, ROW_ID
+from tapestry.names import ARRIVAL, ENDED, ROW_ID
 from tapestry.runs.session import Session
 from tapestry.runs.sources.contents import (
     column_list,
@@ -30,16 +32,16 @@ from tapestry.runs.sources.contents import (
     same_content,
     same_keys,
 )
-from tapestry.runs.sources.describe import LATE, arrival_sql
-from tapestry.runs.sources.late import FEW, Late
-from tapestry.runs.sources.literals import identifier, relation_name, string, strings, timestamp
+from tapestry.runs.sources.describe import LATE
+from tapestry.runs.sources.late import FEW
+from tapestry.runs.sources.literals import identifier, relation_name, string, strings
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.sources.since import Since
 from tapestry.sql.catalog import Column
 
 _BATCH = f"{LATE}.batch, {LATE}.generation, {LATE}.n, {LATE}.version"
-_Batch: TypeAlias = tuple[str, str, int, int, int, bool]
-"""Batch, generation, n, version of the source, copies that it adds or takes, does it end any?"""
+_Batch: TypeAlias = tuple[str, str, int, int, int, bool, bool]
+"""Batch, generation, n, version of the source, copies that it adds or takes, does it end any of
+them, does it hold rows that have ended?"""
 
 SIDE_COLUMNS = frozenset({LATE, ARRIVAL, ROW_ID})
 """What a side table has besides the columns of its source."""
@@ -50,9 +52,10 @@ class Side:
     """The side table of one source as one run finds it.
 
     ``garbage`` are batches that do not exist; ``live`` copies are in force; ``ends`` says whether
-    any copy was ended; ``batch`` is this run's own, and ``own`` says that it counts: it stands
-    there once the run's ``before`` was executed. ``contents`` are the hashes of the contents in
-    force, where they are few and tell contents apart; None: they have to be looked up in the table.
+    any of them was ended; ``gone`` says that rows which have ended stand there, with their end;
+    ``batch`` is this run's own, and ``own`` says that it counts: it stands there once the run's
+    ``before`` was executed. ``contents`` are the hashes of the contents in force, where they are
+    few and tell contents apart; None: they have to be looked up in the table.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Side:
     garbage: tuple[str, ...] = ()
     live: int = 0
     ends: bool = False
+    gone: bool = False
     own: bool = False
     contents: frozenset[str] | None = frozenset()
 
@@ -78,25 +82,37 @@ class Side:
 
     def rows(self, source: Sequence[Column]) -> str:
         """A query: the copies in force, with the source's columns, arrival and row id."""
-        earlier = f"{LATE}.n < {self.n}"
-        if self.garbage:
-            earlier += f" AND {LATE}.batch NOT IN ({strings(self.garbage)})"
-        if self.own:
-            earlier = f"({earlier} OR {LATE}.batch = {string(self.batch)})"
-        there = f"{LATE}.generation = {string(self.generation)} AND {earlier}"
-        table = relation_name(self.name)
-        # This run's batch comes with the source's columns of today.
-        items = column_list(source) if self.own else self.items(source)
-        ended = ""
+        table, there, ended = relation_name(self.name), self._there, ""
         if self.ends:
             ended = (
                 f" AND NOT EXISTS (SELECT 1 FROM (SELECT {ROW_ID} AS _id FROM {table}"
                 f" WHERE {there} AND {LATE}.ends) WHERE _id = _t.{ROW_ID})"
             )
         return (
-            f"SELECT {items}, {ARRIVAL}, {ROW_ID} FROM {table} AS _t"
-            f" WHERE {there} AND NOT {LATE}.ends{ended}"
+            f"SELECT {self._items(source)}, {ARRIVAL}, {ROW_ID} FROM {table} AS _t"
+            f" WHERE {there} AND {LATE}.ended IS NULL{ended}"
         )
+
+    def gone_rows(self, source: Sequence[Column]) -> str:
+        """A query: the copies that have ended, with the same columns and ``_ended``."""
+        return (
+            f"SELECT {self._items(source)}, {ARRIVAL}, {ROW_ID}, {LATE}.ended AS {ENDED}"
+            f" FROM {relation_name(self.name)} WHERE {self._there} AND {LATE}.ended IS NOT NULL"
+        )
+
+    @property
+    def _there(self) -> str:
+        """The condition that a row of the table exists for this run."""
+        earlier = f"{LATE}.n < {self.n}"
+        if self.garbage:
+            earlier += f" AND {LATE}.batch NOT IN ({strings(self.garbage)})"
+        if self.own:
+            earlier = f"({earlier} OR {LATE}.batch = {string(self.batch)})"
+        return f"{LATE}.generation = {string(self.generation)} AND {earlier}"
+
+    def _items(self, source: Sequence[Column]) -> str:
+        """The source's columns; this run's batch comes with those of today."""
+        return column_list(source) if self.own else self.items(source)
 
     def items(self, source: Sequence[Column]) -> str:
         """The source's columns as a select list over the table that stands there now."""
@@ -130,19 +146,21 @@ def read_side(
     batches = _batches(session, side) if rows is None else _summed(rows)
     garbage = _garbage(batches, side.generation, side.n, last_pin)
     valid = {
-        name: (copies, ends)
-        for name, generation, n, _, copies, ends in batches
+        name: (copies, ends, gone)
+        for name, generation, n, _, copies, ends, gone in batches
         if generation == side.generation and n < side.n and name not in garbage
     }
-    ended = any(ends for _, ends in valid.values())
+    ended = any(ends for _, ends, _ in valid.values())
     contents = None
     if rows is not None and not ended:
-        contents = frozenset(str(content) for name, *_, content in rows if name in valid)
+        there = (str(row[-1]) for row in rows if row[0] in valid and not row[-2])
+        contents = frozenset(there)
     return replace(
         side,
         garbage=tuple(sorted(garbage)),
-        live=sum(copies for copies, _ in valid.values()),
+        live=sum(copies for copies, *_ in valid.values()),
         ends=ended,
+        gone=any(gone for *_, gone in valid.values()),
         contents=contents,
     )
 
@@ -150,11 +168,12 @@ def read_side(
 def _few_rows(
     session: Session, side: Side, source: Sequence[Column]
 ) -> list[tuple[Any, ...]] | None:
-    """Every row as (batch, generation, n, version, ends, content hash), where they are few."""
+    """Every row as (batch, generation, n, version, ends, has ended, content hash), where they are
+    few."""
     if not source or not hash_decides(source):
         return None
     rows = session.rows(
-        f"SELECT {_BATCH}, {LATE}.ends, {content_hash(source)}"
+        f"SELECT {_BATCH}, {LATE}.ends, {LATE}.ended IS NOT NULL, {content_hash(source)}"
         f" FROM (SELECT {LATE}, {side.items(source)} FROM {relation_name(side.name)})"
         f" LIMIT {FEW + 1}"
     )
@@ -163,18 +182,20 @@ def _few_rows(
 
 def _batches(session: Session, side: Side) -> list[_Batch]:
     found = session.rows(
-        f"SELECT {_BATCH}, sum(IF({LATE}.ends, -1, 1)), bool_or({LATE}.ends)"
+        f"SELECT {_BATCH}, sum(CASE WHEN {LATE}.ends THEN -1 WHEN {LATE}.ended IS NULL THEN 1"
+        f" ELSE 0 END), bool_or({LATE}.ends), bool_or({LATE}.ended IS NOT NULL)"
         f" FROM {relation_name(side.name)} GROUP BY ALL"
     )
-    return [(*found[:4], int(found[4]), bool(found[5])) for found in found]
+    return [(*row[:4], int(row[4]), bool(row[5]), bool(row[6])) for row in found]
 
 
 def _summed(rows: Sequence[tuple[Any, ...]]) -> list[_Batch]:
     """What ``_batches`` asks for, from the rows themselves."""
-    sums: dict[tuple[str, str, int, int], tuple[int, bool]] = {}
-    for *batch, ends, _ in rows:
-        copies, ended = sums.get(tuple(batch), (0, False))
-        sums[tuple(batch)] = (copies + (-1 if ends else 1), ended or ends)
+    sums: dict[tuple[str, str, int, int], tuple[int, bool, bool]] = {}
+    for *batch, ends, ended, _ in rows:
+        copies, any_ends, any_ended = sums.get(tuple(batch), (0, False, False))
+        copies += -1 if ends else 0 if ended else 1
+        sums[tuple(batch)] = (copies, any_ends or ends, any_ended or ended)
     return [(*batch, *totals) for batch, totals in sums.items()]
 
 
@@ -199,144 +220,22 @@ def _garbage(batches: Sequence[_Batch], generation: str, n: int, last_pin: Pin |
     return garbage
 
 
-def clean(side: Side) -> tuple[str, ...]:
-    """Remove batches that do not exist. Every run has to: a later one could not tell them apart."""
-    if not side.garbage:
-        return ()
-    batches = strings(side.garbage)
-    return (f"DELETE FROM {relation_name(side.name)} WHERE {LATE}.batch IN ({batches})",)
-
-
-def keep(since: Since, side: Side, late: Late, vanished: str) -> tuple[tuple[str, ...], Side]:
-    """The statements that bring the side table up to this run, to be executed before its commit.
-
-    ``vanished`` is a query over keys with ``_n`` copies that are gone ("" when none are). The side
-    table comes back as it is then.
-    """
-    ended = _ended(since, side, vanished) if vanished and side.live else ""
-    added = _added(since, side, late) if late.rows else ""
-    if not ended and not added:
-        return clean(side), side
-    names = f"{LATE}, {ARRIVAL}, {ROW_ID}, {column_list(since.table.columns)}"
-    rows = " UNION ALL ".join(query for query in (ended, added) if query)
-    insert = f"INSERT INTO {relation_name(side.name)} ({names}) SELECT {names} FROM ({rows})"
-    contents = None
-    if not ended and side.contents is not None and late.hashes is not None:
-        contents = side.contents | late.hashes
-    grown = replace(side, own=True, ends=side.ends or bool(ended), contents=contents)
-    return (*clean(side), *_prepared(since, side), insert), grown
-
-
-def _prepared(since: Since, side: Side) -> list[str]:
-    """Create the table, or let it take on the source's new columns and wider types."""
-    nothing = (
-        f"SELECT {_facts(since, side, 'false')}, CAST(NULL AS TIMESTAMP) AS {ARRIVAL},"
-        f" CAST(NULL AS STRING) AS {ROW_ID}, {column_list(since.table.columns)}"
-        f" FROM {since.table.at(since.pin.version)} WHERE false"
-    )
-    name = relation_name(side.name)
-    if not side.exists:
-        properties = "'delta.enableTypeWidening' = 'true'"
-        if since.table.properties.get("delta.columnMapping.mode", "none") != "none":
-            properties += ", 'delta.columnMapping.mode' = 'name'"
-        return [
-            f"CREATE TABLE IF NOT EXISTS {name} USING delta TBLPROPERTIES ({properties})"
-            f" AS {nothing}"
-        ]
-    known = {column.name.lower(): column.type for column in side.columns}
-    if all(known.get(column.name.lower()) == column.type for column in since.table.columns):
-        return []
-    return [
-        f"MERGE WITH SCHEMA EVOLUTION INTO {name} AS _t USING ({nothing}) AS _n ON false"
-        " WHEN NOT MATCHED THEN INSERT *"
-    ]
-
-
-def _facts(since: Since, side: Side, ends: str) -> str:
-    return (
-        f"named_struct('generation', {string(side.generation)}, 'n', {side.n}L,"
-        f" 'version', {since.pin.version}L, 'batch', {string(side.batch)},"
-        f" 'ends', {ends}) AS {LATE}"
-    )
-
-
-def _ended(since: Since, side: Side, vanished: str) -> str:
-    """End as many copies of each content as vanished, the last arrivals first."""
-    columns = since.table.columns
-    names = column_list(columns, "_l")
-    return (
-        f"SELECT {_facts(since, side, 'true')}, {ARRIVAL}, {ROW_ID}, {column_list(columns)} FROM ("
-        f"SELECT {names}, _l.{ARRIVAL}, _l.{ROW_ID}, _v._n, row_number() OVER (PARTITION BY"
-        f" {', '.join(f'_v._k{i}' for i in range(len(columns)))}"
-        f" ORDER BY _l.{ARRIVAL} DESC, _l.{ROW_ID}) AS _copy"
-        f" FROM ({side.rows(columns)}) AS _l JOIN ({vanished}) AS _v"
-        f" ON {same_keys(columns, '_l', '_v')}) WHERE _copy <= _n"
-    )
-
-
-def _added(since: Since, side: Side, late: Late) -> str:
-    """The late copies, and with a content that is late for the first time its other copies."""
-    if since.arrival is None or late.least is None:
-        raise ValueError("late rows have an arrival")
-    columns = since.table.columns
-    arr = arrival_sql(since.arrival, "_s")
-    low, high = timestamp(from_micros(late.least)), timestamp(since.tau)
-    known, join = "false", ""
-    if side.live and side.contents is not None:
-        known = f"{content_hash(columns, '_s')} IN ({strings(sorted(side.contents))})"
-    elif side.live:
-        known = "_o._is IS NOT NULL"
-        join = (
-            f" LEFT JOIN (SELECT DISTINCT {named_keys(columns)}, true AS _is"
-            f" FROM ({side.rows(columns)})) AS _o ON {same_keys(columns, '_s', '_o')}"
-        )
-    copies = (
-        f"SELECT {column_list(columns, '_s')}, {arr} AS _arr, _l._n,"
-        f" {known} AS _known,"
-        f" row_number() OVER (PARTITION BY {', '.join(f'_l._k{i}' for i in range(len(columns)))}"
-        f" ORDER BY {arr}) AS _copy"
-        f" FROM {since.table.at(since.pin.version)} AS _s JOIN ({late.contents}) AS _l"
-        f" ON {same_keys(columns, '_s', '_l')}{join} WHERE {arr} BETWEEN {low} AND {high}"
-    )
-    return (
-        f"SELECT {_facts(since, side, 'false')},"
-        f" IF(_copy <= _n, {timestamp(since.late_arrival)}, _arr) AS {ARRIVAL},"
-        f" uuid() AS {ROW_ID}, {column_list(columns)} FROM ({copies})"
-        f" WHERE _copy <= _n OR NOT _known"
-    )
-
-
-def carry(
-    session: Session, side: Side, read: Pin, pin: Pin, arrival: Column, to: datetime, into: str
-) -> tuple[str, ...]:
-    """The statement that gives the copies in force to run 1 of the generation ``into``.
-
-    ``side`` is how the run after the one that crossed ``to`` would find the table, ``read`` what
-    that one had read, ``pin`` what the new generation goes on from. A copy that had arrived by
-    ``to`` keeps its arrival; any other was missing then: it arrives at its ts, or just after
-    ``to`` where that is later.
-    """
-    found = read_side(session, side, read)
-    if not found.live:
-        return ()
-    own = {LATE, ARRIVAL, ROW_ID}
-    columns = [c for c in found.columns if c.name.lower() not in own]
-    facts = (
-        f"named_struct('generation', {string(into)}, 'n', 1L, 'version', {pin.version}L,"
-        f" 'batch', {string(into)}, 'ends', false)"
-    )
-    late = f"greatest({arrival_sql(arrival)}, {timestamp(to + MICRO)})"
-    arrived = f"IF({ARRIVAL} <= {timestamp(to)}, {ARRIVAL}, {late})"
-    names = column_list(columns)
-    return (
-        f"INSERT INTO {relation_name(side.name)} ({LATE}, {ARRIVAL}, {ROW_ID}, {names})"
-        f" SELECT {facts}, {arrived}, {ROW_ID}, {names}"
-        f" FROM ({found.rows(columns)})",
+def known_in(columns: Sequence[Column], side: Side) -> tuple[str, str]:
+    """The condition that the content of ``_s`` is in force in the table, and the join it needs."""
+    if not side.live:
+        return "false", ""
+    if side.contents is not None:
+        return f"{content_hash(columns, '_s')} IN ({strings(sorted(side.contents))})", ""
+    return "_o._is IS NOT NULL", (
+        f" LEFT JOIN (SELECT DISTINCT {named_keys(columns)}, true AS _is"
+        f" FROM ({side.rows(columns)})) AS _o ON {same_keys(columns, '_s', '_o')}"
     )
 
 
 def not_late(columns: Sequence[Column], side: Side) -> str:
     """The condition that the content of ``_s`` is none of those that the side table has."""
+    if not side.live:
+        return "true"
     if side.contents is not None:
         return f"{content_hash(columns, '_s')} NOT IN ({strings(sorted(side.contents))})"
     same = same_content(columns, "_l", "_s")

@@ -1,0 +1,191 @@
+"""``on_source_rewrite: deletes_ok``: a deleted row was there up to the end of the last run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.spark.run_world import UNANSWERED, World, at
+from tests.spark.test_commit_once import Killed
+
+from tapestry.errors import SourceRewritten
+from tapestry.runs import run
+from tapestry.runs.audit import audit
+from tapestry.runs.model import Model
+from tapestry.runs.preview import preview
+from tapestry.runs.rewind import plan_rewind, rewind
+
+DISTINCT = "select distinct m.author as id from {s}.messages m"
+_REPLY = "(select 1 from {s}.messages r where r.parent = m.id)"
+ANSWERED = f"select m.id from {{s}}.messages m where exists {_REPLY}"
+JOINED = "select m.id, r.id as r from {s}.messages m join {s}.messages r on r.parent = m.id"
+
+
+@pytest.fixture
+def world(session: Any, schema: str) -> World:
+    return World(session, schema).create()
+
+
+def _model(world: World, sql: str, verify: str = "full") -> Model:
+    return world.model(sql, on_source_rewrite="deletes_ok", verify=verify)
+
+
+def _delete(world: World, condition: str) -> None:
+    world.session.run(f"delete from {world.schema}.messages where {condition}")
+
+
+def _rewind(world: World, model: Model, to: float) -> None:
+    invocation = world.invocation(60)
+    planned = plan_rewind(world.session, model, invocation, at(to))
+    assert planned is not None
+    rewind(world.session, planned, invocation)
+
+
+def _kept(world: World) -> list[tuple[Any, ...]]:
+    """The tables beside the target for rows of the source."""
+    return world.session.rows(f"show tables in {world.schema} like 'target__late_*'")
+
+
+@pytest.mark.parametrize("verify", ["off", "full"])
+def test_what_distinct_has_delivered_does_not_come_again(world: World, verify: str) -> None:
+    model = _model(world, DISTINCT, verify)
+    world.run(model, 20)
+    _delete(world, "author = 'b'")
+    world.run(model, 30)
+    world.add((4, "b", None, 31), (5, "c", None, 31))
+    world.run(model, 40)
+    assert world.answers() == [("a", 0), ("b", 1), ("c", 31)]
+
+
+@pytest.mark.parametrize("verify", ["off", "full"])
+def test_a_message_is_unanswered_once_its_reply_is_deleted(world: World, verify: str) -> None:
+    model = _model(world, UNANSWERED, verify)
+    world.run(model, 20)
+    assert world.answers() == [(1, 10), (3, 15)]
+    _delete(world, "id = 3")
+    world.run(model, 30)
+    assert world.answers() == [(1, 10), (2, 20.000001), (3, 15)]
+    world.add((4, "a", 1, 31))
+    world.run(model, 50)
+    assert world.answers() == [(1, 10), (2, 20.000001), (3, 15), (4, 41)]
+
+
+def test_a_deleted_row_is_matched_no_more(world: World) -> None:
+    model = _model(world, ANSWERED)
+    world.run(model, 20)
+    _delete(world, "id = 1")
+    world.run(model, 30)
+    world.add((4, "a", 1, 31), (5, "a", 3, 32))
+    world.run(model, 40)
+    assert world.answers() == [(2, 5), (3, 32)]
+
+
+def test_a_row_that_comes_back_is_there_again(world: World) -> None:
+    model = _model(world, JOINED)
+    world.run(model, 20)
+    _delete(world, "id = 3")
+    world.run(model, 30)
+    world.add((3, "a", 2, 5))
+    world.run(model, 40)
+    assert world.answers(columns="id, r") == [(2, 3, 5), (2, 3, 30.000001)]
+
+
+def test_a_query_that_does_not_look_back_keeps_nothing(world: World) -> None:
+    model = _model(world, JOINED)
+    world.run(model, 20)
+    _delete(world, "id = 3")
+    world.run(model, 30)
+    world.add((4, "a", 1, 31))
+    world.run(model, 40)
+    assert world.answers(columns="id, r") == [(1, 4, 31), (2, 3, 5)]
+    assert _kept(world) == []
+
+
+@pytest.mark.parametrize("point", ["claimed", "before_written", "committed"])
+def test_a_run_that_is_killed_ends_a_row_once(
+    world: World, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    model = _model(world, UNANSWERED)
+    world.run(model, 20)
+    _delete(world, "id = 3")
+
+    def die(here: str) -> None:
+        if here == point:
+            raise Killed(here)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(run, "point", die)
+        with pytest.raises(Killed):
+            world.run(model, 30)
+    world.memory = type(world.memory)()
+    world.run(model, 40)
+    world.add((4, "a", None, 41))
+    world.run(model, 60)
+    assert world.answers() == [(1, 10), (2, 20.000001), (3, 15), (4, 51)]
+    ended = world.session.rows(
+        f"select count(distinct _row_id) from {world.schema}.{_kept(world)[0][1]} where id = 3"
+    )
+    assert len(_kept(world)) == 1
+    assert ended[0][0] >= 1
+
+
+def test_a_rewind_takes_along_what_had_ended(world: World) -> None:
+    model = _model(world, DISTINCT)
+    world.run(model, 20)
+    _delete(world, "author = 'b'")
+    world.run(model, 30)
+    world.add((4, "c", None, 38))
+    world.run(model, 40)
+    _rewind(world, model, 35)
+    assert world.answers() == [("a", 0), ("b", 1)]
+    world.add((5, "b", None, 41))
+    world.run(model, 50)
+    assert world.answers() == [("a", 0), ("b", 1), ("c", 38)]
+
+
+def test_after_a_rewind_to_before_it_was_deleted_a_row_ends_there(world: World) -> None:
+    """As if the run that went past T had ended at T: the next one finds the row gone."""
+    model = _model(world, UNANSWERED)
+    world.run(model, 20)
+    _delete(world, "id = 3")
+    world.run(model, 30)
+    _rewind(world, model, 12)
+    assert world.answers() == [(1, 10)]
+    world.run(model, 40)
+    assert world.answers() == [(1, 10), (2, 12.000001)]
+
+
+@pytest.mark.parametrize(("kind", "goes_on"), [("exists", False), ("join", True)])
+def test_a_table_without_time_must_not_lose_rows_that_count_later(
+    world: World, kind: str, goes_on: bool
+) -> None:
+    people = f"{world.schema}.people"
+    world.session.run(f"create table {people} using delta as select 'a' as name")
+    is_one = f"{people} p where p.name = m.author"
+    where = {
+        "exists": f"where exists (select 1 from {is_one})",
+        "join": f"join {is_one}".replace("where", "on"),
+    }
+    model = _model(world, f"select m.id from {{s}}.messages m {where[kind]}")
+    model = replace(model, arrivals={**model.arrivals, people: "static"})
+    world.run(model, 20)
+    world.session.run(f"delete from {people}")
+    world.add((4, "a", None, 21))
+    if goes_on:
+        world.run(model, 30)
+    else:
+        with pytest.raises(SourceRewritten, match="people"):
+            world.run(model, 30)
+    assert world.answers() == [(1, 0), (3, 5)]
+
+
+def test_the_whole_answer_is_compared_with_the_rows_that_ended(world: World) -> None:
+    model = _model(world, UNANSWERED)
+    world.run(model, 20)
+    _delete(world, "id = 3")
+    world.run(model, 30)
+    found = audit(world.session, model, world.invocation(30), "full")
+    assert [result.status for result in found.results] == ["pass", "pass"]
+    shown = preview(world.session, model, world.invocation(40), stored=True)
+    assert "runs read rows of" in " ".join(shown.notes)
