@@ -5,6 +5,11 @@ A message has at most five lines: the reason, ``where`` (file and piece of SQL),
 
 from __future__ import annotations
 
+from typing import Final
+
+HINT: Final = "do: "
+"""What the line with the hint begins with, whoever has wrapped the message since."""
+
 
 class TapestryError(Exception):
     """Base of all errors of this package: ``reason``, and where known ``where`` and ``hint``."""
@@ -20,7 +25,7 @@ class TapestryError(Exception):
         if self.where:
             lines.append(f"  in: {_shorten(self.where)}")
         if self.hint:
-            lines.append(f"  do: {self.hint}")
+            lines.append(f"  {HINT}{self.hint}")
         return "\n".join("\n".join(lines).splitlines()[:5])
 
 
@@ -79,3 +84,15 @@ class WindowError(TapestryError):
 def _shorten(text: str, width: int = 200) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def parted(message: str) -> tuple[str, str]:
+    """A message without the line of its hint, and the hint ("" without one).
+
+    >>> parted("it failed\\n  in: a.sql\\n  do: correct it")
+    ('it failed\\n  in: a.sql', 'correct it')
+    """
+    lines = message.splitlines()
+    hints = [line.strip() for line in lines if line.strip().startswith(HINT)]
+    kept = "\n".join(line for line in lines if not line.strip().startswith(HINT))
+    return kept, hints[0].removeprefix(HINT) if hints else ""

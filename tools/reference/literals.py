@@ -27,6 +27,8 @@ def text_of(node: ast.expr | None, names: Names) -> str:
     '… is not a … of y'
     >>> text_of(ast.parse("text", mode="eval").body, {"text": ast.Constant("a text")})
     'a text'
+    >>> text_of(ast.parse("f'do this{\\"\\" if x else \\" or that\\"}'", mode="eval").body, {})
+    'do this or that'
     """
     text = " ".join(_text(node, names).split())
     while "……" in text:
@@ -39,6 +41,8 @@ def _text(node: ast.expr | None, names: Names) -> str:
         return node.value
     if isinstance(node, ast.FormattedValue):
         return _text(node.value, names) or "…"
+    if isinstance(node, ast.IfExp):
+        return _either(node.body, node.orelse, names)
     if isinstance(node, ast.JoinedStr):
         return "".join(_text(piece, names) for piece in node.values)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
@@ -47,6 +51,16 @@ def _text(node: ast.expr | None, names: Names) -> str:
         rest = {name: value for name, value in names.items() if name != node.id}
         return _text(names[node.id], rest)
     return ""
+
+
+def _either(one: ast.expr, other: ast.expr, names: Names) -> str:
+    """Of two texts the one that says more; nothing where one is not known."""
+    texts = [_text(node, names) for node in (one, other)]
+    unknown = [
+        not text and not isinstance(node, ast.Constant)
+        for node, text in zip((one, other), texts, strict=True)
+    ]
+    return "" if any(unknown) else max(texts, key=lambda text: ("…" in text, len(text)))
 
 
 def cell(text: str) -> str:

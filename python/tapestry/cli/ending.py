@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from tapestry.errors import ConcurrentRun, ConfigurationError, TapestryError
+from tapestry.errors import ConcurrentRun, ConfigurationError, TapestryError, parted
 
 DONE, FAILED, USAGE, BUSY = 0, 1, 2, 3
 """Exit codes; BUSY: somebody else was faster, the same command again can succeed."""
@@ -55,7 +55,7 @@ def described(error: Exception) -> dict[str, str]:
     elif isinstance(error, click.ClickException):
         parts = {"reason": error.format_message(), "where": "", "hint": ""}
     else:
-        reason, _, hint = short(error).partition("\n  do: ")
+        reason, hint = parted(short(error))
         parts = {"reason": reason, "where": "", "hint": hint}
     return {"kind": type(error).__name__, **parts}
 

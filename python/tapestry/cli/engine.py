@@ -6,7 +6,7 @@ import contextlib
 import subprocess
 from typing import Any
 
-from tapestry.errors import TapestryError
+from tapestry.errors import TapestryError, parted
 
 
 class EngineFailed(TapestryError):
@@ -54,10 +54,8 @@ class Engine:
         try:
             self._process, offer = launch(wanted)
         except DbtRuntimeError as error:
-            reason, _, hint = str(error.msg).partition("\n")
-            raise EngineFailed(
-                reason, hint=hint.strip().removeprefix("do: ") or "see logs/spark.log"
-            ) from error
+            reason, hint = parted(str(error.msg))
+            raise EngineFailed(reason, hint=hint or "see logs/spark.log") from error
         self.offer = str(offer)
 
     def close(self, patience: float = 70.0) -> None:

@@ -137,6 +137,15 @@ def runtime_config(
     return config
 
 
+def _profile(root: Path) -> str:
+    """The name of the profile that a project asks for, as its file has it."""
+    from yaml import safe_load
+
+    found = safe_load((root / PROJECT_FILE).read_text("utf-8"))
+    name = found.get("profile") if isinstance(found, dict) else None
+    return name if isinstance(name, str) and name.isidentifier() else "<profile of dbt_project.yml>"
+
+
 def check_project_file(root: Path) -> None:
     """Raise ConfigurationError for what is no YAML: dbt's own message does not say which file."""
     from yaml import YAMLError, safe_load
@@ -180,6 +189,6 @@ def profiles_folder(root: Path, given_dir: Path | None = None) -> Path:
     raise ConfigurationError(
         "there is no profiles.yml",
         ", ".join(dict.fromkeys(map(str, folders))),
-        "write one, with <profile of dbt_project.yml>: {target: local, outputs: {local:\n"
+        f"write one, with {_profile(root)}: {{target: local, outputs: {{local:\n"
         "  {type: tapestry, method: session, schema: <schema>, threads: 2}}}",
     )

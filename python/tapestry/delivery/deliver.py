@@ -64,7 +64,7 @@ class Outcome:
             return f"{name}: begins now, with what comes from here on"
         if not self.batches:
             return f"{name}: nothing new"
-        rows = "new rows" if self.rows is None else f"{self.rows} rows"
+        rows = "new rows" if self.rows is None else f"{self.rows} row{'s' * (self.rows != 1)}"
         return f"{name}: {rows} delivered"
 
 

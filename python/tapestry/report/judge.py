@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TypeVar
 
+from tapestry.errors import parted
 from tapestry.report.artifacts import Artifacts, Node, Result
 from tapestry.report.record import VERIFICATION_KINDS, Check, Record, Run, Waiting
 from tapestry.report.standing import Standing, Trouble, Verdict
@@ -130,7 +131,7 @@ def _failed_run(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Trou
         serious=True,
         since=runs[-streak].ended_at,
         why=why or "the log holds no message",
-        do=_after(why)
+        do=parted(why)[1]
         or f"correct the cause, then: dbt run --select {_short(name)}"
         " (it goes on from where it was; nothing was published)",
     )
@@ -232,7 +233,7 @@ def _dbt_result(name: str, result: Result, at: datetime | None) -> Iterable[Trou
             serious=True,
             since=at,
             why=result.message or f"dbt says: {result.status}",
-            do=_after(result.message)
+            do=parted(result.message)[1]
             or f"correct the cause, then: dbt run --select {_short(name)}",
         )
     elif result.status == "skipped":
@@ -310,12 +311,6 @@ def _last_end(record: Record) -> datetime | None:
 def _called(check: Check) -> str:
     names = {"enough": "enough", "not_too_much": "not too much"}
     return names.get(check.kind) or check.name or check.kind
-
-
-def _after(message: str) -> str:
-    """The hint that our errors end with."""
-    hints = [line.strip()[4:] for line in message.splitlines() if line.strip().startswith("do: ")]
-    return hints[0] if hints else ""
 
 
 def _short(name: str) -> str:

@@ -17,6 +17,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from tapestry.errors import parted
 from tapestry.report import text
 from tapestry.report.artifacts import Artifacts
 from tapestry.report.figures import model_figure, project_figures
@@ -187,7 +188,7 @@ def _environment() -> Environment:
         seconds=text.seconds,
         size=text.size,
         first_lines=text.first_lines,
-        without_hint=text.without_hint,
+        without_hint=lambda message: parted(message)[0],
         svg=lambda plot: Markup(plot.svg),  # Vega escapes what it draws
     )
     environment.globals.update(

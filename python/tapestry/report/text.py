@@ -111,16 +111,6 @@ def first_lines(text: str, lines: int = 5, width: int = 400) -> str:
     return "\n".join([*cut, "…"] if len(kept) > lines else cut)
 
 
-def without_hint(message: str) -> str:
-    """A message without its hint, which the page shows apart.
-
-    >>> without_hint("it failed\\n  in: a.sql\\n  do: correct it")
-    'it failed\\n  in: a.sql'
-    """
-    kept = [line for line in message.splitlines() if not line.strip().startswith("do: ")]
-    return "\n".join(kept)
-
-
 def natural(name: str) -> list[tuple[int, str]]:
     """A key that sorts m2 before m10.
 
