@@ -8,8 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import click
 import pytest
 from click.shell_completion import ShellComplete
+from click.testing import CliRunner
 from tests.eject.board import MODELS, ejected_files
 from tests.sql.test_pairs import CATALOG, START
 
@@ -17,6 +19,7 @@ from dbt.adapters.tapestry.log_store import CLASS
 from tapestry.cli.advice import Table, advise
 from tapestry.cli.check_sources import check_sources
 from tapestry.cli.check_storage import DYNAMO, check_storage, exclusion
+from tapestry.cli.confirm import confirm
 from tapestry.cli.eject import known_dialect, with_upstream, write_files
 from tapestry.cli.eject_macros import test_macros as macros_of_tests
 from tapestry.cli.ejected import Ejected, eject_files
@@ -282,3 +285,25 @@ def test_what_a_model_says_of_its_runs_goes_along_or_is_said_to_stay_behind() ->
     micros = str(int(datetime(2026, 1, 2, tzinfo=timezone.utc).timestamp()) * 10**6 + 1)
     assert f"true, {micros})" in files["macros/replied_tests.sql"]
     assert "description: Replied to" in files["models/models.yml"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "error"), [("y\n", None), ("n\n", click.Abort), ("", ConfigurationError)]
+)
+def test_nothing_is_forgotten_without_a_yes(typed: str, error: type[Exception] | None) -> None:
+    raised: list[Exception] = []
+
+    @click.command()
+    def ask() -> None:
+        try:
+            confirm("Forget them?", as_json=True)
+        except (click.Abort, ConfigurationError) as found:
+            raised.append(found)
+        click.echo("{}")
+
+    result = CliRunner().invoke(ask, input=typed)
+    assert [type(found) for found in raised] == ([error] if error else [])
+    assert "Forget them?" in result.stderr
+    assert result.stdout == "{}\n"
+    if error is ConfigurationError:
+        assert "--yes" in str(raised[0])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tapestry.cli.complete import continuous_models
+from tapestry.cli.confirm import confirm
 from tapestry.cli.project import project_options
 from tapestry.errors import TapestryError
 from tapestry.report.text import length
@@ -92,7 +93,7 @@ def adopt(
             hint="--extra drop leaves them out; correct the query if they ought to be answers",
         )
     if not yes:
-        click.confirm(f"Build {found.model.relation} anew with the answers?", abort=True, err=True)
+        confirm(f"Build {found.model.relation} anew with the answers?", as_json)
     _take_over(warm, name, found)
     if not as_json:
         click.echo(f"{name}: adopted. As it was: {_as_it_was(found)}")

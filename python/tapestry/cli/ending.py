@@ -52,6 +52,8 @@ def described(error: Exception) -> dict[str, str]:
     """An error as plain values."""
     if isinstance(error, TapestryError):
         parts = {"reason": error.reason, "where": error.where, "hint": error.hint}
+    elif isinstance(error, click.Abort):
+        parts = {"reason": "stopped", "where": "", "hint": ""}
     elif isinstance(error, click.ClickException):
         parts = {"reason": error.format_message(), "where": "", "hint": ""}
     else:

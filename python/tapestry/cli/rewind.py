@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tapestry.cli.complete import continuous_models
+from tapestry.cli.confirm import confirm
 from tapestry.cli.project import project_options
 from tapestry.errors import TapestryError
 
@@ -145,7 +146,7 @@ def _ask(planned: Sequence[Rewind], to: datetime, wish: _Wish) -> None:
         if one.model.config.deliver and not wish.as_json:
             click.echo(f"{one.model.name}: what is answered after that is delivered anew")
     if not wish.yes:
-        click.confirm("Forget them?", abort=True, err=wish.as_json)
+        confirm("Forget them?", wish.as_json)
 
 
 def _size(one: Rewind) -> str:

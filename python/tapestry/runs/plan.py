@@ -317,8 +317,7 @@ def _appending(
     select = query.rewriting.incremental(window, scans, few=few)
     question = question_of(model, query, row, scans)
     if not any(e.before for e in found.values()):  # else the scans read what is yet to be written
-        question = begun(session, question)
-        row = row if question is None else question.row
+        question, row = _began(session, question, row)
     question, holding = _held(question, query, in_memory=keeps_memory(session))
     selected = (*query.rewriting.columns, MATCHED_AT)
     columns, ready, chosen = reconcile(session, model, query.sql, selected, select, reshape)
@@ -348,6 +347,14 @@ def _appending(
         warm=standing.warm,
         complete_history=standing.complete_history,
     )
+
+
+def _began(
+    session: Session, question: Question | None, row: StateRow
+) -> tuple[Question | None, StateRow]:
+    """The same, with the instant at which time began."""
+    question = begun(session, question)
+    return question, row if question is None else question.row
 
 
 def _held(

@@ -147,6 +147,14 @@ def examine(
         scan = _scan(table, pin, column, side, ends)
         return Examination(False, 0, 0, scan, before, kept=kept, ends=ends)
     since = Since(session, table, column, last_pin, pin, tau, config, stored)
+    return _since(since, column, side, looks_back, remember)
+
+
+def _since(
+    since: Since, column: Column, side: Side, looks_back: bool, remember: Remember
+) -> Examination:
+    """What the commits after the last run did, and what is kept of it."""
+    table, pin = since.table, since.pin
     change = _LOST if _lost_columns(since, side) else remember(_key(since), lambda: _change(since))
     if change.refresh:
         return Examination(True, 0, 0, plain_scan(table, pin, column), refresh=True)
