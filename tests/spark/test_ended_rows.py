@@ -71,6 +71,22 @@ def test_a_message_is_unanswered_once_its_reply_is_deleted(world: World, verify:
     assert world.answers() == [(1, 10), (2, 20.000001), (3, 15), (4, 41)]
 
 
+@pytest.mark.parametrize("verify", ["off", "sample", "full"])
+def test_what_is_assumed_of_a_source_is_assumed_of_its_ended_rows(
+    world: World, verify: str
+) -> None:
+    model = world.model(
+        UNANSWERED, on_source_rewrite="deletes_ok", verify=verify, assume=["r.ts >= m.ts"]
+    )
+    world.run(model, 20)
+    _delete(world, "id = 3")
+    assert len(world.plan(model, 30).checks) == 1
+    world.run(model, 30)
+    world.add((4, "a", 1, 31), (5, "a", 4, 32), (6, "b", None, 33))
+    world.run(model, 50)
+    assert world.answers() == [(1, 10), (2, 20.000001), (3, 15), (5, 42), (6, 43)]
+
+
 def test_a_deleted_row_is_matched_no_more(world: World) -> None:
     model = _model(world, ANSWERED)
     world.run(model, 20)

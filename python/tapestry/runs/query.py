@@ -105,7 +105,7 @@ def over_ended(names: Collection[str], query: Query, model: Model, invocation: I
         relations[below] = Source(below, columns, source.arrival)
         listed = column_list(source.columns)
         sql = f"SELECT {listed} FROM {relation_name(below)} WHERE now() < {ENDED}"
-        relations[name], tables[below] = View(name, sql), tables[name]
+        relations[name], tables[below] = View(name, sql, one_table=True), tables[name]
     catalog = replace(query.relations.catalog, relations=relations)
     rewriting = _rewritten(query.sql, catalog, model, invocation, query.begin)
     return replace(query, rewriting=rewriting, relations=Relations(catalog, tables))

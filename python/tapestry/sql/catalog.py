@@ -26,11 +26,15 @@ class Source:
 
 @dataclass(frozen=True)
 class View:
-    """A view over sources; names in ``sql`` without a schema belong to ``namespace``."""
+    """A view over sources; names in ``sql`` without a schema belong to ``namespace``.
+
+    ``one_table``: it reads one table, which stands for it in what the author assumes of its rows.
+    """
 
     name: str
     sql: str
     namespace: str = ""
+    one_table: bool = False
 
 
 @dataclass(frozen=True)
