@@ -186,8 +186,7 @@ def _creation(
     window, scans = Window(None, row.t), scans_of(found)
     select = query.rewriting.incremental(window, scans)
     refuse_read_otherwise(session, model, query, select)
-    question = begun(session, question_of(model, query, row, scans))
-    row = row if question is None else question.row
+    question, row = _began(session, question_of(model, query, row, scans), row)
     question, holding = _held(question, query)
     return Plan(
         "create",
@@ -352,7 +351,10 @@ def _appending(
 def _began(
     session: Session, question: Question | None, row: StateRow
 ) -> tuple[Question | None, StateRow]:
-    """The same, with the instant at which time began."""
+    """The question and the row of a run, both with the instant at which time began.
+
+    Without a question nobody asks for that instant: the row stays as it is.
+    """
     question = begun(session, question)
     return question, row if question is None else question.row
 
