@@ -25,7 +25,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     queries = int(metafunc.config.getoption("--queries", 150))
     seed = int(metafunc.config.getoption("--seed", 0))
-    if metafunc.function.__name__ == "test_assumed_orders_change_no_answer":
+    if metafunc.function.__name__ != "test_rewritings_equal_the_definition":
         queries = max(queries // 4, 1)
     firsts = range(seed, seed + queries, PART)
     parts = [range(first, min(first + PART, seed + queries)) for first in firsts]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from judge.case import Case, assuming_case, expected, random_case
+from judge.case import Case, assuming_case, ending_case, expected, random_case
 from judge.oracle import connect
 from judge.report import Tally, judged, reproduction
 from judge.shrink import shrink
@@ -54,6 +54,15 @@ def test_rewritings_equal_the_definition(numbers: range) -> None:
     assert tally.kinds["engine"] <= max(1, ENGINE * tally.total), tally.text()
     assert tally.answered >= ANSWERED * tally.total, tally.text()
     assert {"bounds", "anti_join", "gaps", "candidates"} <= set(tally.strategies), tally.text()
+
+
+def test_rows_end(numbers: range) -> None:
+    """Rows that are gone from some instant on; windows after it are asked of the rows left alone
+    where that is enough.
+    """
+    tally = _check(numbers, ending_case)
+    assert tally.kinds["refused"] <= REFUSED * tally.total, tally.text()
+    assert {"forgetting", "bounds", "gaps", "candidates"} <= set(tally.strategies), tally.text()
 
 
 def test_assumed_orders_change_no_answer(numbers: range) -> None:

@@ -71,6 +71,54 @@ def test_a_message_is_unanswered_once_its_reply_is_deleted(world: World, verify:
     assert world.answers() == [(1, 10), (2, 20.000001), (3, 15), (4, 41)]
 
 
+def test_only_the_run_that_finds_rows_gone_asks_when_they_ended(world: World) -> None:
+    """They end at its first instant; from there on the rows that are left say everything."""
+    model = _model(world, UNANSWERED, "off")
+    world.run(model, 20)
+    _delete(world, "id = 3")
+    world.add((4, "a", None, 20.000001), (5, "a", None, 10.000001), (6, "b", 5, 15))
+    found = world.plan(model, 30)
+    assert found.strategy == "gaps"
+    assert found.select.count("UNION ALL SELECT * FROM (") == 1
+    world.run(model, 30)
+    world.add((7, "b", 4, 31), (8, "a", None, 32))
+    later = world.plan(model, 50)
+    assert later.strategy == "anti_join"
+    assert "_ended <" not in later.select
+    world.run(model, 50)
+    assert world.answers() == [
+        *((1, 10), (2, 20.000001), (3, 15), (4, 30.000001)),
+        *((6, 25), (7, 41), (8, 42)),
+    ]
+
+
+def test_a_window_of_the_one_instant_at_which_rows_end(world: World) -> None:
+    model = _model(world, UNANSWERED, "full")
+    world.run(model, 20)
+    _delete(world, "id = 3")
+    world.add((4, "a", None, 10.000001))
+    world.run(model, 20.000001)
+    assert world.answers() == [(1, 10), (2, 20.000001), (3, 15), (4, 20.000001)]
+    world.run(model, 40)
+    assert world.answers() == [(1, 10), (2, 20.000001), (3, 15), (4, 20.000001)]
+
+
+def test_an_alternative_that_never_held_for_a_row_now_gone(world: World) -> None:
+    """With two alternatives the rows that ended are asked about in every run."""
+    reply = "not exists (select 1 from {s}.messages r where r.parent = m.id)"
+    first = "m.ts <= now() - interval 5 seconds and m.ts > now() - interval 12 seconds"
+    second = "m.ts <= now() - interval 40 seconds"
+    sql = f"select m.id from {{s}}.messages m where ({first} and {reply}) or ({second} and {reply})"
+    model = _model(world, sql)
+    world.run(model, 20)
+    assert world.answers() == [(1, 5), (3, 10)]
+    _delete(world, "id = 3")
+    world.run(model, 30)
+    world.add((4, "a", None, 30))
+    world.run(model, 50)
+    assert world.answers() == [(1, 5), (2, 41), (3, 10), (4, 35)]
+
+
 @pytest.mark.parametrize("verify", ["off", "sample", "full"])
 def test_what_is_assumed_of_a_source_is_assumed_of_its_ended_rows(
     world: World, verify: str

@@ -46,6 +46,6 @@ def test_spark_gives_the_static_answers(spark: SparkSession) -> None:
             assert mine == normalized(judged.get(moment, Counter()).elements()), (case.sql, moment)
             compared += 1
         here = _collect(spark, event_instants(asked, aware(start), aware(end)))
-        there = event_instants(over_everything(case.sql), aware(start), aware(end))
+        there = event_instants(over_everything(case.sql, case.data), aware(start), aware(end))
         assert sorted(here) == sorted(connection.execute(there).fetchall()), case.sql
     assert compared > QUERIES

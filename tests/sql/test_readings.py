@@ -84,3 +84,26 @@ def test_steps_before_the_last_are_named() -> None:
 )
 def test_whether_each_answer_is_a_row_of_one_table(sql: str, alone: bool) -> None:
     assert rewrite(sql, CATALOG).reads_alone is alone
+
+
+_REPLY = "(select 1 from messages r where r.parent = m.id)"
+
+
+@pytest.mark.parametrize(
+    ("where", "forgets"),
+    [
+        ("now() > m.ts + interval 2 days", True),
+        (f"now() > m.ts + interval 2 days and not exists {_REPLY}", True),
+        (f"not exists {_REPLY} and not exists {_REPLY.replace('parent', 'id')}", True),
+        ("now() > m.ts + interval 2 days or m.ts > now() - interval 1 day", True),
+        (f"now() > m.ts + interval 2 days or (m.id = 1 and not exists {_REPLY})", False),
+        (f"exists {_REPLY}", False),
+        (f"not exists {_REPLY[:-1]} and r.ts > now() - interval 1 day)", False),
+    ],
+)
+def test_whether_rows_that_ended_before_a_window_decide_in_it(where: str, forgets: bool) -> None:
+    assert rewrite(f"select m.id from messages m where {where}", CATALOG).forgets_ended is forgets
+    distinct = rewrite(f"select distinct m.id from messages m where {where}", CATALOG)
+    assert not distinct.forgets_ended
+    derived = f"select m.id from (select distinct id, ts from messages m) m where {where}"
+    assert not rewrite(derived, CATALOG).forgets_ended

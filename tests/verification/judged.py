@@ -8,10 +8,11 @@ from datetime import datetime, timezone
 from typing import Any
 
 import duckdb
-from judge.case import Case, random_case
+from judge.case import Case, ending_case, random_case
+from judge.data import Data
 from judge.oracle import beginning, load
 from judge.schema import ARRIVAL, TABLES
-from judge.verdict import CATALOG, scans
+from judge.verdict import catalog_of, scans, with_ends
 
 from tapestry.errors import Refusal
 from tapestry.sql import Rewriting, Scan, Window, keys, rewrite
@@ -21,25 +22,34 @@ EVERYTHING = {
     name: Scan(name, None if ARRIVAL[name] is None else "_arr", "_rid") for name in TABLES
 }
 """All rows of the judge's tables, by their effective arrival."""
+WITH_ENDS = {
+    name: scan if scan.arrival is None else replace(scan, relation=with_ends(name))
+    for name, scan in EVERYTHING.items()
+}
 
+NO_ROWS = Data({})
 LONGEST = 60_000  # characters of a run's SQL: DuckDB plans the others too slowly for a test
 
 
 def cases(numbers: range) -> Iterator[tuple[Case, Rewriting]]:
-    """The random cases of these numbers that the rewriting takes and that have a first instant."""
+    """The random cases of these numbers that the rewriting takes and that have a first instant.
+
+    In every third one rows end.
+    """
     for number in numbers:
-        case = random_case(number)
+        case = ending_case(number) if number % 3 == 2 else random_case(number)
         if beginning(case.query, case.data, case.begin) is None:
             continue
         try:
-            yield case, rewrite(case.sql, CATALOG, begin=utc(case.begin))
+            yield case, rewrite(case.sql, catalog_of(case.data), begin=utc(case.begin))
         except Refusal:
             continue
 
 
-def over_everything(sql: str) -> Definition:
-    """The definition of a query over all rows of the judge's tables."""
-    return Definition.read(sql, CATALOG, EVERYTHING, "duckdb")
+def over_everything(sql: str, data: Data = NO_ROWS) -> Definition:
+    """The definition of a query over all rows of the judge's tables, which ``data`` tells of."""
+    scans = WITH_ENDS if data.ended else EVERYTHING
+    return Definition.read(sql, catalog_of(data), scans, "duckdb")
 
 
 def staged_runs(
@@ -57,7 +67,7 @@ def staged_runs(
             return
         connection.execute(f"CREATE OR REPLACE TEMP TABLE staged AS {text}")
         connection.execute("CREATE TABLE IF NOT EXISTS published AS FROM staged WHERE false")
-        yield n, tau, aware(t), Definition.read(case.sql, CATALOG, read, "duckdb")
+        yield n, tau, aware(t), Definition.read(case.sql, catalog_of(case.data), read, "duckdb")
         connection.execute("INSERT INTO published FROM staged")
         tau = aware(t)
 

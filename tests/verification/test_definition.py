@@ -37,14 +37,14 @@ def test_threaded_answers_are_the_static_answers(queries: int, seed: int) -> Non
         assert start is not None
         moments = instants(case.query, case.data, start, max(start, case.ends[-1]))
         chosen = random.Random(case.number).sample(moments, min(INSTANTS, len(moments)))
-        asked = over_everything(case.sql)
+        asked = over_everything(case.sql, case.data)
         ctes = [asked.instants(map(aware, chosen)), ("answers", asked.answers())]
         rows = connection.execute(asked.statement(ctes, "SELECT * FROM answers")).fetchall()
         assert len(set(rows)) == len(rows), case.sql
         judged = Oracle(case.query, connection).at_each(chosen)
         for moment in chosen:
             mine = normalized(row[:-2] for row in rows if row[-2] == aware(moment))
-            plain = static_answer(case.sql, CATALOG, aware(moment), asked.scans, "duckdb")
+            plain = static_answer(case.sql, asked.catalog, aware(moment), asked.scans, "duckdb")
             assert mine == normalized(connection.execute(plain).fetchall()), (case.sql, moment)
             assert mine == normalized(judged.get(moment, Counter()).elements()), (case.sql, moment)
             compared += 1
@@ -60,7 +60,7 @@ def test_nothing_changes_between_event_instants(queries: int, seed: int) -> None
         assert start is not None
         end = max(start, case.ends[-1])
         moments = instants(case.query, case.data, start, end)
-        text = event_instants(over_everything(case.sql), aware(start), aware(end))
+        text = event_instants(over_everything(case.sql, case.data), aware(start), aware(end))
         events = {start, *(_naive(us) for (us,) in connection.execute(text).fetchall())}
         judged = Oracle(case.query, connection).at_each(moments)
         for before, moment in pairwise(moments):
@@ -103,7 +103,7 @@ def test_a_range_leaves_out_derivations_and_changes_none(number: int) -> None:
     halves = (Restriction(((early, cut),)), Restriction(((cut, late),)), Restriction())
     for case, _ in cases(range(40 * number, 40 * number + 40)):
         load(connection, case.data)
-        asked = over_everything(case.sql)
+        asked = over_everything(case.sql, case.data)
         moments = [aware(case.ends[-1]), aware(case.ends[-1]) - timedelta(days=1)]
         for arm in range(1, len(asked.by_value) + 1):
             driver = asked.driver(arm)

@@ -62,12 +62,23 @@ def test_it_may_hold_again(sql: str) -> None:
     assert may_hold_again(_tree(sql))
 
 
+@pytest.mark.parametrize("negation", ["", "NOT "])
+def test_it_may_hold_again_once_a_row_is_gone(negation: str) -> None:
+    tree = _tree(f"{M} WHERE {negation}EXISTS ({REPLY})")
+    assert not may_hold_again(tree)
+    assert may_hold_again(tree, ending=True)
+
+
+def test_it_holds_once_where_only_joined_rows_may_go() -> None:
+    assert not may_hold_again(_tree(f"{M} JOIN messages AS r ON r.parent = m.id"), ending=True)
+
+
 def test_no_answer_leaves_a_gap_where_none_may(queries: int, seed: int) -> None:
     """At every instant of random queries over random rows."""
     connection, answers = connect(), 0
     for case, _ in cases(range(seed, seed + queries)):
-        asked = over_everything(case.sql)
-        if may_hold_again(asked.tree):
+        asked = over_everything(case.sql, case.data)
+        if asked.may_hold_again:
             continue
         load(connection, case.data)
         start = beginning(case.query, case.data, case.begin)

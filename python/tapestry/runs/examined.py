@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
-from tapestry.runs.query import Query, name_of, over_ended
+from tapestry.runs.query import Query, over_ended
 from tapestry.runs.session import Session, for_little
 from tapestry.runs.sources.examine import Examination, examine
 from tapestry.runs.sources.pins import Pin
@@ -59,8 +59,8 @@ def executed(
 
 
 def scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
-    """How the query reads each source, by the names that ``executed`` gives them."""
-    return {name_of(name, one.ends): one.scan for name, one in found.items()}
+    """How the query reads each source."""
+    return {name: one.scan for name, one in found.items()}
 
 
 def standing_scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
@@ -68,7 +68,7 @@ def standing_scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
 
     Those are written, and their table made or widened, by the run itself.
     """
-    return {name_of(name, one.ends): one.standing or one.scan for name, one in found.items()}
+    return {name: one.standing or one.scan for name, one in found.items()}
 
 
 def keeping(pins: Mapping[str, Pin], found: Mapping[str, Examination]) -> dict[str, Pin]:

@@ -12,6 +12,7 @@ from tapestry.instants import from_micros
 from tapestry.names import MATCHED_AT
 from tapestry.runs.clock import far_ahead, window_end
 from tapestry.runs.commit import append_sql, closing_sql, create_sql
+from tapestry.runs.ended import new_answers
 from tapestry.runs.examined import (
     as_read_by,
     examine_sources,
@@ -184,7 +185,8 @@ def _creation(
     row = _first_row(model, standing, query, end.t)
     found = examine_sources(session, model, invocation, query, row)
     window, scans = Window(None, row.t), scans_of(found)
-    select = query.rewriting.incremental(window, scans)
+    answers = new_answers(query, query, window, found)
+    select = answers.sql(scans)
     refuse_read_otherwise(session, model, query, select)
     question, row = _began(session, question_of(model, query, row, scans), row)
     question, holding = _held(question, query)
@@ -199,7 +201,7 @@ def _creation(
         selected=(*query.rewriting.columns, MATCHED_AT),
         expected=query.expected,
         question=question,
-        keyed=keyed(query, question, window),
+        keyed=keyed(answers, question),
         holding=holding,
         little=query.little,
         replaces=standing.target is not None,
@@ -310,10 +312,11 @@ def _appending(
     if any(e.refresh for e in found.values()):
         return Plan("create", model, row.t)
     row = replace(row, pins=keeping(row.pins, found))
-    query = executed(query, found, model, invocation)
+    knowing = executed(query, found, model, invocation)
     window, scans = Window(row.tau, row.t), scans_of(found)
-    few = few_rows(session, query.rewriting, window, standing_scans_of(found), query.sizes)
-    select = query.rewriting.incremental(window, scans, few=few)
+    answers, query = new_answers(query, knowing, window, found), knowing
+    few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
+    select = answers.sql(scans, few=few)
     question = question_of(model, query, row, scans)
     if not any(e.before for e in found.values()):  # else the scans read what is yet to be written
         question, row = _began(session, question, row)
@@ -332,13 +335,13 @@ def _appending(
         selected=selected,
         expected=query.expected,
         question=question,
-        keyed=keyed(query, question, window, few),
+        keyed=keyed(answers, question, few),
         holding=holding,
         little=query.little,
         attempt=standing.attempt,
         checks=query.rewriting.assumption_checks(window, scans),
         select=select,
-        strategy=query.rewriting.strategy,
+        strategy=answers.strategy,
         late_rows=sum(e.late_rows for e in found.values()),
         null_rows=sum(e.null_rows for e in found.values()),
         warnings=(*warnings_of(found), *not_verified(model, query)),

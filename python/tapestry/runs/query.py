@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tapestry.errors import QueryChanged, Refusal
-from tapestry.names import ENDED, MATCHED_AT
+from tapestry.names import MATCHED_AT
 from tapestry.runs.expectations.of_model import expected
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.holding import SMALL
@@ -17,10 +17,8 @@ from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.relations import Relations, read_relations
 from tapestry.runs.session import Session
-from tapestry.runs.sources.contents import column_list
-from tapestry.runs.sources.literals import relation_name
 from tapestry.runs.sources.pins import Pin, Pins
-from tapestry.sql import Catalog, Column, Rewriting, Source, View, rewrite
+from tapestry.sql import Catalog, Rewriting, Source, rewrite
 
 
 @dataclass(frozen=True)
@@ -90,30 +88,18 @@ def read_query(
 def over_ended(names: Collection[str], query: Query, model: Model, invocation: Invocation) -> Query:
     """The query over sources with rows that were deleted: each row is there until it ends.
 
-    Such a source is to the theory a view over an append-only table with one more column, so that
-    the end of a row is a bound like any other, to the rewriting and to what checks it. An end is
-    known late, but not too late: up to the run that finds it, the row was there.
+    An end is known late, but not too late: up to the run that finds it, the row was there.
     """
     if not names:
         return query
-    relations, tables = dict(query.relations.catalog.relations), dict(query.relations.tables)
+    relations = dict(query.relations.catalog.relations)
     for name in names:
         source = relations[name]
         assert isinstance(source, Source)
-        below = name_of(name, ends=True)
-        columns = (*source.columns, Column(ENDED, "timestamp"))
-        relations[below] = Source(below, columns, source.arrival)
-        listed = column_list(source.columns)
-        sql = f"SELECT {listed} FROM {relation_name(below)} WHERE now() < {ENDED}"
-        relations[name], tables[below] = View(name, sql, one_table=True), tables[name]
+        relations[name] = replace(source, ends=True)
     catalog = replace(query.relations.catalog, relations=relations)
     rewriting = _rewritten(query.sql, catalog, model, invocation, query.begin)
-    return replace(query, rewriting=rewriting, relations=Relations(catalog, tables))
-
-
-def name_of(source: str, ends: bool) -> str:
-    """What a source is called where its rows have ends."""
-    return f"{source}__with_ended" if ends else source
+    return replace(query, rewriting=rewriting, relations=replace(query.relations, catalog=catalog))
 
 
 def _rewritten(

@@ -9,12 +9,13 @@ from sqlglot import exp
 
 from tapestry.errors import ConfigurationError
 from tapestry.names import KEY
+from tapestry.runs.ended import NewAnswers
 from tapestry.runs.model import Model
 from tapestry.runs.query import Query
 from tapestry.runs.session import Session
 from tapestry.runs.sources.describe import arrival_column, arrival_sql
 from tapestry.runs.state import StateRow
-from tapestry.sql import Catalog, Scan, Window, keys
+from tapestry.sql import Catalog, Scan, keys
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import begin_of_time
 
@@ -107,8 +108,6 @@ def not_verified(model: Model, query: Query) -> tuple[str, ...]:
     return (f"its runs are not verified: values of {column}, a MAP, cannot be compared",)
 
 
-def keyed(query: Query, question: Question | None, window: Window, few: bool = False) -> str:
+def keyed(answers: NewAnswers, question: Question | None, few: bool = False) -> str:
     """Q^I with the keys that its rows are verified by; '' where they are not."""
-    if question is None:
-        return ""
-    return query.rewriting.incremental(window, question.scans, few=few, keyed=True)
+    return "" if question is None else answers.sql(question.scans, few=few, keyed=True)

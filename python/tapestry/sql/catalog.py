@@ -17,24 +17,24 @@ class Column:
 
 @dataclass(frozen=True)
 class Source:
-    """An append-only Delta table, or a static one (``arrival=None``): semantics, section 1."""
+    """An append-only Delta table, or a static one (``arrival=None``): semantics, section 1.
+
+    ``ends``: it has the column ``_ended`` too, and a row is there before the instant in it only.
+    """
 
     name: str
     columns: tuple[Column, ...]
     arrival: str | None
+    ends: bool = False
 
 
 @dataclass(frozen=True)
 class View:
-    """A view over sources; names in ``sql`` without a schema belong to ``namespace``.
-
-    ``one_table``: it reads one table, which stands for it in what the author assumes of its rows.
-    """
+    """A view over sources; names in ``sql`` without a schema belong to ``namespace``."""
 
     name: str
     sql: str
     namespace: str = ""
-    one_table: bool = False
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ class SourceTable:
     written: str
     appended: bool
     """True for an append-only source, whose rows have a lower bound: their arrival."""
+    ends: bool = False
+    """True where its rows have an upper bound too: ``_ended``."""
 
 
 @dataclass(frozen=True)

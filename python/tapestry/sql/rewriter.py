@@ -80,6 +80,22 @@ class Rewriting:
         )
 
     @property
+    def forgets_ended(self) -> bool:
+        """Do rows that ended by τ decide nothing about what is new after τ?
+
+        Each derivation then begins at the greatest lower bound c of its one disjunct, or never: an
+        inner row that ended by τ < c neither hinders it nor was ever what hindered it. With
+        further disjuncts such a row may be why an earlier one of them never held.
+        """
+        return not any(
+            part.by_value
+            or not fits_bounds(block)
+            or (len(block.disjuncts) > 1 and strategy_of(block) != "bounds")
+            for part in self.parts
+            for block in part.blocks
+        ) and not any(isinstance(table, ValueTable) for table in all_tables(self.parts))
+
+    @property
     def trace(self) -> tuple[Step, ...]:
         """Every step from Q to Q^I, each with the reason why it is allowed."""
         return (*self.written, *last_steps(self))

@@ -11,6 +11,7 @@ from datetime import datetime
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.names import ENDED
 from tapestry.sql import build, timing
 from tapestry.sql.catalog import Catalog
 from tapestry.sql.dialects import for_dialect
@@ -23,6 +24,8 @@ def static_answer(
     sql: str, catalog: Catalog, s: datetime | str, scans: Mapping[str, Scan], dialect: str = "spark"
 ) -> str:
     """The query's text over the rows with ``arrival <= s``, every reading of the clock being s.
+
+    Rows that end are there before their end only.
 
     A text as ``s`` stands for an instant that is filled in later.
     Raises Refusal for a relation that the catalog does not know.
@@ -76,4 +79,6 @@ def _visible(scan: Scan, s: datetime | str, catalog: Catalog, name: str, dialect
     text = f"SELECT {listed or '*'} FROM {scan.relation}"
     if scan.arrival is None:
         return text
-    return f"{text} WHERE {scan.arrival} <= {timing.literal(s).sql(dialect)}"
+    instant = timing.literal(s).sql(dialect)
+    text += f" WHERE {scan.arrival} <= {instant}"
+    return f"{text} AND {instant} < {ENDED}" if getattr(source, "ends", False) else text

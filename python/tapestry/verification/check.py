@@ -17,7 +17,6 @@ from tapestry.verification.chosen import Chosen, Rows
 from tapestry.verification.compare import PAGE, Comparison
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import Ask, event_instants
-from tapestry.verification.intervals import may_hold_again
 from tapestry.verification.restriction import Range
 
 AT_ONCE = 200
@@ -142,7 +141,7 @@ class Check:
             )
             chosen = self.with_found_instants(comparison, chosen)
             self.note_instants(len(chosen.instants))
-            if self.rows.last is not None and may_hold_again(self.definition.tree):
+            if self.rows.last is not None and self.definition.may_hold_again:
                 self.delivered_again(comparison, sample)
             if not chosen.ranges or (
                 driver is not None and driver.first and not comparison.by_value

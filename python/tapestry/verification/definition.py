@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlglot import exp
 
 from tapestry.instants import micros
-from tapestry.names import ARRIVAL, KEY, ROW_ID
+from tapestry.names import ARRIVAL, ENDED, KEY, ROW_ID
 from tapestry.sql import build
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.dialects import for_dialect
@@ -18,6 +18,7 @@ from tapestry.sql.passes.parse import parse, table_name
 from tapestry.sql.passes.resolve_names import output_names, resolve_names
 from tapestry.sql.scan import Scan
 from tapestry.verification.from_clause import AT, INSTANTS
+from tapestry.verification.intervals import may_hold_again
 from tapestry.verification.restriction import WHOLE, Driver, Restriction, driver
 from tapestry.verification.scopes import arms, by_value
 from tapestry.verification.threaded import Threader
@@ -67,9 +68,19 @@ class Definition:
         return not any(self.by_value) and len(list(self.tree.find_all(exp.Table))) == 1
 
     @property
+    def may_hold_again(self) -> bool:
+        """Can an answer hold, cease to hold, and hold again?"""
+        return may_hold_again(self.tree, bool(self.ending))
+
+    @property
     def appended(self) -> tuple[str, ...]:
         """The sources that grow."""
         return tuple(name for name in self.reads if self.scans[name].arrival is not None)
+
+    @property
+    def ending(self) -> tuple[str, ...]:
+        """The sources whose rows end."""
+        return tuple(name for name in self.reads if self._source(name).ends)
 
     def answers(self, restriction: Restriction = WHOLE, arm: int = 0) -> str:
         """``Q(s)`` for every s of the CTE ``instants``: select list, ``_s``, ``_key``.
@@ -97,13 +108,19 @@ class Definition:
 
     def read_sql(self, source: str) -> str:
         """The body of the CTE that applies a source's scan."""
-        scan, relation = self.scans[source], self.catalog.relations[source]
-        assert isinstance(relation, Source)
+        scan, relation = self.scans[source], self._source(source)
         listed = [build.column(c.name).sql(self.dialect) for c in relation.columns]
         if scan.arrival is not None:
             listed.append(f"{scan.arrival} AS {ARRIVAL}")
+        if relation.ends:
+            listed.append(ENDED)
         listed.append(f"{scan.row_id} AS {ROW_ID}")
         return f"SELECT {', '.join(listed)} FROM {scan.relation}"
+
+    def _source(self, name: str) -> Source:
+        relation = self.catalog.relations[name]
+        assert isinstance(relation, Source)
+        return relation
 
     def instants(self, instants: Iterable[datetime]) -> tuple[str, str]:
         """The CTE ``instants`` of given instants."""

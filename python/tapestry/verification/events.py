@@ -1,9 +1,10 @@
 """Event instants: between two of them nothing changes, so that looking at them is looking at all.
 
-``Q(s)`` changes where a row arrives, and where a comparison with the clock changes its mind. Such a
-comparison is monotone in s (what is not is refused as a model), so its order ``sign(x - y)`` runs
-through -1, 0, 1 or back; where it leaves the first and reaches the last is found by bisection on s
-itself, in the engine. No comparison is solved: the engine only evaluates it.
+``Q(s)`` changes where a row arrives or ends, and where a comparison with the clock changes its
+mind. Such a comparison is monotone in s (what is not is refused as a model), so its order
+``sign(x - y)`` runs through -1, 0, 1 or back; where it leaves the first and reaches the last is
+found by bisection on s itself, in the engine. No comparison is solved: the engine only evaluates
+it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 from sqlglot import exp
 
 from tapestry.instants import MICRO, from_micros, micros
-from tapestry.names import ARRIVAL
+from tapestry.names import ARRIVAL, ENDED
 from tapestry.sql import timing
 from tapestry.sql.dialects import for_dialect
 from tapestry.verification.atoms import Atoms, Pair
@@ -39,7 +40,8 @@ def event_instants(definition: Definition, after: datetime, until: datetime) -> 
 
 def event_parts(definition: Definition, after: datetime, until: datetime) -> list[str]:
     """SELECTs of one column ``us`` that together give the event instants, and perhaps others."""
-    return [*_arrivals(definition), *_flips(definition, micros(after), micros(until))]
+    flips = _flips(definition, micros(after), micros(until))
+    return [*_arrivals(definition), *_ends(definition), *flips]
 
 
 def begin_of_time(definition: Definition, ask: Ask, t: datetime) -> datetime | None:
@@ -62,6 +64,11 @@ def _arrivals(definition: Definition) -> Iterator[str]:
     for source in definition.appended:
         us = definition.micros(ARRIVAL)
         yield f"SELECT {us} AS us FROM {definition.reads[source]}"
+
+
+def _ends(definition: Definition) -> Iterator[str]:
+    for source in definition.ending:
+        yield f"SELECT {definition.micros(ENDED)} AS us FROM {definition.reads[source]}"
 
 
 def _flips(definition: Definition, low: int, high: int) -> Iterator[str]:

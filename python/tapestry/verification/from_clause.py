@@ -1,6 +1,6 @@
 """The FROM clause of a block over instants.
 
-    FROM instants AS _i JOIN each table ON its arrival <= _i._s
+    FROM instants AS _i JOIN each table ON its arrival <= _i._s [AND _i._s < its end]
 
 An outer join's ON condition sees visible rows only. RIGHT and FULL joins and joins in parentheses
 cannot see the instants in front, so there every relation is multiplied by the instants by itself,
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from tapestry.names import ARRIVAL, KEY, ROW_ID
+from tapestry.names import ARRIVAL, ENDED, KEY, ROW_ID
 from tapestry.sql import build, keys
 from tapestry.verification.restriction import WHOLE, Restriction
 from tapestry.verification.rows import Around, Rows, aliased, is_nested, joined, operand, or_nothing
@@ -85,6 +85,9 @@ class FromClause:
             if source in self.threader.appended:
                 arrival = exp.column(ARRIVAL, table=alias)
                 visible = [exp.LTE(this=arrival, expression=instant.copy())]
+            if source in self.threader.ending:
+                end = exp.column(ENDED, table=alias)
+                visible.append(exp.LT(this=instant.copy(), expression=end))
             key = keys.of_row(exp.column(ROW_ID, table=alias))
             table: exp.Expr = build.table(self.threader.reads[source], alias)
             return table, visible, or_nothing(key)

@@ -3,7 +3,8 @@
 Not where its derivation holds under an AND of conditions of which each holds over one interval of
 time: those without the clock and without subqueries never change; a comparison with the clock
 changes once, or is an equality; rows only arrive, so that EXISTS (a join without the clock) comes
-to hold and stays, and NOT EXISTS ceases to and never comes back.  Then an answer of two instants is
+to hold and stays, and NOT EXISTS ceases to and never comes back.  (Where rows of a source end, that
+is so of joins only: their interval ends too.)  Then an answer of two instants is
 one at every instant between them.  What is not of this kind is said to hold again.
 """
 
@@ -22,8 +23,10 @@ SEVERAL = (exp.Or, exp.Not, exp.NEQ, exp.Case, exp.If, exp.In, exp.Between, exp.
 COUNTED = (exp.AggFunc, exp.Having, exp.Qualify, exp.Window, exp.Limit, exp.Offset)
 
 
-def may_hold_again(tree: exp.Expr) -> bool:
-    """Can it, for all that is known of a resolved query?"""
+def may_hold_again(tree: exp.Expr, ending: bool = False) -> bool:
+    """Can it, for all that is known of a resolved query? ``ending``: rows of its sources end."""
+    if ending and tree.find(exp.Exists) is not None:
+        return True  # the row that kept it from holding may go
     if tree.find(*COUNTED) is not None or any(join.side for join in tree.find_all(exp.Join)):
         return True
     if any(_is_no_union_all(node) for node in tree.find_all(exp.SetOperation)):

@@ -55,6 +55,11 @@ class Threader:
             for name, source in catalog.relations.items()
             if isinstance(source, Source) and source.arrival is not None
         )
+        self.ending = frozenset(
+            name
+            for name, source in catalog.relations.items()
+            if isinstance(source, Source) and source.ends
+        )
 
     def name(self, kind: str) -> str:
         """A new alias of our own."""

@@ -68,6 +68,20 @@ def assuming_case(number: int) -> Case | None:
     return replace(case, data=_ordered(case.data, first, second), assume=(text,))
 
 
+def ending_case(number: int) -> Case:
+    """The case with rows that end: after a window, or at any instant."""
+    case, rng = random_case(number), random.Random(number)
+    ended = {}
+    for table, rows in case.data.rows.items():
+        if ARRIVAL[table] is None:
+            continue
+        for row in rows:
+            if rng.random() < 0.4:
+                after = rng.choice(case.ends) + MICRO
+                ended[table, row[-1]] = after if rng.random() < 0.6 else _moment(rng, 0, 24)
+    return replace(case, data=replace(case.data, ended=ended))
+
+
 def _ordered(data: Data, first: str, second: str) -> Data:
     """The second table's rows moved on until none has a ts before one of the first table."""
     one, two = _place(first), _place(second)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -17,11 +17,19 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Data:
-    """Rows of every table: its columns, then the effective arrival, then the row id."""
+    """Rows of every table: its columns, then the effective arrival, then the row id.
+
+    ``ended``: (table, row id) -> the instant from which on the row is gone.
+    """
 
     rows: dict[str, tuple[Row, ...]]
     late: bool = False
     off_grid: bool = False
+    ended: dict[tuple[str, int], datetime] = field(default_factory=dict)
+
+    def ends(self, table: str) -> list[datetime | None]:
+        """When each row of a table ends, if ever."""
+        return [self.ended.get((table, row[-1])) for row in self.rows[table]]
 
     def without(self, table: str, index: int) -> Data:
         """The same without one row."""

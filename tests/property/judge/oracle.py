@@ -31,16 +31,25 @@ def connect() -> duckdb.DuckDBPyConnection:
     connection.execute("CREATE TABLE instants (s TIMESTAMP)")
     for table, columns in TABLES.items():
         names = ", ".join(f"{name} {DUCK_TYPES[type_]}" for name, type_ in columns.items())
-        connection.execute(f"CREATE TABLE {table} ({names}, _arr TIMESTAMP, _rid INTEGER)")
-        seen = "TRUE" if ARRIVAL[table] is None else "_arr <= i.s"
+        connection.execute(
+            f"CREATE TABLE {table} ({names}, _arr TIMESTAMP, _rid INTEGER, _ended TIMESTAMP)"
+        )
+        seen = _seen(table, "i.s")
         connection.execute(
             f"CREATE VIEW all_{table} AS SELECT i.s, t.* FROM {table} t JOIN instants i ON {seen}"
         )
-        seen = "TRUE" if ARRIVAL[table] is None else "_arr <= moment"
+        seen = _seen(table, "moment")
         connection.execute(
             f"CREATE MACRO seen_{table}(moment) AS TABLE SELECT * FROM {table} WHERE {seen}"
         )
     return connection
+
+
+def _seen(table: str, moment: str) -> str:
+    """When a row is visible."""
+    if ARRIVAL[table] is None:
+        return "TRUE"
+    return f"_arr <= {moment} AND (_ended IS NULL OR {moment} < _ended)"
 
 
 def load(connection: duckdb.DuckDBPyConnection, data: Data) -> None:
@@ -48,7 +57,10 @@ def load(connection: duckdb.DuckDBPyConnection, data: Data) -> None:
     for table, rows in data.rows.items():
         connection.execute(f"DELETE FROM {table}")
         if rows:
-            values = ", ".join("(" + ", ".join(_value(cell) for cell in row) + ")" for row in rows)
+            values = ", ".join(
+                "(" + ", ".join(map(_value, (*row, end))) + ")"
+                for row, end in zip(rows, data.ends(table), strict=True)
+            )
             connection.execute(f"INSERT INTO {table} VALUES {values}")
 
 
@@ -79,6 +91,7 @@ def instants(query: Query, data: Data, start: datetime, end: datetime) -> list[d
     every = {
         moment + step + tick for moment in grid for step in steps for tick in (timedelta(0), MICRO)
     }
+    every |= set(data.ended.values())
     return sorted({start, *(moment for moment in every if start <= moment <= end)})
 
 

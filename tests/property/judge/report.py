@@ -60,7 +60,8 @@ def reproduction(case: Case, right: Answers, verdict: Verdict) -> str:
     lines = [f"case {case.number}: {verdict.kind}", case.sql, f"assume {case.assume}"]
     for table in tables_of(case.query):
         lines.append(f"{table} ({', '.join(TABLES[table])}, _arr, _rid)")
-        lines += ["  " + ", ".join(str(cell) for cell in row) for row in case.data.rows[table]]
+        for row, end in zip(case.data.rows[table], case.data.ends(table), strict=True):
+            lines.append("  " + ", ".join(map(str, row)) + (f" until {end}" if end else ""))
     ends = ", ".join(str(end) for end in case.ends)
     lines += [
         f"windows end at {ends}; begin {case.begin}; late {case.data.late}; pinned {case.pinned}"
@@ -82,6 +83,7 @@ def case_text(case: Case, right: Answers, why: str) -> str:
         "begin": None if case.begin is None else str(case.begin),
         "assume": list(case.assume),
         "ends": [str(end) for end in case.ends],
+        "ended": [[*key, str(end)] for key, end in case.data.ended.items()],
         "expected": [_cells(row) for row in right.elements()],
         **{f"table {name}": found for name, found in rows.items()},
     }

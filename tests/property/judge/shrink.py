@@ -42,6 +42,9 @@ def _smaller(case: Case) -> Iterator[Case]:
         if table in used:
             for index in range(len(rows)):
                 yield replace(case, data=case.data.without(table, index))
+    for key in case.data.ended:
+        kept = {one: end for one, end in case.data.ended.items() if one != key}
+        yield replace(case, data=replace(case.data, ended=kept))
     if case.data.late:
         yield replace(case, data=_punctual(case.data))
     for query in variants(case.query):

@@ -6,7 +6,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any, Protocol
 
@@ -55,6 +55,7 @@ class Problem(Protocol):
 
 
 Run = Callable[[str], Any]
+NEVER = datetime(9999, 12, 31)
 SECONDS, LARGEST = (
     5.0,
     150_000,
@@ -72,18 +73,48 @@ CATALOG = judged.Catalog(
 )
 
 
+ENDING = judged.Catalog(
+    {
+        name: replace(source, ends=source.arrival is not None)
+        for name, source in CATALOG.relations.items()
+        if isinstance(source, judged.Source)
+    }
+)
+"""The same where rows end."""
+
+
+def catalog_of(data: Data) -> judged.Catalog:
+    """What the rewriter is told of the tables."""
+    return ENDING if data.ended else CATALOG
+
+
+def with_ends(table: str) -> str:
+    """A relation of the table's rows that says of each when it ends."""
+    return f"(SELECT * REPLACE (coalesce(_ended, {literal(NEVER)}) AS _ended) FROM {table})"
+
+
 def utc(moment: datetime | None) -> datetime | None:
     """The same instant, aware."""
     return None if moment is None else moment.replace(tzinfo=timezone.utc)
 
 
-def scans(case: Problem, t: datetime, names: tuple[str, ...]) -> dict[str, Any]:
-    """The scans of one run: by effective arrival if rows may be late, else by the column."""
+def scans(
+    case: Problem, t: datetime, names: tuple[str, ...], living: bool = False
+) -> dict[str, Any]:
+    """The scans of one run: by effective arrival if rows may be late, else by the column.
+
+    ``living``: without the rows that have ended by t.
+    """
     found = {}
     for name in names:
         relation, arrival = name, ARRIVAL[name]
+        if arrival is not None and case.data.ended:
+            relation = with_ends(name)
+            if living:
+                relation = f"(SELECT * FROM {relation} WHERE _ended > {literal(t)})"
         if arrival is not None and case.pinned:
-            relation = f"(SELECT * FROM {name} WHERE _arr <= {literal(t)} OR _arr IS NULL)"
+            seen = f"_arr <= {literal(t)} OR _arr IS NULL"
+            relation = f"(SELECT * FROM {relation} WHERE {seen})"
         if arrival is not None and case.data.late:
             arrival = "_arr"
         found[name] = judged.Scan(
@@ -116,14 +147,23 @@ ENGINE_FAULT = "Duplicate named argument"
 """DuckDB 2.0 cannot copy a plan with greatest(a.x, b.x): nothing can be said of such a query."""
 
 
-def statements(case: Problem, rewriting: Any, dialect: str) -> list[tuple[datetime, str]]:
-    """The SQL of every run; every other one is told that its rows are few."""
-    texts, tau = [], None
+def statements(
+    case: Problem, rewriting: Any, dialect: str, living: Any = None
+) -> list[tuple[datetime, str]]:
+    """The SQL of every run; every other one is told that its rows are few.
+
+    ``living`` is for windows in which no row ends: over those that have not ended by then.
+    """
+    texts: list[tuple[datetime, str]] = []
+    tau: datetime | None = None
     for t in case.ends:
         window = judged.Window(utc(tau), utc(t))
-        sources = scans(case, t, rewriting.sources)
+        still = living is not None and tau is not None
+        still = still and not any(tau < end <= t for end in case.data.ended.values())
+        asked = living if still else rewriting
+        sources = scans(case, t, asked.sources, living=still)
         few = len(texts) % 2 == 1
-        texts.append((t, rewriting.incremental(window, sources, dialect=dialect, few=few)))
+        texts.append((t, asked.incremental(window, sources, dialect=dialect, few=few)))
         tau = t
     return texts
 
@@ -153,12 +193,16 @@ def compare(
     total, strategy, text = right.total(), "", ""
     try:
         rewriting = rewrite(case.sql, CATALOG, assume=case.assume, begin=utc(case.begin))
-        strategy = rewriting.strategy
+        strategy, living = rewriting.strategy, None
+        if case.data.ended:
+            living = rewriting if rewriting.forgets_ended else None
+            rewriting = rewrite(case.sql, ENDING, assume=case.assume, begin=utc(case.begin))
+            strategy = "forgetting" if living is not None else rewriting.strategy
         if tuple(rewriting.columns) != case.names:
             names = f"columns {rewriting.columns} for {case.names}"
             return Verdict("different", names, strategy, total)
         tau: datetime | None = None
-        for t, text in statements(case, rewriting, dialect):
+        for t, text in statements(case, rewriting, dialect, living):
             if len(text) > LARGEST:
                 raise TooLongError
             difference = _difference(normalized(run(text)), right, tau, t)

@@ -34,12 +34,13 @@ def read_case(path: Path) -> Written:
     """Read a file of tests/property/cases."""
     parts = json.loads(path.read_text())
     rows = {table: _rows(table, parts.get(f"table {table}", [])) for table in TABLES}
+    ended = {(t, n): datetime.fromisoformat(end) for t, n, end in parts.get("ended", [])}
     begin = None if parts["begin"] is None else datetime.fromisoformat(parts["begin"])
     return Written(
         parts["why"],
         parts["sql"],
         tuple(parts["columns"]),
-        Data(rows, late=parts["late"]),
+        Data(rows, late=parts["late"], ended=ended),
         tuple(datetime.fromisoformat(end) for end in parts["ends"]),
         begin,
         tuple(parts["assume"]),

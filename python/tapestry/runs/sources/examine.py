@@ -69,6 +69,8 @@ class Examination:
         Late rows of it stand in a side table, which the next run needs.
     ends
         The scans have rows that were deleted, and ``_ended`` says when.
+    living_late
+        Did rows come late that are still there?
     """
 
     changed: bool
@@ -82,6 +84,7 @@ class Examination:
     kept: bool = False
     standing: Scan | None = None
     ends: bool = False
+    living_late: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,9 @@ def examine(
     if last_pin == pin:
         ends, before, kept = looks_back and side.gone, clean(side), side.needed
         scan = _scan(table, pin, column, side, ends)
-        return Examination(False, 0, 0, scan, before, kept=kept, ends=ends)
+        return Examination(
+            False, 0, 0, scan, before, kept=kept, ends=ends, living_late=bool(side.live)
+        )
     since = Since(session, table, column, last_pin, pin, tau, config, stored)
     return _since(since, column, side, looks_back, remember)
 
@@ -164,8 +169,19 @@ def _since(
     before, grown = keep(since, side, late, change.vanished_contents, old)
     ends = looks_back and grown.gone
     scan, standing = (_scan(table, pin, column, of, ends) for of in (grown, side))
-    counts, kept = (late.rows, late.nulls), grown.needed
-    return Examination(True, *counts, scan, before, False, warnings, gone, kept, standing, ends)
+    return Examination(
+        True,
+        late.rows,
+        late.nulls,
+        scan,
+        before,
+        warnings=warnings,
+        vanished_rows=gone,
+        kept=grown.needed,
+        standing=standing,
+        ends=ends,
+        living_late=bool(grown.live),
+    )
 
 
 def _first_read(

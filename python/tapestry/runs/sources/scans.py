@@ -15,21 +15,22 @@ from tapestry.runs.sources.side import Side, not_late
 from tapestry.sql.catalog import Column
 from tapestry.sql.scan import Scan
 
-NEVER = f"TIMESTAMP '9999-12-31 00:00:00' AS {ENDED}"
+NEVER = "TIMESTAMP '9999-12-31 00:00:00'"
 """The end of a row that is there."""
 
 
 def plain_scan(table: SourceTable, pin: Pin, arrival: Column | None, ends: bool = False) -> Scan:
     """A source none of whose rows was ever late; ``ends``: it has the column ``_ended``."""
     arr = None if arrival is None else arrival_sql(arrival)
+    at = table.at(pin.version)
     if ends:
-        relation = f"(SELECT *, {row_id(table)} AS {ROW_ID}, {NEVER} FROM {table.at(pin.version)})"
+        relation = f"(SELECT *, {row_id(table)} AS {ROW_ID}, {NEVER} AS {ENDED} FROM {at})"
         return Scan(relation, arr, ROW_ID)
     if table.row_tracking:
-        return Scan(table.at(pin.version), arr, row_id(table))
+        return Scan(at, arr, row_id(table))
     # The window of the row id inside, the arrival outside: the other way round ts under another
     # name would not be a column of the window's partition, and no bound on it would get through.
-    relation = f"(SELECT *, {row_id(table)} AS {ROW_ID} FROM {table.at(pin.version)})"
+    relation = f"(SELECT *, {row_id(table)} AS {ROW_ID} FROM {at})"
     return Scan(relation, arr, ROW_ID)
 
 
@@ -47,10 +48,16 @@ def late_scan(
     if side.live:
         arms.append(side.rows(columns))
     if ends:
-        arms = [f"SELECT *, {NEVER} FROM ({arm})" for arm in arms]
+        arms = [f"SELECT *, {NEVER} AS {ENDED} FROM ({arm})" for arm in arms]
         if side.gone:
             arms.append(side.gone_rows(columns))
     return Scan(f"({' UNION ALL '.join(arms)})", ARRIVAL, ROW_ID, late=True)
+
+
+def living(scan: Scan, late: bool) -> Scan:
+    """The rows of a scan with ``ends`` that have not ended; ``late``: did any of them come late?"""
+    relation = f"(SELECT * FROM {scan.relation} WHERE {ENDED} = {NEVER})"
+    return Scan(relation, scan.arrival, scan.row_id, late)
 
 
 def row_id(table: SourceTable, alias: str = "") -> str:

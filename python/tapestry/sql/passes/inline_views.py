@@ -39,9 +39,6 @@ def inline_views(tree: exp.Query, catalog: Catalog, depth: int = 0) -> exp.Query
             continue
         body = inline_views(_view_tree(relation), catalog, depth + 1)
         alias = table.alias or table.name
-        if relation.one_table:
-            (below,) = body.find_all(exp.Table)
-            below.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
         table.replace(exp.Subquery(this=body, alias=exp.TableAlias(this=exp.to_identifier(alias))))
     return tree
 

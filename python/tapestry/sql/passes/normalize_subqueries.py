@@ -202,7 +202,7 @@ class _Builder:
             reference.type = exp.DataType.build(column.type, dialect="spark")
             columns[column.name.lower()] = reference
         written = node.alias_or_name.lower()
-        table = SourceTable(alias, name, written, source.arrival is not None)
+        table = SourceTable(alias, name, written, source.arrival is not None, source.ends)
         key = keys.of_row(exp.column(ROW_ID, table=alias))
         return [_From((table,), TRUE, {node.alias_or_name: columns}, (key,))]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.names import ARRIVAL
+from tapestry.names import ARRIVAL, ENDED
 from tapestry.sql.ir import (
     And,
     Arm,
@@ -62,6 +62,8 @@ class _Terms:
 def to_standard_form(arm: Arm, extra: tuple[exp.Expr, ...] = ()) -> Block:
     """The arm as a block; every append-only table adds its arrival as a lower bound.
 
+    One whose rows end adds the end as an upper bound.
+
     ``extra`` are further lower bounds of every disjunct (the model's begin, the begin of time).
     Raises Refusal where there would be more than 64 disjuncts.
     """
@@ -82,14 +84,25 @@ def arrivals(tables: tuple[Table, ...]) -> tuple[exp.Expr, ...]:
 
 def arrival_of(table: SourceTable) -> exp.Expr:
     """``alias._arrival``, typed."""
-    column = exp.column(ARRIVAL, table=table.alias)
+    return _instant(ARRIVAL, table)
+
+
+def _ends(tables: tuple[Table, ...]) -> tuple[exp.Expr, ...]:
+    return tuple(
+        _instant(ENDED, table) for table in tables if isinstance(table, SourceTable) and table.ends
+    )
+
+
+def _instant(name: str, table: SourceTable) -> exp.Expr:
+    column = exp.column(name, table=table.alias)
     column.type = exp.DataType.build("timestamptz")
     return column
 
 
 def _conjunction(tables: tuple[Table, ...], terms: _Terms) -> Conjunction:
     lowers = _distinct(arrivals(tables) + terms.lowers)
-    return Conjunction(tables, terms.conditions, lowers, terms.uppers, terms.exists)
+    uppers = _distinct(terms.uppers + _ends(tables))
+    return Conjunction(tables, terms.conditions, lowers, uppers, terms.exists)
 
 
 def _expand(formula: Formula) -> list[_Terms]:

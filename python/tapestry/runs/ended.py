@@ -1,0 +1,84 @@
+"""Q^I of one run over sources some of whose rows have ended: which part of it has to know them.
+
+An end is the first instant after the τ of the run that found the row gone, so none lies after the
+first instant of a window. From there on a query is one over the rows that are left; what was
+before matters only to what an answer may have been already, and where it does not
+(``Rewriting.forgets_ended``), such a window is asked of the rows that are left, as if no other
+had ever been. A run that finds rows gone covers the one instant at which they end by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tapestry.instants import MICRO
+from tapestry.runs.query import Query
+from tapestry.runs.sources.examine import Examination
+from tapestry.runs.sources.scans import living
+from tapestry.sql import Rewriting, Scan, Window
+
+
+@dataclass(frozen=True)
+class Part:
+    """A query over a part of a run's window.
+
+    ``late`` has the sources that it reads without the rows that have ended: did any of the others
+    come late?
+    """
+
+    rewriting: Rewriting
+    window: Window
+    late: Mapping[str, bool] = field(default_factory=dict)
+
+    def scans(self, scans: Mapping[str, Scan]) -> Mapping[str, Scan]:
+        """What it reads of these scans, which have the rows that ended."""
+        left = {name: living(scans[name], late) for name, late in self.late.items()}
+        return {**scans, **left}
+
+
+@dataclass(frozen=True)
+class NewAnswers:
+    """The new answers of a run: the parts of its window, one after the other."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def strategy(self) -> str:
+        """The costliest one of the parts: the first one's, if any, knows of ends."""
+        return self.parts[0].rewriting.strategy
+
+    def widest(self, scans: Mapping[str, Scan]) -> tuple[Rewriting, Window, Mapping[str, Scan]]:
+        """The part that most of the window is, and what it reads."""
+        part = self.parts[-1]
+        return part.rewriting, part.window, part.scans(scans)
+
+    def sql(self, scans: Mapping[str, Scan], few: bool = False, keyed: bool = False) -> str:
+        """One query: the select list, ``_matched_at`` and, where ``keyed``, ``_key``."""
+        selects = [
+            part.rewriting.incremental(part.window, part.scans(scans), few=few, keyed=keyed)
+            for part in self.parts
+        ]
+        if len(selects) == 1:
+            return selects[0]
+        return "\nUNION ALL ".join(f"SELECT * FROM (\n{select}\n)" for select in selects)
+
+
+def new_answers(
+    query: Query, executed: Query, window: Window, found: Mapping[str, Examination]
+) -> NewAnswers:
+    """What the window of a run is asked; ``executed`` is the query over rows that end.
+
+    Sound: windows that follow one another give what one over all of them gives, and answers count
+    by derivation where there are two.
+    """
+    late = {name: one.living_late for name, one in found.items() if one.ends}
+    tau, t = window.tau, window.t
+    if not late or tau is None or not query.rewriting.forgets_ended:
+        return NewAnswers((Part(executed.rewriting, window),))
+    if not any(found[name].vanished_rows for name in late):
+        return NewAnswers((Part(query.rewriting, window, late),))
+    first = Part(executed.rewriting, Window(tau, tau + MICRO))
+    if first.window.t == t:
+        return NewAnswers((first,))
+    return NewAnswers((first, Part(query.rewriting, Window(first.window.t, t), late)))
