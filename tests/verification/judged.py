@@ -46,10 +46,14 @@ def cases(numbers: range) -> Iterator[tuple[Case, Rewriting]]:
             continue
 
 
+def everything_of(data: Data) -> dict[str, Scan]:
+    """Scans of all rows of the judge's tables, with their ends where ``data`` has any."""
+    return WITH_ENDS if data.ended else EVERYTHING
+
+
 def over_everything(sql: str, data: Data = NO_ROWS) -> Definition:
     """The definition of a query over all rows of the judge's tables, which ``data`` tells of."""
-    scans = WITH_ENDS if data.ended else EVERYTHING
-    return Definition.read(sql, catalog_of(data), scans, "duckdb")
+    return Definition.read(sql, catalog_of(data), everything_of(data), "duckdb")
 
 
 def staged_runs(

@@ -58,6 +58,11 @@ def executed(
     return over_ended([name for name in found if found[name].ends], query, model, invocation)
 
 
+def before_of(found: Mapping[str, Examination]) -> tuple[str, ...]:
+    """What is executed before the sources can be read as ``scans_of`` says."""
+    return tuple(text for one in found.values() for text in one.before)
+
+
 def scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
     """How the query reads each source."""
     return {name: one.scan for name, one in found.items()}

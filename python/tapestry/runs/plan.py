@@ -10,11 +10,13 @@ from uuid import uuid4
 from tapestry.errors import ConfigurationError
 from tapestry.instants import from_micros
 from tapestry.names import MATCHED_AT
+from tapestry.runs.asked import asked, began, held
 from tapestry.runs.clock import far_ahead, window_end
 from tapestry.runs.commit import append_sql, closing_sql, create_sql
 from tapestry.runs.ended import new_answers
 from tapestry.runs.examined import (
     as_read_by,
+    before_of,
     examine_sources,
     executed,
     keeping,
@@ -23,16 +25,16 @@ from tapestry.runs.examined import (
     warnings_of,
 )
 from tapestry.runs.expectations.validate import Prepared
-from tapestry.runs.holding import NOTHING_HELD, Holding, hold, hold_rows
+from tapestry.runs.holding import NOTHING_HELD, Holding
 from tapestry.runs.horizons import horizons
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.narrow import few_rows
 from tapestry.runs.query import Query, query_changed, read_query
-from tapestry.runs.question import Question, begun, keyed, not_verified, question_of, stamped
+from tapestry.runs.question import Question, keyed, not_verified, question_of
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import columns_of, reconcile
-from tapestry.runs.session import Session, keeps_memory
+from tapestry.runs.session import Session
 from tapestry.runs.sources.as_read import AsRead
 from tapestry.runs.spark_reads import refuse_read_otherwise
 from tapestry.runs.standing import Standing, stand
@@ -188,8 +190,8 @@ def _creation(
     answers = new_answers(query, query, window, found)
     select = answers.sql(scans)
     refuse_read_otherwise(session, model, query, select)
-    question, row = _began(session, question_of(model, query, row, scans), row)
-    question, holding = _held(question, query)
+    question, row = began(session, question_of(model, query, row, scans), row)
+    question, holding = held(question, query)
     return Plan(
         "create",
         model,
@@ -317,10 +319,7 @@ def _appending(
     answers, query = new_answers(query, knowing, window, found), knowing
     few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
     select = answers.sql(scans, few=few)
-    question = question_of(model, query, row, scans)
-    if not any(e.before for e in found.values()):  # else the scans read what is yet to be written
-        question, row = _began(session, question, row)
-    question, holding = _held(question, query, in_memory=keeps_memory(session))
+    question, row, holding = asked(session, model, query, row, found)
     selected = (*query.rewriting.columns, MATCHED_AT)
     columns, ready, chosen = reconcile(session, model, query.sql, selected, select, reshape)
     return Plan(
@@ -328,7 +327,7 @@ def _appending(
         model,
         row.t,
         row,
-        before=tuple(text for e in found.values() for text in e.before),
+        before=before_of(found),
         ready=ready,
         main=append_sql(row, columns, chosen),
         columns=columns,
@@ -349,31 +348,6 @@ def _appending(
         warm=standing.warm,
         complete_history=standing.complete_history,
     )
-
-
-def _began(
-    session: Session, question: Question | None, row: StateRow
-) -> tuple[Question | None, StateRow]:
-    """The question and the row of a run, both with the instant at which time began.
-
-    Without a question nobody asks for that instant: the row stays as it is.
-    """
-    question = begun(session, question)
-    return question, row if question is None else question.row
-
-
-def _held(
-    question: Question | None, query: Query, in_memory: bool = False
-) -> tuple[Question | None, Holding]:
-    """The question over sources that several statements share, and where new rows are checked."""
-    holding = NOTHING_HELD
-    if question is not None:
-        narrow = question.of_a_part and query.rewriting.reads_alone
-        holding = hold(query.relations, question.scans, narrow)
-        question = stamped(question, query, holding.scans)
-    if in_memory and (question is not None or query.expected):
-        holding = hold_rows(holding)
-    return question, holding
 
 
 def due_by_time(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dbt.adapters.tapestry.catalog import catalog_settings
 from dbt.adapters.tapestry.jars import jar_settings
+from dbt.adapters.tapestry.reading import LATEST
 
 WAREHOUSE = "spark.sql.warehouse.dir"
 
@@ -75,6 +76,9 @@ def _general(master: str | None) -> dict[str, str]:
         "spark.driver.memory": f"{_driver_memory_mib()}m",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # What Spark keeps of past statements for that page, plans and all: a thousand of ours take
+        # 100 MB. A run looks up what its own have read, as far back as this.
+        "spark.sql.ui.retainedExecutions": str(LATEST),
         # With room for Spark's hundred pieces a warm run that checks its rows compiles up to 150,
         # Delta's own among them, most of which the run before had already.
         "spark.sql.codegen.cache.maxEntries": "1000",

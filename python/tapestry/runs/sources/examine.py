@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 from uuid import uuid4
 
-from tapestry.errors import LateRowsFound, SourceHistoryGone, SourceRewritten, StateMissing
+from tapestry.errors import SourceHistoryGone, SourceRewritten, StateMissing
 from tapestry.runs.session import Session
 from tapestry.runs.sources.contents import key_names
-from tapestry.runs.sources.describe import SourceTable, arrival_column, arrival_sql
+from tapestry.runs.sources.describe import SourceTable, arrival_column
 from tapestry.runs.sources.fingerprints import Fingerprint, fingerprint
 from tapestry.runs.sources.history import Commit, read_history, table_id_at
 from tapestry.runs.sources.late import Late, by_stored, find_late, late_contents
@@ -23,6 +23,7 @@ from tapestry.runs.sources.rewrites import (
     rewritten,
     touched_files,
 )
+from tapestry.runs.sources.row_warnings import count_nulls, late_warning, null_warning
 from tapestry.runs.sources.scans import late_scan, plain_scan
 from tapestry.runs.sources.side import SIDE_COLUMNS, Side, read_side, side_name
 from tapestry.runs.sources.side_grown import clean, keep
@@ -143,7 +144,7 @@ def examine(
         side = _as_left(read_side(session, side, last_pin, table.columns), table, last_pin)
     if last_pin is None or tau is None:
         key = ("nulls", table.name, column, pin)
-        nulls = remember(key, lambda: _nulls(session, table, pin, column))
+        nulls = remember(key, lambda: count_nulls(session, table, pin, column))
         return _first_read(table, pin, column, side, nulls)
     if last_pin == pin:
         ends, before, kept = looks_back and side.gone, clean(side), side.needed
@@ -164,7 +165,7 @@ def _since(
     if change.refresh:
         return Examination(True, 0, 0, plain_scan(table, pin, column), refresh=True)
     late, gone = change.late, change.vanished
-    warnings = _late_warning(since, late) + _null_warning(table, column, late.nulls)
+    warnings = late_warning(since, late) + null_warning(table, column, late.nulls)
     old = change.old if looks_back else ""
     before, grown = keep(since, side, late, change.vanished_contents, old)
     ends = looks_back and grown.gone
@@ -188,7 +189,7 @@ def _first_read(
     table: SourceTable, pin: Pin, column: Column, side: Side, nulls: int
 ) -> Examination:
     """A source that no run before read: nothing of it is late."""
-    scan, warnings = plain_scan(table, pin, column), _null_warning(table, column, nulls)
+    scan, warnings = plain_scan(table, pin, column), null_warning(table, column, nulls)
     return Examination(True, 0, nulls, scan, clean(side), warnings=warnings, kept=side.exists)
 
 
@@ -375,33 +376,3 @@ def _lost_columns(since: Since, side: Side) -> bool:
             hint="set on_source_rewrite: refresh, or build the model again with --full-refresh",
         )
     return True
-
-
-def _late_warning(since: Since, late: Late) -> tuple[str, ...]:
-    """Warn about, or fail on, rows that are late by ``late_after`` or more."""
-    if not late.grave or since.rules.late_rows == "deliver":
-        return ()
-    rows = "1 row" if late.grave == 1 else f"{late.grave} rows"
-    text = f"{rows} came to {since.table.name} {since.rules.late_after} or more after their time"
-    if since.rules.late_rows == "fail":
-        raise LateRowsFound(
-            text,
-            where=since.table.name,
-            hint="set late_rows: warn or deliver to let them arrive now, or repair the source",
-        )
-    return (f"{text}; they count as arrived just after {since.tau:%Y-%m-%d %H:%M:%S.%f} UTC",)
-
-
-def _nulls(session: Session, table: SourceTable, pin: Pin, column: Column) -> int:
-    """Rows without ts; statistics leave out every file that has none."""
-    relation = table.at(pin.version)
-    rows = session.rows(f"SELECT count(*) FROM {relation} WHERE {arrival_sql(column)} IS NULL")
-    return int(rows[0][0])
-
-
-def _null_warning(table: SourceTable, column: Column | None, nulls: int) -> tuple[str, ...]:
-    if column is None or not nulls:
-        return ()
-    rows = "1 new row" if nulls == 1 else f"{nulls} new rows"
-    verb = "has" if nulls == 1 else "have"
-    return (f"{rows} of {table.name} {verb} no {column.name} and will never be visible",)

@@ -1,0 +1,54 @@
+"""A run's question made ready: when time began, and what its statements share in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tapestry.runs.examined import before_of, scans_of
+from tapestry.runs.holding import NOTHING_HELD, Holding, hold, hold_rows
+from tapestry.runs.model import Model
+from tapestry.runs.query import Query
+from tapestry.runs.question import Question, begun, question_of, stamped
+from tapestry.runs.session import Session, keeps_memory
+from tapestry.runs.sources.examine import Examination
+from tapestry.runs.state import StateRow
+
+
+def asked(
+    session: Session,
+    model: Model,
+    query: Query,
+    row: StateRow,
+    found: Mapping[str, Examination],
+) -> tuple[Question | None, StateRow, Holding]:
+    """What an appending run is verified with, its row, and what it holds in memory for that."""
+    question = question_of(model, query, row, scans_of(found))
+    if not before_of(found):  # else the scans read what is yet to be written
+        question, row = began(session, question, row)
+    question, holding = held(question, query, in_memory=keeps_memory(session))
+    return question, row, holding
+
+
+def began(
+    session: Session, question: Question | None, row: StateRow
+) -> tuple[Question | None, StateRow]:
+    """The question and the row of a run, both with the instant at which time began.
+
+    Without a question nobody asks for that instant: the row stays as it is.
+    """
+    question = begun(session, question)
+    return question, row if question is None else question.row
+
+
+def held(
+    question: Question | None, query: Query, in_memory: bool = False
+) -> tuple[Question | None, Holding]:
+    """The question over sources that several statements share, and where new rows are checked."""
+    holding = NOTHING_HELD
+    if question is not None:
+        narrow = question.of_a_part and query.rewriting.reads_alone
+        holding = hold(query.relations, question.scans, narrow)
+        question = stamped(question, query, holding.scans)
+    if in_memory and (question is not None or query.expected):
+        holding = hold_rows(holding)
+    return question, holding
