@@ -10,6 +10,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.reading import amount, measured
-from dbt.adapters.tapestry.session import frame, planned_once
+from dbt.adapters.tapestry.session import BESIDE, frame, planned_once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -108,6 +109,10 @@ class PlainSession:
     def planned_once(self) -> AbstractContextManager[None]:
         """Spark does not plan a query again while that runs."""
         return planned_once(self.spark)
+
+    def meanwhile(self, task: Callable[[], Any]) -> Future[Any]:
+        """Begin a task in another thread."""
+        return BESIDE.submit(task)
 
     def measured(self) -> AbstractContextManager[Any]:
         """What this thread's statements read."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from itertools import count
 from typing import Any
@@ -12,7 +13,7 @@ from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tapestry.log_store import use_links
-from dbt.adapters.tapestry.session import frame, planned_once
+from dbt.adapters.tapestry.session import BESIDE, frame, planned_once
 from dbt.adapters.tapestry.settings import FILE_MANAGER
 from tapestry.runs.session import Session
 
@@ -64,6 +65,10 @@ class SparkSql:
     def planned_once(self) -> AbstractContextManager[None]:
         """As the embedded session has it."""
         return planned_once(self.spark)
+
+    def meanwhile(self, task: Callable[[], Any]) -> Future[Any]:
+        """Begin a task in another thread, as the embedded session does."""
+        return BESIDE.submit(task)
 
 
 @pytest.fixture(scope="session")

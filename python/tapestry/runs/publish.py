@@ -46,8 +46,18 @@ def has_checks(planned: Plan) -> bool:
     return bool(planned.expected) or planned.question is not None
 
 
-def publish(session: Session, planned: Plan, point: Point) -> Published:
-    """Execute a claimed run up to its commit; ``Published.error`` where its checks fail."""
+class ClaimLostError(Exception):
+    """Another run has claimed the same n: nothing of this one was written."""
+
+
+def publish(
+    session: Session, planned: Plan, point: Point, claimed: Callable[[], bool] = lambda: True
+) -> Published:
+    """Execute a run up to its commit; ``Published.error`` where its checks fail.
+
+    ``claimed`` waits for the claim of its n, which a run that keeps its new rows in memory does
+    without until something is to be written.  Raises ClaimLostError where that is another run's.
+    """
     for statement in planned.before:
         session.run(statement)
     for view, select in planned.holding.selects.items():
@@ -63,6 +73,8 @@ def publish(session: Session, planned: Plan, point: Point) -> Published:
     staged = staging.stage(session, planned, attempt)
     point("staged")
     results += check(session, planned, staged)
+    if not claimed():
+        raise ClaimLostError
     if any(result.blocks for result in results):
         staging.keep(session, planned, staged, attempt)
         return _refused(planned, results, staged)

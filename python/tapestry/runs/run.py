@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
@@ -20,11 +21,11 @@ from tapestry.runs.log import Entry
 from tapestry.runs.memory import Known
 from tapestry.runs.model import Model
 from tapestry.runs.plan import Plan, plan
-from tapestry.runs.publish import Published, give_up, publish
+from tapestry.runs.publish import ClaimLostError, Published, give_up, publish
 from tapestry.runs.reading import Reading, measuring
 from tapestry.runs.relations import plain
 from tapestry.runs.rewind import finish
-from tapestry.runs.session import Session, for_little
+from tapestry.runs.session import Session, for_little, meanwhile
 from tapestry.runs.sources.literals import relation_name
 from tapestry.runs.state import StateRow, claim, compact
 
@@ -105,17 +106,14 @@ def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
 def _execute(session: Session, planned: Plan, row: StateRow, invocation: Invocation) -> Outcome:
     began = monotonic()
     point("planned")
-    if not planned.again and not claim(session, invocation.state_table, row):
+    try:
+        done, reading = _claimed_and_published(session, planned, row, invocation, began)
+    except ClaimLostError:
         invocation.forget(row.model)
         if not planned.warm:
-            raise concurrent(row)
+            raise concurrent(row) from None
         # The memory did not know of a run that another process claimed, and perhaps crashed in.
         return execute(session, prepare(session, planned.model, invocation), invocation)
-    invocation.claimed(row)
-    point("claimed")
-    if not planned.warm and row.n > 1 and not planned.again:
-        rejected.tidy(session, row.model, row.generation, row.n - 1, planned.attempt)
-    done, reading = _publish(session, planned, invocation, began)
     if done.error is not None:
         give_up(session, planned, invocation)
         invocation.log.append(Entry(planned, done, None, monotonic() - began, reading))
@@ -134,14 +132,48 @@ def _execute(session: Session, planned: Plan, row: StateRow, invocation: Invocat
     )
 
 
+def _claimed_and_published(
+    session: Session, planned: Plan, row: StateRow, invocation: Invocation, began: float
+) -> tuple[Published, Reading]:
+    """Claim the run's n, and execute the run up to its commit.
+
+    Nobody sees what a run that writes nothing before its commit computes and checks: so the state
+    has its row when it commits, but need not before.  Raises ClaimLostError.
+    """
+
+    def take() -> bool:
+        if not planned.again and not claim(session, invocation.state_table, row):
+            return False
+        invocation.claimed(row)
+        point("claimed")
+        return True
+
+    unseen = planned.warm and bool(planned.holding.rows) and not planned.before
+    with meanwhile(session, take, wanted=unseen) as claimed:
+        if not unseen and not claimed():
+            raise ClaimLostError
+        if not planned.warm and row.n > 1 and not planned.again:
+            rejected.tidy(session, row.model, row.generation, row.n - 1, planned.attempt)
+        found = _publish(session, planned, invocation, began, claimed)
+        if not claimed():  # a broken assumption ends a run before it has asked
+            raise ClaimLostError
+        return found
+
+
 def _publish(
-    session: Session, planned: Plan, invocation: Invocation, began: float
+    session: Session,
+    planned: Plan,
+    invocation: Invocation,
+    began: float,
+    claimed: Callable[[], bool],
 ) -> tuple[Published, Reading]:
     """``publish``, measured; what goes wrong in it is logged with the run."""
     reading = Reading()
     try:
         with measuring(session) as reading:
-            return publish(session, planned, point), reading
+            return publish(session, planned, point, claimed), reading
+    except ClaimLostError:
+        raise
     except Exception as error:
         seconds, reason = monotonic() - began, str(error)[:LONGEST_REASON]
         invocation.log.append(Entry(planned, Published(), None, seconds, reading, reason))

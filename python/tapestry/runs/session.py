@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 class Session(Protocol):
@@ -40,6 +43,25 @@ def planned_once(session: Session, wanted: bool) -> Iterator[None]:
     """What is executed inside joins nothing whose size is unknown: to plan it again is no use."""
     with _told(session, "planned_once", wanted):
         yield
+
+
+@contextmanager
+def meanwhile(session: Session, task: Callable[[], T], wanted: bool) -> Iterator[Callable[[], T]]:
+    """Do something while what is inside is executed; what is given waits for its result.
+
+    Neither may depend on the other.  Where a session cannot do two things at once, or that is not
+    ``wanted``, the task is done first.  When this is left the task is over, however it went.
+    """
+    begin: Callable[[Callable[[], T]], Future[T]] | None = getattr(session, "meanwhile", None)
+    if begin is None or not wanted:
+        done = task()
+        yield lambda: done
+        return
+    future = begin(task)
+    try:
+        yield future.result
+    finally:
+        wait([future])
 
 
 def _told(session: Session, what: str, wanted: bool) -> AbstractContextManager[None]:

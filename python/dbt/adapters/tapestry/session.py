@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from tapestry.runs.reading import Reading
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
 
     from tapestry.runs.target import Target
 
+T = TypeVar("T")
 FEW_PARTITIONS = 16
+BESIDE = ThreadPoolExecutor(8, "tapestry-beside")
+"""Threads for what sessions do beside something else; kept, for each has a thread of Spark's."""
 _INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -40,7 +45,7 @@ class DbtSession:
         if self._drives:
             self.frame, self.measured = self._frame, self._measured
             self.for_little, self.planned_once = self._for_little, self._planned_once
-            self.glance = self._glance
+            self.glance, self.meanwhile = self._glance, self._meanwhile
 
     @property
     def embedded(self) -> bool:
@@ -89,6 +94,20 @@ class DbtSession:
         """A Delta table as its newest commit left it, where Spark's process can be asked."""
         found: Target | None = self._handle.logs.newest(name)
         return found
+
+    def _meanwhile(self, task: Callable[[], T]) -> Future[T]:
+        """Begin a task of this session's in another thread, over the same connection."""
+        connections = self._adapter.connections
+        shared = connections.get_thread_connection()
+
+        def work() -> T:
+            connections.set_thread_connection(shared)
+            try:
+                return task()
+            finally:
+                connections.clear_thread_connection()
+
+        return BESIDE.submit(copy_context().run, work)
 
     def _measured(self) -> AbstractContextManager[Reading]:
         """Measure what this thread's statements read."""
