@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql.catalog import Catalog, Source, View
-from tapestry.sql.passes.parse import parse, table_name
+from tapestry.sql.passes.parse import is_cte, parse, table_name
 from tapestry.sql.passes.refuse_nondeterministic import user_defined
 
 _DEEPEST = 50
@@ -26,7 +26,7 @@ def inline_views(tree: exp.Query, catalog: Catalog, depth: int = 0) -> exp.Query
     tree = tree.copy()
     for table in list(tree.find_all(exp.Table)):
         name = table_name(table)
-        if _is_cte(table):
+        if is_cte(table):
             continue
         relation = catalog.relations.get(name)
         if relation is None:
@@ -47,7 +47,7 @@ def _view_tree(view: View) -> exp.Query:
     tree = parse(view.sql)
     if view.namespace:
         for table in tree.find_all(exp.Table):
-            if not table.db and not _is_cte(table):
+            if not table.db and not is_cte(table):
                 for part, name in zip(
                     ("db", "catalog"), reversed(view.namespace.split(".")), strict=False
                 ):
@@ -66,18 +66,3 @@ def _qualify_functions(tree: exp.Query, namespace: str) -> None:
         if name and "." not in name:
             parts = [exp.to_identifier(name) for name in namespace.split(".")]
             node.replace(exp.Dot.build([*parts, node.copy()]))
-
-
-def _is_cte(table: exp.Table) -> bool:
-    """Does the name refer to a CTE of a query around it?"""
-    if table.db:
-        return False
-    node: exp.Expr | None = table
-    while node is not None:
-        with_ = node.args.get("with_")
-        if with_ is not None and table.name.lower() in {
-            cte.alias.lower() for cte in with_.expressions
-        }:
-            return True
-        node = node.parent
-    return False

@@ -31,6 +31,7 @@ _AGGREGATES = frozenset(
     }
 )
 """Spark's aggregates that sqlglot may not know as such."""
+_A = {"SEMI": "a semi", "ANTI": "an anti"}
 _AS_WRITTEN = {"to_char": exp.ToChar, "parse_json": exp.ParseJSON, "unix_date": exp.UnixDate}
 
 
@@ -62,6 +63,13 @@ def parse(sql: str) -> exp.Query:
     refuse_unwritten(tree)
     for select in list(tree.find_all(exp.Select)):
         _replace_semi_joins(select)
+    for join in tree.find_all(exp.Join):
+        if join.kind in ("SEMI", "ANTI"):
+            raise Refusal(
+                f"{_A[join.kind]} join among joins in parentheses",
+                join.sql("spark"),
+                "write it as [NOT] EXISTS in WHERE",
+            )
     return tree
 
 
@@ -89,14 +97,31 @@ def relation_names(sql: str) -> tuple[str, ...]:
     >>> relation_names("with c as (select 1 from Db.A) select * from c join `db`.`b` using (k)")
     ('db.b', 'db.a')
     """
-    tree = parse(sql)
-    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-    names: dict[str, None] = {}
-    for table in tree.find_all(exp.Table):
-        name = table_name(table)
-        if name not in ctes:
-            names[name] = None
-    return tuple(names)
+    tables = parse(sql).find_all(exp.Table)
+    return tuple(dict.fromkeys(table_name(table) for table in tables if not is_cte(table)))
+
+
+def is_cte(table: exp.Table) -> bool:
+    """Is the name that of a CTE?  One is seen by those defined after it, and by its query.
+
+    >>> tree = parse("with c as (select 1 from c) select * from c")
+    >>> [is_cte(table) for table in tree.find_all(exp.Table)]
+    [True, False]
+    """
+    node: exp.Expr | None = None if table.db else table
+    while node is not None:
+        found: list[exp.Expr] = []
+        if isinstance(node, exp.CTE):
+            with_ = node.parent
+            assert with_ is not None
+            found = with_.expressions[: node.index]
+            node = with_.parent
+        elif node.args.get("with_") is not None:
+            found = node.args["with_"].expressions
+        if table.name.lower() in {cte.alias.lower() for cte in found}:
+            return True
+        node = None if node is None else node.parent
+    return False
 
 
 def table_name(table: exp.Table) -> str:
@@ -105,12 +130,24 @@ def table_name(table: exp.Table) -> str:
 
 
 def _replace_semi_joins(select: exp.Select) -> None:
-    """``a LEFT SEMI JOIN b ON c`` keeps the rows of a for which EXISTS (b WHERE c)."""
-    kept = []
-    for join in select.args.get("joins") or []:
+    """``a LEFT SEMI JOIN b ON c`` keeps the rows of a for which EXISTS (b WHERE c).
+
+    WHERE is applied when everything is joined: that is the same, unless a join after it keeps the
+    rows of its right side that have no match in the left.
+    """
+    kept: list[exp.Join] = []
+    joins = select.args.get("joins") or []
+    for number, join in enumerate(joins):
         if join.kind not in ("SEMI", "ANTI"):
             kept.append(join)
             continue
+        for after in joins[number + 1 :]:
+            if after.side in ("RIGHT", "FULL"):
+                raise Refusal(
+                    f"a {after.side} JOIN after {_A[join.kind]} join",
+                    f"{join.sql('spark')} {after.sql('spark')}",
+                    f"put what stands before the {after.side} JOIN into a CTE",
+                )
         if join.args.get("using"):
             raise Refusal("USING in a semi or anti join", join.sql("spark"), "write ON a.k = b.k")
         inner = exp.select("1").from_(join.this.copy())

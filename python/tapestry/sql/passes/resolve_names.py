@@ -11,6 +11,8 @@ from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
 from tapestry.sql import build
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.join_using import join_using
+from tapestry.sql.tell_apart import tell_apart
 
 
 def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
@@ -32,8 +34,13 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
     _recognize_clock_columns(tree, catalog)
     try:
         qualified = qualify(
-            tree.copy(), schema=schema, dialect="spark", quote_identifiers=False, identify=False
+            tell_apart(tree),
+            schema=schema,
+            dialect="spark",
+            quote_identifiers=False,
+            identify=False,
         )
+        join_using(tree, qualified)
         annotated = annotate_types(qualified, schema=schema, dialect="spark")
     except SqlglotError as error:
         raise Refusal(

@@ -1,0 +1,148 @@
+"""Which relation a name means: what the author's own text gives in DuckDB, at every instant.
+
+Reading a query is what the rewriting and its checks share, so neither sees the other's mistake
+here: the oracle is another engine's reading.  No two derivations have equal values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+
+import duckdb
+import pytest
+from tests.sql.database import in_utc
+
+from tapestry.errors import Refusal
+from tapestry.sql import Catalog, Column, Scan, Source, View, Window, relation_names, rewrite
+
+START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+DAYS = 9
+COLUMNS = (Column("id", "int"), Column("w", "int"), Column("ts", "timestamp"))
+ROWS = {
+    "db.m": [(1, 10, 1), (2, 11, 3), (None, 12, 2)],
+    "db.r": [(1, 20, 4), (3, 21, 0), (None, 22, 5)],
+    "db.u": [(3, 30, 2), (1, 31, 6), (4, 32, 1), (None, 33, 0)],
+    "other.m": [(1, 40, 5), (4, 41, 0), (None, 42, 2)],
+}
+"""id, w, the day of arrival."""
+VIEWS = {
+    "other.above": "with m as (select * from m where id > 0) select id, w from m",
+    "other.shadowed": "with mm as (select * from m), m as (select * from mm) select id, w from m",
+}
+CATALOG = Catalog(
+    {name: Source(name, COLUMNS, "ts") for name in ROWS}
+    | {name: View(name, text, namespace="other") for name, text in VIEWS.items()}
+)
+
+QUERIES = (
+    # USING behind outer joins
+    "select id, r.w as rw, u.w as uw from db.m right join db.r using (id) join db.u using (id)",
+    "select id, r.w as rw, u.w as uw from db.m full join db.r using (id) full join db.u using (id)",
+    "select id, r.w as rw, u.w as uw from db.m full join db.r using (id) left join db.u using (id)",
+    "select id, r.w as rw, u.w as uw from db.m full join db.r using (id)"
+    " right join db.u using (id)",
+    "select id, r.w as rw, u.w as uw from db.m join db.r using (id) right join db.u using (id)"
+    " left join other.m as o using (id)",
+    "select id, x.rw, u.w as uw from (select id, r.w as rw from db.m full join db.r using (id)) x"
+    " full join db.u using (id)",
+    # one name in two schemas
+    "select id, w from db.m where not exists (select 1 from other.m where other.m.id = db.m.id)",
+    "select id, w from db.m where exists (select 1 from other.m where other.m.id = db.m.id)",
+    "select id, w from db.m where id not in"
+    " (select other.m.id from other.m where other.m.w > db.m.w)",
+    "select db.m.id, db.m.w, other.m.w as ow from db.m join other.m on db.m.id = other.m.id",
+    "select db.m.id, m.w from db.m where exists (select 1 from (select * from db.r) m"
+    " where m.id = db.m.id)",
+    "select id, w from db.m where exists (select 1 from db.m as m_1 where m_1.id < db.m.id)",
+    "select id, w from db.m where exists (select 1 from db.m where db.m.id > 1)",
+    # CTEs that are called like what they read
+    "with m as (select * from db.m where id > 1) select id, w from m",
+    "select id, w from other.above",
+    "select id, w from other.shadowed",
+    "with above as (select * from other.above) select id, w from above",
+    "with r as (select * from db.m), m as (select * from r) select id, w from m",
+)
+
+
+def _visible(connection: duckdb.DuckDBPyConnection, day: int) -> None:
+    """The tables and views as they are at the end of a day."""
+    for schema in ("db", "other"):
+        connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}")
+    for name, rows in ROWS.items():
+        connection.execute(f"CREATE TABLE {name} (id INT, w INT, ts TIMESTAMPTZ)")
+        there = [(i, w, START + timedelta(days=d)) for i, w, d in rows if d <= day]
+        if there:
+            connection.executemany(f"INSERT INTO {name} VALUES (?, ?, ?)", there)
+    connection.execute("USE other")
+    for name, text in VIEWS.items():
+        connection.execute(f"CREATE VIEW {name} AS {text}")
+
+
+def _expected(query: str) -> Iterator[tuple[object, ...]]:
+    connection, known = in_utc(), set()
+    for day in range(DAYS):
+        _visible(connection, day)
+        for row in connection.execute(query).fetchall():
+            if row not in known:
+                known.add(row)
+                yield (*row, START + timedelta(days=day))
+
+
+def _delivered(query: str, ends: tuple[int, ...]) -> Iterator[tuple[object, ...]]:
+    connection, rewriting, tau = in_utc(), rewrite(query, CATALOG), None
+    _visible(connection, DAYS)
+    scans = {name: Scan(name, "ts", "rowid") for name in rewriting.sources}
+    for day in ends:
+        t = START + timedelta(days=day)
+        text = rewriting.incremental(Window(tau, t), scans, "duckdb")
+        yield from connection.execute(text).fetchall()
+        tau = t
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_name_means_what_it_means_in_sql(query: str) -> None:
+    expected = sorted(_expected(query), key=repr)
+    assert expected
+    for ends in ((DAYS,), (1, 3, 4, DAYS), tuple(range(DAYS + 1))):
+        assert sorted(_delivered(query, ends), key=repr) == expected, ends
+
+
+REFUSED = (
+    (
+        "select u.id from db.m left semi join db.r on m.id = r.id right join db.u on u.id = m.id",
+        "a RIGHT JOIN after a semi join",
+    ),
+    (
+        "select u.id from db.m left anti join db.r on m.id = r.id full join db.u on u.id = m.id",
+        "a FULL JOIN after an anti join",
+    ),
+    (
+        "select m.id from db.m left semi join db.r left semi join db.u"
+        " on r.id = u.id on m.id = r.id",
+        "a semi join among joins in parentheses",
+    ),
+    (
+        "with a as (select * from b), b as (select id from db.r) select id from a",
+        "relation b is not known",
+    ),
+    ("with a as (select * from a) select id from a", "relation a is not known"),
+)
+
+
+@pytest.mark.parametrize(("query", "reason"), REFUSED)
+def test_what_cannot_be_told_is_refused(query: str, reason: str) -> None:
+    with pytest.raises(Refusal, match=reason):
+        rewrite(query, CATALOG)
+
+
+def test_a_semi_join_before_a_left_join_stays() -> None:
+    query = "select m.id from db.m left semi join db.r on m.id = r.id left join db.u on u.id = m.id"
+    assert "EXISTS" in rewrite(query, CATALOG).canonical
+
+
+def test_a_cte_does_not_hide_what_it_reads() -> None:
+    assert relation_names("with m as (select * from m) select * from m") == ("m",)
+    assert relation_names(
+        "with a as (select 1 from b), b as (select 1 from a) select * from b"
+    ) == ("b",)
