@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tapestry.runs.ended import NewAnswers
 from tapestry.runs.examined import before_of, scans_of
 from tapestry.runs.holding import NOTHING_HELD, Holding, hold, hold_rows
 from tapestry.runs.model import Model
 from tapestry.runs.query import Query
-from tapestry.runs.question import Question, begun, question_of, stamped
+from tapestry.runs.question import Question, begun, keyed, question_of, stamped
 from tapestry.runs.session import Session, keeps_memory
+from tapestry.runs.sharing import share
 from tapestry.runs.sources.examine import Examination
 from tapestry.runs.state import StateRow
 
@@ -20,13 +22,18 @@ def asked(
     query: Query,
     row: StateRow,
     found: Mapping[str, Examination],
-) -> tuple[Question | None, StateRow, Holding]:
-    """What an appending run is verified with, its row, and what it holds in memory for that."""
+    answers: NewAnswers,
+    few: bool,
+) -> tuple[Question | None, StateRow, Holding, str]:
+    """What an appending run is verified with, its row, what it holds in memory, Q^I with keys."""
     question = question_of(model, query, row, scans_of(found))
     if not before_of(found):  # else the scans read what is yet to be written
         question, row = began(session, question, row)
     question, holding = held(question, query, in_memory=keeps_memory(session))
-    return question, row, holding
+    text = keyed(answers, question, few)
+    if few and question is not None:
+        text, question, holding = share(model, question, holding, text)
+    return question, row, holding, text
 
 
 def began(

@@ -27,12 +27,12 @@ from tapestry.runs.sources.scans import plain_scan
 from tapestry.runs.staging import exists
 from tapestry.runs.standing import stand
 from tapestry.runs.state import StateRow
-from tapestry.runs.verify import listed, results_of, turns_of
+from tapestry.runs.verify import listed, results_of
 from tapestry.verification.audit import Audit, Published
 from tapestry.verification.check import Result, Sample
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import opening
-from tapestry.verification.turns import turn
+from tapestry.verification.turns import turn, turns_of
 
 ROWS = 200
 """So many published rows a sample asks one by one."""

@@ -74,7 +74,7 @@ def hold(relations: Relations, scans: Mapping[str, Scan], narrow: bool) -> Holdi
     for name, scan in sorted(scans.items()):
         if relations.tables[name].table.size > most:
             continue
-        view = _view()
+        view = new_view()
         numbered = "" if scan.row_id == ROW_ID else f", {scan.row_id} AS {ROW_ID}"
         selects[view] = f"SELECT *{numbered} FROM {scan.relation}"
         found[name] = replace(scan, relation=view, row_id=ROW_ID)
@@ -83,7 +83,7 @@ def hold(relations: Relations, scans: Mapping[str, Scan], narrow: bool) -> Holdi
 
 def hold_rows(holding: Holding) -> Holding:
     """The same with a view for the new rows of a run, which its checks and its commit read."""
-    return replace(holding, rows=_view())
+    return replace(holding, rows=new_view())
 
 
 def make(session: Session, view: str, select: str) -> None:
@@ -106,6 +106,6 @@ def release(session: Session, holding: Holding) -> None:
             logger.warning("%s was not dropped, it goes with the session: %s", view, error)
 
 
-def _view() -> str:
+def new_view() -> str:
     """A name for a view of one execution: another one of the same run drops its own only."""
     return identifier(f"__tapestry_{uuid4().hex[:16]}")

@@ -319,7 +319,7 @@ def _appending(
     answers, query = new_answers(query, knowing, window, found), knowing
     few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
     select = answers.sql(scans, few=few)
-    question, row, holding = asked(session, model, query, row, found)
+    question, row, holding, text = asked(session, model, query, row, found, answers, few)
     selected = (*query.rewriting.columns, MATCHED_AT)
     columns, ready, chosen = reconcile(session, model, query.sql, selected, select, reshape)
     return Plan(
@@ -334,7 +334,7 @@ def _appending(
         selected=selected,
         expected=query.expected,
         question=question,
-        keyed=keyed(answers, question, few),
+        keyed=text,
         holding=holding,
         little=query.little,
         attempt=standing.attempt,

@@ -16,6 +16,7 @@ from tapestry.runs.session import Session
 from tapestry.runs.sources.describe import arrival_column, arrival_sql
 from tapestry.runs.state import StateRow
 from tapestry.sql import Catalog, Scan, keys
+from tapestry.sql.share_keyed_reads import NOTHING_SHARED, Sharing
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import begin_of_time
 
@@ -26,6 +27,8 @@ class Question:
 
     sampled
         It looks at a part of history only.
+    sharing
+        What its statements read together with the run's own.
     """
 
     sql: str
@@ -34,6 +37,7 @@ class Question:
     row: StateRow
     columns: tuple[str, ...]
     sampled: bool
+    sharing: Sharing = NOTHING_SHARED
 
     @property
     def of_a_part(self) -> bool:

@@ -25,7 +25,7 @@ from tapestry.runs.staging import exists as table_exists
 from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH, Check, Finding, Result, Sample
 from tapestry.verification.chosen import Rows
 from tapestry.verification.events import opening
-from tapestry.verification.turns import turn
+from tapestry.verification.turns import turn, turns_of
 
 VERIFICATION = (ENOUGH, NOT_TOO_MUCH)
 SHOWN = 20
@@ -52,7 +52,11 @@ def verify(session: Session, model: Model, question: Question, staged: str) -> l
         low = row.began or opening(definition, session.rows, row.t)
         start = row.begin or low
         rows = Rows(staged, start, row.tau, row.t)
-        check = Check(definition, rows, session.rows, lambda: published(session, question))
+
+        def rows_of(text: str) -> list[tuple[Any, ...]]:
+            return session.rows(question.sharing.applied(text))
+
+        check = Check(definition, rows, rows_of, lambda: published(session, question))
         with planned_once(session, definition.joins_nothing):
             if config.verify == "full":
                 return check.full()
@@ -82,11 +86,6 @@ def published(session: Session, question: Question) -> str:
             relation = relation_name(name)
             parts.append(f"SELECT {listed(columns)} FROM {relation} WHERE {condition}")
     return f"({' UNION ALL '.join(parts)})" if parts else ""
-
-
-def turns_of(share: float) -> int:
-    """After how many runs every row has had its turn."""
-    return max(1, round(1 / share))
 
 
 def results_of(

@@ -20,6 +20,11 @@ EARLIEST = datetime(1, 1, 2, tzinfo=timezone.utc)
 """Before every timestamp that a zone can make of the first day there is."""
 
 
+def turns_of(share: float) -> int:
+    """After how many runs every row has had its turn."""
+    return max(1, round(1 / share))
+
+
 def turn(n: int, turns: int, low: datetime, tau: datetime | None, t: datetime) -> tuple[Range, ...]:
     """The ranges ``[from, to)`` of the n-th run, of a history that begins about ``low``.
 
