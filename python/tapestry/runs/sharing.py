@@ -28,7 +28,8 @@ def share(
     if not holding.rows or not question.of_a_part:
         return text, question, holding
     texts = [text, *_comparisons(model, question)]
-    sharing = share_keyed_reads(texts, iter(new_view, ""), holding.views)
+    held = [view.strip("`") for view in holding.views]
+    sharing = share_keyed_reads(texts, iter(new_view, ""), held)
     selects = {one.view: one.select for one in sharing.relations}
     return (
         sharing.applied(text),

@@ -1,0 +1,78 @@
+"""A large source that a run and its checks ask for few keys is read once for both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.spark.run_world import UNANSWERED, World
+
+from tapestry.runs import holding, narrow, query
+from tapestry.runs.model import Model
+from tapestry.runs.plan import Plan
+from tapestry.runs.run import execute, prepare
+
+JOINED = "select m.id, r.author from {s}.messages m, {s}.messages r where r.parent = m.id"
+
+
+@pytest.fixture
+def world(session: Any, schema: str, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The source counts as large, what runs narrow it to as few rows."""
+    monkeypatch.setattr(holding, "SMALL", -1)
+    monkeypatch.setattr(query, "SMALL", -1)
+    monkeypatch.setattr(narrow, "SPARK_KNOWS", -1)
+    return World(session, schema).create()
+
+
+def second_run(world: World, model: Model) -> Plan:
+    """The plan of a run with rows in its window, answers to old ones and twins among them."""
+    world.run(model, 12)
+    world.add((4, "c", 1, 14), (5, "c", None, 15), (6, "d", 5, 16), (6, "d", 5, 16))
+    return prepare(world.session, model, world.invocation(30))
+
+
+def test_the_inner_table_is_read_once(world: World) -> None:
+    model = world.model(UNANSWERED, verify="sample")
+    planned = second_run(world, model)
+    assert planned.question is not None
+    (shared,) = planned.question.sharing.relations
+    assert shared.view in planned.holding.selects
+    assert planned.keyed.count(f"{shared.view} AS r") == 1
+    world.session.texts.clear()
+    outcome = execute(world.session, planned, world.invocation(30))
+    assert all(result.status == "pass" for result in outcome.results)
+    assert {result.kind for result in outcome.results} == {"enough", "not_too_much"}
+    readers = [text for text in world.session.texts if f"{shared.view} AS r" in text]
+    assert len(readers) == 2  # Q^I, and what compares it with the definition
+    assert world.answers() == [(1, 10.0), (3, 15.0), (4, 24.0), (6, 26.0), (6, 26.0)]
+    assert not any(shared.view.strip("`") in str(row) for row in world.session.rows("show views"))
+
+
+def test_a_wrong_answer_is_still_found(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run loses a row, reading what it shares: the check, which shares it, misses the row."""
+    model = world.model(UNANSWERED, verify="sample", verify_share=1)  # all rows, each time
+    planned = second_run(world, model)
+    assert planned.question is not None
+    assert planned.question.sharing.relations
+    spoiled = planned.keyed.replace("NOT EXISTS", "m.id <> 6 AND NOT EXISTS")
+    assert spoiled != planned.keyed
+    object.__setattr__(planned, "keyed", spoiled)
+    with pytest.raises(Exception, match="missing") as caught:
+        execute(world.session, planned, world.invocation(30))
+    assert "is an answer at" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "verify"), [(UNANSWERED, "full"), (UNANSWERED, "off"), (JOINED, "full")]
+)
+def test_what_is_not_a_sample_shares_nothing(world: World, sql: str, verify: str) -> None:
+    planned = second_run(world, world.model(sql, verify=verify))
+    assert planned.question is None or not planned.question.sharing.relations
+
+
+def test_a_small_source_is_held_instead(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "SMALL", 2**20)
+    planned = second_run(world, world.model(UNANSWERED, verify="sample"))
+    assert planned.question is not None
+    assert not planned.question.sharing.relations
+    assert len(planned.holding.selects) == 1
