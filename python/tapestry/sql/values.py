@@ -6,11 +6,14 @@ on values, INTERSECT is EXISTS in both, EXCEPT is EXISTS and NOT EXISTS; NULLs a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from tapestry.sql import timing
+from tapestry.errors import Refusal
+from tapestry.sql import keys, timing
+from tapestry.sql.common_types import SHAPE, shape_of, type_of
 from tapestry.sql.ir import (
     And,
     Arm,
@@ -90,16 +93,85 @@ def arms_of(query: Bag | SetQuery, names: Names) -> list[Arm]:
         return list(query.arms)
     if query.operator in ("distinct", "union"):
         return [arm for part in query.inputs for arm in arms_of(one(part), names)]
+    return [counted(query, names)]
+
+
+def found_in(query: Bag | SetQuery | UnionAll) -> list[Arm]:
+    """The rows of a query under EXISTS, which asks whether there is one: no table of values.
+
+    ``A EXCEPT B`` has a row iff A has one whose values are not in B; INTERSECT alike.
+    """
+    if isinstance(query, Bag):
+        return list(query.arms)
+    if isinstance(query, UnionAll) or query.operator in ("distinct", "union"):
+        return [arm for part in query.inputs for arm in found_in(part)]
+    arms = []
+    for arm in found_in(query.inputs[0]):
+        where = [arm.where]
+        for other in query.inputs[1:]:
+            if query.operator == "intersect":
+                where.append(member(other, arm.select))
+                continue
+            _refuse_correlated(other, "EXCEPT", "write the right side as NOT EXISTS")
+            where.append(negated(member(other, arm.select)))
+        arms.append(Arm(arm.tables, all_of(*where), arm.select))
+    return arms
+
+
+def counted(query: SetQuery, names: Names) -> Arm:
+    """The rows of a query that counts by value, each value once, as one arm."""
+    listed = tuple(f"c{i}" for i, _ in enumerate(universe_of(query)[0].select, start=1))
+    table, values = value_table(query, names.new("v"), listed)
+    key = keys.of_values(values)
+    return Arm((table,), member(query, values), values, (key,))
+
+
+def value_table(
+    query: SetQuery, alias: str, columns: tuple[str, ...]
+) -> tuple[ValueTable, tuple[exp.Expr, ...]]:
+    """All values that a query may ever hold as a table, and its columns, typed."""
+    hint = "move the condition on the outer row out of it, into the WHERE around it"
+    _refuse_correlated(query, "a derived table that counts by value", hint)
     universe = universe_of(query)
-    alias = names.new("v")
-    columns = tuple(f"c{i}" for i, _ in enumerate(universe[0].select, start=1))
     values = []
-    for column, first in zip(columns, universe[0].select, strict=True):
-        reference = exp.column(column, table=alias)
+    for name, first in zip(columns, universe[0].select, strict=True):
+        reference = exp.column(name, table=alias)
         reference.type = first.type
+        if not type_of(first):
+            reference.meta[SHAPE] = shape_of(first)
         values.append(reference)
-    where = member(query, tuple(values))
-    return [Arm((ValueTable(alias, columns, universe),), where, tuple(values))]
+    return ValueTable(alias, columns, universe), tuple(values)
+
+
+def _refuse_correlated(query: Bag | SetQuery, what: str, hint: str) -> None:
+    """A table of values cannot see the row around it, nor can a NOT EXISTS two levels down."""
+    for arm in _all_arms(query):
+        for column in _outer_columns(arm, frozenset()):
+            raise Refusal(f"{what} refers to the query around it", column.sql("spark"), hint)
+
+
+def _all_arms(query: Bag | SetQuery | UnionAll) -> Iterator[Arm]:
+    if isinstance(query, Bag):
+        yield from query.arms
+        return
+    for part in query.inputs:
+        yield from _all_arms(part)
+
+
+def _outer_columns(arm: Arm, around: frozenset[str]) -> Iterator[exp.Column]:
+    """Columns of tables that stand neither in the arm nor in those around it within the query."""
+    known = around | {table.alias for table in arm.tables}
+    todo: list[Formula] = [arm.where, *map(Condition, arm.select)]
+    while todo:
+        formula = todo.pop()
+        if isinstance(formula, And | Or):
+            todo += formula.parts
+        elif isinstance(formula, ExistsFormula):
+            for inner in formula.arms:
+                yield from _outer_columns(inner, known)
+        else:
+            node = formula.sql if isinstance(formula, Condition) else formula.bound
+            yield from (column for column in node.find_all(exp.Column) if column.table not in known)
 
 
 def _same(arm: Arm, values: tuple[exp.Expr, ...]) -> list[Formula]:

@@ -30,9 +30,9 @@ from tapestry.sql.ir import (
     SourceTable,
     Table,
     UnionAll,
-    ValueTable,
     all_of,
 )
+from tapestry.sql.passes.align_sides import align_sides
 from tapestry.sql.passes.normalize_conditions import is_opaque, normalize_conditions
 from tapestry.sql.passes.parse import table_name
 from tapestry.sql.passes.refuse_unsupported import (
@@ -41,7 +41,7 @@ from tapestry.sql.passes.refuse_unsupported import (
     refuse_block,
     refuse_modifiers,
 )
-from tapestry.sql.values import Names, arms_of, member, one, union_all, universe_of
+from tapestry.sql.values import Names, arms_of, found_in, member, one, union_all, value_table
 
 Columns = Mapping[str, exp.Expr]
 
@@ -86,7 +86,7 @@ class _Scope:
 def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[Part, ...]:
     """The query as arms; raises Refusal for what the theory does not cover yet."""
     builder = _Builder(catalog)
-    top = builder.query(tree, _Scope({}, {}))
+    top = builder.query(tree, _Scope({}, {}), top=True)
     parts = []
     for number, query in enumerate(top.inputs if isinstance(top, UnionAll) else (top,), start=1):
         by_value = isinstance(query, SetQuery)
@@ -105,7 +105,8 @@ class _Builder:
         self.names = Names()
 
     # -- queries ------------------------------------------------------------------------------
-    def query(self, node: exp.Expr, scope: _Scope) -> Bag | SetQuery | UnionAll:
+    def query(self, node: exp.Expr, scope: _Scope, top: bool = False) -> Bag | SetQuery | UnionAll:
+        """A query's arms; is it the outermost one, or an arm of its UNION ALL or UNION (top)?"""
         while isinstance(node, exp.Subquery):
             refuse_modifiers(node)
             scope = _with_ctes(node, scope)
@@ -113,7 +114,7 @@ class _Builder:
         scope = _with_ctes(node, scope)
         refuse_modifiers(node)
         if isinstance(node, exp.SetOperation):
-            return self.set_operation(node, scope)
+            return self.set_operation(node, scope, top)
         if not isinstance(node, exp.Select):
             raise Refusal(
                 "this is not a SELECT", node.sql("spark"), "write it as SELECT … FROM a table"
@@ -122,18 +123,21 @@ class _Builder:
         by_value = bool(node.args.get("distinct")) or node.args.get("group") is not None
         return SetQuery("distinct", (bag,)) if by_value else bag
 
-    def set_operation(self, node: exp.SetOperation, scope: _Scope) -> Bag | SetQuery | UnionAll:
+    def set_operation(
+        self, node: exp.SetOperation, scope: _Scope, top: bool
+    ) -> Bag | SetQuery | UnionAll:
         operator = type(node).__name__.lower()
         if node.args.get("by_name"):
             raise Refusal("UNION BY NAME", node.sql("spark"), "list the columns in one order")
-        sides = [self.query(side, scope) for side in (node.this, node.expression)]
-        if not node.args.get("distinct"):
-            if operator != "union":
-                raise Refusal(
-                    f"{operator.upper()} ALL", node.sql("spark"), f"write {operator.upper()}"
-                )
+        top = top and operator == "union"
+        sides = [self.query(side, scope, top) for side in (node.this, node.expression)]
+        distinct = bool(node.args.get("distinct"))
+        if not distinct and operator != "union":
+            raise Refusal(f"{operator.upper()} ALL", node.sql("spark"), f"write {operator.upper()}")
+        sides = align_sides(sides, node, top, self.names)
+        if not distinct:
             return union_all(sides)
-        return SetQuery(operator, tuple(part for side in sides for part in [one(side)]))
+        return SetQuery(operator, tuple(one(side) for side in sides))
 
     def select(self, node: exp.Select, scope: _Scope) -> Bag:
         """The arms of one SELECT block: one for each way to form a row of its FROM clause."""
@@ -232,16 +236,9 @@ class _Builder:
         return rows
 
     def value_table(self, query: SetQuery, alias: str, names: list[str]) -> _From:
-        unique = self.names.new(alias)
-        universe = universe_of(query)
-        columns: dict[str, exp.Expr] = {}
-        for name, first in zip(names, universe[0].select, strict=True):
-            reference = exp.column(name, table=unique)
-            reference.type = first.type
-            columns[name] = reference
-        table = ValueTable(unique, tuple(names), universe)
-        where = member(query, tuple(columns.values()))
-        return _From((table,), where, {alias: columns})
+        table, values = value_table(query, self.names.new(alias), tuple(names))
+        columns = dict(zip(names, values, strict=True))
+        return _From((table,), member(query, values), {alias: columns})
 
     def join(self, rows: list[_From], node: exp.Join, scope: _Scope) -> list[_From]:
         right = self.relation(node.this, scope)
@@ -318,12 +315,7 @@ class _Builder:
         if not keep_select and isinstance(node, exp.Select):
             node.set("expressions", [exp.alias_(exp.Literal.number(1), "found")])
             node.set("distinct", None)
-        query = self.query(node, scope)
-        parts = query.inputs if isinstance(query, UnionAll) else (query,)
-        arms: list[Arm] = []
-        for part in parts:
-            arms += arms_of(part, self.names)
-        return tuple(arms)
+        return tuple(found_in(self.query(node, scope)))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,182 @@
+"""The type of a value where it is certain, and the one that two sides of a set operation share.
+
+The parser's own types are guesses (it takes ``1.5`` for a DOUBLE, ``nvl(i, 0)`` for a BIGINT). A
+cast by a guess could change values, so here a type is one that Spark is known to give, or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from sqlglot import exp
+
+SHAPE = "shape"
+"""Key under which a column of a value table keeps the shape of what stands in it."""
+
+_WHOLE = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+"""Whole numbers, the narrower first, and how many digits each has as a DECIMAL."""
+_NAMES = {
+    exp.DType.TIMESTAMPTZ: "timestamp",
+    exp.DType.TIMESTAMPLTZ: "timestamp",
+    exp.DType.TIMESTAMP: "timestamp",
+    exp.DType.TIMESTAMPNTZ: "timestamp_ntz",
+    exp.DType.VARCHAR: "string",
+    exp.DType.CHAR: "string",
+    exp.DType.NULL: "void",
+    exp.DType.UNKNOWN: "",
+}
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div)
+_FIXED: dict[type[exp.Expr], str] = {
+    **dict.fromkeys((exp.Predicate, exp.Connector, exp.Not, exp.Boolean), "boolean"),
+    **dict.fromkeys((exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Length), "int"),
+    **dict.fromkeys((exp.Upper, exp.Lower, exp.MD5, exp.SHA2, exp.RegexpReplace), "string"),
+    **dict.fromkeys((exp.Substring, exp.TimeToStr, exp.UnixToStr), "string"),
+    **dict.fromkeys((exp.TsOrDsToDate, exp.TsOrDsAdd, exp.LastDay, exp.AddMonths), "date"),
+    exp.TimestampTrunc: "timestamp",
+    **dict.fromkeys((exp.Sqrt, exp.Pow, exp.Ln, exp.Exp), "double"),
+    exp.Null: "void",
+}
+"""Functions of one type, whatever their arguments."""
+
+
+def type_of(value: exp.Expr) -> str:
+    """The type's name in Spark, "" where it is not certain, "void" of a bare NULL.
+
+    >>> [type_of(exp.maybe_parse(text, dialect="spark")) for text in ("1.50", "2 / 3", "f(1)")]
+    ['decimal(3,2)', 'double', '']
+    """
+    while isinstance(value, exp.Paren | exp.Neg | exp.Alias):
+        value = value.this
+    if isinstance(value, exp.Column):
+        return "" if SHAPE in value.meta or value.type is None else _name(value.type)
+    if isinstance(value, exp.Cast):
+        return _name(value.args["to"])
+    if isinstance(value, exp.Literal):
+        return "string" if value.is_string else _of_number(value.name)
+    for kinds, of in _COMPOSED:
+        if isinstance(value, kinds):
+            return of(value)
+    return next((name for kind, name in _FIXED.items() if isinstance(value, kind)), "")
+
+
+def shape_of(value: exp.Expr) -> str:
+    """The text with types in the place of columns: values of one shape are of one type.
+
+    Spark types an expression by its functions, its literals and the types of its columns alone.
+    """
+
+    def opened(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Literal) and isinstance(node.parent, _ARITHMETIC) and node.is_int:
+            return exp.var(f"<{len(node.name)} digits>")  # which decide; elsewhere the value may
+        if not isinstance(node, exp.Column):
+            return node
+        return exp.var(node.meta.get(SHAPE) or f"<{type_of(node) or node.sql('spark')}>")
+
+    return value.copy().transform(opened, copy=False).sql("spark")
+
+
+def common_type(one: str, other: str) -> str:
+    """The type that Spark widens both to in a set operation; "" where that is not certain.
+
+    Not certain are those that ``spark.sql.ansi.enabled`` decides: strings beside anything else,
+    FLOAT beside whole numbers.
+
+    >>> common_type("int", "decimal(10,2)"), common_type("timestamp", "date")
+    ('decimal(12,2)', 'timestamp')
+    """
+    if one == other or other == "void":
+        return one
+    if one == "void":
+        return other
+    pair = {one, other}
+    if pair <= set(_WHOLE):
+        return max(pair, key=list(_WHOLE).index)
+    if pair <= {*_WHOLE, "double"} or pair == {"float", "double"}:
+        return "double"
+    if pair <= {"timestamp", "timestamp_ntz", "date"}:
+        return "timestamp" if "timestamp" in pair else "timestamp_ntz"
+    digits = [_digits(name) for name in (one, other)]
+    if None not in digits:
+        return _wider(*(size for size in digits if size is not None))
+    return "double" if "double" in pair and any(digits) else ""
+
+
+def as_type(value: exp.Expr, name: str) -> exp.Expr:
+    """The value as this type, cast where it is not one for certain."""
+    if not name or type_of(value) == name:
+        return value
+    kind = exp.DataType.build("timestamptz" if name == "timestamp" else name, dialect="spark")
+    cast = exp.Cast(this=value.copy(), to=kind)
+    cast.type = kind.copy()
+    return cast
+
+
+def _name(kind: exp.DataType) -> str:
+    known = _NAMES.get(kind.this)
+    return kind.sql("spark").lower().replace(", ", ",") if known is None else known
+
+
+def _of_number(text: str) -> str:
+    """A literal's type: whole numbers as small as fits, DECIMAL with a point, DOUBLE with an E."""
+    if "e" in text.lower():
+        return "double"
+    _, digits, exponent = Decimal(text).as_tuple()
+    if "." not in text:
+        size = int(text)
+        return "int" if size < 2**31 else "bigint" if size < 2**63 else f"decimal({len(digits)},0)"
+    scale = -int(exponent)
+    return f"decimal({max(len(digits), scale)},{scale})"
+
+
+def _digits(name: str) -> tuple[int, int] | None:
+    """Digits in all and behind the point, as a DECIMAL."""
+    if name in _WHOLE:
+        return _WHOLE[name], 0
+    if not name.startswith("decimal("):
+        return None
+    precision, scale = name.removeprefix("decimal(").rstrip(")").split(",")
+    return int(precision), int(scale)
+
+
+def _wider(one: tuple[int, int], other: tuple[int, int]) -> str:
+    scale = max(one[1], other[1])
+    precision = max(one[0] - one[1], other[0] - other[1]) + scale
+    return f"decimal({precision},{scale})" if precision <= 38 else ""
+
+
+def _of_sum(value: exp.Expr) -> str:
+    """Of numbers but DECIMALs, whose digits grow, and of a timestamp beside an interval."""
+    left, right = type_of(value.this), type_of(value.expression)
+    if left in ("timestamp", "timestamp_ntz") and isinstance(value.expression, exp.Interval):
+        return left
+    if not {left, right} <= {*_WHOLE, "double"}:
+        return ""
+    return "double" if isinstance(value, exp.Div) else common_type(left, right)
+
+
+def _of_text(value: exp.Expr) -> str:
+    """Of ``||`` and concat(): text beside anything is text; arrays or binaries alone are not."""
+    parts = value.expressions or [value.this, value.expression]
+    return "string" if any(type_of(part) == "string" for part in parts) else ""
+
+
+def _of_choice(value: exp.Expr) -> str:
+    """CASE, IF, COALESCE of values of one type; NULL takes the others' type."""
+    if isinstance(value, exp.Case):
+        results = [branch.args["true"] for branch in value.args["ifs"]] + [
+            value.args.get("default")
+        ]
+    elif isinstance(value, exp.If):
+        results = [value.args["true"], value.args.get("false")]
+    else:
+        results = [value.this, *value.expressions]
+    names = {type_of(result) for result in results if result is not None} - {"void"}
+    return names.pop() if len(names) == 1 else ""
+
+
+_COMPOSED: tuple[tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., str]], ...] = (
+    (_ARITHMETIC, _of_sum),
+    ((exp.DPipe, exp.Concat), _of_text),
+    ((exp.Case, exp.If, exp.Coalesce, exp.Greatest, exp.Least), _of_choice),
+)

@@ -1,0 +1,114 @@
+"""Give both sides of a set operation the types that Spark widens them to.
+
+Spark casts the rows of both sides, as they come out, to a common type. A derived table is merged
+into the block that uses it, arm by arm, so that each arm must bring the cast along: a date beside
+a timestamp is compared, printed and hashed as a timestamp. Sound because it is the same cast at the
+same place: behind what a side counts by value, and for EXCEPT, INTERSECT and UNION, which ask for
+values only, in each row of a side that has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+from tapestry.sql.common_types import as_type, common_type, shape_of, type_of
+from tapestry.sql.ir import Arm, Bag, SetQuery, UnionAll
+from tapestry.sql.values import Names, arms_of, counted, one, universe_of
+
+Side = Bag | SetQuery | UnionAll
+
+
+def align_sides(sides: list[Side], node: exp.SetOperation, top: bool, names: Names) -> list[Side]:
+    """The two sides of a set operation, columns of one type each.
+
+    top
+        The outermost UNION [ALL]: there the statement that is written is itself one over its arms,
+        in their order, so that the engine finds a type that is not certain here.
+
+    Raises Refusal where the common type is not certain, and for sides of different width.
+    """
+    left, right = (universe_of(side)[0].select for side in sides)
+    if len(left) != len(right):
+        raise Refusal(
+            f"the sides of a set operation have {len(left)} and {len(right)} columns",
+            node.sql("spark"),
+            "give both the same columns",
+        )
+    types = []
+    for place, pair in enumerate(zip(left, right, strict=True)):
+        name = _common(*pair)
+        even = [_is_even(side, place) for side in sides]
+        if not even[1] and (name != "" or not even[0]):
+            # Spark aligns the arms in parentheses first; the statement has all in one row.
+            raise _refusal(node, place, *pair)
+        if name is None and not top:
+            raise _refusal(node, place, *pair)
+        types.append(name if name and all(even) else "")
+    if not any(types):
+        return sides
+    by_value = bool(node.args.get("distinct"))
+    return [_cast(side, types, by_value, top, names) for side in sides]
+
+
+def _common(one_value: exp.Expr, other_value: exp.Expr) -> str | None:
+    """The type to cast both to; "" where they have one type already, None where nobody knows."""
+    if shape_of(one_value) == shape_of(other_value):
+        return ""
+    here, there = type_of(one_value), type_of(other_value)
+    if not here or not there:
+        return None
+    return "" if here == there else common_type(here, there) or None
+
+
+def _is_even(side: Side, place: int) -> bool:
+    """Have all arms of a side one type there? Else the outermost UNION was left to the engine."""
+    first, *others = _leaves(side)
+    return all(_common(first.select[place], other.select[place]) == "" for other in others)
+
+
+def _leaves(side: Side) -> list[Arm]:
+    """One arm of each SELECT that a side's values come from."""
+    if isinstance(side, Bag):
+        return [side.arms[0]]
+    unites = isinstance(side, UnionAll) or side.operator == "union"
+    return [arm for part in (side.inputs if unites else side.inputs[:1]) for arm in _leaves(part)]
+
+
+def _cast(side: Side, types: list[str], by_value: bool, top: bool, names: Names) -> Side:
+    if by_value:
+        return Bag(tuple(_cast_arm(arm, types) for arm in arms_of(one(side), names)))
+    if isinstance(side, UnionAll):
+        parts = [_cast(part, types, by_value, top, names) for part in side.inputs]
+        return UnionAll(tuple(part for part in parts if not isinstance(part, UnionAll)))
+    if isinstance(side, Bag):
+        return Bag(tuple(_cast_arm(arm, types) for arm in side.arms))
+    if top or not _changes(side, types):
+        return side  # an arm that counts by value before the statement's UNION ALL casts it
+    return Bag((_cast_arm(counted(side, names), types),))
+
+
+def _changes(side: SetQuery, types: list[str]) -> bool:
+    values = universe_of(side)[0].select
+    return any(as_type(value, name) is not value for value, name in zip(values, types, strict=True))
+
+
+def _cast_arm(arm: Arm, types: list[str]) -> Arm:
+    values = zip(arm.select, types, strict=True)
+    return replace(arm, select=tuple(as_type(value, name) for value, name in values))
+
+
+def _refusal(node: exp.Expr, place: int, one_value: exp.Expr, other_value: exp.Expr) -> Refusal:
+    assert isinstance(node, exp.Query)
+    name = node.named_selects[place]
+    shown = [
+        f"{value.sql('spark')} ({type_of(value) or 'a type that is not certain'})"
+        for value in (one_value, other_value)
+    ]
+    return Refusal(
+        f"the column {name} of a set operation has no type that is certain",
+        " beside ".join(shown),
+        f"cast both to one type: CAST(… AS STRING) AS {name}",
+    )

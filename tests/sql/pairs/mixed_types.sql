@@ -1,0 +1,301 @@
+-- title: a date beside a timestamp is a timestamp
+select z.n, cast(z.c as string) as c from (select id as n, to_date(ts) as c from messages union all select -id, due from messages) z
+-- becomes
+WITH read_messages AS (
+  SELECT id, ts AS _arrival, due, ts FROM db.messages
+)
+SELECT
+  messages.id AS n,
+  CAST(CAST(TO_DATE(messages.ts) AS TIMESTAMP) AS STRING) AS c,
+  messages._arrival AS _matched_at
+FROM read_messages AS messages
+WHERE
+  messages._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+UNION ALL
+SELECT
+  -messages_2.id AS n,
+  CAST(messages_2.due AS STRING) AS c,
+  messages_2._arrival AS _matched_at
+FROM read_messages AS messages_2
+WHERE
+  messages_2._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND messages_2._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+
+-- title: a whole number beside a double is a double
+with z as (select id as c, 'm' as s from messages union all select level / 2, 'a' from authors) select z.c || z.s as c from z
+-- becomes
+WITH read_messages AS (
+  SELECT ts AS _arrival, id FROM db.messages
+),
+read_authors AS (
+  SELECT level FROM db.authors
+),
+time_begins AS (
+  SELECT MIN(_arrival) AS at FROM (SELECT _arrival FROM read_messages) AS arrivals
+)
+SELECT
+  CAST(messages.id AS DOUBLE) || 'm' AS c,
+  messages._arrival AS _matched_at
+FROM read_messages AS messages
+WHERE
+  messages._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+UNION ALL
+SELECT
+  (
+    authors.level / 2
+  ) || 'a' AS c,
+  (
+    SELECT
+      at
+    FROM time_begins
+  ) AS _matched_at
+FROM read_authors AS authors
+WHERE
+  (
+    SELECT
+      at
+    FROM time_begins
+  ) > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND (
+    SELECT
+      at
+    FROM time_begins
+  ) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+
+-- title: values count once before they are cast
+select z.c || z.s as c from (select distinct parent as c, 'm' as s from messages union all select level / 2, 'a' from authors) z
+-- becomes
+WITH read_messages AS (
+  SELECT ts AS _arrival, parent FROM db.messages
+),
+read_authors AS (
+  SELECT level FROM db.authors
+),
+time_begins AS (
+  SELECT MIN(_arrival) AS at FROM (SELECT _arrival FROM read_messages) AS arrivals
+),
+p1_1_tried_1 AS (
+  SELECT
+    v.c1 AS _key_v_c1,
+    v.c2 AS _key_v_c2,
+    STRUCT(v.c2 AS c2, v.c1 AS c1) AS v,
+    messages._arrival AS _at
+  FROM read_messages AS messages
+  CROSS JOIN (
+    SELECT DISTINCT
+      messages.parent AS c1,
+      'm' AS c2
+    FROM read_messages AS messages
+    WHERE
+      messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  ) AS v
+  WHERE
+    messages.parent IS NOT DISTINCT FROM v.c1
+    AND 'm' IS NOT DISTINCT FROM v.c2
+    AND messages._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    AND messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_1_found AS (
+  SELECT
+    _k.*
+  FROM p1_1_tried_1 AS _k
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM read_messages AS messages
+      WHERE
+        messages.parent IS NOT DISTINCT FROM _k.v.c1
+        AND 'm' IS NOT DISTINCT FROM _k.v.c2
+        AND messages._arrival <= _k._at
+    )
+),
+p1_1_first AS (
+  SELECT
+    *
+  FROM (
+    SELECT
+      _k.*,
+      ROW_NUMBER() OVER (PARTITION BY _k._key_v_c1, _k._key_v_c2 ORDER BY _k._at NULLS LAST) AS _rank
+    FROM p1_1_found AS _k
+  ) AS _r
+  WHERE
+    _rank = 1
+),
+p1_1_tried_before_1 AS (
+  SELECT
+    _b._key_v_c1,
+    _b._key_v_c2,
+    _b.v,
+    messages._arrival AS _at
+  FROM p1_1_first AS _b
+  CROSS JOIN read_messages AS messages
+  WHERE
+    messages.parent IS NOT DISTINCT FROM _b.v.c1
+    AND 'm' IS NOT DISTINCT FROM _b.v.c2
+    AND messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_1_earlier AS (
+  SELECT
+    _k.*
+  FROM p1_1_tried_before_1 AS _k
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM read_messages AS messages
+      WHERE
+        messages.parent IS NOT DISTINCT FROM _k.v.c1
+        AND 'm' IS NOT DISTINCT FROM _k.v.c2
+        AND messages._arrival <= _k._at
+    )
+)
+SELECT
+  CAST(_f.v.c1 AS DOUBLE) || _f.v.c2 AS c,
+  _f._at AS _matched_at
+FROM p1_1_first AS _f
+WHERE
+  NOT EXISTS(
+    SELECT
+      1
+    FROM p1_1_earlier AS _e
+    WHERE
+      _e._key_v_c1 IS NOT DISTINCT FROM _f._key_v_c1
+      AND _e._key_v_c2 IS NOT DISTINCT FROM _f._key_v_c2
+  )
+UNION ALL
+SELECT
+  (
+    authors.level / 2
+  ) || 'a' AS c,
+  (
+    SELECT
+      at
+    FROM time_begins
+  ) AS _matched_at
+FROM read_authors AS authors
+WHERE
+  (
+    SELECT
+      at
+    FROM time_begins
+  ) > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND (
+    SELECT
+      at
+    FROM time_begins
+  ) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+
+-- title: NULL on one side has the type of the other
+select z.c || '!' as c, z.id from (select null as c, id from messages union all select level / 2, -level from authors) z
+-- becomes
+WITH read_messages AS (
+  SELECT id, ts AS _arrival FROM db.messages
+),
+read_authors AS (
+  SELECT level FROM db.authors
+),
+time_begins AS (
+  SELECT MIN(_arrival) AS at FROM (SELECT _arrival FROM read_messages) AS arrivals
+)
+SELECT
+  CAST(NULL AS DOUBLE) || '!' AS c,
+  messages.id AS id,
+  messages._arrival AS _matched_at
+FROM read_messages AS messages
+WHERE
+  messages._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+UNION ALL
+SELECT
+  (
+    authors.level / 2
+  ) || '!' AS c,
+  -authors.level AS id,
+  (
+    SELECT
+      at
+    FROM time_begins
+  ) AS _matched_at
+FROM read_authors AS authors
+WHERE
+  (
+    SELECT
+      at
+    FROM time_begins
+  ) > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND (
+    SELECT
+      at
+    FROM time_begins
+  ) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+
+-- title: a set operation under NOT IN
+select m.id from messages m where m.id not in (select level from authors union all select parent / 2 from messages where parent > 1)
+-- becomes
+WITH read_messages AS (
+  SELECT id, ts AS _arrival, parent FROM db.messages
+),
+read_authors AS (
+  SELECT level FROM db.authors
+)
+SELECT
+  m.id AS id,
+  m._arrival AS _matched_at
+FROM read_messages AS m
+WHERE
+  m._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  AND NOT EXISTS(
+    SELECT
+      1
+    FROM read_authors AS authors
+    WHERE
+      m.id = CAST(authors.level AS DOUBLE)
+  )
+  AND NOT EXISTS(
+    SELECT
+      1
+    FROM read_messages AS messages
+    WHERE
+      messages.parent > 1
+      AND m.id = (
+        messages.parent / 2
+      )
+      AND messages._arrival <= m._arrival
+  )
+  AND NOT EXISTS(
+    SELECT
+      1
+    FROM read_authors AS authors_2
+    WHERE
+      CAST(authors_2.level AS DOUBLE) IS NULL
+  )
+  AND NOT EXISTS(
+    SELECT
+      1
+    FROM read_messages AS messages_2
+    WHERE
+      messages_2.parent > 1
+      AND (
+        messages_2.parent / 2
+      ) IS NULL
+      AND messages_2._arrival <= m._arrival
+  )
+  AND NOT EXISTS(
+    SELECT
+      1
+    FROM read_authors AS authors_3
+    WHERE
+      m.id IS NULL
+  )
+  AND NOT EXISTS(
+    SELECT
+      1
+    FROM read_messages AS messages_3
+    WHERE
+      messages_3.parent > 1 AND m.id IS NULL AND messages_3._arrival <= m._arrival
+  )
+

@@ -1,0 +1,338 @@
+-- title: a date beside a timestamp is compared as one where values count once
+select z.c from (select to_date(ts) as c from messages union select due from messages) z where current_date() >= z.c
+-- becomes
+WITH read_messages AS (
+  SELECT ts AS _arrival, due, ts FROM db.messages
+),
+p1_1_tried_1 AS (
+  SELECT
+    z.c AS _key_z_c,
+    STRUCT(z.c AS c) AS z,
+    CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) AS _at
+  FROM (
+    SELECT DISTINCT
+      CAST(TO_DATE(messages.ts) AS TIMESTAMP) AS c
+    FROM read_messages AS messages
+    WHERE
+      messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+    UNION
+    SELECT DISTINCT
+      messages_2.due AS c
+    FROM read_messages AS messages_2
+    WHERE
+      messages_2._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  ) AS z
+  WHERE
+    CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    AND CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  UNION ALL
+  SELECT
+    z.c AS _key_z_c,
+    STRUCT(z.c AS c) AS z,
+    messages._arrival AS _at
+  FROM read_messages AS messages
+  CROSS JOIN (
+    SELECT DISTINCT
+      CAST(TO_DATE(messages.ts) AS TIMESTAMP) AS c
+    FROM read_messages AS messages
+    WHERE
+      messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+    UNION
+    SELECT DISTINCT
+      messages_2.due AS c
+    FROM read_messages AS messages_2
+    WHERE
+      messages_2._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  ) AS z
+  WHERE
+    CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= messages._arrival
+    AND CAST(TO_DATE(messages.ts) AS TIMESTAMP) IS NOT DISTINCT FROM z.c
+    AND messages._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    AND messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_1_tried_2 AS (
+  SELECT
+    z.c AS _key_z_c,
+    STRUCT(z.c AS c) AS z,
+    CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) AS _at
+  FROM (
+    SELECT DISTINCT
+      CAST(TO_DATE(messages.ts) AS TIMESTAMP) AS c
+    FROM read_messages AS messages
+    WHERE
+      messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+    UNION
+    SELECT DISTINCT
+      messages_2.due AS c
+    FROM read_messages AS messages_2
+    WHERE
+      messages_2._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  ) AS z
+  WHERE
+    CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    AND CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  UNION ALL
+  SELECT
+    z.c AS _key_z_c,
+    STRUCT(z.c AS c) AS z,
+    messages_2._arrival AS _at
+  FROM read_messages AS messages_2
+  CROSS JOIN (
+    SELECT DISTINCT
+      CAST(TO_DATE(messages.ts) AS TIMESTAMP) AS c
+    FROM read_messages AS messages
+    WHERE
+      messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+    UNION
+    SELECT DISTINCT
+      messages_2.due AS c
+    FROM read_messages AS messages_2
+    WHERE
+      messages_2._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  ) AS z
+  WHERE
+    CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= messages_2._arrival
+    AND messages_2.due IS NOT DISTINCT FROM z.c
+    AND messages_2._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    AND messages_2._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_1_found AS (
+  SELECT
+    _k.*
+  FROM p1_1_tried_1 AS _k
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM read_messages AS messages
+      WHERE
+        CAST(TO_DATE(messages.ts) AS TIMESTAMP) IS NOT DISTINCT FROM _k.z.c
+        AND messages._arrival <= _k._at
+    )
+  UNION ALL
+  SELECT
+    _k.*
+  FROM p1_1_tried_2 AS _k
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM read_messages AS messages_2
+      WHERE
+        messages_2.due IS NOT DISTINCT FROM _k.z.c AND messages_2._arrival <= _k._at
+    )
+),
+p1_1_first AS (
+  SELECT
+    *
+  FROM (
+    SELECT
+      _k.*,
+      ROW_NUMBER() OVER (PARTITION BY _k._key_z_c ORDER BY _k._at NULLS LAST) AS _rank
+    FROM p1_1_found AS _k
+  ) AS _r
+  WHERE
+    _rank = 1
+),
+p1_1_tried_before_1 AS (
+  SELECT
+    _b._key_z_c,
+    _b.z,
+    CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) AS _at
+  FROM p1_1_first AS _b
+  WHERE
+    CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  UNION ALL
+  SELECT
+    _b._key_z_c,
+    _b.z,
+    messages._arrival AS _at
+  FROM p1_1_first AS _b
+  CROSS JOIN read_messages AS messages
+  WHERE
+    CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= messages._arrival
+    AND CAST(TO_DATE(messages.ts) AS TIMESTAMP) IS NOT DISTINCT FROM _b.z.c
+    AND messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_1_tried_before_2 AS (
+  SELECT
+    _b._key_z_c,
+    _b.z,
+    CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) AS _at
+  FROM p1_1_first AS _b
+  WHERE
+    CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  UNION ALL
+  SELECT
+    _b._key_z_c,
+    _b.z,
+    messages_2._arrival AS _at
+  FROM p1_1_first AS _b
+  CROSS JOIN read_messages AS messages_2
+  WHERE
+    CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= messages_2._arrival
+    AND messages_2.due IS NOT DISTINCT FROM _b.z.c
+    AND messages_2._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_1_earlier AS (
+  SELECT
+    _k.*
+  FROM p1_1_tried_before_1 AS _k
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM read_messages AS messages
+      WHERE
+        CAST(TO_DATE(messages.ts) AS TIMESTAMP) IS NOT DISTINCT FROM _k.z.c
+        AND messages._arrival <= _k._at
+    )
+  UNION ALL
+  SELECT
+    _k.*
+  FROM p1_1_tried_before_2 AS _k
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM read_messages AS messages_2
+      WHERE
+        messages_2.due IS NOT DISTINCT FROM _k.z.c AND messages_2._arrival <= _k._at
+    )
+)
+SELECT
+  _f.z.c AS c,
+  _f._at AS _matched_at
+FROM p1_1_first AS _f
+WHERE
+  NOT EXISTS(
+    SELECT
+      1
+    FROM p1_1_earlier AS _e
+    WHERE
+      _e._key_z_c IS NOT DISTINCT FROM _f._key_z_c
+  )
+
+-- title: three sides in two types
+select z.c || '' as c from (select parent as c from messages except (select level from authors union select level / 2 from authors)) z
+-- becomes
+WITH read_messages AS (
+  SELECT ts AS _arrival, parent FROM db.messages
+),
+read_authors AS (
+  SELECT level FROM db.authors
+),
+p1_1_tried_1 AS (
+  SELECT
+    z.c AS _key_z_c,
+    STRUCT(z.c AS c) AS z,
+    messages._arrival AS _at
+  FROM read_messages AS messages
+  CROSS JOIN (
+    SELECT DISTINCT
+      CAST(messages.parent AS DOUBLE) AS c
+    FROM read_messages AS messages
+    WHERE
+      messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  ) AS z
+  WHERE
+    CAST(messages.parent AS DOUBLE) IS NOT DISTINCT FROM z.c
+    AND messages._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    AND messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_1_found AS (
+  SELECT
+    _k.*
+  FROM p1_1_tried_1 AS _k
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM read_messages AS messages
+      WHERE
+        CAST(messages.parent AS DOUBLE) IS NOT DISTINCT FROM _k.z.c
+        AND messages._arrival <= _k._at
+    )
+    AND NOT EXISTS(
+      SELECT
+        1
+      FROM read_authors AS authors
+      WHERE
+        CAST(authors.level AS DOUBLE) IS NOT DISTINCT FROM _k.z.c
+    )
+    AND NOT EXISTS(
+      SELECT
+        1
+      FROM read_authors AS authors_2
+      WHERE
+        (
+          authors_2.level / 2
+        ) IS NOT DISTINCT FROM _k.z.c
+    )
+),
+p1_1_first AS (
+  SELECT
+    *
+  FROM (
+    SELECT
+      _k.*,
+      ROW_NUMBER() OVER (PARTITION BY _k._key_z_c ORDER BY _k._at NULLS LAST) AS _rank
+    FROM p1_1_found AS _k
+  ) AS _r
+  WHERE
+    _rank = 1
+),
+p1_1_tried_before_1 AS (
+  SELECT
+    _b._key_z_c,
+    _b.z,
+    messages._arrival AS _at
+  FROM p1_1_first AS _b
+  CROSS JOIN read_messages AS messages
+  WHERE
+    CAST(messages.parent AS DOUBLE) IS NOT DISTINCT FROM _b.z.c
+    AND messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_1_earlier AS (
+  SELECT
+    _k.*
+  FROM p1_1_tried_before_1 AS _k
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM read_messages AS messages
+      WHERE
+        CAST(messages.parent AS DOUBLE) IS NOT DISTINCT FROM _k.z.c
+        AND messages._arrival <= _k._at
+    )
+    AND NOT EXISTS(
+      SELECT
+        1
+      FROM read_authors AS authors
+      WHERE
+        CAST(authors.level AS DOUBLE) IS NOT DISTINCT FROM _k.z.c
+    )
+    AND NOT EXISTS(
+      SELECT
+        1
+      FROM read_authors AS authors_2
+      WHERE
+        (
+          authors_2.level / 2
+        ) IS NOT DISTINCT FROM _k.z.c
+    )
+)
+SELECT
+  _f.z.c || '' AS c,
+  _f._at AS _matched_at
+FROM p1_1_first AS _f
+WHERE
+  NOT EXISTS(
+    SELECT
+      1
+    FROM p1_1_earlier AS _e
+    WHERE
+      _e._key_z_c IS NOT DISTINCT FROM _f._key_z_c
+  )
+
