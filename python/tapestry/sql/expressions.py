@@ -108,6 +108,32 @@ def negative(node: exp.Expr) -> exp.Expr:
     return copy
 
 
+def within(count: exp.Expr, most: int) -> exp.Expr:
+    """The count, or ``most`` (less than ``-most``: that) in place of one further from 0.
+
+    ``most`` units lead beyond every instant, so the same instants are before and behind; but no
+    sum with the count overflows, and NaN is the greatest number, as it is to Spark. NULL stays.
+
+    >>> within(exp.column("k"), 12).sql("spark")
+    'CASE WHEN k > 12 THEN 12 WHEN k < -12 THEN -12 ELSE k END'
+    """
+    value = whole(count)
+    if value is not None and abs(value) <= most:
+        return count
+    if count.is_type("tinyint", "smallint") or (count.is_type("int") and most >= 2**31):
+        return count
+    limit, least = exp.Literal.number(most), exp.Neg(this=exp.Literal.number(most))
+    inside = exp.Case(
+        ifs=[
+            exp.If(this=exp.GT(this=timing.wrapped(count), expression=limit.copy()), true=limit),
+            exp.If(this=exp.LT(this=timing.wrapped(count), expression=least.copy()), true=least),
+        ],
+        default=count.copy(),
+    )
+    inside.type = count.type
+    return inside
+
+
 def plus_days(day: exp.Expr, count: exp.Expr) -> exp.Expr:
     """The day ``count`` days later."""
     if not count.is_type("int", "smallint", "tinyint"):
