@@ -113,6 +113,19 @@ REFUSED = {
     "select aes_encrypt(id, 'k') as secret from db.messages": "same value twice",
     "select id from db.messages where time'10:00' is null": "TIME",
     "select cast(ts as time) as t from db.messages": "TIME",
+    "select id from db.messages where id in (select id, at from db.old)": "1 values with 2 columns",
+    "select id from db.messages where (id, parent) in (select id from db.old)": "2 values with 1",
+    "select id from db.messages union select id, at from db.old": "1 and 2 columns",
+    "select c from (select d as c from db.messages union select id from db.old)": "no type that is",
+    "select c from (select 'a' as c from db.messages union all select id from db.old)": "no type",
+    "select c from (select d as c from db.messages except select abs(id) from db.old)": "no type",
+    "select d as c from db.messages union all (select ts from db.messages union all"
+    " select 'a' from db.messages)": "no type that is",
+    "select id from db.messages m where exists (select 1 from (select distinct id from db.old o"
+    " where o.id = m.id) z)": "refers to the query around it",
+    "select id from db.messages m where exists (select id from db.messages except"
+    " select id from db.old o where o.id = m.parent)": "EXCEPT refers to the query around it",
+    "select percentile_approx(id) as p from db.messages": "could not be typed",
     "select levenshtein('a', 'b', 2) as l, id from db.messages": "would get lost",
 }
 

@@ -181,6 +181,12 @@ class _Truth:
             raise self.refuse(node)
 
         def matching(columns: list[exp.Expr]) -> exp.Expr:
+            if len(columns) != len(needles):
+                raise Refusal(
+                    f"IN compares {len(needles)} values with {len(columns)} columns",
+                    node.sql("spark"),
+                    "select as many columns as stand before IN: (a, b) IN (SELECT c, d …)",
+                )
             pairs = zip(needles, columns, strict=True)
             return exp.and_(*(exp.EQ(this=_p(n), expression=_p(c)) for n, c in pairs), copy=False)
 

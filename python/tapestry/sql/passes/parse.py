@@ -46,11 +46,10 @@ def parse(sql: str) -> exp.Query:
     try:
         statements = [s for s in SPARK.parser().parse(_tokens(sql), sql) if s is not None]
     except (SqlglotError, RecursionError) as error:
-        raise Refusal(
-            "the SQL could not be read",
-            _first_line(error),
-            "check that it runs as `dbt show --inline`; rewrite the piece shown in simpler SQL",
-        ) from error
+        raise _unread(_first_line(error)) from error
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        # How the parser's builders of functions fail where an argument is missing.
+        raise _unread(sql) from error
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise Refusal("a continuous model is one SELECT", sql, "put one SELECT into the model file")
     tree = statements[0]
@@ -71,6 +70,11 @@ def parse(sql: str) -> exp.Query:
                 "write it as [NOT] EXISTS in WHERE",
             )
     return tree
+
+
+def _unread(where: str) -> Refusal:
+    hint = "check that it runs as `dbt show --inline`; rewrite the piece shown in simpler SQL"
+    return Refusal("the SQL could not be read", where, hint)
 
 
 def _refuse_unsupported(tree: exp.Query) -> None:

@@ -53,10 +53,10 @@ def _is_generator(node: exp.Expr) -> bool:
 
 
 def is_global_aggregate(node: exp.Select) -> bool:
-    """Does a SELECT give one row whatever there is?"""
+    """Does a SELECT give one row whatever there is? An aggregate in a subquery is that one's."""
     aggregates = any(
         isinstance(part, exp.AggFunc) and part.find_ancestor(exp.Window) is None
         for item in node.selects
-        for part in item.walk()
+        for part in item.walk(prune=lambda n: isinstance(n, exp.Query))
     )
     return aggregates and node.args.get("group") is None and node.args.get("having") is None

@@ -46,6 +46,13 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
         raise Refusal(
             "a name in the SQL could not be resolved", str(error), "check the columns' names"
         ) from error
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        # How sqlglot's rules of types fail at a function that lacks an argument.
+        raise Refusal(
+            "the SQL could not be typed",
+            tree.sql("spark"),
+            "check that it runs as `dbt show --inline`: a function may lack an argument",
+        ) from error
     _refuse_stars(annotated)
     _refuse_hidden_output(annotated)
     build.quote(annotated)  # for the canonical text is read again
