@@ -125,6 +125,11 @@ REFUSED = {
     " where o.id = m.id) z)": "refers to the query around it",
     "select id from db.messages m where exists (select id from db.messages except"
     " select id from db.old o where o.id = m.parent)": "EXCEPT refers to the query around it",
+    "select hash(*) as h from db.messages m join db.old o using (id)": "over USING",
+    "select id from db.messages where id in (*)": "no list of columns",
+    "select cast(* as string) as c from db.messages": "no list of columns",
+    "select m.id from db.messages m join db.old o on hash(*) = 1": "no list of columns",
+    "select hash(o.*) as h from db.messages": "no table's columns",
     "select percentile_approx(id) as p from db.messages": "could not be typed",
     "select levenshtein('a', 'b', 2) as l, id from db.messages": "would get lost",
 }

@@ -12,6 +12,7 @@ from tapestry.names import MATCHED_AT
 from tapestry.sql import build
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.join_using import join_using
+from tapestry.sql.passes.expand_stars import expand_stars, refuse_merged_stars
 from tapestry.sql.tell_apart import tell_apart
 
 
@@ -31,6 +32,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
     for join in tree.find_all(exp.Join):
         if join.method == "NATURAL":
             raise Refusal("NATURAL JOIN", join.sql("spark"), "write USING (column, ...) or ON")
+    refuse_merged_stars(tree)
     _recognize_clock_columns(tree, catalog)
     try:
         qualified = qualify(
@@ -41,6 +43,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
             identify=False,
         )
         join_using(tree, qualified)
+        qualified = expand_stars(qualified, schema)
         annotated = annotate_types(qualified, schema=schema, dialect="spark")
     except SqlglotError as error:
         raise Refusal(
