@@ -161,13 +161,21 @@ def _of_text(value: exp.Expr) -> str:
     return "string" if any(type_of(part) == "string" for part in parts) else ""
 
 
+def _of_element(value: exp.Expr) -> str:
+    """Of what an array or a map in a column holds."""
+    outer = value.this.type if isinstance(value.this, exp.Column) else None
+    if outer is None or not outer.is_type("array", "map") or SHAPE in value.this.meta:
+        return ""
+    return _name(outer.expressions[-1])
+
+
 def _of_choice(value: exp.Expr) -> str:
-    """CASE, IF, COALESCE of values of one type; NULL takes the others' type."""
+    """CASE, IF, NVL2, COALESCE of values of one type; NULL takes the others' type."""
     if isinstance(value, exp.Case):
         results = [branch.args["true"] for branch in value.args["ifs"]] + [
             value.args.get("default")
         ]
-    elif isinstance(value, exp.If):
+    elif isinstance(value, exp.If | exp.Nvl2):
         results = [value.args["true"], value.args.get("false")]
     else:
         results = [value.this, *value.expressions]
@@ -178,5 +186,6 @@ def _of_choice(value: exp.Expr) -> str:
 _COMPOSED: tuple[tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., str]], ...] = (
     (_ARITHMETIC, _of_sum),
     ((exp.DPipe, exp.Concat), _of_text),
-    ((exp.Case, exp.If, exp.Coalesce, exp.Greatest, exp.Least), _of_choice),
+    ((exp.Case, exp.If, exp.Nvl2, exp.Coalesce, exp.Greatest, exp.Least), _of_choice),
+    ((exp.Bracket, exp.ArrayMax, exp.ArrayMin), _of_element),
 )

@@ -107,7 +107,7 @@ class Kinds:
         if is_timestamp(other) and not other.is_type("timestampntz"):
             return other
         known = other.type is None or other.is_type("unknown", "null")
-        castable = ("date", "text", "varchar", "char", "timestampntz")
+        castable = ("date", "datetime", "text", "varchar", "char", "timestampntz")
         if known or other.is_type(*castable):
             return timestamp(other)
         raise self.refuse(

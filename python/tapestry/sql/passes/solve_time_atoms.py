@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
+from tapestry.sql.common_types import type_of
 from tapestry.sql.expressions import (
     TRUNCATIONS,
     date_trunc,
@@ -119,6 +120,12 @@ class _Solver(Kinds):
         while isinstance(side, exp.Paren):
             side = side.this
         kind = self.kind(side)
+        if (other.type is None or other.is_type("unknown")) and type_of(other):
+            other = typed(other, type_of(other))
+        if kind == "date" and other.is_type("datetime"):
+            # A date plus hours is a timestamp; where the parser says so of a date (trunc()), its
+            # midnight compares with another one as the date does.
+            other = timestamp(other)
         if kind == "date" and is_timestamp(other):
             # Spark widens the date to its midnight; the least date at or after e starts the day
             # after the microsecond before e.
