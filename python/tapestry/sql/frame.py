@@ -49,7 +49,7 @@ def greatest(bounds: tuple[exp.Expr, ...]) -> exp.Expr:
 
 
 def least(bounds: tuple[exp.Expr, ...]) -> exp.Expr:
-    """The earliest of some bounds that are known not to be NULL."""
+    """The earliest of some bounds, NULLs skipped (in every dialect, as Spark does)."""
     return _extreme(exp.Least, bounds)
 
 
@@ -57,4 +57,4 @@ def _extreme(function: type[exp.Expr], bounds: tuple[exp.Expr, ...]) -> exp.Expr
     if len(bounds) == 1:
         return bounds[0].copy()
     copies = [bound.copy() for bound in bounds]
-    return function(this=copies[0], expressions=copies[1:])
+    return function(this=copies[0], expressions=copies[1:], ignore_nulls=True)

@@ -27,6 +27,7 @@ from tapestry.sql.render import TIME_BEGINS_CTE, Answers, Body, Rendering, rende
 from tapestry.sql.scan import Scan, Window
 from tapestry.sql.strategy_bounds import fits_bounds
 from tapestry.sql.strategy_candidates import edges
+from tapestry.sql.strategy_least import without_subqueries
 from tapestry.sql.trace import NAMES, QUERY, Step, last_steps, step
 
 TIME_BEGINS = exp.Subquery(this=exp.select("at").from_(TIME_BEGINS_CTE))
@@ -247,7 +248,7 @@ def _standard_form(arm: Arm, sql: str) -> Block:
 
 def strategy_of(block: Block) -> str:
     """The cheapest exact strategy of a block (semantics, section 2, "First instant")."""
-    if not any(conjunction.exists for conjunction in block.disjuncts):
+    if without_subqueries(block):
         return "bounds"
     if fits_bounds(block):
         return "anti_join"

@@ -312,3 +312,310 @@ WHERE
     FALSE
   )
 
+-- title: of many alternatives the least start counts, computed once
+select m.id, a.level from messages m, authors a
+where a.author = m.author and (m.id > 2 or now() >= m.due) and (a.level = 1 or now() >= m.ts + interval 1 day)
+  and (m.parent is null or now() < m.due - interval 12 hours)
+-- becomes
+WITH read_messages AS (
+  SELECT id, author, ts AS _arrival, ts, due, parent FROM db.messages
+),
+read_authors AS (
+  SELECT level, author FROM db.authors
+)
+SELECT
+  _f.id,
+  _f.level,
+  _f._matched_at
+FROM (
+  SELECT
+    m.id AS id,
+    a.level AS level,
+    LEAST(
+      CASE
+        WHEN m.id > 2
+        AND a.level = 1
+        AND m.parent IS NULL
+        AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+        THEN m._arrival
+      END,
+      CASE
+        WHEN m.id > 2
+        AND a.level = 1
+        AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+        AND m._arrival < m.due - INTERVAL '12' HOURS
+        THEN m._arrival
+      END,
+      CASE
+        WHEN m.id > 2
+        AND m.parent IS NULL
+        AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+        AND m.ts <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR
+        THEN m.ts + INTERVAL '1' DAY
+      END,
+      CASE
+        WHEN m.id > 2
+        AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+        AND m.ts <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR
+        AND m._arrival < m.due - INTERVAL '12' HOURS
+        AND m.ts + INTERVAL '1' DAY < m.due - INTERVAL '12' HOURS
+        THEN m.ts + INTERVAL '1' DAY
+      END,
+      CASE
+        WHEN a.level = 1
+        AND m.parent IS NULL
+        AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+        AND m.due <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+        THEN GREATEST(m._arrival, m.due)
+      END,
+      CASE
+        WHEN a.level = 1
+        AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+        AND m.due <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+        AND m._arrival < m.due - INTERVAL '12' HOURS
+        AND m.due < m.due - INTERVAL '12' HOURS
+        THEN GREATEST(m._arrival, m.due)
+      END,
+      CASE
+        WHEN m.parent IS NULL
+        AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+        AND m.due <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+        AND m.ts <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR
+        THEN GREATEST(m.due, m.ts + INTERVAL '1' DAY)
+      END,
+      CASE
+        WHEN m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+        AND m.due <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+        AND m.ts <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR
+        AND m._arrival < m.due - INTERVAL '12' HOURS
+        AND m.due < m.due - INTERVAL '12' HOURS
+        AND m.ts + INTERVAL '1' DAY < m.due - INTERVAL '12' HOURS
+        THEN GREATEST(m.due, m.ts + INTERVAL '1' DAY)
+      END
+    ) AS _matched_at
+  FROM read_messages AS m
+  CROSS JOIN read_authors AS a
+  WHERE
+    a.author = m.author
+    AND (
+      m._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+      OR m.ts > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR
+      OR m.due > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    )
+) AS _f
+WHERE
+  _f._matched_at > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND _f._matched_at <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+
+-- title: many instants in a list, by value
+select distinct author from messages
+where now() in (due, ts, due - interval 6 hours, ts + interval 1 day, timestamp'2026-01-03 00:00:00')
+-- becomes
+WITH read_messages AS (
+  SELECT author, ts AS _arrival, ts, due FROM db.messages
+),
+p1_new AS (
+  SELECT
+    _f.author,
+    _f._matched_at
+  FROM (
+    SELECT
+      messages.author AS author,
+      LEAST(
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND messages.due <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND messages._arrival < messages.due + INTERVAL '1' MICROSECOND
+          AND messages.due < messages.due + INTERVAL '1' MICROSECOND
+          THEN GREATEST(messages._arrival, messages.due)
+        END,
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND messages.ts <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND messages._arrival < messages.ts + INTERVAL '1' MICROSECOND
+          AND messages.ts < messages.ts + INTERVAL '1' MICROSECOND
+          THEN messages._arrival
+        END,
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND messages.due <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) + INTERVAL '6' HOUR
+          AND messages._arrival < (
+            messages.due - INTERVAL '6' HOURS
+          ) + INTERVAL '1' MICROSECOND
+          AND messages.due - INTERVAL '6' HOURS < (
+            messages.due - INTERVAL '6' HOURS
+          ) + INTERVAL '1' MICROSECOND
+          THEN GREATEST(messages._arrival, messages.due - INTERVAL '6' HOURS)
+        END,
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND messages.ts <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR
+          AND messages._arrival < (
+            messages.ts + INTERVAL '1' DAY
+          ) + INTERVAL '1' MICROSECOND
+          AND messages.ts + INTERVAL '1' DAY < (
+            messages.ts + INTERVAL '1' DAY
+          ) + INTERVAL '1' MICROSECOND
+          THEN messages.ts + INTERVAL '1' DAY
+        END,
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND CAST('2026-01-03 00:00:00' AS TIMESTAMP) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND messages._arrival < CAST('2026-01-03 00:00:00' AS TIMESTAMP) + INTERVAL '1' MICROSECOND
+          AND CAST('2026-01-03 00:00:00' AS TIMESTAMP) < CAST('2026-01-03 00:00:00' AS TIMESTAMP) + INTERVAL '1' MICROSECOND
+          THEN GREATEST(messages._arrival, CAST('2026-01-03 00:00:00' AS TIMESTAMP))
+        END
+      ) AS _matched_at
+    FROM read_messages AS messages
+    WHERE
+      (
+        messages._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+        OR messages.due > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+        OR messages.due > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) + INTERVAL '6' HOUR
+        OR messages.ts > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR
+      )
+  ) AS _f
+  WHERE
+    _f._matched_at > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    AND _f._matched_at <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  UNION ALL
+  SELECT
+    _f.author,
+    _f._matched_at
+  FROM (
+    SELECT
+      messages.author AS author,
+      LEAST(
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND messages.due <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND messages._arrival < messages.due + INTERVAL '1' MICROSECOND
+          AND messages.due < messages.due + INTERVAL '1' MICROSECOND
+          THEN GREATEST(messages._arrival, messages.due)
+        END,
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND messages.ts <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND messages._arrival < messages.ts + INTERVAL '1' MICROSECOND
+          AND messages.ts < messages.ts + INTERVAL '1' MICROSECOND
+          THEN messages._arrival
+        END,
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND messages.due <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) + INTERVAL '6' HOUR
+          AND messages._arrival < (
+            messages.due - INTERVAL '6' HOURS
+          ) + INTERVAL '1' MICROSECOND
+          AND messages.due - INTERVAL '6' HOURS < (
+            messages.due - INTERVAL '6' HOURS
+          ) + INTERVAL '1' MICROSECOND
+          THEN GREATEST(messages._arrival, messages.due - INTERVAL '6' HOURS)
+        END,
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND messages.ts <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR
+          AND messages._arrival < (
+            messages.ts + INTERVAL '1' DAY
+          ) + INTERVAL '1' MICROSECOND
+          AND messages.ts + INTERVAL '1' DAY < (
+            messages.ts + INTERVAL '1' DAY
+          ) + INTERVAL '1' MICROSECOND
+          THEN messages.ts + INTERVAL '1' DAY
+        END,
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND CAST('2026-01-03 00:00:00' AS TIMESTAMP) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+          AND messages._arrival < CAST('2026-01-03 00:00:00' AS TIMESTAMP) + INTERVAL '1' MICROSECOND
+          AND CAST('2026-01-03 00:00:00' AS TIMESTAMP) < CAST('2026-01-03 00:00:00' AS TIMESTAMP) + INTERVAL '1' MICROSECOND
+          THEN GREATEST(messages._arrival, CAST('2026-01-03 00:00:00' AS TIMESTAMP))
+        END
+      ) AS _matched_at
+    FROM read_messages AS messages
+    WHERE
+      CAST('2026-01-03 00:00:00' AS TIMESTAMP) > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+      AND NOT COALESCE(
+        (
+          messages._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+          OR messages.due > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+          OR messages.due > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) + INTERVAL '6' HOUR
+          OR messages.ts > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR
+        ),
+        FALSE
+      )
+  ) AS _f
+  WHERE
+    _f._matched_at > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+    AND _f._matched_at <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+),
+p1_old AS (
+  SELECT
+    _f.author,
+    _f._matched_at
+  FROM (
+    SELECT
+      messages.author AS author,
+      LEAST(
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+          AND messages.due <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+          AND messages._arrival < messages.due + INTERVAL '1' MICROSECOND
+          AND messages.due < messages.due + INTERVAL '1' MICROSECOND
+          THEN GREATEST(messages._arrival, messages.due)
+        END,
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+          AND messages.ts <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+          AND messages._arrival < messages.ts + INTERVAL '1' MICROSECOND
+          AND messages.ts < messages.ts + INTERVAL '1' MICROSECOND
+          THEN messages._arrival
+        END,
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+          AND messages.due <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) + INTERVAL '6' HOUR
+          AND messages._arrival < (
+            messages.due - INTERVAL '6' HOURS
+          ) + INTERVAL '1' MICROSECOND
+          AND messages.due - INTERVAL '6' HOURS < (
+            messages.due - INTERVAL '6' HOURS
+          ) + INTERVAL '1' MICROSECOND
+          THEN GREATEST(messages._arrival, messages.due - INTERVAL '6' HOURS)
+        END,
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+          AND messages.ts <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '24' HOUR
+          AND messages._arrival < (
+            messages.ts + INTERVAL '1' DAY
+          ) + INTERVAL '1' MICROSECOND
+          AND messages.ts + INTERVAL '1' DAY < (
+            messages.ts + INTERVAL '1' DAY
+          ) + INTERVAL '1' MICROSECOND
+          THEN messages.ts + INTERVAL '1' DAY
+        END,
+        CASE
+          WHEN messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+          AND CAST('2026-01-03 00:00:00' AS TIMESTAMP) <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+          AND messages._arrival < CAST('2026-01-03 00:00:00' AS TIMESTAMP) + INTERVAL '1' MICROSECOND
+          AND CAST('2026-01-03 00:00:00' AS TIMESTAMP) < CAST('2026-01-03 00:00:00' AS TIMESTAMP) + INTERVAL '1' MICROSECOND
+          THEN GREATEST(messages._arrival, CAST('2026-01-03 00:00:00' AS TIMESTAMP))
+        END
+      ) AS _matched_at
+    FROM read_messages AS messages
+  ) AS _f
+  WHERE
+    _f._matched_at <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+)
+SELECT
+  _n.author,
+  MIN(_n._matched_at) AS _matched_at
+FROM p1_new AS _n
+WHERE
+  NOT EXISTS(
+    SELECT
+      1
+    FROM p1_old AS _o
+    WHERE
+      _o.author IS NOT DISTINCT FROM _n.author
+  )
+GROUP BY
+  _n.author
+
