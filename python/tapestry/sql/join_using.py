@@ -19,7 +19,7 @@ def join_using(written: exp.Query, qualified: exp.Query) -> None:
     Both trees have the same SELECTs with the same joins, in the same order.  Raises Refusal where
     they have not.
     """
-    selects = list(written.find_all(exp.Select)), list(qualified.find_all(exp.Select))
+    selects = [list(tree.find_all(exp.Select, bfs=False)) for tree in (written, qualified)]
     for number, before in enumerate(selects[0]):
         joins = before.args.get("joins") or []
         if not any(join.side in ("RIGHT", "FULL") and join.args.get("using") for join in joins):

@@ -12,6 +12,7 @@ from tapestry.names import MATCHED_AT
 from tapestry.sql import build
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.join_using import join_using
+from tapestry.sql.passes.balance_connectors import balance_connectors
 from tapestry.sql.passes.expand_stars import expand_stars, refuse_merged_stars
 from tapestry.sql.tell_apart import tell_apart
 
@@ -34,15 +35,12 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
             raise Refusal("NATURAL JOIN", join.sql("spark"), "write USING (column, ...) or ON")
     refuse_merged_stars(tree)
     _recognize_clock_columns(tree, catalog)
+    written = balance_connectors(tell_apart(tree))
     try:
         qualified = qualify(
-            tell_apart(tree),
-            schema=schema,
-            dialect="spark",
-            quote_identifiers=False,
-            identify=False,
+            written.copy(), schema=schema, dialect="spark", quote_identifiers=False, identify=False
         )
-        join_using(tree, qualified)
+        join_using(written, qualified)
         qualified = expand_stars(qualified, schema)
         annotated = annotate_types(qualified, schema=schema, dialect="spark")
     except SqlglotError as error:
