@@ -38,6 +38,17 @@ MANY = " and ".join(
     f"((id = {n} and due > now()) or (id > {n} and due < now() - interval {n} hours))"
     for n in range(1, 21)
 )
+LEFT_JOINS = " ".join(f"left join db.old o{n} on o{n}.id = m.parent + {n}" for n in range(9))
+FOUR, SIX = (LEFT_JOINS.partition(f"left join db.old o{n}")[0] for n in (4, 6))
+TWICE = ", ".join(
+    f"c{n} as (select a.id, b.parent from c{n - 1} a left join c{n - 1} b on a.id = b.parent)"
+    for n in range(1, 6)
+)
+BOTH = " and ".join(
+    f"(m.parent = {n} or now() > m.due + interval {n} hours or exists"
+    f" (select 1 from db.old o where o.id = m.id + {n} and o.at + interval {n} days > now()))"
+    for n in range(3)
+)
 
 REFUSED = {
     "select id from": "could not be read",
@@ -81,6 +92,11 @@ REFUSED = {
     f"select id from db.messages where {MANY}": "64",
     "select id from db.messages m where exists (select 1 from db.old o where o.id = m.id and "
     "exists (select 1 from db.old p where p.id = m.parent))": "two levels up",
+    f"select m.id from db.messages m {LEFT_JOINS}": "LEFT JOIN o0, LEFT JOIN o1",
+    f"with c0 as (select id, parent from db.messages), {TWICE} select id from c5": "1806 ways",
+    f"select m.id from db.messages m {FOUR} where {BOTH}": "million characters",
+    f"select m.id from db.messages m {SIX} where {BOTH}": "1024 alternatives",
+    " union all ".join(["select id from db.messages"] * 500): "nested too deeply",
     "select id, null as nothing from db.messages": "the column nothing has no type",
     "select null as n from db.messages union all select null from db.messages": "n has no type",
     "select id from db.messages where 1 = 0 and now() > ts and false": "never have an answer",

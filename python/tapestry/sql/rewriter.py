@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -16,13 +16,14 @@ from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.check_assumptions import check_assumptions
 from tapestry.sql.ir import Arm, Block, Conjunction, SourceTable, Table, ValueTable
 from tapestry.sql.measure_narrowed import measure_narrowed
-from tapestry.sql.order import Assumption, parse_assumptions
+from tapestry.sql.order import Assumption, Order, parse_assumptions
 from tapestry.sql.passes.inline_views import inline_views
 from tapestry.sql.passes.normalize_subqueries import normalize_subqueries
 from tapestry.sql.passes.parse import parse
 from tapestry.sql.passes.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.passes.resolve_names import output_names, resolve_names
 from tapestry.sql.passes.to_standard_form import to_standard_form
+from tapestry.sql.refuse_too_long import refuse_too_long
 from tapestry.sql.render import TIME_BEGINS_CTE, Answers, Body, Rendering, render_bounds, tables_of
 from tapestry.sql.scan import Scan, Window
 from tapestry.sql.strategy_bounds import fits_bounds
@@ -32,6 +33,9 @@ from tapestry.sql.trace import NAMES, QUERY, Step, last_steps, step
 
 TIME_BEGINS = exp.Subquery(this=exp.select("at").from_(TIME_BEGINS_CTE))
 TIME_BEGINS.type = exp.DataType.build("timestamptz")
+
+ALTERNATIVES = 1_024
+"""So many disjuncts may an arm of the outermost UNION ALL have, all its blocks together."""
 
 STRATEGIES = ("bounds", "anti_join", "gaps", "candidates")
 
@@ -179,6 +183,11 @@ class Rewriting:
             for text, body in check_assumptions(rendering)
         )
 
+    def order_at_worst(self) -> Order:
+        """What is known about the bounds where rows of every source came late."""
+        late = {name: Scan(name, None, "", late=True) for name in self.sources}
+        return self.rendering(late, "spark", first=False).order()
+
     def rendering(
         self, scans: Mapping[str, Scan], dialect: str, first: bool, keyed: bool = False
     ) -> Rendering:
@@ -212,7 +221,23 @@ def rewrite(
     of interest from below.  Raises Refusal with the reason, the place in the SQL and a way out;
     ``steps`` then holds the steps up to the one that refuses.
     """
-    written = [] if steps is None else steps
+    try:
+        return _rewrite(sql, catalog, assume, begin, [] if steps is None else steps)
+    except RecursionError:
+        raise Refusal(
+            "the query is nested too deeply",
+            sql,
+            "unite fewer queries at once, or put steps into models of their own",
+        ) from None
+
+
+def _rewrite(
+    sql: str,
+    catalog: Catalog,
+    assume: Sequence[str],
+    begin: datetime | None,
+    written: list[Step],
+) -> Rewriting:
     parsed = parse(sql)
     written.append(step(QUERY, parsed.sql("spark", pretty=True)))
     inlined = inline_views(parsed, catalog)
@@ -223,7 +248,7 @@ def rewrite(
     columns = output_names(parsed, resolved, catalog)
     parts = []
     for part in normalize_subqueries(resolved, catalog):
-        blocks = tuple(_timed(_standard_form(arm, sql), begin) for arm in part.arms)
+        blocks = [_timed(block, begin) for block in _standard_forms(part.arms, sql)]
         parts.append(Answers(tuple(b for b in blocks if b.disjuncts), part.by_value))
     parts = [part for part in parts if part.blocks]
     if not parts:
@@ -233,17 +258,30 @@ def rewrite(
     _refuse_all_static(sources, catalog, sql)
     arrivals = _written_arrivals(parts, catalog)
     assumptions = parse_assumptions(assume, arrivals, catalog.time_zone)
-    return Rewriting(
+    rewriting = Rewriting(
         columns, sources, canonical, tuple(written), tuple(parts), catalog, assumptions
     )
+    refuse_too_long(parts, rewriting.order_at_worst(), sql)
+    return rewriting
 
 
-def _standard_form(arm: Arm, sql: str) -> Block:
-    """The arm's block; where it has too many disjuncts, all of the query is the place."""
-    try:
-        return to_standard_form(arm)
-    except Refusal as refusal:
-        raise Refusal(refusal.reason, refusal.where or sql, refusal.hint) from None
+def _standard_forms(arms: Sequence[Arm], sql: str) -> Iterator[Block]:
+    """The arms' blocks; where they have too many disjuncts, all of the query is the place."""
+    disjuncts = 0
+    for arm in arms:
+        try:
+            block = to_standard_form(arm)
+        except Refusal as refusal:
+            raise Refusal(refusal.reason, refusal.where or sql, refusal.hint) from None
+        disjuncts += len(block.disjuncts)
+        if disjuncts > ALTERNATIVES:
+            raise Refusal(
+                f"the query has more than {ALTERNATIVES} alternatives: {len(arms)} ways to form a"
+                " row of FROM (outer joins, UNION ALL), times the ORs over now() and subqueries",
+                sql,
+                "write it as several models and a UNION ALL of them, fewer ORs and outer joins",
+            )
+        yield block
 
 
 def strategy_of(block: Block) -> str:

@@ -39,6 +39,7 @@ from tapestry.sql.passes.refuse_unsupported import (
     LATER,
     is_global_aggregate,
     refuse_block,
+    refuse_many,
     refuse_modifiers,
 )
 from tapestry.sql.values import Names, arms_of, found_in, member, one, union_all, value_table
@@ -245,6 +246,7 @@ class _Builder:
         side = node.side
         if node.args.get("using"):
             raise Refusal("USING was not resolved", node.sql("spark"), "write ON a.k = b.k")
+        refuse_many(len(rows) * len(right), len(rows), len(right), node)
         matched = {
             (i, j): self.joined(left, other, node, scope)
             for i, left in enumerate(rows)

@@ -1,4 +1,7 @@
-"""Refuse what stands in a block and is not covered yet: aggregates, windows, LIMIT, generators."""
+"""Refuse what stands in a block and is not covered yet: aggregates, windows, LIMIT, generators.
+
+And a FROM clause whose rows can be formed in too many ways.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ LATER = "aggregates, windows, LIMIT and scalar subqueries are not supported yet"
 GENERATORS = frozenset({"inline_outer", "json_tuple", "collations", "sql_keywords"})
 """Those that the parser does not know."""
 DOWNSTREAM = "compute it in a table downstream"
+WAYS = 256
+"""So many ways to form a row may a FROM clause have."""
 
 
 def refuse_modifiers(node: exp.Expr) -> None:
@@ -60,3 +65,23 @@ def is_global_aggregate(node: exp.Select) -> bool:
         for part in item.walk(prune=lambda n: isinstance(n, exp.Query))
     )
     return aggregates and node.args.get("group") is None and node.args.get("having") is None
+
+
+def refuse_many(matched: int, left: int, right: int, node: exp.Join) -> None:
+    """Ways to form a row multiply with every join: said before any of them is worked out."""
+    ways = (
+        matched + left * (node.side in ("LEFT", "FULL")) + right * (node.side in ("RIGHT", "FULL"))
+    )
+    if ways > WAYS:
+        select = node.find_ancestor(exp.Select)
+        joins = select.args.get("joins") or [] if select is not None else []
+        outer = [f"{one.side} JOIN {one.alias_or_name}" for one in joins if one.side]
+        named = f" (here {', '.join(outer)})" if outer else ""
+        raise Refusal(
+            f"the joins make {ways} ways to form a row, more than {WAYS}: each outer join{named}"
+            " doubles them, with and without a match, and each UNION ALL that is joined multiplies"
+            " them",
+            node.sql("spark"),
+            "join in several models, the later ones reading the earlier ones; write JOIN instead of"
+            " LEFT JOIN where a match is certain",
+        )

@@ -1,0 +1,98 @@
+"""What is accepted stays short: alternatives are written once, not each beside each."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tests.sql import test_pairs
+from tests.sql.test_pairs import CATALOG, START, filled
+
+from tapestry.sql import Scan, Window, rewrite
+from tapestry.sql.passes.parse import parse
+from tapestry.sql.passes.resolve_names import resolve_names
+from tapestry.sql.refuse_too_long import LONGEST, text_size
+
+HOURS = range(6)
+FACTORS = [f"(id = {n} or now() > due + interval {n} hours)" for n in HOURS]
+NONE = "not exists (select 1 from messages r where r.parent = m.id and r.id > {})"
+SOME = (
+    "exists (select 1 from messages r where r.parent = m.id and r.due > now() + interval {} hours)"
+)
+MANY_ALTERNATIVES = {
+    "by value": "select distinct author from messages where now() in (due, ts,"
+    " due - interval 6 hours, ts + interval 1 day, timestamp'2026-01-03 00:00:00')",
+    "with anti joins": "select m.id from messages m where (now() >= m.due or not exists"
+    " (select 1 from messages r where r.parent = m.id)) and (m.parent is null or not exists"
+    " (select 1 from messages r where r.author = m.author and r.id < m.id))"
+    " and (m.id < 4 or now() >= m.ts + interval 1 day)",
+    "of a table by value": "select z.author, m.id from (select distinct author from messages"
+    " where now() >= due) z join messages m on m.author = z.author where (m.parent = 1 or now() >="
+    " m.due) and (m.id > 2 or now() < m.due) and (m.id < 8 or now() >= m.ts + interval 1 day)",
+    "of static rows": "select author from authors where (level = 1 or now() >="
+    " timestamp'2026-01-02 00:00:00') and (level > 2 or now() < timestamp'2026-01-03 00:00:00')"
+    " and (author = 'ann' or now() >= timestamp'2026-01-02 12:00:00') union all select 'm'"
+    " from messages where id = 1",
+}
+QUERIES = {
+    "64 alternatives": f"select id from messages m where {' and '.join(FACTORS)}",
+    "64 plain ones": "select id from messages where "
+    + " or ".join(f"id = {n} and now() > due + interval {n} hours" for n in range(64)),
+    "by value": f"select distinct author from messages m where {' and '.join(FACTORS)}",
+    "a list of instants": "select id from messages where now() in ("
+    + ", ".join(f"due + interval {n} hours" for n in range(30))
+    + ")",
+    "anti joins": "select id from messages m where "
+    + " and ".join(f"(now() > due + interval {n} hours or {NONE.format(n)})" for n in HOURS),
+    "EXISTS": "select id from messages m where "
+    + " and ".join(f"(now() > due + interval {n} hours or {SOME.format(n)})" for n in HOURS),
+    "many bounds": "select id from messages where "
+    + " and ".join(f"now() > due + interval {n} hours" for n in range(60)),
+    "left joins": "select m.id from messages m "
+    + " ".join(f"left join messages r{n} on r{n}.parent = m.id + {n}" for n in range(6)),
+}
+
+
+def _texts(query: str) -> list[str]:
+    """The SQL of the first run and of a later one, with rows that came late, and with keys."""
+    rewriting = rewrite(query, CATALOG)
+    scans = {
+        "messages": Scan("db.messages", "arrived", "rowid", late=True),
+        "authors": Scan("db.authors", None, "rowid"),
+    }
+    ends = (None, START), (START, START + timedelta(days=1))
+    return [rewriting.incremental(Window(*window), scans, keyed=True) for window in ends]
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_what_is_accepted_is_as_short_as_it_is_reckoned(name: str) -> None:
+    """The reckoning is no less than the text, which is no longer than what is promised."""
+    rewriting = rewrite(QUERIES[name], CATALOG)
+    reckoned = text_size(rewriting.parts, rewriting.order_at_worst())
+    longest = max(len(text) for text in _texts(QUERIES[name]))
+    assert longest < 1.25 * reckoned
+    assert reckoned < LONGEST
+
+
+@pytest.mark.parametrize("name", MANY_ALTERNATIVES)
+def test_many_alternatives_deliver_what_was_ever_an_answer(name: str) -> None:
+    pair = (Path(), name, MANY_ALTERNATIVES[name], "")
+    test_pairs.test_it_delivers_what_was_ever_an_answer(filled(), pair)
+
+
+def test_alternatives_do_not_multiply_with_each_other() -> None:
+    few = max(len(text) for text in _texts(QUERIES["64 alternatives"].replace("id = 5 or ", "")))
+    many = max(len(text) for text in _texts(QUERIES["64 alternatives"]))
+    assert many < 3 * few
+    assert many < 50_000
+
+
+def test_a_long_chain_is_no_deep_tree() -> None:
+    """Looking up from each of its columns took a time that grew with the square."""
+    sql = "select id from messages where " + " or ".join(f"parent = {n}" for n in range(2_000))
+    resolved = resolve_names(parse(sql), CATALOG)
+    assert max(node.depth for node in resolved.walk()) < 20
+    again = resolve_names(parse(resolved.sql("spark")), CATALOG)
+    assert again.sql("spark") == resolved.sql("spark")
+    assert len(filled().execute(sql.replace("messages", "db.messages")).fetchall()) == 6
