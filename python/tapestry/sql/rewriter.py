@@ -19,7 +19,7 @@ from tapestry.sql.measure_narrowed import measure_narrowed
 from tapestry.sql.order import Assumption, Order, parse_assumptions
 from tapestry.sql.passes.inline_views import inline_views
 from tapestry.sql.passes.normalize_subqueries import normalize_subqueries
-from tapestry.sql.passes.parse import parse
+from tapestry.sql.passes.parse import parse, table_name
 from tapestry.sql.passes.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.passes.resolve_names import output_names, resolve_names
 from tapestry.sql.passes.to_standard_form import to_standard_form
@@ -254,7 +254,7 @@ def _rewrite(
     if not parts:
         raise Refusal("the query can never have an answer", sql, "check its conditions")
     _refuse_untyped(columns, parts)
-    sources = _sources(parts)
+    sources = _sources(parts, resolved, catalog)
     _refuse_all_static(sources, catalog, sql)
     arrivals = _written_arrivals(parts, catalog)
     assumptions = parse_assumptions(assume, arrivals, catalog.time_zone)
@@ -341,9 +341,12 @@ def all_tables(parts: Sequence[Answers]) -> list[Table]:
     ]
 
 
-def _sources(parts: Sequence[Answers]) -> tuple[str, ...]:
+def _sources(parts: Sequence[Answers], resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
+    """Every source of the query: those that no answer needs also say when time begins."""
     tables = all_tables(parts)
-    return tuple(dict.fromkeys(t.source for t in tables if isinstance(t, SourceTable)))
+    needed = [t.source for t in tables if isinstance(t, SourceTable)]
+    named = [table_name(table) for table in resolved.find_all(exp.Table)]
+    return tuple(dict.fromkeys([*needed, *(n for n in named if n in catalog.relations)]))
 
 
 def _refuse_all_static(sources: tuple[str, ...], catalog: Catalog, sql: str) -> None:
