@@ -123,6 +123,18 @@ REFUSED = {
     "select try_sum(id) as m from db.messages": "aggregates",
     "select stack(2, id, parent) from db.messages": "generator",
     "select json_tuple(id, 'a') as a from db.messages": "generator",
+    "select id, window(ts, '10 minutes', '5 minutes') as w from db.messages": "several rows of one",
+    "select id from db.messages where window(ts, '10 minutes').end > due": "several rows of one",
+    "select id from db.messages group by id, window(ts, '1 hour')": "several rows of one",
+    "select id, session_window(ts, '10 minutes') as w from db.messages": "several rows of one",
+    "select id, row_number() as n from db.messages": "aggregates",
+    "select id, 1 + dense_rank() as n from db.messages": "aggregates",
+    "select id + 1 from db.messages": "has no name",
+    "select upper(id) from db.messages union all select id from db.old": "has no name",
+    "select cast(id + 1 as string) from db.messages": "has no name",
+    "select array(id, parent)[0] from db.messages": "has no name",
+    "select date'2026-01-01', id from db.messages": "has no name",
+    "select * from (select id + 1 from db.messages) z": "star takes from a subquery has no name",
     "select id from db.messages where timestamp'now' > ts": "'now' is another point in time",
     "select id from db.messages where date 'Yesterday' > d": "'Yesterday' is another point",
     "select id from db.messages where current_time() > ts": "same value twice",
@@ -249,6 +261,13 @@ def test_the_clock_is_not_handed_to_a_function() -> None:
     catalog = Catalog({"db.messages": MESSAGES}, deterministic_functions=frozenset({"my_score"}))
     with pytest.raises(Refusal, match="monotone"):
         rewrite("select id from db.messages where my_score(now()) > 1", catalog)
+
+
+@pytest.mark.parametrize(
+    "columns", ["ID", "m.id, (parent)", "cast(id as string), int(m.parent)", "1, id", "m.*"]
+)
+def test_names_that_are_the_engine_s_too(columns: str) -> None:
+    assert rewrite(f"select {columns} from db.messages m", CATALOG).strategy == "bounds"
 
 
 def test_views_are_inlined_and_part_of_the_query() -> None:

@@ -21,7 +21,7 @@ from tapestry.sql.passes.inline_views import inline_views
 from tapestry.sql.passes.normalize_subqueries import normalize_subqueries
 from tapestry.sql.passes.parse import parse, table_name
 from tapestry.sql.passes.refuse_nondeterministic import refuse_nondeterministic
-from tapestry.sql.passes.resolve_names import output_names, resolve_names
+from tapestry.sql.passes.resolve_names import output_names, refuse_unnamed, resolve_names
 from tapestry.sql.passes.to_standard_form import to_standard_form
 from tapestry.sql.refuse_too_long import refuse_too_long
 from tapestry.sql.render import TIME_BEGINS_CTE, Answers, Body, Rendering, render_bounds, tables_of
@@ -253,6 +253,7 @@ def _rewrite(
     parts = [part for part in parts if part.blocks]
     if not parts:
         raise Refusal("the query can never have an answer", sql, "check its conditions")
+    refuse_unnamed(parsed, columns, catalog)
     _refuse_untyped(columns, parts)
     sources = _sources(parts, resolved, catalog)
     _refuse_all_static(sources, catalog, sql)

@@ -5,6 +5,8 @@ And a FROM clause whose rows can be formed in too many ways.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+
 from sqlglot import exp
 
 from tapestry.errors import Refusal
@@ -13,7 +15,10 @@ from tapestry.sql.passes.refuse_nondeterministic import user_defined
 LATER = "aggregates, windows, LIMIT and scalar subqueries are not supported yet"
 GENERATORS = frozenset({"inline_outer", "json_tuple", "collations", "sql_keywords"})
 """Those that the parser does not know."""
+WINDOWS_OF_TIME = frozenset({"window", "session_window"})
+"""Spark makes as many rows of one as there are windows that it lies in: none where it is NULL."""
 DOWNSTREAM = "compute it in a table downstream"
+UPSTREAM = "compute it upstream, in a table that this model reads"
 WAYS = 256
 """So many ways to form a row may a FROM clause have."""
 
@@ -34,27 +39,38 @@ def refuse_block(node: exp.Select) -> None:
     group = node.args.get("group")
     if group is not None and group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
         raise Refusal(f"ROLLUP, CUBE, GROUPING SETS: {LATER}", group.sql("spark"), DOWNSTREAM)
-    for item in [*node.selects, node.args.get("having")]:
-        if item is None:
-            continue
-        for part in item.walk(prune=lambda n: isinstance(n, exp.Query)):
-            if isinstance(part, exp.Window | exp.AggFunc):
-                raise Refusal(LATER, part.sql("spark"), DOWNSTREAM)
-            if _is_generator(part):
-                raise Refusal(
-                    "a generator in the select list",
-                    part.sql("spark"),
-                    "compute it upstream, in a table that this model reads",
-                )
+    for part in _parts(*node.selects, node.args.get("having")):
+        if isinstance(part, exp.Window | exp.AggFunc | exp.RowNumber):  # a window lacks its OVER
+            raise Refusal(LATER, part.sql("spark"), DOWNSTREAM)
+        if _is_generator(part):
+            raise Refusal("a generator in the select list", part.sql("spark"), UPSTREAM)
+    for part in _parts(*node.selects, node.args.get("where"), group, node.args.get("having")):
+        if _is_spark_s(part, WINDOWS_OF_TIME):
+            raise Refusal(
+                f"{part.name.lower()}() makes several rows of one, or none",
+                part.sql("spark"),
+                f"write date_trunc('hour', ...) where the windows do not overlap, or {UPSTREAM}",
+            )
     if node.args.get("having") is not None and group is None:
         # To Spark it is one group of all rows, which is there without a row too.
         raise Refusal("HAVING without GROUP BY", node.sql("spark"), "write WHERE")
 
 
+def _parts(*clauses: exp.Expr | None) -> Iterator[exp.Expr]:
+    """Everything that stands in some clauses of a block, but for subqueries."""
+    for clause in clauses:
+        if clause is not None:
+            yield from clause.walk(prune=lambda n: isinstance(n, exp.Query))
+
+
 def _is_generator(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower() in GENERATORS and not user_defined(node)
-    return isinstance(node, exp.Explode | exp.Posexplode | exp.Inline | exp.Stack)
+    generators = (exp.Explode, exp.Posexplode, exp.Inline, exp.Stack)
+    return isinstance(node, generators) or _is_spark_s(node, GENERATORS)
+
+
+def _is_spark_s(node: exp.Expr, names: Collection[str]) -> bool:
+    """Is this a call of one of Spark's own functions, of those that the parser does not know?"""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in names and not user_defined(node)
 
 
 def is_global_aggregate(node: exp.Select) -> bool:

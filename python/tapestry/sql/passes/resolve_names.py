@@ -62,12 +62,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
 
 def output_names(original: exp.Query, resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
     """Names of the select list, in the author's (else the source's) upper and lower case."""
-    spelling = {
-        column.name.lower(): column.name
-        for relation in catalog.relations.values()
-        if isinstance(relation, Source)
-        for column in relation.columns
-    }
+    spelling = _spelling(catalog)
     for select in original.selects:
         name = select.alias_or_name
         if name and name != "*":
@@ -83,6 +78,58 @@ def output_names(original: exp.Query, resolved: exp.Query, catalog: Catalog) -> 
     return names
 
 
+def refuse_unnamed(original: exp.Query, columns: tuple[str, ...], catalog: Catalog) -> None:
+    """Raise Refusal where the select list leaves it to the engine to make up a column's name.
+
+    A column, a field of a struct, a literal, and a cast of a column have names of their own, which
+    are Spark's too.
+
+    >>> from sqlglot import parse_one
+    >>> query = parse_one("select a, t.b, cast(c as int), d + 1 from t", dialect="spark")
+    >>> refuse_unnamed(query, ("a", "b", "c", "_col_3"), Catalog({}))
+    Traceback (most recent call last):
+    tapestry.errors.Refusal: a column of the select list has no name
+      in: d + 1
+      do: give it one: d + 1 AS name
+    """
+    for item in original.selects:
+        if not _has_name(item):
+            text = item.sql("spark")
+            raise Refusal(
+                "a column of the select list has no name", text, f"give it one: {text} AS name"
+            )
+    known = {identifier.name.lower() for identifier in original.find_all(exp.Identifier)}
+    for name in columns:  # what a star takes from a derived table, or from a view
+        if name.startswith("_col_") and name not in known | set(_spelling(catalog)):
+            raise Refusal(
+                "a column that a star takes from a subquery has no name",
+                "*",
+                "give every column of that subquery a name with AS",
+            )
+
+
+def _spelling(catalog: Catalog) -> dict[str, str]:
+    """The columns of the sources, in lower case and as the source writes them."""
+    return {
+        column.name.lower(): column.name
+        for relation in catalog.relations.values()
+        if isinstance(relation, Source)
+        for column in relation.columns
+    }
+
+
+def _has_name(item: exp.Expr) -> bool:
+    if isinstance(item, exp.Alias):
+        return True
+    value = item.unnest()
+    inner = value.this if isinstance(value, exp.Cast) else value
+    if isinstance(inner, exp.Column | exp.Star):
+        return True
+    if isinstance(value, exp.Dot):  # a field of a struct, or shop.score(x)
+        return not isinstance(value.expression, exp.Func)
+    return isinstance(value, exp.Literal)
+
+
 def _called(name: str, tree: exp.Query) -> str:
     """The items of the select list that have a name."""
     items = [item for item in tree.selects if item.alias_or_name.lower() == name.lower()]
@@ -96,12 +143,7 @@ def _recognize_clock_columns(tree: exp.Query, catalog: Catalog) -> None:
         "current_timestamp": exp.CurrentTimestamp,
         "current_date": exp.CurrentDate,
     }
-    known = {
-        column.name.lower()
-        for relation in catalog.relations.values()
-        if isinstance(relation, Source)
-        for column in relation.columns
-    }
+    known = set(_spelling(catalog))
     for column in list(tree.find_all(exp.Column)):
         name = column.name.lower()
         if name in clocks and name not in known and not column.table:
