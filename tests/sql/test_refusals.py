@@ -137,6 +137,14 @@ REFUSED = {
     "select * from (select id + 1 from db.messages) z": "star takes from a subquery has no name",
     "select id from db.messages where timestamp'now' > ts": "'now' is another point in time",
     "select id from db.messages where date 'Yesterday' > d": "'Yesterday' is another point",
+    "select id from db.messages where timestamp' Today UTC' > ts": "' Today UTC' is another point",
+    "select id from db.messages where ts < 'tomorrow'": "'tomorrow' is another point",
+    "select id from db.messages where d between '2026-01-01' and ('now')": "'now' is another point",
+    "select id from db.messages where d in ('2026-01-01', 'today')": "'today' is another point",
+    "select id from db.messages where to_date('today') > d": "'today' is another point",
+    "select id from db.messages where datediff('today', d) > 1": "'today' is another point",
+    "select coalesce(ts, 'now') as t from db.messages": "'now' is another point",
+    "select case when id = 1 then 'now' else ts end as t from db.messages": "'now' is another",
     "select id from db.messages where current_time() > ts": "same value twice",
     "select aes_encrypt(id, 'k') as secret from db.messages": "same value twice",
     "select id from db.messages where time'10:00' is null": "TIME",
@@ -268,6 +276,22 @@ def test_the_clock_is_not_handed_to_a_function() -> None:
 )
 def test_names_that_are_the_engine_s_too(columns: str) -> None:
     assert rewrite(f"select {columns} from db.messages m", CATALOG).strategy == "bounds"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "cast(id as string) = 'today'",
+        "'now' in (upper('a'), cast(id as string))",
+        "upper('now') like 'now'",
+        "contains('tomorrow', 'now')",
+        "case when id = 1 then 'now' else 'then' end = 'then'",
+        "cast('now' as string) <> 'a'",
+        "ts > timestamp'epoch'",
+    ],
+)
+def test_texts_that_are_no_points_in_time(condition: str) -> None:
+    assert rewrite(f"select id from db.messages where {condition}", CATALOG).strategy == "bounds"
 
 
 def test_views_are_inlined_and_part_of_the_query() -> None:

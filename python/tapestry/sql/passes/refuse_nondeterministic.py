@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.resources import files
 
@@ -24,15 +25,20 @@ NONDETERMINISTIC = frozenset(
 
 
 TODAY = frozenset({"now", "today", "yesterday", "tomorrow"})
+"""Texts that Spark reads as the clock, also with a time zone behind: ``timestamp'today UTC'``."""
+_TIMES = ("date", "timestamp", "timestamptz", "timestampntz", "timestampltz", "datetime")
+_TEMPORAL = exp.Year.__module__
+"""Where the parser keeps its functions of dates and timestamps."""
 
 
 def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> None:
     """Raise Refusal for rand(), uuid() and functions that are not declared deterministic."""
-    for cast in tree.find_all(exp.Cast):
-        if isinstance(cast.this, exp.Literal) and cast.name.strip().lower() in TODAY:
+    for text in tree.find_all(exp.Literal):
+        if text.is_string and _first_word(text.name) in TODAY and _is_read_as_time(text):
+            assert text.parent is not None
             raise Refusal(
-                f"'{cast.name}' is another point in time whenever the query is read",
-                cast.sql("spark"),
+                f"'{text.name}' is another point in time whenever the query is read",
+                text.parent.sql("spark"),
                 "write now() or current_date()",
             )
     for node in tree.find_all(exp.Func):
@@ -51,6 +57,39 @@ def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> None:
                 node.sql("spark"),
                 "derive the value from the data (a hash of a key), or compute it upstream",
             )
+
+
+def _first_word(text: str) -> str:
+    found = re.match(r"\s*([a-z]*)", text.lower())
+    return found.group(1) if found is not None else ""
+
+
+def _is_read_as_time(text: exp.Literal) -> bool:
+    """Does Spark make a date or a timestamp of this text? Yes, too, where that is not known."""
+    node: exp.Expr = text
+    while isinstance(node.parent, exp.Paren):
+        node = node.parent
+    around = node.parent
+    if isinstance(around, exp.Cast):
+        return bool(around.to.is_type(*_TIMES))
+    known = [part for part in _widened_with(node) if part.type is not None]
+    return type(around).__module__ == _TEMPORAL or any(
+        part.is_type(*_TIMES, "unknown") for part in known
+    )
+
+
+def _widened_with(node: exp.Expr) -> list[exp.Expr]:
+    """What Spark brings to one type with this value: what it is compared with, the other cases."""
+    around = node.parent
+    case = around.parent if isinstance(around, exp.If) else None
+    if isinstance(case, exp.Case):
+        if node.arg_key == "this":
+            return [case.this] if case.this is not None else []
+        values = [*(branch.args["true"] for branch in case.args["ifs"]), case.args.get("default")]
+        return [value for value in values if value is not None and value is not node]
+    if isinstance(around, exp.Predicate | exp.Coalesce | exp.If | exp.Greatest | exp.Least):
+        return [part for part in around.iter_expressions() if part is not node]
+    return []
 
 
 def user_defined(node: exp.Func) -> str:
