@@ -8,7 +8,7 @@ import pytest
 from tests.sql.test_refusals import CATALOG
 
 from tapestry.errors import Refusal
-from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite
+from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite, static_answer
 
 SCANS = {
     "db.messages": Scan("db.messages", "ts", "id"),
@@ -63,6 +63,25 @@ def test_a_global_aggregate_exists_always(call: str) -> None:
     assert "EXISTS" not in text
     text = _rewritten("select id from db.messages m where exists (select o.id from db.old o)")
     assert "db.old" in text
+
+
+@pytest.mark.parametrize(
+    "joined",
+    ["(db.recent v join db.old o on o.id = v.id)", "db.recent v join db.old o on o.id = v.id"],
+)
+def test_a_view_on_the_right_keeps_what_it_is_joined_with(joined: str) -> None:
+    sql = f"select m.id, v.ts from db.messages m left join {joined} on v.id = m.id"
+    assert "db.old" in _rewritten(sql)
+    assert "visible_db_old" in static_answer(sql, CATALOG, datetime(2026, 1, 1), SCANS)
+
+
+def test_a_star_over_joins_gives_columns_as_from_is_written() -> None:
+    sql = (
+        "select * except (parent, due, d, id) from db.messages m"
+        " join (db.old o join (select 1 as a) p on true) on o.id = m.id"
+        " join (select 2 as b) q on true"
+    )
+    assert rewrite(sql, CATALOG).columns == ("ts", "at", "a", "b")
 
 
 def test_exists_does_not_care_for_a_limit() -> None:

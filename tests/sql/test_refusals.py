@@ -84,6 +84,13 @@ REFUSED = {
     "select id from db.messages natural join db.old": "NATURAL",
     "select id from db.messages m left anti join db.old o using (id)": "USING",
     "select col1 from values (1), (2)": "VALUES",
+    "select q.id from (db.messages m join db.old o on o.id = m.id) q": "parentheses has a name",
+    "select m.id from db.messages m join (db.old o join db.old p using (id)) on true": "USING",
+    "select m.id from db.messages m join (db.old o left anti join db.old p on p.id = o.id) "
+    "on o.id = m.id": "ANTI JOIN on the right side of another join",
+    "select * from (select id from db.old) join (db.old o join db.old p on o.id = p.id) on true": (
+        "a star over a subquery without a name"
+    ),
     "select id from db.messages where id = :x": "parameter",
     "select id from db.messages where id = any (select id from db.old)": "ANY",
     "select * from db.circle": "circle",

@@ -120,7 +120,7 @@ REFUSED = (
     (
         "select m.id from db.m left semi join db.r left semi join db.u"
         " on r.id = u.id on m.id = r.id",
-        "a semi join among joins in parentheses",
+        "SEMI JOIN on the right side of another join",
     ),
     (
         "with a as (select * from b), b as (select id from db.r) select id from a",

@@ -51,6 +51,32 @@ def test_threaded_answers_are_the_static_answers(queries: int, seed: int) -> Non
     assert compared > queries
 
 
+@pytest.mark.parametrize(
+    "joined",
+    [
+        "u LEFT JOIN (m JOIN r ON m.id = r.id) ON u.k = m.k",
+        "u FULL JOIN (m LEFT JOIN (r JOIN x ON r.v = x.v) ON m.id = r.id) ON u.k = m.k",
+        "u LEFT JOIN ((SELECT * FROM m WHERE due < now()) m JOIN r ON m.id = r.id) ON u.k = m.k",
+        "u LEFT JOIN (SELECT DISTINCT id, k FROM m) m JOIN r ON m.id = r.id ON u.k = m.k",
+        "(u RIGHT JOIN m ON u.k = m.k) JOIN (r) ON r.id = m.id",
+    ],
+)
+def test_joins_in_parentheses_are_joined_first(joined: str) -> None:
+    sql = f"SELECT u.id AS a, m.id AS b, r.rid AS c FROM {joined}"
+    connection, compared = connect(), 0
+    for case, _ in cases(range(12)):
+        load(connection, case.data)
+        asked, moments = over_everything(sql), [aware(end) for end in case.ends]
+        ctes = [asked.instants(moments), ("answers", asked.answers())]
+        rows = connection.execute(asked.statement(ctes, "SELECT * FROM answers")).fetchall()
+        for moment in set(moments):
+            mine = normalized(row[:-2] for row in rows if row[-2] == moment)
+            plain = static_answer(sql, asked.catalog, moment, asked.scans, "duckdb")
+            assert mine == normalized(connection.execute(plain).fetchall()), moment
+            compared += len(mine)
+    assert compared > 20
+
+
 def test_nothing_changes_between_event_instants(queries: int, seed: int) -> None:
     """Where the judge's answers differ from those at the instant before, there is an event."""
     connection, changes = connect(), 0

@@ -44,6 +44,7 @@ def static_answer(
             exp.Table(
                 this=exp.to_identifier(visible),
                 alias=exp.TableAlias(this=exp.to_identifier(alias)),
+                joins=table.args.get("joins"),
             )
         )
     if not bodies:

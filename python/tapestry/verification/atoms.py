@@ -13,6 +13,7 @@ from itertools import count, product
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.passes.open_parentheses import encloses_relation
 from tapestry.verification.scopes import Ctes, arms, conditions, opened, relation_of
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
@@ -174,7 +175,7 @@ def _relations(node: exp.Select) -> Iterator[exp.Expr]:
     while open_nodes:
         relation = open_nodes.pop()
         open_nodes += [join.this for join in relation.args.get("joins") or []]
-        if isinstance(relation, exp.Subquery) and isinstance(relation.this, exp.Table):
+        if encloses_relation(relation):
             open_nodes.append(relation.this)
         else:
             yield relation

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from tapestry.names import ARRIVAL, ENDED, KEY, ROW_ID
 from tapestry.sql import build, keys
+from tapestry.sql.passes.open_parentheses import encloses_relation
 from tapestry.verification.restriction import WHOLE, Restriction
 from tapestry.verification.rows import Around, Rows, aliased, is_nested, joined, operand, or_nothing
 from tapestry.verification.scopes import Ctes, arms, relation_of
@@ -131,7 +132,7 @@ class FromClause:
     def carried(self, rows: Rows, node: exp.Expr) -> exp.Expr:
         """A relation with ``_s``; ``rows.instant`` becomes its instant."""
         if is_nested(node):
-            inner = node.this.copy() if isinstance(node, exp.Subquery) else node.copy()
+            inner = node.this.copy() if encloses_relation(node) else node.copy()
             joins = inner.args.pop("joins", None) or []
             carrier = self.carried(rows, inner)
             for join in joins:

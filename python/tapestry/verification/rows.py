@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from tapestry.sql import build, keys
+from tapestry.sql.passes.open_parentheses import encloses_relation
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,8 @@ class Rows:
 def is_nested(node: exp.Expr) -> bool:
     """Joins in parentheses?"""
     inside = node.this if isinstance(node, exp.Join) else node
-    if isinstance(inside, exp.Subquery) and isinstance(inside.this, exp.Table):
-        return True
-    return bool(inside.args.get("joins")) and not isinstance(inside, exp.Select)
+    joins = bool(inside.args.get("joins")) and not isinstance(inside, exp.Select)
+    return joins or encloses_relation(inside)
 
 
 def joined(relation: exp.Expr, side: str, conditions: list[exp.Expr]) -> exp.Join:

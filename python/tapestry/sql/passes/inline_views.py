@@ -38,8 +38,9 @@ def inline_views(tree: exp.Query, catalog: Catalog, depth: int = 0) -> exp.Query
         if isinstance(relation, Source):
             continue
         body = inline_views(_view_tree(relation), catalog, depth + 1)
-        alias = table.alias or table.name
-        table.replace(exp.Subquery(this=body, alias=exp.TableAlias(this=exp.to_identifier(alias))))
+        alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
+        joins = table.args.get("joins")  # of a join on the right of another one
+        table.replace(exp.Subquery(this=body, alias=alias, joins=joins))
     return tree
 
 

@@ -34,6 +34,7 @@ from tapestry.sql.ir import (
 )
 from tapestry.sql.passes.align_sides import align_sides
 from tapestry.sql.passes.normalize_conditions import is_opaque, normalize_conditions
+from tapestry.sql.passes.open_parentheses import encloses_relation
 from tapestry.sql.passes.parse import table_name
 from tapestry.sql.passes.refuse_unsupported import (
     LATER,
@@ -179,6 +180,8 @@ class _Builder:
     def relation(self, node: exp.Expr, scope: _Scope) -> list[_From]:
         if isinstance(node, exp.Table):
             rows = self.table(node, scope)
+        elif encloses_relation(node):  # joins are joined in the order that the tree gives them
+            rows = self.relation(node.this, scope)
         elif isinstance(node, exp.Subquery):
             rows = self.derived(self.query(node.this, _with_ctes(node, scope)), node)
             refuse_modifiers(node)

@@ -9,6 +9,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
+from tapestry.sql.passes.open_parentheses import open_parentheses
 from tapestry.sql.passes.refuse_nondeterministic import spark_functions, user_defined
 from tapestry.sql.passes.refuse_unread import refuse_unread, refuse_unwritten
 
@@ -60,15 +61,10 @@ def parse(sql: str) -> exp.Query:
     refuse_unread(tree)
     _parenthesize_intervals(tree)
     refuse_unwritten(tree)
+    tree = open_parentheses(tree)
     for select in list(tree.find_all(exp.Select)):
         _replace_semi_joins(select)
-    for join in tree.find_all(exp.Join):
-        if join.kind in ("SEMI", "ANTI"):
-            raise Refusal(
-                f"{_A[join.kind]} join among joins in parentheses",
-                join.sql("spark"),
-                "write it as [NOT] EXISTS in WHERE",
-            )
+    _refuse_nested_semi_joins(tree)
     return tree
 
 
@@ -142,7 +138,7 @@ def _replace_semi_joins(select: exp.Select) -> None:
     kept: list[exp.Join] = []
     joins = select.args.get("joins") or []
     for number, join in enumerate(joins):
-        if join.kind not in ("SEMI", "ANTI"):
+        if join.kind not in _A:
             kept.append(join)
             continue
         for after in joins[number + 1 :]:
@@ -163,6 +159,17 @@ def _replace_semi_joins(select: exp.Select) -> None:
         select.where(condition, copy=False)
     if select.args.get("joins"):
         select.set("joins", kept)
+
+
+def _refuse_nested_semi_joins(tree: exp.Query) -> None:
+    """What is left of them stands on the right of another join, where there is no WHERE."""
+    for join in tree.find_all(exp.Join):
+        if join.kind in _A:
+            raise Refusal(
+                f"{join.kind} JOIN on the right side of another join",
+                join.sql("spark").strip(),
+                "write it as [NOT] EXISTS in WHERE, or in a subquery: (SELECT ... WHERE ...) AS q",
+            )
 
 
 def _tokens(sql: str) -> list[Token]:

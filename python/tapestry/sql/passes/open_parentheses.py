@@ -1,0 +1,123 @@
+"""Take off the parentheses in FROM that say nothing, and put a star over joins into words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+
+
+def open_parentheses(tree: exp.Query) -> exp.Query:
+    """The query with parentheses only around joins that stand on the right of another join.
+
+    Sound: around one relation they change nothing but its name, the outer one hiding the inner one;
+    and joins are read from left to right, with and without parentheses around the first of them.
+
+    Raises Refusal where a join in parentheses has a name, or stands beside USING.
+
+    >>> from sqlglot import parse_one
+    >>> query = parse_one("select * from (m q join r on r.a = q.a) join ((u) join x on x.b) on u.c")
+    >>> open_parentheses(query).sql()
+    'SELECT q.*, r.*, u.*, x.* FROM m AS q JOIN r ON r.a = q.a JOIN (u JOIN x ON x.b) ON u.c'
+    """
+    tree = tree.copy()
+    for node in reversed(list(tree.find_all(exp.Subquery))):
+        if encloses_relation(node):
+            _open(node)
+    for select in tree.find_all(exp.Select):
+        relations = list(_relations(select))
+        if any(relation.args.get("joins") for relation in relations):
+            _refuse_using(select, relations)
+            _list_relations(select, relations)
+    return tree
+
+
+def encloses_relation(node: exp.Expr) -> bool:
+    """Are these parentheses around a relation or a join, and not those of a SELECT?
+
+    A SELECT may stand in several of them, as long as it has no name in there and joins nothing.
+    """
+    if not isinstance(node, exp.Subquery):
+        return False
+    inner = node.this
+    return isinstance(inner, exp.Table) or (
+        isinstance(inner, exp.Subquery) and bool(inner.alias or inner.args.get("joins"))
+    )
+
+
+def _open(node: exp.Subquery) -> None:
+    inner, name, around = node.this, node.args.get("alias"), node.parent
+    joins = inner.args.get("joins") or []
+    if joins and name is not None:
+        raise Refusal(
+            "a join in parentheses has a name",
+            node.sql("spark"),
+            f"write (SELECT ... FROM ...) AS {name.name}, or leave the name out",
+        )
+    if name is not None:
+        inner.set("alias", name)
+    every = [*joins, *(node.args.get("joins") or [])]
+    if isinstance(around, exp.From):
+        select = around.parent
+        assert isinstance(select, exp.Select)
+        select.set("joins", [*every, *(select.args.get("joins") or [])])
+        every = []
+    inner.set("joins", every or None)
+    if joins and isinstance(around, exp.Join):
+        node.set("joins", None)
+    else:
+        node.replace(inner)
+
+
+def _relations(select: exp.Select) -> Iterator[exp.Expr]:
+    """The relations of a FROM clause in the order written, those in parentheses included."""
+
+    def inside(node: exp.Expr) -> Iterator[exp.Expr]:
+        if encloses_relation(node):
+            yield from inside(node.this)
+        else:
+            yield node
+        for join in node.args.get("joins") or []:
+            yield from inside(join.this)
+
+    from_ = select.args.get("from_")
+    if from_ is not None:
+        yield from inside(from_.this)
+        for join in select.args.get("joins") or []:
+            yield from inside(join.this)
+
+
+def _refuse_using(select: exp.Select, relations: list[exp.Expr]) -> None:
+    """Which columns USING compares is told from the joins before it, read from left to right."""
+    if not any(encloses_relation(r.parent) for r in relations if r.parent is not None):
+        return
+    for join in select.find_all(exp.Join):
+        if join.args.get("using") and join.find_ancestor(exp.Select) is select:
+            raise Refusal(
+                "USING stands beside a join in parentheses",
+                join.sql("spark"),
+                "write ON a.k = b.k",
+            )
+
+
+def _list_relations(select: exp.Select, relations: list[exp.Expr]) -> None:
+    """``*`` as ``a.*, b.*, c.*``: its columns come in the order in which FROM is written."""
+    if any(join.args.get("using") for join in select.find_all(exp.Join)):
+        return
+    items: list[exp.Expr] = []
+    for item in select.expressions:
+        if not isinstance(item, exp.Star):
+            items.append(item)
+            continue
+        for relation in relations:
+            if not relation.alias_or_name:
+                raise Refusal(
+                    "a star over a subquery without a name, beside joins in parentheses",
+                    relation.sql("spark"),
+                    "give the subquery a name with AS, or list the columns",
+                )
+            name = exp.to_identifier(relation.alias_or_name)
+            items.append(exp.Column(this=item.copy(), table=name))
+    select.set("expressions", items)
