@@ -49,7 +49,10 @@ def test_solution_is_the_definition(database: duckdb.DuckDBPyConnection, text: s
         "date_format(now(), 'yyyy') = '2026'",
         "last_day(now()) > d",
         "greatest(now(), ts) > due",
-        "current_date() + interval 3 hours > ts",
+        "now() - interval '1 day 2 months' > ts",
+        "now() - cast('1' as interval month) > ts",
+        "now() - n > interval 1 day",
+        "current_date() - d > 1",
         "unix_timestamp(now()) * 2 > n",
     ],
 )

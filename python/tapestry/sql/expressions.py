@@ -21,6 +21,7 @@ TRUNCATIONS = {
     "YEAR": 1,
 }
 INTEGERS = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
+NUMBERS = (*INTEGERS, exp.DType.DECIMAL, exp.DType.DOUBLE, exp.DType.FLOAT)
 
 
 def typed(node: exp.Expr, kind: str) -> exp.Expr:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sqlglot import exp
 
 SHORT_UNITS = frozenset({"MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR"})
 DAY_UNITS = frozenset({"DAY", "WEEK"})
+_MICROS = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1_000,
+    "SECOND": 1_000_000,
+    "MINUTE": 60_000_000,
+    "HOUR": 3_600_000_000,
+    "DAY": 86_400_000_000,
+    "WEEK": 604_800_000_000,
+}
+_PART = re.compile(r"\s*([+-]?\s*\d+(?:\.\d+)?)\s+([a-z]+)\s*")
 _OFFSET = re.compile(r"^(UTC|GMT|UT)?[+-]\d{1,2}(:?\d{2}){0,2}$", re.IGNORECASE)
 
 
@@ -38,24 +49,84 @@ def unit_name(node: exp.Expr | None) -> str:
 
 
 def span_of(node: exp.Expr) -> str:
-    """How long an interval expression is: 'short' (below a day's unit), 'day', or '' if not fixed.
+    """How long an interval is: 'short' (less than a day, surely), 'day', or '' if not fixed.
 
-    Months and years have no fixed length; so has an interval whose text is not understood.
+    Spark adds the whole days of any interval by the calendar, those of 28 hours too, and the
+    difference of two timestamps is that of their local times: where days differ in length only a
+    short interval is fixed.  Months and years never are, nor is one whose text is not understood.
 
     >>> from sqlglot import parse_one
-    >>> [span_of(parse_one(s, dialect="spark")) for s in ("interval 3 hours", "interval 1 month")]
-    ['short', '']
+    >>> texts = ("3 hours", "28 hours", "'1 day 2 hours'", "1 month", "'1 day 2 months'")
+    >>> [span_of(parse_one(f"interval {text}", dialect="spark")) for text in texts]
+    ['short', 'day', 'day', '', '']
     """
+    known = _micros(node)
+    if known is not None:
+        return "short" if abs(known) < _MICROS["DAY"] else "day"
     if isinstance(node, exp.Paren | exp.Neg):
         return span_of(node.this)
     if isinstance(node, exp.Interval):
-        unit = unit_name(node.args.get("unit"))
-        return "short" if unit in SHORT_UNITS else "day" if unit in DAY_UNITS else ""
+        return "day" if unit_name(node.args.get("unit")) in _MICROS else ""
+    if isinstance(node, exp.Cast) and isinstance(node.to.this, exp.Interval):
+        return span_of(node.to.this)
+    if isinstance(node, exp.Sub) and _is_time(node.this) and _is_time(node.expression):
+        return "day"
     if isinstance(node, exp.Add | exp.Sub):
-        spans = {span_of(node.this), span_of(node.expression)}
-        return "" if "" in spans else "day" if "day" in spans else "short"
+        return "day" if span_of(node.this) and span_of(node.expression) else ""
     if isinstance(node, exp.Mul):
-        return span_of(node.this) or span_of(node.expression)
+        return "day" if span_of(node.this) or span_of(node.expression) else ""
     if isinstance(node, exp.Anonymous) and node.name.lower() == "make_dt_interval":
         return "day"
     return ""
+
+
+def is_in_days(node: exp.Expr) -> bool:
+    """Is an interval of fixed length one of days only, so that a date plus it is a date?"""
+    if isinstance(node, exp.Paren | exp.Neg):
+        return is_in_days(node.this)
+    if isinstance(node, exp.Cast) and isinstance(node.to.this, exp.Interval):
+        return is_in_days(node.to.this)
+    if isinstance(node, exp.Interval):
+        unit = node.args.get("unit")
+        return not isinstance(unit, exp.IntervalSpan) and unit_name(unit) in DAY_UNITS
+    if isinstance(node, exp.Sub) and _is_time(node.this):
+        return bool(node.this.is_type("date") and node.expression.is_type("date"))
+    if isinstance(node, exp.Add | exp.Sub):
+        return is_in_days(node.this) and is_in_days(node.expression)
+    return False
+
+
+def _micros(node: exp.Expr) -> int | None:
+    """The length of a written interval in microseconds; None where it is not written, or not fixed.
+
+    >>> from sqlglot import parse_one
+    >>> _micros(parse_one("interval '-1 day 1.5 seconds'", dialect="spark"))
+    -86398500000
+    """
+    if isinstance(node, exp.Paren):
+        return _micros(node.this)
+    if isinstance(node, exp.Neg):
+        inner = _micros(node.this)
+        return None if inner is None else -inner
+    if not isinstance(node, exp.Interval):
+        return None
+    if isinstance(node.this, exp.Neg):
+        return _micros(exp.Neg(this=exp.Interval(this=node.this.this, unit=node.args.get("unit"))))
+    unit = node.args.get("unit")
+    if not isinstance(node.this, exp.Literal) or isinstance(unit, exp.IntervalSpan):
+        return None
+    text = node.name.lower() if unit is None else f"{node.name} {unit.name.lower()}"
+    if not re.fullmatch(rf"(?:{_PART.pattern})+", text):
+        return None
+    total = 0
+    for count, name in _PART.findall(text):
+        size = _MICROS.get(unit_name(exp.var(name)))
+        if size is None:
+            return None
+        total += int(Decimal(count.replace(" ", "")) * size)
+    return total
+
+
+def _is_time(node: exp.Expr) -> bool:
+    times = ("date", "timestamp", "timestamptz", "timestampntz", "timestampltz", "datetime")
+    return bool(node.unnest().is_type(*times))

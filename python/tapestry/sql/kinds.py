@@ -6,12 +6,14 @@ and whole numbers.  What has no kind here is not known to be monotone in now(), 
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
-from tapestry.sql.expressions import INTEGERS, is_timestamp, timestamp, typed
-from tapestry.sql.fixed import span_of, zone_is_fixed
+from tapestry.sql.expressions import INTEGERS, NUMBERS, is_timestamp, timestamp, typed
+from tapestry.sql.fixed import is_in_days, span_of, zone_is_fixed
 
 NOT_MONOTONE = "cannot be solved for the instant: it is not monotone in now()"
 
@@ -36,13 +38,26 @@ class Kinds:
     def need_fixed(self, length: exp.Expr) -> None:
         """Raise Refusal unless the interval has a fixed length in this zone."""
         span = span_of(length)
-        if not span:
+        if span == "day":
+            self.need_fixed_zone()
+        if span:
+            return
+        if length.is_type(*NUMBERS):
+            raise self.refuse(
+                "the difference of now() and a point in time is an interval, and no number",
+                "write datediff(now(), m.d) > 1, or compare with an interval: > interval 1 day",
+            )
+        written = " ".join(part.sql("spark").upper() for part in length.find_all(exp.Interval))
+        if re.search("MONTH|YEAR|QUARTER", written) or length.find(exp.MakeInterval):
             raise self.refuse(
                 f"an interval without a fixed length {NOT_MONOTONE}",
                 "add it to the data instead: now() >= m.ts + interval 1 month",
             )
-        if span == "day":
-            self.need_fixed_zone()
+        raise self.refuse(
+            f"the length of {length.sql('spark')} is not known to be fixed: intervals of weeks, days"
+            " or shorter units and differences of two timestamps are",
+            "write it as one of those, or bring it to the other side: now() >= m.ts + ...",
+        )
 
     def need_fixed_zone(self) -> None:
         """Raise Refusal where days of the session zone differ in length."""
@@ -50,6 +65,14 @@ class Kinds:
             raise self.refuse(
                 f"days of now() are not of one length in the session time zone {self.zone}",
                 "add days to the data (now() >= m.ts + interval 1 day), or set the zone to UTC",
+            )
+
+    def need_one_clock(self) -> None:
+        """Raise Refusal where a difference of local times is not the time between two instants."""
+        if not self.fixed_zone:
+            raise self.refuse(
+                f"Spark subtracts local times, which jump in the session time zone {self.zone}",
+                "add to the data (now() >= m.ts + interval 5 hours), or set the zone to UTC",
             )
 
     def kind(self, side: exp.Expr) -> str:
@@ -95,7 +118,7 @@ class Kinds:
         if kind == "number":
             return kind
         if span_of(rest):
-            return "timestamp" if kind == "date" and span_of(rest) == "short" else kind
+            return "timestamp" if kind == "date" and not is_in_days(rest) else kind
         if isinstance(rest, exp.Interval | exp.MakeInterval):
             self.need_fixed(rest)
         if kind == "date" and on_left and rest.type is not None and rest.is_type(*INTEGERS):
@@ -128,7 +151,7 @@ class Kinds:
 
     def as_number(self, other: exp.Expr) -> exp.Expr:
         """The other side of a comparison with a number; Refusal where its type is not known."""
-        if other.is_type(*INTEGERS, "decimal", "double", "float"):
+        if other.is_type(*NUMBERS):
             return other
         raise self.refuse(
             "the type of what a number is compared with is not known", "cast(... as bigint)"

@@ -18,6 +18,7 @@ from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.common_types import type_of
 from tapestry.sql.expressions import (
+    NUMBERS,
     TRUNCATIONS,
     date_trunc,
     day_after,
@@ -167,11 +168,16 @@ class _Solver(Kinds):
             if adding:
                 return self.peel_sum(exp.Add(this=right, expression=left), operator, other, kind)
             # X - h op e  iff  h flipped(op) X - e
+            if span_of(left) and kind == "interval":
+                return self.compare(right, _FLIPPED[operator], minus(left, other))
             if kind == "interval":
                 return self.compare_length(right, _FLIPPED[operator], left, negative(other))
             self.need_exact(left)
             moved = minus(left, other)
             return self.compare(right, _FLIPPED[operator], typed_like(moved, other))
+        if span_of(right) and self.kind(left) == "interval":
+            moved = minus(other, right) if adding else plus(other, right)
+            return self.compare(left, operator, moved)
         if kind == "interval":
             return self.compare_length(left, operator, right, other)
         if kind == "date" and not span_of(right):
@@ -199,13 +205,12 @@ class _Solver(Kinds):
         length: exp.Expr,
         adding: bool,
     ) -> Formula:
-        """``h ± i op e`` iff ``h op e ∓ i``, for an interval of fixed length."""
+        """``h ± i op e`` iff ``h op e ∓ i``, for an interval of fixed length.
+
+        Of a date h it is its midnight that the interval is added to, if it is not one of days.
+        """
         self.need_fixed(length)
         if self.kind(inner) == "date":
-            if span_of(length) == "short":
-                raise self.refuse(
-                    "a date plus hours is neither a date nor monotone in days", "use now()"
-                )
             other = timestamp(other)
         moved = (minus if adding else plus)(other, length)
         return self.compare(inner, operator, typed(moved, "timestamp"))
@@ -219,6 +224,12 @@ class _Solver(Kinds):
     ) -> Formula:
         """``h - origin op length`` iff ``h op origin + length``."""
         self.need_fixed(length)
+        self.need_one_clock()
+        if origin.is_type(*NUMBERS):
+            raise self.refuse(
+                f"{origin.sql('spark')}, which is subtracted from now(), is a number",
+                "write now() - interval 1 day, or current_date() - 1 for days",
+            )
         start = origin if is_timestamp(origin) else timestamp(origin)
         return self.compare(inner, operator, typed(plus(start, length), "timestamp"))
 
@@ -237,6 +248,8 @@ class _Solver(Kinds):
             )
         if isinstance(side, exp.TimestampAdd):
             unit = self.fixed_unit(side.args.get("unit"))
+            if span_of(exp.Interval(this=side.expression, unit=exp.var(unit))) != "short":
+                self.need_fixed_zone()
             moved = timestamp_add(other, negative(self.as_integer(side.expression)), unit)
             return self.compare(side.this, operator, moved)
         raise self.refuse()
@@ -364,6 +377,7 @@ class _Solver(Kinds):
     ) -> Formula:
         """Counted towards zero: n > 0 from e + n units, else from e + (n-1) units + 1µs."""
         unit = self.fixed_unit(side.args.get("unit"))
+        self.need_one_clock()
         end, start = side.this, side.expression
         if timing.contains_now(start):
             if timing.contains_now(end):
