@@ -47,6 +47,7 @@ def test_calls_keep_their_name_and_arguments(call: str) -> None:
         "messages.id = (messages.parent IN (1))",
         "(messages.id = 1) = (messages.parent = 1)",
         "messages.id = 1 IS NULL",
+        "EXISTS(ARRAY(1), x -> x > messages.id) = TRUE",
     ],
 )
 def test_conditions_that_can_be_read_in_one_way_only(condition: str) -> None:
@@ -73,6 +74,13 @@ def test_a_view_on_the_right_keeps_what_it_is_joined_with(joined: str) -> None:
     sql = f"select m.id, v.ts from db.messages m left join {joined} on v.id = m.id"
     assert "db.old" in _rewritten(sql)
     assert "visible_db_old" in static_answer(sql, CATALOG, datetime(2026, 1, 1), SCANS)
+
+
+def test_a_table_whose_columns_get_other_names() -> None:
+    sql = "select n, t from db.old as o(n, t), db.messages where db.messages.id = n"
+    assert "o.id AS n, o.at AS t" in _rewritten(sql)
+    static = static_answer(sql, CATALOG, datetime(2026, 1, 1), SCANS)
+    assert "(SELECT * FROM visible_db_old AS o) AS o(n, t)" in static
 
 
 def test_a_star_over_joins_gives_columns_as_from_is_written() -> None:

@@ -21,6 +21,15 @@ _MICROS = {
 }
 _PART = re.compile(r"\s*([+-]?\s*\d+(?:\.\d+)?)\s+([a-z]+)\s*")
 _OFFSET = re.compile(r"^(UTC|GMT|UT)?[+-]\d{1,2}(:?\d{2}){0,2}$", re.IGNORECASE)
+_DAYS = 3_700_000
+"""More than there are from the year 1 to the year 9999."""
+_PER_DAY = {
+    "MICROSECOND": 86_400_000_000,
+    "MILLISECOND": 86_400_000,
+    "SECOND": 86_400,
+    "MINUTE": 1_440,
+    "HOUR": 24,
+}
 
 
 def zone_is_fixed(zone: str) -> bool:
@@ -130,3 +139,20 @@ def _micros(node: exp.Expr) -> int | None:
 def _is_time(node: exp.Expr) -> bool:
     times = ("date", "timestamp", "timestamptz", "timestampntz", "timestampltz", "datetime")
     return bool(node.unnest().is_type(*times))
+
+
+def most_of(side: exp.Expr) -> int:
+    """A count of a number's units that leads from any instant beyond every other (years 1 to 9999).
+
+    >>> most_of(exp.UnixSeconds(this=exp.CurrentTimestamp()))
+    319680000000
+    """
+    if isinstance(side, exp.Year | exp.Extract):
+        return 12_000
+    if isinstance(side, exp.TimestampDiff):
+        return _DAYS * _PER_DAY.get(unit_name(side.args.get("unit")), 1)
+    if isinstance(side, exp.DateDiff):
+        return _DAYS
+    micros, millis = isinstance(side, exp.UnixMicros), isinstance(side, exp.UnixMillis)
+    unit = "MICROSECOND" if micros else "MILLISECOND" if millis else "SECOND"
+    return _DAYS * _PER_DAY[unit]

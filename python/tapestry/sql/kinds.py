@@ -54,8 +54,8 @@ class Kinds:
                 "add it to the data instead: now() >= m.ts + interval 1 month",
             )
         raise self.refuse(
-            f"the length of {length.sql('spark')} is not known to be fixed: intervals of weeks, days"
-            " or shorter units and differences of two timestamps are",
+            f"the length of {length.sql('spark')} is not known to be fixed: intervals of days and"
+            " shorter units, and differences of two timestamps, are",
             "write it as one of those, or bring it to the other side: now() >= m.ts + ...",
         )
 

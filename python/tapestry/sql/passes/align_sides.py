@@ -28,15 +28,9 @@ def align_sides(sides: list[Side], node: exp.SetOperation, top: bool, names: Nam
         The outermost UNION [ALL]: there the statement that is written is itself one over its arms,
         in their order, so that the engine finds a type that is not certain here.
 
-    Raises Refusal where the common type is not certain, and for sides of different width.
+    Raises Refusal where the common type is not certain.
     """
     left, right = (universe_of(side)[0].select for side in sides)
-    if len(left) != len(right):
-        raise Refusal(
-            f"the sides of a set operation have {len(left)} and {len(right)} columns",
-            node.sql("spark"),
-            "give both the same columns",
-        )
     types = []
     for place, pair in enumerate(zip(left, right, strict=True)):
         name = _common(*pair)

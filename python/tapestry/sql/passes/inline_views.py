@@ -5,15 +5,18 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.sql.catalog import Catalog, Source, View
+from tapestry.sql.catalog import Catalog, View
 from tapestry.sql.passes.parse import is_cte, parse, table_name
 from tapestry.sql.passes.refuse_nondeterministic import user_defined
 
 _DEEPEST = 50
+_NAME = ("this", "db", "catalog")
 
 
 def inline_views(tree: exp.Query, catalog: Catalog, depth: int = 0) -> exp.Query:
     """The query over sources only. Sound because a view is by definition its text.
+
+    A source whose columns get other names in FROM becomes a derived table with those names.
 
     Raises Refusal for a name that the catalog does not know and for views that contain themselves.
     """
@@ -35,10 +38,15 @@ def inline_views(tree: exp.Query, catalog: Catalog, depth: int = 0) -> exp.Query
                 table.sql("spark"),
                 "check its name and its schema, or build it first",
             )
-        if isinstance(relation, Source):
-            continue
-        body = inline_views(_view_tree(relation), catalog, depth + 1)
         alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
+        if isinstance(relation, View):
+            body = inline_views(_view_tree(relation), catalog, depth + 1)
+        elif alias.columns:  # m AS z(a, b) gives the columns of SELECT * FROM m other names
+            bare = exp.Table(**{part: table.args.get(part) for part in _NAME})
+            bare.set("alias", exp.TableAlias(this=alias.this.copy()))
+            body = exp.select("*").from_(bare)
+        else:
+            continue
         joins = table.args.get("joins")  # of a join on the right of another one
         table.replace(exp.Subquery(this=body, alias=alias, joins=joins))
     return tree

@@ -102,6 +102,13 @@ class _Truth:
                 node.sql("spark"),
                 "write it as [NOT] EXISTS or [NOT] IN (subquery), or join the table",
             )
+        if node.find(exp.Lambda) is not None:
+            return Refusal(
+                "now() stands inside a function over an array",
+                node.sql("spark"),
+                "compare it with one element: now() > array_min(m.times) is exists(m.times,"
+                " x -> x < now())",
+            )
         return Refusal(
             "now() stands inside an expression that is no comparison",
             node.sql("spark"),
@@ -167,6 +174,8 @@ class _Truth:
 
     # -- subqueries ---------------------------------------------------------------------------
     def existence(self, node: exp.Exists, wanted: str) -> Formula:
+        if not isinstance(node.this, exp.Query):
+            raise self.refuse(node)
         if wanted == "unknown":
             return FALSE
         return self.context.exists(node.this, wanted == "false")

@@ -42,6 +42,8 @@ from tapestry.sql.passes.refuse_unsupported import (
     refuse_block,
     refuse_many,
     refuse_modifiers,
+    refuse_uneven,
+    refused_output,
 )
 from tapestry.sql.values import Names, arms_of, found_in, member, one, union_all, value_table
 
@@ -77,7 +79,8 @@ class _Scope:
                     raise Refusal(
                         "a subquery refers to a table two levels up, which Spark does not support",
                         node.sql("spark"),
-                        "compare through the level between, or join there",
+                        "compare through the level between, or join there; a semi or anti join"
+                        " inside a subquery is a level, too",
                     )
                 return columns[node.name].copy()
             blocks += bool(scope.columns)
@@ -128,6 +131,7 @@ class _Builder:
     def set_operation(
         self, node: exp.SetOperation, scope: _Scope, top: bool
     ) -> Bag | SetQuery | UnionAll:
+        refuse_uneven(node)
         operator = type(node).__name__.lower()
         if node.args.get("by_name"):
             raise Refusal("UNION BY NAME", node.sql("spark"), "list the columns in one order")
@@ -158,13 +162,7 @@ class _Builder:
     def output(self, item: exp.Expr, scope: _Scope) -> exp.Expr:
         value = item.this if isinstance(item, exp.Alias) else item
         if not is_opaque(value):
-            if timing.contains_now(value):
-                raise Refusal(
-                    "now() stands in the select list: its value would differ at every instant",
-                    item.sql("spark"),
-                    "leave it out; _matched_at holds the first instant of the answer",
-                )
-            raise Refusal(LATER, item.sql("spark"), "join the table, or use EXISTS in WHERE")
+            raise refused_output(item)
         return self.resolve(value, scope)
 
     # -- the FROM clause ----------------------------------------------------------------------
@@ -313,7 +311,7 @@ class _Builder:
             refuse_modifiers(node)
             scope = _with_ctes(node, scope)
             node = node.this
-        node = node.copy() if keep_select else _without_order(node)
+        node = node if keep_select else _without_order(node)
         refuse_modifiers(node)
         if isinstance(node, exp.Select) and is_global_aggregate(node):
             return None  # EXISTS over a global aggregate is always true

@@ -85,6 +85,13 @@ def _refuse_unsupported(tree: exp.Query) -> None:
                 quantified.sql("spark"),
                 "write it as [NOT] EXISTS",
             )
+    for table in tree.find_all(exp.Table):
+        if not isinstance(table.this, exp.Identifier):
+            raise Refusal(
+                "a function stands in FROM",
+                table.sql("spark"),
+                "compute its rows upstream, in a table that this model reads",
+            )
     for named in tree.find_all(exp.DataType):
         if named.is_type(exp.DType.TIME):
             raise Refusal("the type TIME is not supported", "TIME", "use TIMESTAMP, or text")

@@ -43,7 +43,7 @@ _HINTS = {
     "on": "write GROUP BY, or DISTINCT alone",
 }
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
-_TESTS = (exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.Escape, exp.Not, exp.Exists)
+_TESTS = (exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.Escape, exp.Not)
 
 
 def refuse_unread(tree: exp.Query) -> None:
@@ -101,6 +101,13 @@ def _refuse_join(node: exp.Join) -> None:
 def _refuse_chain(node: exp.Expr) -> None:
     """``a = b IN (1)`` is ``(a = b) IN (1)`` to Spark and ``a = (b IN (1))`` to others."""
     left, right = node.this, node.expression
+    for side in (left, right):
+        if isinstance(side, exp.Exists) and isinstance(side.this, exp.Query):
+            raise Refusal(
+                "EXISTS stands in a comparison without parentheses, which Spark cannot read",
+                _text(node),
+                f"write ({_text(side)})",
+            )
     if isinstance(left, _TESTS) or isinstance(right, (*_TESTS, *_COMPARISONS)):
         raise Refusal(
             "two comparisons in a row can be read in two ways",

@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterator
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.names import MATCHED_AT
+from tapestry.sql import timing
 from tapestry.sql.passes.refuse_nondeterministic import user_defined
 
 LATER = "aggregates, windows, LIMIT and scalar subqueries are not supported yet"
@@ -54,6 +56,32 @@ def refuse_block(node: exp.Select) -> None:
     if node.args.get("having") is not None and group is None:
         # To Spark it is one group of all rows, which is there without a row too.
         raise Refusal("HAVING without GROUP BY", node.sql("spark"), "write WHERE")
+
+
+def refuse_uneven(node: exp.SetOperation) -> None:
+    """Raise Refusal for a set operation whose sides differ in their number of columns."""
+    left, right = (len(side.selects) for side in (node.left, node.right))
+    if left != right:
+        raise Refusal(
+            f"{node.key.upper()} of {left} columns and {right}",
+            node.right.sql("spark"),
+            "list the same number of columns on both sides",
+        )
+
+
+def refused_output(item: exp.Expr) -> Refusal:
+    """The refusal of an item of a select list that reads the clock or holds a subquery."""
+    if not timing.contains_now(item):
+        return Refusal(LATER, item.sql("spark"), "join the table, or use EXISTS in WHERE")
+    inside = item.find_ancestor(exp.From, exp.Join, exp.CTE, exp.In) is not None
+    return Refusal(
+        "now() stands in the select list"
+        + (" of a subquery" if inside else ": its value would differ at every instant"),
+        item.sql("spark"),
+        "write now() itself in the condition that compares this column"
+        if inside
+        else f"leave it out; {MATCHED_AT} holds the first instant of the answer",
+    )
 
 
 def _parts(*clauses: exp.Expr | None) -> Iterator[exp.Expr]:

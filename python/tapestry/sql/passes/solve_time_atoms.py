@@ -39,7 +39,7 @@ from tapestry.sql.expressions import (
     whole,
     within,
 )
-from tapestry.sql.fixed import DAY_UNITS, SHORT_UNITS, span_of, unit_name
+from tapestry.sql.fixed import DAY_UNITS, SHORT_UNITS, most_of, span_of, unit_name
 from tapestry.sql.ir import Condition, Formula, Lower, Upper, all_of, any_of
 from tapestry.sql.kinds import NOT_MONOTONE, Kinds
 
@@ -55,15 +55,6 @@ OPERATORS: dict[type[exp.Expr], str] = {
 }
 _FLIPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 _NEGATED = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "=": "<>", "<>": "="}
-_DAYS = 3_700_000
-"""More than there are from the year 1 to the year 9999."""
-_PER_DAY = {
-    "MICROSECOND": 86_400_000_000,
-    "MILLISECOND": 86_400_000,
-    "SECOND": 86_400,
-    "MINUTE": 1_440,
-    "HOUR": 24,
-}
 _SYNONYMS = {"MM": "MONTH", "MON": "MONTH", "YYYY": "YEAR", "YY": "YEAR", "DD": "DAY"}
 
 
@@ -306,7 +297,7 @@ class _Solver(Kinds):
 
     # -- numbers ------------------------------------------------------------------------------
     def peel_number(self, side: exp.Expr, operator: str, other: exp.Expr) -> Formula:
-        other = within(other, self.most(side))
+        other = within(other, most_of(side))
         ge, gt = (other, plus(other, exp.Literal.number(1)))
         if not is_exact(other):
             ge = typed(exp.cast(exp.Ceil(this=other.copy()), "bigint"), "bigint")
@@ -331,18 +322,6 @@ class _Solver(Kinds):
         else:
             raise self.refuse()
         return self.step(side.this, operator, at(ge), at(gt))
-
-    def most(self, side: exp.Expr) -> int:
-        """A count that leads from any instant to beyond every other one (years 1 to 9999)."""
-        if isinstance(side, exp.Year | exp.Extract):
-            return 12_000
-        if isinstance(side, exp.TimestampDiff):
-            return _DAYS * _PER_DAY.get(unit_name(side.args.get("unit")), 1)
-        if isinstance(side, exp.DateDiff):
-            return _DAYS
-        micros, millis = isinstance(side, exp.UnixMicros), isinstance(side, exp.UnixMillis)
-        unit = "MICROSECOND" if micros else "MILLISECOND" if millis else "SECOND"
-        return _DAYS * _PER_DAY[unit]
 
     def peel_datediff(
         self, side: exp.DateDiff, operator: str, ge: exp.Expr, gt: exp.Expr
