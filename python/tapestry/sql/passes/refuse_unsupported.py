@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.names import MATCHED_AT
 from tapestry.sql import timing
 from tapestry.sql.passes.refuse_nondeterministic import user_defined
 
@@ -73,14 +72,16 @@ def refused_output(item: exp.Expr) -> Refusal:
     """The refusal of an item of a select list that reads the clock or holds a subquery."""
     if not timing.contains_now(item):
         return Refusal(LATER, item.sql("spark"), "join the table, or use EXISTS in WHERE")
-    inside = item.find_ancestor(exp.From, exp.Join, exp.CTE, exp.In) is not None
+    if item.find_ancestor(exp.From, exp.Join, exp.CTE, exp.In) is not None:
+        return Refusal(
+            "now() stands in the select list of a subquery",
+            item.sql("spark"),
+            "write now() itself in the condition that compares this column",
+        )
     return Refusal(
-        "now() stands in the select list"
-        + (" of a subquery" if inside else ": its value would differ at every instant"),
+        "now() stands in the select list: its value would differ at every instant",
         item.sql("spark"),
-        "write now() itself in the condition that compares this column"
-        if inside
-        else f"leave it out; {MATCHED_AT} holds the first instant of the answer",
+        "leave it out; _matched_at holds the first instant of the answer",
     )
 
 
