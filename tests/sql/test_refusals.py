@@ -176,7 +176,7 @@ REFUSED = {
     "select cast(ts as time) as t from db.messages": "TIME",
     "select id from db.messages where id in (select id, at from db.old)": "1 values with 2 columns",
     "select id from db.messages where (id, parent) in (select id from db.old)": "2 values with 1",
-    "select id from db.messages union select id, at from db.old": "1 and 2 columns",
+    "select id from db.messages union select id, at from db.old": "UNION of 1 columns and 2",
     "select c from (select d as c from db.messages union select id from db.old)": "no type that is",
     "select c from (select 'a' as c from db.messages union all select id from db.old)": "no type",
     "select c from (select d as c from db.messages except select abs(id) from db.old)": "no type",
