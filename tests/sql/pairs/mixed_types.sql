@@ -22,8 +22,8 @@ WHERE
   messages_2._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
   AND messages_2._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
 
--- title: a whole number beside a double is a double
-with z as (select id as c, 'm' as s from messages union all select level / 2, 'a' from authors) select z.c || z.s as c from z
+-- title: a whole number beside a decimal is a decimal
+with z as (select id as c, 'm' as s from messages union all select cast(level as decimal(10, 2)), 'a' from authors) select z.c || z.s as c from z
 -- becomes
 WITH read_messages AS (
   SELECT ts AS _arrival, id FROM db.messages
@@ -35,7 +35,7 @@ time_begins AS (
   SELECT MIN(_arrival) AS at FROM (SELECT _arrival FROM read_messages) AS arrivals
 )
 SELECT
-  CAST(messages.id AS DOUBLE) || 'm' AS c,
+  CAST(messages.id AS DECIMAL(12, 2)) || 'm' AS c,
   messages._arrival AS _matched_at
 FROM read_messages AS messages
 WHERE
@@ -43,9 +43,7 @@ WHERE
   AND messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
 UNION ALL
 SELECT
-  (
-    authors.level / 2
-  ) || 'a' AS c,
+  CAST(CAST(authors.level AS DECIMAL(10, 2)) AS DECIMAL(12, 2)) || 'a' AS c,
   (
     SELECT
       at
@@ -65,7 +63,7 @@ WHERE
   ) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
 
 -- title: values count once before they are cast
-select z.c || z.s as c from (select distinct parent as c, 'm' as s from messages union all select level / 2, 'a' from authors) z
+select z.c || z.s as c from (select distinct parent as c, 'm' as s from messages union all select cast(level as decimal(10, 2)), 'a' from authors) z
 -- becomes
 WITH read_messages AS (
   SELECT ts AS _arrival, parent FROM db.messages
@@ -153,7 +151,7 @@ p1_1_earlier AS (
     )
 )
 SELECT
-  CAST(_f.v.c1 AS DOUBLE) || _f.v.c2 AS c,
+  CAST(_f.v.c1 AS DECIMAL(12, 2)) || _f.v.c2 AS c,
   _f._at AS _matched_at
 FROM p1_1_first AS _f
 WHERE
@@ -167,9 +165,7 @@ WHERE
   )
 UNION ALL
 SELECT
-  (
-    authors.level / 2
-  ) || 'a' AS c,
+  CAST(CAST(authors.level AS DECIMAL(10, 2)) AS DECIMAL(12, 2)) || 'a' AS c,
   (
     SELECT
       at
@@ -189,7 +185,7 @@ WHERE
   ) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
 
 -- title: NULL on one side has the type of the other
-select z.c || '!' as c, z.id from (select null as c, id from messages union all select level / 2, -level from authors) z
+select z.c || '!' as c, z.id from (select null as c, id from messages union all select cast(level as decimal(10, 2)), -level from authors) z
 -- becomes
 WITH read_messages AS (
   SELECT id, ts AS _arrival FROM db.messages
@@ -201,7 +197,7 @@ time_begins AS (
   SELECT MIN(_arrival) AS at FROM (SELECT _arrival FROM read_messages) AS arrivals
 )
 SELECT
-  CAST(NULL AS DOUBLE) || '!' AS c,
+  CAST(NULL AS DECIMAL(10, 2)) || '!' AS c,
   messages.id AS id,
   messages._arrival AS _matched_at
 FROM read_messages AS messages
@@ -210,9 +206,7 @@ WHERE
   AND messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
 UNION ALL
 SELECT
-  (
-    authors.level / 2
-  ) || '!' AS c,
+  CAST(authors.level AS DECIMAL(10, 2)) || '!' AS c,
   -authors.level AS id,
   (
     SELECT

@@ -214,7 +214,7 @@ WHERE
   )
 
 -- title: three sides in two types
-select z.c || '' as c from (select parent as c from messages except (select level from authors union select level / 2 from authors)) z
+select z.c || '' as c from (select parent as c from messages except (select level from authors union select cast(level as decimal(10, 2)) from authors)) z
 -- becomes
 WITH read_messages AS (
   SELECT ts AS _arrival, parent FROM db.messages
@@ -230,13 +230,13 @@ p1_1_tried_1 AS (
   FROM read_messages AS messages
   CROSS JOIN (
     SELECT DISTINCT
-      CAST(messages.parent AS DOUBLE) AS c
+      CAST(messages.parent AS DECIMAL(12, 2)) AS c
     FROM read_messages AS messages
     WHERE
       messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
   ) AS z
   WHERE
-    CAST(messages.parent AS DOUBLE) IS NOT DISTINCT FROM z.c
+    CAST(messages.parent AS DECIMAL(12, 2)) IS NOT DISTINCT FROM z.c
     AND messages._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
     AND messages._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
 ),
@@ -250,7 +250,7 @@ p1_1_found AS (
         1
       FROM read_messages AS messages
       WHERE
-        CAST(messages.parent AS DOUBLE) IS NOT DISTINCT FROM _k.z.c
+        CAST(messages.parent AS DECIMAL(12, 2)) IS NOT DISTINCT FROM _k.z.c
         AND messages._arrival <= _k._at
     )
     AND NOT EXISTS(
@@ -258,16 +258,14 @@ p1_1_found AS (
         1
       FROM read_authors AS authors
       WHERE
-        CAST(authors.level AS DOUBLE) IS NOT DISTINCT FROM _k.z.c
+        CAST(authors.level AS DECIMAL(12, 2)) IS NOT DISTINCT FROM _k.z.c
     )
     AND NOT EXISTS(
       SELECT
         1
       FROM read_authors AS authors_2
       WHERE
-        (
-          authors_2.level / 2
-        ) IS NOT DISTINCT FROM _k.z.c
+        CAST(CAST(authors_2.level AS DECIMAL(10, 2)) AS DECIMAL(12, 2)) IS NOT DISTINCT FROM _k.z.c
     )
 ),
 p1_1_first AS (
@@ -290,7 +288,7 @@ p1_1_tried_before_1 AS (
   FROM p1_1_first AS _b
   CROSS JOIN read_messages AS messages
   WHERE
-    CAST(messages.parent AS DOUBLE) IS NOT DISTINCT FROM _b.z.c
+    CAST(messages.parent AS DECIMAL(12, 2)) IS NOT DISTINCT FROM _b.z.c
     AND messages._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
 ),
 p1_1_earlier AS (
@@ -303,7 +301,7 @@ p1_1_earlier AS (
         1
       FROM read_messages AS messages
       WHERE
-        CAST(messages.parent AS DOUBLE) IS NOT DISTINCT FROM _k.z.c
+        CAST(messages.parent AS DECIMAL(12, 2)) IS NOT DISTINCT FROM _k.z.c
         AND messages._arrival <= _k._at
     )
     AND NOT EXISTS(
@@ -311,16 +309,14 @@ p1_1_earlier AS (
         1
       FROM read_authors AS authors
       WHERE
-        CAST(authors.level AS DOUBLE) IS NOT DISTINCT FROM _k.z.c
+        CAST(authors.level AS DECIMAL(12, 2)) IS NOT DISTINCT FROM _k.z.c
     )
     AND NOT EXISTS(
       SELECT
         1
       FROM read_authors AS authors_2
       WHERE
-        (
-          authors_2.level / 2
-        ) IS NOT DISTINCT FROM _k.z.c
+        CAST(CAST(authors_2.level AS DECIMAL(10, 2)) AS DECIMAL(12, 2)) IS NOT DISTINCT FROM _k.z.c
     )
 )
 SELECT
