@@ -30,8 +30,9 @@ _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div)
 _FIXED: dict[type[exp.Expr], str] = {
     **dict.fromkeys((exp.Predicate, exp.Connector, exp.Not, exp.Boolean), "boolean"),
     **dict.fromkeys((exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Length), "int"),
+    exp.Quarter: "int",
     **dict.fromkeys((exp.Upper, exp.Lower, exp.MD5, exp.SHA2, exp.RegexpReplace), "string"),
-    **dict.fromkeys((exp.Substring, exp.TimeToStr, exp.UnixToStr), "string"),
+    **dict.fromkeys((exp.Substring, exp.TimeToStr, exp.UnixToStr, exp.ConcatWs), "string"),
     **dict.fromkeys((exp.TsOrDsToDate, exp.TsOrDsAdd, exp.LastDay, exp.AddMonths), "date"),
     exp.TimestampTrunc: "timestamp",
     **dict.fromkeys((exp.Sqrt, exp.Pow, exp.Ln, exp.Exp), "double"),
@@ -155,6 +156,12 @@ def _of_sum(value: exp.Expr) -> str:
     return "double" if isinstance(value, exp.Div) else common_type(left, right)
 
 
+def _of_size(value: exp.Expr) -> str:
+    """Of abs(): what it is of, where that is a number."""
+    name = type_of(value.this)
+    return name if name in (*_WHOLE, "float", "double") or name.startswith("decimal(") else ""
+
+
 def _of_text(value: exp.Expr) -> str:
     """Of ``||`` and concat(): text beside anything is text; arrays or binaries alone are not."""
     parts = value.expressions or [value.this, value.expression]
@@ -185,6 +192,7 @@ def _of_choice(value: exp.Expr) -> str:
 
 _COMPOSED: tuple[tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., str]], ...] = (
     (_ARITHMETIC, _of_sum),
+    (exp.Abs, _of_size),
     ((exp.DPipe, exp.Concat), _of_text),
     ((exp.Case, exp.If, exp.Nvl2, exp.Coalesce, exp.Greatest, exp.Least), _of_choice),
     ((exp.Bracket, exp.ArrayMax, exp.ArrayMin), _of_element),

@@ -112,8 +112,9 @@ class _Solver(Kinds):
         while isinstance(side, exp.Paren):
             side = side.this
         kind = self.kind(side)
-        if (other.type is None or other.is_type("unknown")) and type_of(other):
-            other = typed(other, type_of(other))
+        known = type_of(other)
+        if (other.type is None or other.is_type("unknown")) and known not in ("", "void"):
+            other = typed(other, known)
         if kind == "date" and other.is_type("datetime"):
             # A date plus hours is a timestamp; where the parser says so of a date (trunc()), its
             # midnight compares with another one as the date does.
