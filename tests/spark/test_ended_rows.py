@@ -220,6 +220,45 @@ def test_after_a_rewind_to_before_it_was_deleted_a_row_ends_there(world: World) 
     assert world.answers() == [(1, 10), (2, 12.000001)]
 
 
+def _with_people(world: World, model: Model) -> Model:
+    """The model with a look-up table: somebody without messages, and without name."""
+    people, values = f"{world.schema}.people", "('x'), ('a'), ('a'), (null) as p(id)"
+    world.session.run(f"create table {people} using delta as select * from values {values}")
+    return replace(model, arrivals={**model.arrivals, people: "static"})
+
+
+@pytest.mark.parametrize("verify", ["off", "sample", "full"])
+def test_time_begins_where_it_did_once_the_earliest_rows_are_deleted(
+    world: World, verify: str
+) -> None:
+    silent = "not exists (select 1 from {s}.messages m where m.author = p.id)"
+    model = _model(world, f"select p.id from {{s}}.people p where {silent}", verify)
+    model = _with_people(world, model)
+    world.run(model, 20)
+    _delete(world, "true")
+    world.add((4, "d", None, 25))
+    world.run(model, 30)
+    world.run(model, 40)
+    found = sorted(world.answers(order=False), key=str)
+    assert found == [("a", 20.000001), ("a", 20.000001), ("x", 0), (None, 0)]
+
+
+@pytest.mark.parametrize("verify", ["off", "full"])
+def test_rows_that_decide_about_nothing_but_when_time_begins(world: World, verify: str) -> None:
+    """They are kept; and static rows, which have no part in that, may go."""
+    sql = "select p.id from {s}.people p union all select m.author from {s}.messages m"
+    model = _with_people(world, _model(world, sql, verify))
+    world.run(model, 20)
+    _delete(world, "true")
+    world.session.run(f"delete from {world.schema}.people where id = 'x'")
+    world.add((4, "d", None, 25))
+    world.run(model, 30)
+    world.run(model, 40)
+    found = sorted(world.answers(order=False), key=str)
+    people, authors = [("a", 0), ("a", 0)], [("a", 0), ("a", 5), ("b", 1), ("d", 25)]
+    assert found == [*people, *authors, ("x", 0), (None, 0)]
+
+
 @pytest.mark.parametrize(("kind", "goes_on"), [("exists", False), ("join", True)])
 def test_a_table_without_time_must_not_lose_rows_that_count_later(
     world: World, kind: str, goes_on: bool

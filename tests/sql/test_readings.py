@@ -107,3 +107,25 @@ def test_whether_rows_that_ended_before_a_window_decide_in_it(where: str, forget
     assert not distinct.forgets_ended
     derived = f"select m.id from (select distinct id, ts from messages m) m where {where}"
     assert not rewrite(derived, CATALOG).forgets_ended
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select a.author from authors a union all select m.author from messages m",
+        "select a.author from authors a"
+        " where not exists (select 1 from messages m where m.author = a.author)",
+    ],
+)
+def test_gone_rows_say_when_time_began(sql: str) -> None:
+    """Static rows alone hold from then on, unless the model has a begin."""
+    asks, begins = rewrite(sql, CATALOG), rewrite(sql, CATALOG, begin=START)
+    assert asks.looks_back_at("messages")
+    assert not asks.forgets_ended
+    assert begins.looks_back_at("messages") is ("exists" in sql)
+    assert begins.forgets_ended
+
+
+def test_static_rows_say_nothing_of_when_time_began() -> None:
+    sql = "select a.author from authors a union all select m.author from messages m"
+    assert not rewrite(sql, CATALOG).looks_back_at("authors")

@@ -32,7 +32,7 @@ def examine_sources(
                 target=row.model,
                 generation=row.generation,
                 n=row.n,
-                looks_back=query.rewriting.looks_back,
+                looks_back=query.rewriting.looks_back_at(name),
                 remember=invocation.memory.change,
             )
             for name in query.rewriting.sources

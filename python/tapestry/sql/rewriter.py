@@ -11,10 +11,10 @@ from sqlglot.optimizer.simplify import simplify_parens
 
 from tapestry.errors import Refusal
 from tapestry.names import KEY
-from tapestry.sql import timing
+from tapestry.sql.begin_of_time import holds_from_begin, timed
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.check_assumptions import check_assumptions
-from tapestry.sql.ir import Arm, Block, Conjunction, SourceTable, Table, ValueTable
+from tapestry.sql.ir import Arm, Block, SourceTable, Table, ValueTable
 from tapestry.sql.measure_narrowed import measure_narrowed
 from tapestry.sql.order import Assumption, Order, parse_assumptions
 from tapestry.sql.passes.inline_views import inline_views
@@ -24,15 +24,12 @@ from tapestry.sql.passes.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.passes.resolve_names import output_names, refuse_unnamed, resolve_names
 from tapestry.sql.passes.to_standard_form import to_standard_form
 from tapestry.sql.refuse_too_long import refuse_too_long
-from tapestry.sql.render import TIME_BEGINS_CTE, Answers, Body, Rendering, render_bounds, tables_of
+from tapestry.sql.render import Answers, Body, Rendering, render_bounds, tables_of
 from tapestry.sql.scan import Scan, Window
 from tapestry.sql.strategy_bounds import fits_bounds
 from tapestry.sql.strategy_candidates import edges
 from tapestry.sql.strategy_least import without_subqueries
 from tapestry.sql.trace import NAMES, QUERY, Step, last_steps, step
-
-TIME_BEGINS = exp.Subquery(this=exp.select("at").from_(TIME_BEGINS_CTE))
-TIME_BEGINS.type = exp.DataType.build("timestamptz")
 
 ALTERNATIVES = 1_024
 """So many disjuncts may an arm of the outermost UNION ALL have, all its blocks together."""
@@ -72,12 +69,15 @@ class Rewriting:
             part.by_value or len(block.tables) != 1 for part in self.parts for block in part.blocks
         )
 
-    @property
-    def looks_back(self) -> bool:
-        """Do rows that are gone still decide which answers are new?
+    def looks_back_at(self, source: str) -> bool:
+        """Do rows of a source that are gone still decide which answers are new?
 
-        Not where an answer is a derivation and nothing but its own rows says when it holds.
+        Not where an answer is a derivation and nothing but its own rows says when it holds. Time
+        begins with the earliest arrival, of rows that are gone too; static rows have none.
         """
+        known = self.catalog.relations[source]
+        if self.asks_begin and isinstance(known, Source) and known.arrival is not None:
+            return True
         return self.strategy != "bounds" or any(
             part.by_value or isinstance(table, ValueTable)
             for part in self.parts
@@ -85,20 +85,30 @@ class Rewriting:
         )
 
     @property
+    def asks_begin(self) -> bool:
+        """Does any derivation of static rows alone hold from the begin of time on?"""
+        return any(holds_from_begin(block) for part in self.parts for block in part.blocks)
+
+    @property
     def forgets_ended(self) -> bool:
         """Do rows that ended by τ decide nothing about what is new after τ?
 
         Each derivation then begins at the greatest lower bound c of its one disjunct, or never: an
         inner row that ended by τ < c neither hinders it nor was ever what hindered it. With
-        further disjuncts such a row may be why an earlier one of them never held.
+        further disjuncts such a row may be why an earlier one of them never held, and without it
+        time may seem to begin after τ.
         """
-        return not any(
-            part.by_value
-            or not fits_bounds(block)
-            or (len(block.disjuncts) > 1 and strategy_of(block) != "bounds")
-            for part in self.parts
-            for block in part.blocks
-        ) and not any(isinstance(table, ValueTable) for table in all_tables(self.parts))
+        return (
+            not self.asks_begin
+            and not any(
+                part.by_value
+                or not fits_bounds(block)
+                or (len(block.disjuncts) > 1 and strategy_of(block) != "bounds")
+                for part in self.parts
+                for block in part.blocks
+            )
+            and not any(isinstance(table, ValueTable) for table in all_tables(self.parts))
+        )
 
     @property
     def trace(self) -> tuple[Step, ...]:
@@ -248,7 +258,7 @@ def _rewrite(
     columns = output_names(parsed, resolved, catalog)
     parts = []
     for part in normalize_subqueries(resolved, catalog):
-        blocks = [_timed(block, begin) for block in _standard_forms(part.arms, sql)]
+        blocks = [timed(block, begin) for block in _standard_forms(part.arms, sql)]
         parts.append(Answers(tuple(b for b in blocks if b.disjuncts), part.by_value))
     parts = [part for part in parts if part.blocks]
     if not parts:
@@ -308,27 +318,6 @@ def _canonical(resolved: exp.Query, catalog: Catalog) -> str:
     bare = resolved.transform(lambda node: simplify_parens(node, dialect="spark"))
     text = bare.sql("spark", pretty=True, comments=False)
     return f"{text}\n-- session time zone {catalog.time_zone}"
-
-
-def _timed(block: Block, begin: datetime | None) -> Block:
-    """Every disjunct bounded from below: by the model's begin, by the begin of time."""
-    disjuncts = []
-    for conjunction in block.disjuncts:
-        lowers = conjunction.lowers
-        if begin is not None:
-            lowers += (timing.literal(begin),)
-        elif not _arrives(conjunction):
-            # Only static tables: valid since ever, but time begins at the earliest arrival.
-            lowers += (TIME_BEGINS.copy(),)
-        disjuncts.append(replace(conjunction, lowers=lowers))
-    return replace(block, disjuncts=tuple(disjuncts))
-
-
-def _arrives(conjunction: Conjunction) -> bool:
-    """Does the conjunction need a row of an append-only source to be true?"""
-    if any(isinstance(t, SourceTable) and t.appended for t in conjunction.tables):
-        return True
-    return any(not one.negated and _arrives(one.inner) for one in conjunction.exists)
 
 
 def all_tables(parts: Sequence[Answers]) -> list[Table]:

@@ -69,7 +69,7 @@ def assuming_case(number: int) -> Case | None:
 
 
 def ending_case(number: int) -> Case:
-    """The case with rows that end: after a window, or at any instant."""
+    """The case with rows that end: after a window, or at any instant; at times all of the first."""
     case, rng = random_case(number), random.Random(number)
     ended = {}
     for table, rows in case.data.rows.items():
@@ -79,7 +79,20 @@ def ending_case(number: int) -> Case:
             if rng.random() < 0.4:
                 after = rng.choice(case.ends) + MICRO
                 ended[table, row[-1]] = after if rng.random() < 0.6 else _moment(rng, 0, 24)
+    if rng.random() < 0.15:
+        ended |= _wiped(case)
     return replace(case, data=replace(case.data, ended=ended))
+
+
+def _wiped(case: Case) -> dict[tuple[str, int], datetime]:
+    """Whatever the first run saw ends just after it."""
+    first = case.ends[0]
+    return {
+        (table, row[-1]): first + MICRO
+        for table, rows in case.data.rows.items()
+        for row in rows
+        if ARRIVAL[table] is not None and row[-2] is not None and row[-2] <= first
+    }
 
 
 def _ordered(data: Data, first: str, second: str) -> Data:

@@ -152,18 +152,27 @@ def statements(
 ) -> list[tuple[datetime, str]]:
     """The SQL of every run; every other one is told that its rows are few.
 
-    ``living`` is for windows in which no row ends: over those that have not ended by then.
+    ``living`` is for what comes after the last end of a window, or for all of a window in which no
+    row ends: over the rows that have not ended by then.
     """
     texts: list[tuple[datetime, str]] = []
     tau: datetime | None = None
     for t in case.ends:
-        window = judged.Window(utc(tau), utc(t))
-        still = living is not None and tau is not None
-        still = still and not any(tau < end <= t for end in case.data.ended.values())
-        asked = living if still else rewriting
-        sources = scans(case, t, asked.sources, living=still)
-        few = len(texts) % 2 == 1
-        texts.append((t, asked.incremental(window, sources, dialect=dialect, few=few)))
+        few, parts = len(texts) % 2 == 1, [(rewriting, tau, t)]
+        if living is not None and tau is not None:
+            last = max((end for end in case.data.ended.values() if tau < end <= t), default=tau)
+            parts = [(rewriting, tau, last), (living, last, t)]
+        asked = [
+            one.incremental(
+                judged.Window(utc(low), utc(high)),
+                scans(case, t, one.sources, living=one is living),
+                dialect=dialect,
+                few=few,
+            )
+            for one, low, high in parts
+            if low is None or low < high
+        ]
+        texts.append((t, "\nUNION ALL ".join(f"SELECT * FROM ({text})" for text in asked)))
         tau = t
     return texts
 
