@@ -220,6 +220,29 @@ def test_after_a_rewind_to_before_it_was_deleted_a_row_ends_there(world: World) 
     assert world.answers() == [(1, 10), (2, 12.000001)]
 
 
+@pytest.mark.parametrize(
+    ("to", "verify", "held"),
+    [
+        (20, "off", [(1, 10), (2, 20.000001), (3, 15), (4, 20.000001), (5, 24)]),
+        (20, "full", [(1, 10), (2, 20.000001), (3, 15), (4, 20.000001), (5, 24)]),
+        (12, "full", [(1, 10), (2, 12.000001), (4, 13), (5, 24)]),
+    ],
+)
+def test_a_rewind_of_a_rewind_asks_about_the_ends_that_it_took_along(
+    world: World, to: float, verify: str, held: list[tuple[int, float]]
+) -> None:
+    """The first one goes on without the row: only its end says that it was there."""
+    model = _model(world, UNANSWERED, verify)
+    world.run(model, 20)
+    _delete(world, "id = 3")
+    world.add((4, "a", None, 3), (5, "a", 1, 14))  # late, and there for good
+    world.run(model, 30)
+    _rewind(world, model, 25)
+    _rewind(world, model, to)
+    world.run(model, 40)
+    assert world.answers() == held
+
+
 def _with_people(world: World, model: Model) -> Model:
     """The model with a look-up table: somebody without messages, and without name."""
     people, values = f"{world.schema}.people", "('x'), ('a'), ('a'), (null) as p(id)"

@@ -1,10 +1,13 @@
 """Q^I of one run over sources some of whose rows have ended: which part of it has to know them.
 
-An end is the first instant after the τ of the run that found the row gone, so none lies after the
-first instant of a window. From there on a query is one over the rows that are left; what was
-before matters only to what an answer may have been already, and where it does not
-(``Rewriting.forgets_ended``), such a window is asked of the rows that are left, as if no other
-had ever been. A run that finds rows gone covers the one instant at which they end by itself.
+From the last end on a query is one over the rows that are left; what was before matters only to
+what an answer may have been already, and where it does not (``Rewriting.forgets_ended``), what lies
+after it is asked of the rows that are left, as if no other had ever been. Up to it a window is
+asked of all of them.
+
+An end is the first instant after the τ of the run that found the row gone, or after the T of a
+rewind to before that. So it lies before a window, or is its first instant: the run that finds rows
+gone, or the one after a rewind, covers that one instant by itself.
 """
 
 from __future__ import annotations
@@ -12,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tapestry.instants import MICRO
 from tapestry.runs.query import Query
 from tapestry.runs.sources.examine import Examination
 from tapestry.runs.sources.scans import living
@@ -73,12 +75,13 @@ def new_answers(
     by derivation where there are two.
     """
     late = {name: one.living_late for name, one in found.items() if one.ends}
+    ends = [one.last_end for one in found.values() if one.last_end is not None]
     tau, t = window.tau, window.t
-    if not late or tau is None or not query.rewriting.forgets_ended:
+    if not ends or tau is None or not query.rewriting.forgets_ended:
         return NewAnswers((Part(executed.rewriting, window),))
-    if not any(found[name].vanished_rows for name in late):
-        return NewAnswers((Part(query.rewriting, window, late),))
-    first = Part(executed.rewriting, Window(tau, tau + MICRO))
-    if first.window.t == t:
-        return NewAnswers((first,))
-    return NewAnswers((first, Part(query.rewriting, Window(first.window.t, t), late)))
+    last = min(t, max(tau, *ends))
+    parts = (
+        Part(executed.rewriting, Window(tau, last)),
+        Part(query.rewriting, Window(last, t), late),
+    )
+    return NewAnswers(tuple(part for part in parts if part.window.tau != part.window.t))

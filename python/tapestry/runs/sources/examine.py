@@ -68,8 +68,8 @@ class Examination:
         Sentences for the user.
     kept
         Late rows of it stand in a side table, which the next run needs.
-    ends
-        The scans have rows that were deleted, and ``_ended`` says when.
+    last_end
+        The scans have rows that were deleted, ``_ended`` says when: the last of them (None: none).
     living_late
         Did rows come late that are still there?
     """
@@ -84,8 +84,13 @@ class Examination:
     vanished_rows: int = 0
     kept: bool = False
     standing: Scan | None = None
-    ends: bool = False
+    last_end: datetime | None = None
     living_late: bool = False
+
+    @property
+    def ends(self) -> bool:
+        """Have the scans rows that were deleted?"""
+        return self.last_end is not None
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,7 @@ def examine(
 
     ``last_pin`` and ``tau`` are those of the last run that landed (None at first, and for a source
     that the query did not read before); ``looks_back``: a row that is gone still decides which
-    answers are new (``Rewriting.looks_back``), so it is kept with its end; ``stored`` is the
+    answers are new (``Rewriting.looks_back_at``), so it is kept with its end; ``stored`` is the
     source's fingerprint of the rows with ts <= τ, where it kept one; ``remember`` may know what was
     found for another model. Without a change there is no Spark job, unless the source has a side
     table.
@@ -147,11 +152,7 @@ def examine(
         nulls = remember(key, lambda: count_nulls(session, table, pin, column))
         return _first_read(table, pin, column, side, nulls)
     if last_pin == pin:
-        ends, before, kept = looks_back and side.gone, clean(side), side.needed
-        scan = _scan(table, pin, column, side, ends)
-        return Examination(
-            False, 0, 0, scan, before, kept=kept, ends=ends, living_late=bool(side.live)
-        )
+        return _as_it_was(table, pin, column, side, looks_back)
     since = Since(session, table, column, last_pin, pin, tau, config, stored)
     return _since(since, column, side, looks_back, remember)
 
@@ -168,8 +169,8 @@ def _since(
     warnings = late_warning(since, late) + null_warning(table, column, late.nulls)
     old = change.old if looks_back else ""
     before, grown = keep(since, side, late, change.vanished_contents, old)
-    ends = looks_back and grown.gone
-    scan, standing = (_scan(table, pin, column, of, ends) for of in (grown, side))
+    last_end = grown.last_end if looks_back else None
+    scan, standing = (_scan(table, pin, column, of, last_end is not None) for of in (grown, side))
     return Examination(
         True,
         late.rows,
@@ -180,7 +181,7 @@ def _since(
         vanished_rows=gone,
         kept=grown.needed,
         standing=standing,
-        ends=ends,
+        last_end=last_end,
         living_late=bool(grown.live),
     )
 
@@ -191,6 +192,15 @@ def _first_read(
     """A source that no run before read: nothing of it is late."""
     scan, warnings = plain_scan(table, pin, column), null_warning(table, column, nulls)
     return Examination(True, 0, nulls, scan, clean(side), warnings=warnings, kept=side.exists)
+
+
+def _as_it_was(
+    table: SourceTable, pin: Pin, column: Column, side: Side, looks_back: bool
+) -> Examination:
+    """A source that this run reads as the last one did."""
+    last_end, before, kept = side.last_end if looks_back else None, clean(side), side.needed
+    scan, late = _scan(table, pin, column, side, last_end is not None), bool(side.live)
+    return Examination(False, 0, 0, scan, before, kept=kept, last_end=last_end, living_late=late)
 
 
 def _as_left(side: Side, table: SourceTable, last_pin: Pin | None) -> Side:

@@ -17,11 +17,13 @@ generation, and those that read another version of the source than the run that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, TypeAlias
 from zlib import crc32
 
+from tapestry.instants import from_micros
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
 from tapestry.runs.session import Session
 from tapestry.runs.sources.contents import (
@@ -39,9 +41,9 @@ from tapestry.runs.sources.pins import Pin
 from tapestry.sql.catalog import Column
 
 _BATCH = f"{LATE}.batch, {LATE}.generation, {LATE}.n, {LATE}.version"
-_Batch: TypeAlias = tuple[str, str, int, int, int, bool, bool]
+_Batch: TypeAlias = tuple[str, str, int, int, int, bool, int | None]
 """Batch, generation, n, version of the source, copies that it adds or takes, does it end any of
-them, does it hold rows that have ended?"""
+them, the last end of the rows in it that have ended."""
 
 SIDE_COLUMNS = frozenset({LATE, ARRIVAL, ROW_ID})
 """What a side table has besides the columns of its source."""
@@ -51,11 +53,12 @@ SIDE_COLUMNS = frozenset({LATE, ARRIVAL, ROW_ID})
 class Side:
     """The side table of one source as one run finds it.
 
-    ``garbage`` are batches that do not exist; ``live`` copies are in force; ``ends`` says whether
-    any of them was ended; ``gone`` says that rows which have ended stand there, with their end;
-    ``batch`` is this run's own, and ``own`` says that it counts: it stands there once the run's
-    ``before`` was executed. ``contents`` are the hashes of the contents in force, where they are
-    few and tell contents apart; None: they have to be looked up in the table.
+    ``garbage`` are batches that do not exist;
+    ``live`` copies are in force; ``ends`` says whether any of them was ended; ``last_end`` is the
+    last end of the rows that stand there with one (None: there are none); ``batch`` is this run's
+    own, and ``own`` says that it counts: it stands there once the run's ``before`` was executed.
+    ``contents`` are the hashes of the contents in force, where they are few and tell contents
+    apart; None: they have to be looked up in the table.
     """
 
     name: str
@@ -66,7 +69,7 @@ class Side:
     garbage: tuple[str, ...] = ()
     live: int = 0
     ends: bool = False
-    gone: bool = False
+    last_end: datetime | None = None
     own: bool = False
     contents: frozenset[str] | None = frozenset()
 
@@ -79,6 +82,11 @@ class Side:
     def needed(self) -> bool:
         """Will there be one once this run's ``before`` was executed?"""
         return self.exists or self.own
+
+    @property
+    def gone(self) -> bool:
+        """Do rows that have ended stand there?"""
+        return self.last_end is not None
 
     def rows(self, source: Sequence[Column]) -> str:
         """A query: the copies in force, with the source's columns, arrival and row id."""
@@ -144,23 +152,24 @@ def read_side(
     side = replace(side, columns=tuple(Column(row[0], str(row[1]).lower()) for row in described))
     rows = _few_rows(session, side, source)
     batches = _batches(session, side) if rows is None else _summed(rows)
-    garbage = _garbage(batches, side.generation, side.n, last_pin)
+    garbage = _garbage(batches, side, last_pin)
     valid = {
-        name: (copies, ends, gone)
-        for name, generation, n, _, copies, ends, gone in batches
+        name: (copies, ends, last)
+        for name, generation, n, _, copies, ends, last in batches
         if generation == side.generation and n < side.n and name not in garbage
     }
     ended = any(ends for _, ends, _ in valid.values())
     contents = None
     if rows is not None and not ended:
-        there = (str(row[-1]) for row in rows if row[0] in valid and not row[-2])
+        there = (str(row[-1]) for row in rows if row[0] in valid and row[-2] is None)
         contents = frozenset(there)
+    last_end = _last(last for *_, last in valid.values())
     return replace(
         side,
         garbage=tuple(sorted(garbage)),
         live=sum(copies for copies, *_ in valid.values()),
         ends=ended,
-        gone=any(gone for *_, gone in valid.values()),
+        last_end=None if last_end is None else from_micros(last_end),
         contents=contents,
     )
 
@@ -168,12 +177,12 @@ def read_side(
 def _few_rows(
     session: Session, side: Side, source: Sequence[Column]
 ) -> list[tuple[Any, ...]] | None:
-    """Every row as (batch, generation, n, version, ends, has ended, content hash), where they are
+    """Every row as (batch, generation, n, version, ends, its end, content hash), where they are
     few."""
     if not source or not hash_decides(source):
         return None
     rows = session.rows(
-        f"SELECT {_BATCH}, {LATE}.ends, {LATE}.ended IS NOT NULL, {content_hash(source)}"
+        f"SELECT {_BATCH}, {LATE}.ends, unix_micros({LATE}.ended), {content_hash(source)}"
         f" FROM (SELECT {LATE}, {side.items(source)} FROM {relation_name(side.name)})"
         f" LIMIT {FEW + 1}"
     )
@@ -183,38 +192,42 @@ def _few_rows(
 def _batches(session: Session, side: Side) -> list[_Batch]:
     found = session.rows(
         f"SELECT {_BATCH}, sum(CASE WHEN {LATE}.ends THEN -1 WHEN {LATE}.ended IS NULL THEN 1"
-        f" ELSE 0 END), bool_or({LATE}.ends), bool_or({LATE}.ended IS NOT NULL)"
+        f" ELSE 0 END), bool_or({LATE}.ends), unix_micros(max({LATE}.ended))"
         f" FROM {relation_name(side.name)} GROUP BY ALL"
     )
-    return [(*row[:4], int(row[4]), bool(row[5]), bool(row[6])) for row in found]
+    return [(*row[:4], int(row[4]), bool(row[5]), row[6]) for row in found]
 
 
 def _summed(rows: Sequence[tuple[Any, ...]]) -> list[_Batch]:
     """What ``_batches`` asks for, from the rows themselves."""
-    sums: dict[tuple[str, str, int, int], tuple[int, bool, bool]] = {}
+    sums: dict[tuple[str, str, int, int], tuple[int, bool, int | None]] = {}
     for *batch, ends, ended, _ in rows:
-        copies, any_ends, any_ended = sums.get(tuple(batch), (0, False, False))
-        copies += -1 if ends else 0 if ended else 1
-        sums[tuple(batch)] = (copies, any_ends or ends, any_ended or ended)
+        copies, any_ends, last = sums.get(tuple(batch), (0, False, None))
+        copies += -1 if ends else 1 if ended is None else 0
+        sums[tuple(batch)] = (copies, any_ends or ends, _last((last, ended)))
     return [(*batch, *totals) for batch, totals in sums.items()]
 
 
-def _garbage(batches: Sequence[_Batch], generation: str, n: int, last_pin: Pin | None) -> set[str]:
+def _last(ends: Iterable[int | None]) -> int | None:
+    return max((end for end in ends if end is not None), default=None)
+
+
+def _garbage(batches: Sequence[_Batch], side: Side, last_pin: Pin | None) -> set[str]:
     """Batches that can never count again. Those with n at or above ours may belong to a run that
     is still on its way: they are not counted, but left alone."""
     garbage: set[str] = set()
     first: dict[tuple[int, int], str] = {}
     for name, of, number, version, *_ in sorted(batches):
-        if of != generation:
+        if of != side.generation:
             # The generation before may still be the one in force until a refresh has landed.
             if last_pin is not None:
                 garbage.add(name)
-        elif number < n:
+        elif number < side.n:
             # A crashed run and its repetition read the same pins: their batches are the same bag.
             known = first.setdefault((number, version), name)
             # Without a last pin the query read this source before, but not at the last run:
             # nobody followed it since.
-            followed = last_pin is not None and (number < n - 1 or version == last_pin.version)
+            followed = last_pin is not None and (number < side.n - 1 or version == last_pin.version)
             if known != name or not followed:
                 garbage.add(name)
     return garbage

@@ -57,7 +57,7 @@ def keep(
         own=True,
         live=side.live + (late.rows if added else 0),
         ends=side.ends or bool(ended),
-        gone=side.gone or bool(ended or gone),
+        last_end=since.late_arrival if ended or gone else side.last_end,
         contents=contents,
     )
     return (*clean(side), *_prepared(since, side), insert), grown
@@ -165,19 +165,23 @@ def carry(
     ``side`` is how the run after the one that crossed ``to`` would find the table, ``read`` what
     that one had read, ``pin`` what the new generation goes on from. A copy that had arrived by
     ``to`` keeps its arrival; any other was missing then: it arrives at its ts, or just after
-    ``to`` where that is later.
+    ``to`` where that is later. A copy that was gone by then ended there; one that was gone before
+    it arrived never was there.
     """
     found = read_side(session, side, read)
     if not found.live and not found.gone:
         return ()
     columns = [c for c in found.columns if c.name.lower() not in SIDE_COLUMNS]
-    facts = _struct(into, 1, pin.version, into, False, ENDED)
-    late = f"greatest({arrival_sql(arrival)}, {timestamp(to + MICRO)})"
+    after = timestamp(to + MICRO)
+    # Not least(): Spark's skips a NULL, which is the end of a copy that is there.
+    facts = _struct(into, 1, pin.version, into, False, f"IF({ENDED} > {after}, {after}, {ENDED})")
+    late = f"greatest({arrival_sql(arrival)}, {after})"
     arrived = f"IF({ARRIVAL} <= {timestamp(to)}, {ARRIVAL}, {late})"
     names = column_list(columns)
     return (
         f"INSERT INTO {relation_name(side.name)} ({LATE}, {ARRIVAL}, {ROW_ID}, {names})"
         f" SELECT {facts}, {arrived}, {ROW_ID}, {names}"
         f" FROM (SELECT *, {NOT_ENDED} AS {ENDED} FROM ({found.rows(columns)})"
-        f" UNION ALL {found.gone_rows(columns)})",
+        f" UNION ALL {found.gone_rows(columns)})"
+        f" WHERE {ENDED} IS NULL OR {ARRIVAL} <= {timestamp(to)}",
     )
