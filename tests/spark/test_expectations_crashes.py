@@ -117,6 +117,66 @@ def test_a_crashed_run_whose_columns_the_expectations_do_not_know(
     assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 4.5)]
 
 
+def test_late_rows_of_a_failed_run_come_once_after_one_that_was_given_up(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second run cleans up after the first only once it is executed, and it never is."""
+    checked = world.model(
+        ALL,
+        expectations=[
+            {"expect": "id <> 9", "on_violation": "fail"},
+            {"expect": "author is not null"},
+        ],
+    )
+    world.run(checked, 20)
+    world.add((9, "a", None, 5))
+    with pytest.raises(ExpectationFailed):
+        world.run(checked, 30)
+    kill_at(monkeypatch, "claimed")
+    with pytest.raises(Killed):
+        world.run(checked, 30)
+    kill_at(monkeypatch, None)
+    world.memory = type(world.memory)()
+    renamed = world.model(
+        ALL.replace("m.author", "m.author as who"),
+        expectations=[{"expect": "who is not null"}],
+        on_query_change="continue",
+        on_schema_change="append_new_columns",
+    )
+    world.run(renamed, 40)
+    assert world.answers() == [(1, 0), (2, 1), (3, 5), (9, 20.000001)]
+    assert world.states("n, failed") == [(1, "[]"), (2, "[]"), (3, "[2]"), (4, "[2, 3]")]
+
+
+def test_a_slow_execution_that_writes_late_rows_after_its_run_was_closed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another run has landed since: what the slow one writes beside the table belongs to none."""
+    sql = "select m.id, r.id as r from {s}.messages m join {s}.messages r on r.parent = m.id"
+    model = world.model(sql)
+    world.run(model, 10)
+    world.add((4, "c", None, 2), (5, "c", 4, 12))
+    slow = world.invocation(20)
+    planned = prepare(world.session, model, slow)
+    other = World(world.session, world.schema)
+
+    def meanwhile(here: str) -> None:
+        if here == "claimed":
+            monkeypatch.undo()
+            strict = [{"expect": "id <> 4", "on_violation": "fail"}]
+            with pytest.raises(ExpectationFailed):
+                other.run(world.model(sql, expectations=strict), 22)
+            other.run(model, 24)
+
+    monkeypatch.setattr("tapestry.runs.run.point", meanwhile)
+    with pytest.raises(ConcurrentRun, match="failed its checks"):
+        execute(world.session, planned, slow)
+    world.memory = type(world.memory)()
+    world.add((6, "c", 4, 25))
+    world.run(model, 30)
+    assert world.answers(columns="id, r") == [(2, 3, 5), (4, 5, 12), (4, 6, 25)]
+
+
 def test_a_crashed_run_brings_its_new_column(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The query of a crashed run is told from the state: Spark is asked for that one's types."""
     world.run(world.model("select m.id from {s}.messages m"), 2)

@@ -32,6 +32,7 @@ def examine_sources(
                 target=row.model,
                 generation=row.generation,
                 n=row.n,
+                failed=row.failed,
                 looks_back=query.rewriting.looks_back_at(name),
                 remember=invocation.memory.change,
             )

@@ -207,6 +207,7 @@ def _rewound(
         last_pins={},
         last_canonical="",
         last_begin=None,
+        failed=(),
         continues=crossing.generation,
     )
 
@@ -221,7 +222,13 @@ def _carried(
         if arrival is None:
             continue
         table = relations.tables[name].table
-        side = Side(side_name(row.model, table.name), crossing.generation, crossing.n + 1, "")
+        side = Side(
+            side_name(row.model, table.name),
+            crossing.generation,
+            crossing.n + 1,
+            "",
+            crossing.failed,
+        )
         column = arrival_column(table, arrival)
         pin = row.pins[name]
         statements += carry(session, side, read, pin, column, row.t, row.generation)

@@ -54,15 +54,19 @@ COLUMNS: Mapping[str, str] = {
     "failed_at": "timestamp",
     "began": "timestamp",
     "continues": "string",
+    "failed": "string",
 }
 ADDED = {
     name: COLUMNS[name]
-    for name in ("last_canonical", "last_begin", "failed_at", "began", "continues")
+    for name in ("last_canonical", "last_begin", "failed_at", "began", "continues", "failed")
 }
 """Columns that state tables of earlier versions lack."""
 COMMENT = "tapestry: where every continuous model stands; do not edit"
 ATTEMPTS = 6
 _INSTANTS = ("tau", "t", "begin", "last_begin", "failed_at", "began")
+FAILED = 100
+"""So many closed runs are remembered: each run that is executed removes what those before it left.
+"""
 _LATEST = [c for c in COLUMNS if c != "created_at"]
 
 
@@ -89,6 +93,9 @@ class StateRow:
         run found it (what comes later arrives later, late rows too); None: not looked for yet.
     continues
         The generation that was rewound to this one ("": the table was built anew).
+    failed
+        The newest of the runs before it that were closed without rows: their checks failed, or
+        they no longer fitted the model. What they wrote beside the table does not exist.
     """
 
     model: str
@@ -109,6 +116,7 @@ class StateRow:
     failed_at: datetime | None = None
     began: datetime | None = None
     continues: str = ""
+    failed: tuple[int, ...] = ()
 
     @property
     def before(self) -> StateRow:
@@ -120,6 +128,7 @@ class StateRow:
             pins=self.last_pins,
             canonical=self.last_canonical or self.canonical,
             begin=self.last_begin,
+            failed=(*self.failed, self.n)[-FAILED:],
         )
 
 
@@ -224,6 +233,7 @@ def _insert(table: str, row: StateRow) -> str:
         "target_version": str(row.target_version),
         "pins": _text(pins_as_json(row.pins)),
         "last_pins": _text(pins_as_json(row.last_pins)),
+        "failed": _text(json.dumps(row.failed)),
         "created_at": "current_timestamp()",
     }
     app, version = string(f"tapestry.state.{row.generation}"), string(str(row.n))
@@ -282,4 +292,5 @@ def _from_row(values: tuple[Any, ...]) -> StateRow:
         row[name] = _pins(row[name])
     row["last_canonical"] = row["last_canonical"] or ""
     row["continues"] = row["continues"] or ""
+    row["failed"] = tuple(json.loads(row["failed"] or "[]"))
     return StateRow(**row)

@@ -122,6 +122,7 @@ def examine(
     target: str,
     generation: str,
     n: int,
+    failed: tuple[int, ...] = (),
     looks_back: bool = False,
     stored: Fingerprint | None = None,
     remember: Remember = look,
@@ -129,11 +130,11 @@ def examine(
     """Examine one source for run ``n`` of ``generation`` of ``target`` (semantics, section 3).
 
     ``last_pin`` and ``tau`` are those of the last run that landed (None at first, and for a source
-    that the query did not read before); ``looks_back``: a row that is gone still decides which
-    answers are new (``Rewriting.looks_back_at``), so it is kept with its end; ``stored`` is the
-    source's fingerprint of the rows with ts <= τ, where it kept one; ``remember`` may know what was
-    found for another model. Without a change there is no Spark job, unless the source has a side
-    table.
+    that the query did not read before); ``failed`` are runs of the generation that were closed
+    without rows; ``looks_back``: a row that is gone still decides which answers are new
+    (``Rewriting.looks_back_at``), so it is kept with its end; ``stored`` is the source's
+    fingerprint of the rows with ts <= τ, where it kept one; ``remember`` may know what was found
+    for another model. Without a change there is no Spark job, unless the source has a side table.
 
     Raises SourceRewritten, SourceHistoryGone, LateRowsFound, Refusal, or StateMissing where the
     side table is gone.
@@ -144,7 +145,7 @@ def examine(
             return Examination(True, 0, 0, plain_scan(table, pin, None))
         since = Since(session, table, None, last_pin, pin, tau, config, stored)
         return _static(since, looks_back)
-    side = Side(side_name(target, table.name), generation, n, uuid4().hex)
+    side = Side(side_name(target, table.name), generation, n, uuid4().hex, failed)
     if n > 1:
         side = _as_left(read_side(session, side, last_pin, table.columns), table, last_pin)
     if last_pin is None or tau is None:

@@ -11,8 +11,9 @@ there before: whether something was an answer then decides whether it is a new o
 the source no longer, so that no scan has to leave it out.
 
 The rows of one run are one batch, written by one statement. Batches of runs that did not land
-do not exist (semantics, section 4): those with n at or above this run's, those of another
-generation, and those that read another version of the source than the run that landed n.
+do not exist (semantics, section 4): those with n at or above this run's, those of a run that was
+closed without rows, those of another generation, and those that read another version of the source
+than the run that landed n.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ SIDE_COLUMNS = frozenset({LATE, ARRIVAL, ROW_ID})
 class Side:
     """The side table of one source as one run finds it.
 
-    ``garbage`` are batches that do not exist;
+    ``failed`` are runs that were closed without rows, ``garbage`` batches that do not exist;
     ``live`` copies are in force; ``ends`` says whether any of them was ended; ``last_end`` is the
     last end of the rows that stand there with one (None: there are none); ``batch`` is this run's
     own, and ``own`` says that it counts: it stands there once the run's ``before`` was executed.
@@ -65,6 +66,7 @@ class Side:
     generation: str
     n: int
     batch: str
+    failed: tuple[int, ...] = ()
     columns: tuple[Column, ...] = ()
     garbage: tuple[str, ...] = ()
     live: int = 0
@@ -222,6 +224,8 @@ def _garbage(batches: Sequence[_Batch], side: Side, last_pin: Pin | None) -> set
             # The generation before may still be the one in force until a refresh has landed.
             if last_pin is not None:
                 garbage.add(name)
+        elif number in side.failed:
+            garbage.add(name)
         elif number < side.n:
             # A crashed run and its repetition read the same pins: their batches are the same bag.
             known = first.setdefault((number, version), name)
