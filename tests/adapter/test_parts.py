@@ -12,11 +12,13 @@ import weakref
 from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
+from threading import get_ident
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import agate
 import pytest
+from dbt.adapters.contracts.connection import Connection
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry import jars
@@ -262,6 +264,55 @@ def _session(conf: Conf, embedded: bool = True) -> Any:
     config = SimpleNamespace(credentials=SimpleNamespace(embedded=embedded))
     adapter: Any = SimpleNamespace(connections=connections, config=config)
     return DbtSession(adapter)
+
+
+class OneThreadOneConnection:
+    """dbt's connections, over sessions that answer a statement with its own text."""
+
+    def __init__(self) -> None:
+        spark = SimpleNamespace(sql=self._frame)
+        self.there = {get_ident(): Connection("tapestry", "test", cast(Any, None))}
+        handle = EmbeddedConnection.__new__(EmbeddedConnection)
+        handle.session, handle._frame, handle._rows = spark, None, None  # type: ignore[assignment]
+        self.get_thread_connection().handle = handle
+
+    def _frame(self, sql: str) -> Any:
+        fields: list[Any] = []
+        return SimpleNamespace(schema=SimpleNamespace(fields=fields), collect=lambda: [(sql,)])
+
+    def get_thread_connection(self) -> Connection:
+        return self.there[get_ident()]
+
+    def set_thread_connection(self, connection: Connection) -> None:
+        assert get_ident() not in self.there
+        self.there[get_ident()] = connection
+
+    def clear_thread_connection(self) -> None:
+        del self.there[get_ident()]
+
+    def add_query(self, sql: str, auto_begin: bool) -> tuple[Connection, Any]:
+        connection = self.get_thread_connection()
+        cursor = connection.handle.cursor()
+        cursor.execute(sql)
+        return connection, cursor
+
+    def exception_handler(self, sql: str) -> Any:
+        return nullcontext()
+
+
+def test_what_is_done_meanwhile_has_a_cursor_of_its_own() -> None:
+    """Else a statement of the one thread would get the rows of the other's."""
+    connections = OneThreadOneConnection()
+    config = SimpleNamespace(credentials=SimpleNamespace(embedded=True))
+    session = DbtSession(cast(Any, SimpleNamespace(connections=connections, config=config)))
+    _, cursor = connections.add_query("mine", auto_begin=False)
+    for _ in range(3):
+        assert session.meanwhile(lambda: session.rows("beside")).result() == [("beside",)]
+    assert cursor.fetchall() == [("mine",)]
+    assert list(connections.there) == [get_ident()]
+    with pytest.raises(ZeroDivisionError):
+        session.meanwhile(lambda: 1 / 0).result()
+    assert list(connections.there) == [get_ident()]
 
 
 def test_little_data_is_interpreted_and_the_settings_come_back() -> None:

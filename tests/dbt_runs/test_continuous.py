@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.tests.util import run_dbt, run_dbt_and_capture
+from dbt.tests.util import get_connection, run_dbt, run_dbt_and_capture
+
+from dbt.adapters.tapestry.session import DbtSession
 
 SOURCES = """
 version: 2
@@ -102,6 +105,15 @@ class TestContinuous:
         assert messages["old"] == "1 rows in (2026-01-11 00:00:00, 2026-01-13 00:00:00]"
         results = run_dbt(["run", "--select", "old+"])
         assert {r.message for r in results} == {"nothing new"}
+
+    def test_a_session_does_two_things_at_once(self, loaded: Any) -> None:
+        """Each gets its own rows, as the claim of a run and its checks do."""
+        with get_connection(loaded.adapter):
+            session = DbtSession(loaded.adapter)
+            for n in range(30):
+                beside = session.meanwhile(partial(session.rows, f"select {n}, 'beside'"))
+                assert session.rows(f"select 'here', {n}, {n}") == [("here", n, n)]
+                assert beside.result() == [(n, "beside")]
 
     def test_what_was_run_is_written_beside_the_compiled_sql(self, loaded: Any) -> None:
         (written,) = Path(loaded.project_root).glob("target/run/**/old.sql")

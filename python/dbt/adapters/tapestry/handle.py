@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark.connections import SparkConnectionWrapper
@@ -32,6 +33,11 @@ class EmbeddedConnection(SparkConnectionWrapper):
         """dbt runs one statement of a connection at a time, so the connection is its cursor."""
         self._frame = self._rows = None
         return self
+
+    def beside(self) -> EmbeddedConnection:
+        """Another cursor over the same session, for what another thread runs in it meanwhile."""
+        other = copy(self)
+        return other.cursor()
 
     def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
         sql = sql.strip()

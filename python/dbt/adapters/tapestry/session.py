@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
+from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -96,12 +97,15 @@ class DbtSession:
         return found
 
     def _meanwhile(self, task: Callable[[], T]) -> Future[T]:
-        """Begin a task of this session's in another thread, over the same connection."""
+        """Begin a task of this session's in another thread, with a cursor of its own."""
         connections = self._adapter.connections
         shared = connections.get_thread_connection()
+        handle = shared.handle.beside()
+        beside = copy(shared)
+        beside.handle = handle
 
         def work() -> T:
-            connections.set_thread_connection(shared)
+            connections.set_thread_connection(beside)
             try:
                 return task()
             finally:
