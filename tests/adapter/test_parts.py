@@ -8,31 +8,25 @@ import os
 import stat
 import subprocess
 import sys
-import weakref
-from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
-from threading import get_ident
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import agate
 import pytest
-from dbt.adapters.contracts.connection import Connection
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry import jars
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.failures import short_message
-from dbt.adapters.tapestry.handle import EmbeddedConnection, literal
+from dbt.adapters.tapestry.handle import literal
 from dbt.adapters.tapestry.java import check_java
 from dbt.adapters.tapestry.reading import files_of, sizes_of
 from dbt.adapters.tapestry.seeds import seed_batches
-from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.settings import start_settings
 from tapestry.runs import run
-from tapestry.runs.session import keeps_memory
 
 
 def _credentials(**given: object) -> TapestryCredentials:
@@ -230,174 +224,6 @@ def test_the_cause_with_an_error_class_is_told() -> None:
     assert short_message(error) == "[DIVIDE_BY_ZERO] Division by zero."
     error.java_exception = _Java(None)  # type: ignore[attr-defined]
     assert short_message(error) == "NullPointerException"
-
-
-class Conf:
-    """Spark's settings of a session, as far as they are asked for."""
-
-    def __init__(self, **given: str) -> None:
-        self.values = {
-            "spark.sql.codegen.wholeStage": "true",
-            "spark.sql.codegen.factoryMode": "FALLBACK",
-            "spark.sql.inMemoryColumnarStorage.compressed": "true",
-            "spark.sql.adaptive.enabled": "true",
-            "spark.sql.shuffle.partitions": "2",
-            **{name.replace("_", "."): value for name, value in given.items()},
-        }
-
-    def get(self, name: str, default: str | None = None) -> str | None:
-        return self.values[name] if default is None else self.values.get(name, default)
-
-    def set(self, name: str, value: str) -> None:
-        self.values[name] = value
-
-    def isModifiable(self, name: str) -> bool:
-        return name != "spark.master"
-
-
-def _session(conf: Conf, embedded: bool = True) -> Any:
-    handle = SimpleNamespace(session=SimpleNamespace(conf=conf))
-    connections = SimpleNamespace(
-        get_thread_connection=lambda: SimpleNamespace(handle=handle),
-        exception_handler=lambda sql: nullcontext(),
-    )
-    config = SimpleNamespace(credentials=SimpleNamespace(embedded=embedded))
-    adapter: Any = SimpleNamespace(connections=connections, config=config)
-    return DbtSession(adapter)
-
-
-class OneThreadOneConnection:
-    """dbt's connections, over sessions that answer a statement with its own text."""
-
-    def __init__(self) -> None:
-        spark = SimpleNamespace(sql=self._frame)
-        self.there = {get_ident(): Connection("tapestry", "test", cast(Any, None))}
-        handle = EmbeddedConnection.__new__(EmbeddedConnection)
-        handle.session, handle._frame, handle._rows = spark, None, None  # type: ignore[assignment]
-        self.get_thread_connection().handle = handle
-
-    def _frame(self, sql: str) -> Any:
-        fields: list[Any] = []
-        return SimpleNamespace(schema=SimpleNamespace(fields=fields), collect=lambda: [(sql,)])
-
-    def get_thread_connection(self) -> Connection:
-        return self.there[get_ident()]
-
-    def set_thread_connection(self, connection: Connection) -> None:
-        assert get_ident() not in self.there
-        self.there[get_ident()] = connection
-
-    def clear_thread_connection(self) -> None:
-        del self.there[get_ident()]
-
-    def add_query(self, sql: str, auto_begin: bool) -> tuple[Connection, Any]:
-        connection = self.get_thread_connection()
-        cursor = connection.handle.cursor()
-        cursor.execute(sql)
-        return connection, cursor
-
-    def exception_handler(self, sql: str) -> Any:
-        return nullcontext()
-
-
-def test_what_is_done_meanwhile_has_a_cursor_of_its_own() -> None:
-    """Else a statement of the one thread would get the rows of the other's."""
-    connections = OneThreadOneConnection()
-    config = SimpleNamespace(credentials=SimpleNamespace(embedded=True))
-    session = DbtSession(cast(Any, SimpleNamespace(connections=connections, config=config)))
-    _, cursor = connections.add_query("mine", auto_begin=False)
-    for _ in range(3):
-        assert session.meanwhile(lambda: session.rows("beside")).result() == [("beside",)]
-    assert cursor.fetchall() == [("mine",)]
-    assert list(connections.there) == [get_ident()]
-    with pytest.raises(ZeroDivisionError):
-        session.meanwhile(lambda: 1 / 0).result()
-    assert list(connections.there) == [get_ident()]
-
-
-def test_little_data_is_interpreted_and_the_settings_come_back() -> None:
-    conf = Conf()
-    before = dict(conf.values)
-    with _session(conf).for_little():
-        assert conf.get("spark.sql.codegen.factoryMode") == "NO_CODEGEN"
-        assert conf.get("spark.sql.codegen.wholeStage") == "false"
-        assert conf.get("spark.sql.adaptive.enabled") == "false"
-    assert conf.values == before
-    with pytest.raises(ZeroDivisionError), _session(conf).for_little():
-        _ = 1 / 0
-    assert conf.values == before
-
-
-def test_many_partitions_stay_with_adaptive_execution() -> None:
-    conf = Conf(spark_sql_shuffle_partitions="200")
-    with _session(conf).for_little():
-        assert conf.get("spark.sql.adaptive.enabled") == "true"
-        assert conf.get("spark.sql.codegen.wholeStage") == "false"
-
-    with _session(conf).planned_once():
-        assert conf.get("spark.sql.adaptive.enabled") == "true"
-
-
-def test_what_joins_nothing_is_compiled_and_planned_once() -> None:
-    conf = Conf()
-    before = dict(conf.values)
-    with _session(conf).planned_once():
-        assert conf.values == {**before, "spark.sql.adaptive.enabled": "false"}
-    assert conf.values == before
-
-
-def test_a_dataframe_is_analysed_with_the_settings_that_it_wants() -> None:
-    conf = Conf()
-    before, seen = dict(conf.values), []
-    session = _session(conf)
-    session._handle.session.sql = lambda text: seen.append((text, dict(conf.values)))
-    session.frame("SELECT 1", {"spark.sql.adaptive.enabled": "false"})
-    assert seen == [("SELECT 1", {**before, "spark.sql.adaptive.enabled": "false"})]
-    assert conf.values == before
-
-
-@pytest.mark.parametrize(
-    ("master", "stays"),
-    [
-        ("local[2]", True),
-        ("local", True),
-        ("local-cluster[1,1,1024]", False),
-        ("spark://host:7077", False),
-        ("", False),
-    ],
-)
-def test_what_spark_keeps_stays_only_where_all_of_it_is_in_one_process(
-    master: str, stays: bool
-) -> None:
-    conf = Conf(spark_master=master)
-    assert keeps_memory(_session(conf)) is stays
-    assert not keeps_memory(_session(conf, embedded=False))
-
-
-def test_a_spark_elsewhere_is_left_as_it_is() -> None:
-    elsewhere = _session(Conf(), embedded=False)
-    assert not [n for n in ("for_little", "planned_once", "frame") if hasattr(elsewhere, n)]
-
-
-def test_a_closed_connection_lets_go_of_its_session() -> None:
-    """dbt keeps closed connections; Spark would keep their sessions."""
-
-    class Session:
-        """Like Spark Connect's: what new_session gives is the session itself."""
-
-        def __init__(self) -> None:
-            self.conf = Conf()
-
-    session: Any = Session()
-    seen = weakref.ref(session)
-    handle = EmbeddedConnection(session, {})
-    del session
-    assert seen() is handle.session
-    assert seen().conf.get("spark.sql.session.timeZone") == "UTC"
-    handle.close()
-    assert seen() is None
-    handle.cancel()
-    handle.close()
 
 
 def test_files_are_told_from_what_spark_says_of_its_metrics() -> None:
