@@ -52,6 +52,23 @@ def test_threaded_answers_are_the_static_answers(queries: int, seed: int) -> Non
 
 
 @pytest.mark.parametrize(
+    ("listed", "answers"),
+    [("(SELECT max(u.k) FROM u)", 0), ("(SELECT u.k FROM u WHERE u.id = 1)", 0), ("max(r.k)", 1)],
+)
+def test_an_aggregate_of_a_subquery_is_none_of_the_block_around_it(
+    listed: str, answers: int
+) -> None:
+    """EXISTS over a global aggregate is always true, but over rows beside one it is not."""
+    connection, nobody = connect(), {"u": (), "r": (), "x": ()}
+    load(connection, Data({"m": ((1, 1, 1, "a", None, DUE, DUE, DUE, 1),), **nobody}))
+    sql = f"SELECT m.id FROM m WHERE EXISTS (SELECT {listed} AS q FROM r WHERE r.id = m.id)"
+    asked = over_everything(sql)
+    ctes = [asked.instants([aware(DUE)]), ("answers", asked.answers())]
+    rows = connection.execute(asked.statement(ctes, "SELECT * FROM answers")).fetchall()
+    assert len(rows) == answers
+
+
+@pytest.mark.parametrize(
     "joined",
     [
         "u LEFT JOIN (m JOIN r ON m.id = r.id) ON u.k = m.k",

@@ -57,10 +57,14 @@ def conditions(select: exp.Select) -> Iterator[exp.Expr]:
 
 
 def is_global_aggregate(node: exp.Expr) -> bool:
-    """One row whatever there is: aggregates without GROUP BY."""
+    """One row whatever there is: aggregates of its own, without GROUP BY."""
     if not isinstance(node, exp.Select) or node.args.get("group") or node.args.get("having"):
         return False
-    return any(item.find(exp.AggFunc) is not None for item in node.selects)
+    return any(
+        isinstance(part, exp.AggFunc)
+        for item in node.selects
+        for part in item.walk(prune=lambda inner: isinstance(inner, exp.Query))
+    )
 
 
 def from_items(select: exp.Select) -> list[exp.Expr]:
