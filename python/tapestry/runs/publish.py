@@ -51,7 +51,7 @@ class ClaimLostError(Exception):
 
 
 def publish(
-    session: Session, planned: Plan, point: Point, claimed: Callable[[], bool] = lambda: True
+    session: Session, planned: Plan, point: Point, claimed: Callable[[], bool]
 ) -> Published:
     """Execute a run up to its commit; ``Published.error`` where its checks fail.
 

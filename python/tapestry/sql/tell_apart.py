@@ -14,6 +14,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from tapestry.sql.passes.open_parentheses import relations_of
+
 
 def tell_apart(tree: exp.Query) -> exp.Query:
     """A copy in which no column needs its schema.
@@ -58,28 +60,11 @@ def _owner(column: exp.Column) -> exp.Expr | None:
         return None
     select = column.parent_select
     while select is not None:
-        for relation in _relations(select):
+        for relation in relations_of(select):
             if _is_called(relation, column):
                 return relation
         select = select.parent_select
     return None
-
-
-def _relations(select: exp.Expr) -> Iterator[exp.Expr]:
-    """What stands in FROM, also in parentheses and behind a table of its own."""
-    from_ = select.args.get("from_")
-    if from_ is not None:
-        yield from _with_joined(from_.this)
-    for join in select.args.get("joins") or []:
-        yield from _with_joined(join.this)
-
-
-def _with_joined(relation: exp.Expr) -> Iterator[exp.Expr]:
-    yield relation
-    if isinstance(relation, exp.Subquery) and isinstance(relation.this, exp.Table):
-        yield from _with_joined(relation.this)
-    for join in relation.args.get("joins") or []:
-        yield from _with_joined(join.this)
 
 
 def _is_called(relation: exp.Expr, column: exp.Column) -> bool:

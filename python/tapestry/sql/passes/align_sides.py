@@ -16,7 +16,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql.common_types import as_type, common_type, shape_of, type_of
 from tapestry.sql.ir import Arm, Bag, SetQuery, UnionAll
-from tapestry.sql.values import Names, arms_of, counted, one, universe_of
+from tapestry.sql.values import Names, arms_of, counted, one, union_all, universe_of
 
 Side = Bag | SetQuery | UnionAll
 
@@ -75,8 +75,7 @@ def _cast(side: Side, types: list[str], by_value: bool, top: bool, names: Names)
     if by_value:
         return Bag(tuple(_cast_arm(arm, types) for arm in arms_of(one(side), names)))
     if isinstance(side, UnionAll):
-        parts = [_cast(part, types, by_value, top, names) for part in side.inputs]
-        return UnionAll(tuple(part for part in parts if not isinstance(part, UnionAll)))
+        return union_all([_cast(part, types, by_value, top, names) for part in side.inputs])
     if isinstance(side, Bag):
         return Bag(tuple(_cast_arm(arm, types) for arm in side.arms))
     if top or not _changes(side, types):

@@ -27,7 +27,7 @@ def open_parentheses(tree: exp.Query) -> exp.Query:
         if encloses_relation(node):
             _open(node)
     for select in tree.find_all(exp.Select):
-        relations = list(_relations(select))
+        relations = list(relations_of(select))
         if any(relation.args.get("joins") for relation in relations):
             _refuse_using(select, relations)
             _list_relations(select, relations)
@@ -71,7 +71,7 @@ def _open(node: exp.Subquery) -> None:
         node.replace(inner)
 
 
-def _relations(select: exp.Select) -> Iterator[exp.Expr]:
+def relations_of(select: exp.Expr) -> Iterator[exp.Expr]:
     """The relations of a FROM clause in the order written, those in parentheses included."""
 
     def inside(node: exp.Expr) -> Iterator[exp.Expr]:
