@@ -3,7 +3,8 @@
 # Fedora as root). Else it says in one line what to install.
 set -euo pipefail
 
-version_of() { "$1/bin/java" -version 2>&1 | sed -nE '1s/.*"([0-9]+).*/\1/p'; }
+# With JAVA_TOOL_OPTIONS set Java says so in a line before its version.
+version_of() { "$1/bin/java" -version 2>&1 | sed -nE '/ version "/{s/.* version "([0-9]+).*/\1/p;q;}'; }
 
 find_home() {
   local on_path home

@@ -28,6 +28,8 @@ from dbt.adapters.tapestry.seeds import seed_batches
 from dbt.adapters.tapestry.settings import start_settings
 from tapestry.runs import run
 
+JAVA_SH = Path(__file__).parents[2] / "tools" / "java.sh"
+
 
 def _credentials(**given: object) -> TapestryCredentials:
     data = {"schema": "s", **given}
@@ -119,6 +121,7 @@ def _java(folder: Path, text: str) -> None:
     [
         ('openjdk version "17.0.15" 2025-04-15', 17),
         ('openjdk version "21" 2023-09-19', 21),
+        ('Picked up JAVA_TOOL_OPTIONS: -Da="8"\nopenjdk version "17.0.15" 2025-04-15', 17),
         ('java version "1.8.0_412"', None),
         ('openjdk version "11.0.2" 2019-01-15', None),
         ("hello", None),
@@ -131,6 +134,8 @@ def test_java_is_17_or_21(
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     if found:
         assert check_java() == found
+        home = subprocess.run([JAVA_SH], capture_output=True, text=True, check=True).stdout
+        assert home.strip() == str(tmp_path)
         return
     with pytest.raises(DbtRuntimeError) as error:
         check_java()
