@@ -112,12 +112,12 @@ def test_it_delivers_what_was_ever_an_answer(
     instants = [
         START + timedelta(hours=6 * n, microseconds=us) for n in range(-8, 40) for us in (-1, 0, 1)
     ]
-    for instant in sorted(i for i in instants if i <= END):
+    earliest = datetime(2026, 1, 1, 6, tzinfo=timezone.utc)  # time begins at the first arrival
+    for instant in sorted(i for i in instants if earliest <= i <= END):
         text = static_answer(query, CATALOG, instant, SCANS, dialect="duckdb")
         for row in database.execute(text).fetchall():
             first.setdefault(row, instant)
-    earliest = datetime(2026, 1, 1, 6, tzinfo=timezone.utc)  # time begins at the first arrival
-    wanted = Counter((*row, max(at, earliest)) for row, at in first.items())
+    wanted = Counter((*row, at) for row, at in first.items())
     assert wanted, "a pair without any answer shows nothing"
     for ends in ([END], [START + timedelta(hours=9), START + timedelta(days=2), END]):
         got: Counter[tuple[object, ...]] = Counter()

@@ -51,6 +51,16 @@ def column(name: str, table: str | None = None) -> exp.Column:
     return exp.column(identifier(name), table=table)
 
 
+def null_like(value: exp.Expr) -> exp.Expr:
+    """NULL of the type of a value, so far as that is known."""
+    if value.type is None or value.is_type("unknown", "null"):
+        null: exp.Expr = exp.Null()
+    else:
+        null = exp.cast(exp.Null(), value.type.copy())
+    null.type = value.type
+    return null
+
+
 def named(value: exp.Expr, name: str) -> exp.Expr:
     """``value AS name``; the value becomes part of it."""
     return exp.alias_(value, identifier(name), copy=False)
@@ -63,23 +73,39 @@ def table(name: str, alias: str) -> exp.Table:
     )
 
 
-def add_from(query: exp.Select, relation: exp.Expr) -> exp.Select:
-    """The query with one more relation in FROM, cross joined."""
+def add_from(
+    query: exp.Select, relation: exp.Expr, on: Sequence[exp.Expr] | None = None
+) -> exp.Select:
+    """The query with one more relation in FROM: cross joined, or left joined on conditions."""
     if query.args.get("from_") is None:
         query.set("from_", exp.From(this=relation))
-    else:
+    elif on is None:
         query.append("joins", exp.Join(this=relation, kind="CROSS"))
+    else:
+        together = conjunction([operand(condition) for condition in on])
+        query.append("joins", exp.Join(this=relation, side="LEFT", on=together or exp.true()))
     return query
 
 
 def add_where(query: exp.Select, parts: Sequence[exp.Expr]) -> exp.Select:
     """The query with the conjunction of the parts as its WHERE; none leaves it without."""
-    if parts:
-        together = parts[0]
-        for part in parts[1:]:
-            together = exp.And(this=together, expression=part)
+    together = conjunction(parts)
+    if together is not None:
         query.set("where", exp.Where(this=together))
     return query
+
+
+def conjunction(parts: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``part AND part AND …``; None of no parts."""
+    together = None
+    for part in parts:
+        together = part if together is None else exp.And(this=together, expression=part)
+    return together
+
+
+def operand(condition: exp.Expr) -> exp.Expr:
+    """A copy that can stand between ANDs."""
+    return exp.Paren(this=condition.copy()) if isinstance(condition, exp.Or) else condition.copy()
 
 
 def broadcast(query: exp.Select, aliases: Iterable[str]) -> exp.Select:

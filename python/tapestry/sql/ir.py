@@ -28,6 +28,8 @@ class SourceTable:
     """True for an append-only source, whose rows have a lower bound: their arrival."""
     ends: bool = False
     """True where its rows have an upper bound too: ``_ended``."""
+    on: tuple[exp.Expr, ...] | None = None
+    """A *look-up*: behind a LEFT JOIN on these conditions (``tapestry.sql.look_ups``)."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,10 @@ FALSE = Or(())
 
 @dataclass(frozen=True)
 class Arm:
-    """``SELECT select FROM tables WHERE where``: one kind of derivation."""
+    """``SELECT select FROM tables WHERE where``: one kind of derivation.
+
+    Tables are multiplied with each other, and look-ups joined, in their order.
+    """
 
     tables: tuple[Table, ...]
     where: Formula

@@ -23,13 +23,14 @@ from sqlglot import exp
 from tapestry.sql import build
 from tapestry.sql.frame import Frame
 from tapestry.sql.ir import Table
+from tapestry.sql.look_ups import with_on
 from tapestry.sql.passes.split_by_bound import (
     Branch,
     hinted,
     joined_after,
     narrowed_aliases,
 )
-from tapestry.sql.selects import Reads, where
+from tapestry.sql.selects import Reads, on_of, where
 
 NEAR = "near"
 AT_MOST = 4
@@ -48,19 +49,22 @@ def select_of_few(
 
     ``tables`` are in the order of ``narrowed_first``: the narrowed one, then what is joined to it.
     """
-    linked = joined_after(tables, conditions)
-    steps = linked[:-1] if len(linked) == len(tables) - 1 else linked
+    inner = tuple(table for table in tables if on_of(table) is None)
+    linked = joined_after(inner, conditions)
+    steps = linked[:-1] if len(linked) == len(inner) - 1 else linked
     if not frame.few or len(narrowed_aliases(branch)) != 1 or not steps:
         select = reads.from_clause(build.select(listed), tables, frame)
         return where(hinted(select, branch, frame), conditions)
-    known = _Known(reads.relation(tables[0], frame), tables[0].alias, listed, conditions)
+    behind = tables[len(inner) :]
+    known = _Known(reads.relation(tables[0], frame), tables[0].alias, listed, conditions, behind)
     taken = {table.alias for table in tables} | _aliases_in([*listed, *conditions])
     for table in steps:
         near = _unused(NEAR, taken)
         taken.add(near)
         known = known.joined_to(table, reads.relation(table, frame), near)
     select = build.add_from(build.select(known.listed), known.relation)
-    select = reads.from_clause(select, tables[1 + len(steps) :], frame)
+    left = (*inner[1 + len(steps) :], *known.behind)
+    select = reads.from_clause(select, left, frame)
     return build.broadcast(where(select, known.conditions), [known.alias])
 
 
@@ -72,6 +76,8 @@ class _Known:
     alias: str
     listed: list[exp.Expr]
     conditions: list[exp.Expr]
+    behind: tuple[Table, ...]
+    """The look-ups, which come last."""
 
     def joined_to(self, table: Table, relation: exp.Expr, near: str) -> _Known:
         """The small relation that comes out of the join with a table."""
@@ -80,7 +86,8 @@ class _Known:
         left: list[exp.Expr] = []
         for one in self.conditions:
             (own if _fits(one, inside) else left).append(one)
-        names = _names([*self.listed, *left], inside)
+        looked_up = [condition for table in self.behind for condition in on_of(table) or ()]
+        names = _names([*self.listed, *left, *looked_up], inside)
         columns = [
             build.named(build.column(name, alias), new) for (alias, name), new in names.items()
         ]
@@ -93,6 +100,7 @@ class _Known:
             near,
             [_renamed(one, names, near) for one in self.listed],
             [_renamed(one, names, near) for one in left],
+            tuple(with_on(table, lambda one: _renamed(one, names, near)) for table in self.behind),
         )
 
 

@@ -35,6 +35,11 @@ def of_row(row_id: exp.Expr) -> exp.Expr:
     return exp.cast(row_id.copy(), "text")
 
 
+def perhaps(part: exp.Expr) -> exp.Expr:
+    """The part of a relation that may have no row: its columns, and so the part, are NULL then."""
+    return exp.Coalesce(this=part.copy(), expressions=[nothing()])
+
+
 def nothing() -> exp.Expr:
     """The part of a relation without a row."""
     return exp.Literal.string(NOTHING)

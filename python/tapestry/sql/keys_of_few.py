@@ -8,16 +8,17 @@ an id may be a window over its table: no join gets through it, a condition on th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from sqlglot import exp
 
 from tapestry.names import ROW_ID
 from tapestry.sql import build
 from tapestry.sql.frame import Frame
-from tapestry.sql.ir import Block, Conjunction, Table
+from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
 from tapestry.sql.passes.split_by_bound import Branch, narrowed_aliases, own_conditions
-from tapestry.sql.selects import Reads, aliases_of, where
+from tapestry.sql.selects import Reads, aliases_of, on_of, where
 
 
 def keys_of_few(
@@ -53,6 +54,34 @@ def keys_of_few(
                 implied.append(condition)
 
 
+def look_up_few(
+    tables: tuple[Table, ...],
+    conditions: Iterable[exp.Expr],
+    branch: Branch,
+    frame: Frame,
+    reads: Reads,
+) -> tuple[Table, ...]:
+    """The tables, each look-up also on the keys of the few rows that it is looked up for.
+
+    Sound: the condition is implied by the equality beside it. Without it Spark, which cannot send
+    the left side of an outer join to the right one, would sort all of the right side.
+    """
+    narrowed = [table for table in tables if {table.alias} == narrowed_aliases(branch)]
+    if not frame.few or not narrowed:
+        return tables
+    (few,) = narrowed
+    own = own_conditions(conditions, branch, {few.alias})
+
+    def keyed(table: Table) -> Table:
+        on = on_of(table) or ()
+        for key, wanted in _next(on, {few.alias}, {few.alias, table.alias}):
+            few_keys = exp.In(this=key.copy(), query=_keys(few, wanted, own, frame, reads))
+            return replace(table, on=(*on, few_keys)) if isinstance(table, SourceTable) else table
+        return table
+
+    return tuple(map(keyed, tables))
+
+
 def _with_ids(block: Block) -> set[str]:
     """The tables whose row ids are in the select list."""
     return {
@@ -64,7 +93,7 @@ def _with_ids(block: Block) -> set[str]:
 
 
 def _next(
-    conditions: tuple[exp.Expr, ...], reached: set[str], tables: set[str]
+    conditions: Iterable[exp.Expr], reached: set[str], tables: set[str]
 ) -> Iterator[tuple[exp.Expr, exp.Expr]]:
     """Equalities (key of a table that is not reached, value of one that is)."""
     for condition in conditions:

@@ -18,7 +18,7 @@ from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
 from tapestry.sql.join_few import AT_MOST
 from tapestry.sql.passes.split_by_bound import narrowed_aliases, own_conditions, split_by_bound
 from tapestry.sql.render import Body, Rendering
-from tapestry.sql.selects import where
+from tapestry.sql.selects import on_of, where
 from tapestry.sql.strategy_candidates import edges
 
 ROW = 80
@@ -47,7 +47,8 @@ def measure_narrowed(rendering: Rendering) -> Body | None:
                 if not narrowed:
                     continue
                 size: exp.Expr = exp.Sum(this=_width(narrowed, used, rendering.catalog))
-                if further := max(0, len(conjunction.tables) - 2):
+                inner = [table for table in conjunction.tables if on_of(table) is None]
+                if further := max(0, len(inner) - 2):
                     size = exp.Mul(this=size, expression=exp.Literal.number(AT_MOST**further))
                 one = build.select([exp.alias_(size, "narrowed")])
                 one = reads.from_clause(one, narrowed, frame)

@@ -20,7 +20,7 @@ from tapestry.sql.ir import Block, Conjunction, Exists, Table, ValueTable
 from tapestry.sql.order import Order
 from tapestry.sql.passes.split_by_bound import drop_redundant_bounds
 from tapestry.sql.passes.to_standard_form import to_standard_form
-from tapestry.sql.selects import aliases_of, expressions_of, source_columns
+from tapestry.sql.selects import aliases_of, expressions_of, on_of, source_columns
 from tapestry.sql.strategy_bounds import fits_bounds
 from tapestry.sql.strategy_candidates import edges
 from tapestry.sql.strategy_least import MANY, without_subqueries
@@ -159,7 +159,7 @@ class _Sizes:
         """Tables in FROM: a table by value is written out."""
         total = 0
         for table in tables:
-            total += RELATION + 2 * len(table.alias)
+            total += RELATION + 2 * len(table.alias) + self.of(on_of(table) or ())
             if isinstance(table, ValueTable):
                 for arm in table.universe:
                     for one in to_standard_form(arm).disjuncts:

@@ -18,6 +18,7 @@ from tapestry.sql.ir import Arm, Block, SourceTable, Table, ValueTable
 from tapestry.sql.measure_narrowed import measure_narrowed
 from tapestry.sql.order import Assumption, Order, parse_assumptions
 from tapestry.sql.passes.inline_views import inline_views
+from tapestry.sql.passes.keep_look_ups import keep_look_ups
 from tapestry.sql.passes.normalize_subqueries import normalize_subqueries
 from tapestry.sql.passes.parse import parse, table_name
 from tapestry.sql.passes.refuse_nondeterministic import refuse_nondeterministic
@@ -74,12 +75,15 @@ class Rewriting:
 
         Not where an answer is a derivation and nothing but its own rows says when it holds. Time
         begins with the earliest arrival, of rows that are gone too; static rows have none.
+        A row that was looked up and is gone leaves the rows that met it without a match.
         """
         known = self.catalog.relations[source]
         if self.asks_begin and isinstance(known, Source) and known.arrival is not None:
             return True
         return self.strategy != "bounds" or any(
-            part.by_value or isinstance(table, ValueTable)
+            part.by_value
+            or isinstance(table, ValueTable)
+            or (table.on is not None and table.source == source)
             for part in self.parts
             for table in all_tables([part])
         )
@@ -281,10 +285,10 @@ def _standard_forms(arms: Sequence[Arm], sql: str) -> Iterator[Block]:
     disjuncts = 0
     for arm in arms:
         try:
-            block = to_standard_form(arm)
+            blocks = [to_standard_form(one) for one in keep_look_ups(arm)]
         except Refusal as refusal:
             raise Refusal(refusal.reason, refusal.where or sql, refusal.hint) from None
-        disjuncts += len(block.disjuncts)
+        disjuncts += sum(len(block.disjuncts) for block in blocks)
         if disjuncts > ALTERNATIVES:
             raise Refusal(
                 f"the query has more than {ALTERNATIVES} alternatives: {len(arms)} ways to form a"
@@ -292,7 +296,7 @@ def _standard_forms(arms: Sequence[Arm], sql: str) -> Iterator[Block]:
                 sql,
                 "write it as several models and a UNION ALL of them, fewer ORs and outer joins",
             )
-        yield block
+        yield from blocks
 
 
 def strategy_of(block: Block) -> str:

@@ -25,8 +25,7 @@ class Reads:
     ) -> exp.Select:
         """The select with these tables in its FROM clause."""
         for table in tables:
-            relation = self.relation(table, frame)
-            build.add_from(select, relation)
+            build.add_from(select, self.relation(table, frame), on_of(table))
         return select
 
     def relation(self, table: Table, frame: Frame) -> exp.Expr:
@@ -64,7 +63,7 @@ class Reads:
 def where(select: exp.Select, conditions: Iterable[exp.Expr]) -> exp.Select:
     """The select with these conditions, each in parentheses where it needs them."""
     unique = dict.fromkeys(conditions)
-    parts = [_operand(condition) for condition in unique if not _is_true(condition)]
+    parts = [build.operand(condition) for condition in unique if not _is_true(condition)]
     return build.add_where(select, parts)
 
 
@@ -78,6 +77,11 @@ def valid_at(conjunction: Conjunction, instant: exp.Expr) -> list[exp.Expr]:
     return [at_most(low, instant) for low in conjunction.lowers] + [
         less(instant, high) for high in conjunction.uppers
     ]
+
+
+def on_of(table: Table) -> tuple[exp.Expr, ...] | None:
+    """The conditions that a look-up is joined on; None where the table is no look-up."""
+    return table.on if isinstance(table, SourceTable) else None
 
 
 def aliases_of(node: exp.Expr) -> set[str]:
@@ -95,16 +99,14 @@ def source_columns(nodes: Iterable[exp.Expr]) -> dict[str, list[str]]:
 
 
 def expressions_of(conjunction: Conjunction) -> Iterable[exp.Expr]:
-    """All expressions of a conjunction, those of its subqueries included."""
+    """All expressions of a conjunction, those of its subqueries and joins included."""
+    for table in conjunction.tables:
+        yield from on_of(table) or ()
     yield from conjunction.conditions
     yield from conjunction.lowers
     yield from conjunction.uppers
     for exists in conjunction.exists:
         yield from expressions_of(exists.inner)
-
-
-def _operand(condition: exp.Expr) -> exp.Expr:
-    return exp.Paren(this=condition.copy()) if isinstance(condition, exp.Or) else condition.copy()
 
 
 def _is_true(condition: exp.Expr) -> bool:

@@ -14,7 +14,7 @@ from tapestry.sql import build
 from tapestry.sql.frame import Frame, at_most, greatest, less
 from tapestry.sql.ir import Block, Conjunction, Exists
 from tapestry.sql.join_few import select_of_few
-from tapestry.sql.keys_of_few import keys_of_few, same_type
+from tapestry.sql.keys_of_few import keys_of_few, look_up_few, same_type
 from tapestry.sql.passes.split_by_bound import (
     Branch,
     drop_redundant_bounds,
@@ -58,6 +58,7 @@ def select_by_bounds(
             ]
             listed.append(exp.alias_(first.copy(), MATCHED_AT))
             tables = narrowed_first(conjunction.tables, branch, conditions)
+            tables = look_up_few(tables, conjunction.conditions, branch, frame, reads)
             selects.append(select_of_few(listed, tables, conditions, branch, frame, reads))
     return selects
 

@@ -28,7 +28,8 @@ WHY: Mapping[str, str] = {
     NAMES: "A view is the query that it names, * and bare names stand for columns: only the"
     " spelling changes.",
     STANDARD: "WHERE and ON become an OR of ANDs (De Morgan; IN, outer joins, DISTINCT and set"
-    " operations by their definitions); a row counts from its arrival on.",
+    " operations by their definitions; what a static table says never changes, so that a LEFT JOIN"
+    " to one stays); a row counts from its arrival on.",
     SOLVED: "Each comparison with now() changes its truth once as time passes, so it is solved for"
     " the instant s at which it does, to the microsecond: this is Q(s).",
     Q_I: "max(lower bounds) lies in (tau, t] iff exactly one bound is the first to do so: the"

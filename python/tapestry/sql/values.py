@@ -23,6 +23,7 @@ from tapestry.sql.ir import (
     Formula,
     Or,
     SetQuery,
+    SourceTable,
     UnionAll,
     ValueTable,
     all_of,
@@ -161,7 +162,8 @@ def _all_arms(query: Bag | SetQuery | UnionAll) -> Iterator[Arm]:
 def _outer_columns(arm: Arm, around: frozenset[str]) -> Iterator[exp.Column]:
     """Columns of tables that stand neither in the arm nor in those around it within the query."""
     known = around | {table.alias for table in arm.tables}
-    todo: list[Formula] = [arm.where, *map(Condition, arm.select)]
+    joins = (on for table in arm.tables if isinstance(table, SourceTable) for on in table.on or ())
+    todo: list[Formula] = [arm.where, *map(Condition, (*arm.select, *joins))]
     while todo:
         formula = todo.pop()
         if isinstance(formula, And | Or):

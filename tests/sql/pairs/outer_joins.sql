@@ -181,3 +181,92 @@ WHERE
       )
   )
 
+-- title: what a static table says is looked up
+select m.id, a.level, b.author as next from messages m
+left join authors a on a.author = m.author
+left join authors b on b.level = a.level + 1
+where m.due < now() and coalesce(a.level, 0) < 3
+-- becomes
+WITH read_messages AS (
+  SELECT id, ts AS _arrival, author, due FROM db.messages
+),
+read_authors AS (
+  SELECT level, author FROM db.authors
+)
+SELECT
+  m.id AS id,
+  a.level AS level,
+  b.author AS next,
+  GREATEST(m._arrival, m.due + INTERVAL '1' MICROSECOND) AS _matched_at
+FROM read_messages AS m
+LEFT JOIN read_authors AS a
+  ON a.author = m.author
+LEFT JOIN read_authors AS b
+  ON b.level = a.level + 1
+WHERE
+  COALESCE(a.level, 0) < 3
+  AND m._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  AND m.due <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '1' MICROSECOND
+UNION ALL
+SELECT
+  m.id AS id,
+  a.level AS level,
+  b.author AS next,
+  GREATEST(m._arrival, m.due + INTERVAL '1' MICROSECOND) AS _matched_at
+FROM read_messages AS m
+LEFT JOIN read_authors AS a
+  ON a.author = m.author
+LEFT JOIN read_authors AS b
+  ON b.level = a.level + 1
+WHERE
+  COALESCE(a.level, 0) < 3
+  AND m.due > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '1' MICROSECOND
+  AND m.due <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '1' MICROSECOND
+  AND m._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+
+-- title: a static table that says when is not
+select m.id, a.level from messages m
+left join authors a on a.author = m.author
+where m.ts + a.level * interval 1 day < now()
+-- becomes
+WITH read_messages AS (
+  SELECT id, ts AS _arrival, ts, author FROM db.messages
+),
+read_authors AS (
+  SELECT level, author FROM db.authors
+)
+SELECT
+  m.id AS id,
+  a.level AS level,
+  GREATEST(m._arrival, (
+    m.ts + a.level * INTERVAL '1' DAY
+  ) + INTERVAL '1' MICROSECOND) AS _matched_at
+FROM read_messages AS m
+CROSS JOIN read_authors AS a
+WHERE
+  a.author = m.author
+  AND m._arrival > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND m._arrival <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  AND (
+    m.ts + a.level * INTERVAL '1' DAY
+  ) + INTERVAL '1' MICROSECOND <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+UNION ALL
+SELECT
+  m.id AS id,
+  a.level AS level,
+  GREATEST(m._arrival, (
+    m.ts + a.level * INTERVAL '1' DAY
+  ) + INTERVAL '1' MICROSECOND) AS _matched_at
+FROM read_messages AS m
+CROSS JOIN read_authors AS a
+WHERE
+  a.author = m.author
+  AND (
+    m.ts + a.level * INTERVAL '1' DAY
+  ) + INTERVAL '1' MICROSECOND > CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+  AND (
+    m.ts + a.level * INTERVAL '1' DAY
+  ) + INTERVAL '1' MICROSECOND <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
+  AND m._arrival <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
+

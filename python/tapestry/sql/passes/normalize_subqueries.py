@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.names import ROW_ID
-from tapestry.sql import keys, timing
+from tapestry.sql import build, keys, timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.ir import (
     FALSE,
@@ -28,10 +28,10 @@ from tapestry.sql.ir import (
     Part,
     SetQuery,
     SourceTable,
-    Table,
     UnionAll,
     all_of,
 )
+from tapestry.sql.look_ups import look_up
 from tapestry.sql.passes.align_sides import align_sides
 from tapestry.sql.passes.normalize_conditions import is_opaque, normalize_conditions
 from tapestry.sql.passes.open_parentheses import encloses_relation
@@ -45,53 +45,14 @@ from tapestry.sql.passes.refuse_unsupported import (
     refuse_uneven,
     refused_output,
 )
+from tapestry.sql.scope import Columns, Scope, Way, with_ctes
 from tapestry.sql.values import Names, arms_of, found_in, member, one, union_all, value_table
-
-Columns = Mapping[str, exp.Expr]
-
-
-@dataclass(frozen=True)
-class _From:
-    """One way to form a row of a FROM clause: its tables, its condition, what each column is."""
-
-    tables: tuple[Table, ...]
-    where: Formula
-    columns: Mapping[str, Columns]
-    keys: tuple[exp.Expr, ...] = ()
-    """What identifies the row of each relation, in the order written."""
-
-
-@dataclass(frozen=True)
-class _Scope:
-    """Where columns and CTEs are looked up: this block first, then the blocks around it."""
-
-    columns: Mapping[str, Columns]
-    ctes: Mapping[str, tuple[exp.Query, _Scope]]
-    parent: _Scope | None = None
-
-    def column(self, node: exp.Column) -> exp.Expr:
-        scope: _Scope | None = self
-        blocks = 0
-        while scope is not None:
-            columns = scope.columns.get(node.table)
-            if columns is not None and node.name in columns:
-                if blocks > 1:
-                    raise Refusal(
-                        "a subquery refers to a table two levels up, which Spark does not support",
-                        node.sql("spark"),
-                        "compare through the level between, or join there; a semi or anti join"
-                        " inside a subquery is a level, too",
-                    )
-                return columns[node.name].copy()
-            blocks += bool(scope.columns)
-            scope = scope.parent
-        raise Refusal("a column could not be resolved", node.sql("spark"), "qualify it")
 
 
 def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[Part, ...]:
     """The query as arms; raises Refusal for what the theory does not cover yet."""
     builder = _Builder(catalog)
-    top = builder.query(tree, _Scope({}, {}), top=True)
+    top = builder.query(tree, Scope({}, {}), top=True)
     parts = []
     for number, query in enumerate(top.inputs if isinstance(top, UnionAll) else (top,), start=1):
         by_value = isinstance(query, SetQuery)
@@ -110,13 +71,13 @@ class _Builder:
         self.names = Names()
 
     # -- queries ------------------------------------------------------------------------------
-    def query(self, node: exp.Expr, scope: _Scope, top: bool = False) -> Bag | SetQuery | UnionAll:
+    def query(self, node: exp.Expr, scope: Scope, top: bool = False) -> Bag | SetQuery | UnionAll:
         """A query's arms; is it the outermost one, or an arm of its UNION ALL or UNION (top)?"""
         while isinstance(node, exp.Subquery):
             refuse_modifiers(node)
-            scope = _with_ctes(node, scope)
+            scope = with_ctes(node, scope)
             node = node.this
-        scope = _with_ctes(node, scope)
+        scope = with_ctes(node, scope)
         refuse_modifiers(node)
         if isinstance(node, exp.SetOperation):
             return self.set_operation(node, scope, top)
@@ -129,7 +90,7 @@ class _Builder:
         return SetQuery("distinct", (bag,)) if by_value else bag
 
     def set_operation(
-        self, node: exp.SetOperation, scope: _Scope, top: bool
+        self, node: exp.SetOperation, scope: Scope, top: bool
     ) -> Bag | SetQuery | UnionAll:
         refuse_uneven(node)
         operator = type(node).__name__.lower()
@@ -145,12 +106,12 @@ class _Builder:
             return union_all(sides)
         return SetQuery(operator, tuple(one(side) for side in sides))
 
-    def select(self, node: exp.Select, scope: _Scope) -> Bag:
+    def select(self, node: exp.Select, scope: Scope) -> Bag:
         """The arms of one SELECT block: one for each way to form a row of its FROM clause."""
         refuse_block(node)
         arms = []
         for source in self.from_clause(node, scope):
-            inner = _Scope(source.columns, scope.ctes, scope)
+            inner = Scope(source.columns, scope.ctes, scope)
             where = source.where
             for clause in ("where", "having"):
                 if node.args.get(clause) is not None:
@@ -159,29 +120,29 @@ class _Builder:
             arms.append(Arm(source.tables, where, select, source.keys))
         return Bag(tuple(arms))
 
-    def output(self, item: exp.Expr, scope: _Scope) -> exp.Expr:
+    def output(self, item: exp.Expr, scope: Scope) -> exp.Expr:
         value = item.this if isinstance(item, exp.Alias) else item
         if not is_opaque(value):
             raise refused_output(item)
         return self.resolve(value, scope)
 
     # -- the FROM clause ----------------------------------------------------------------------
-    def from_clause(self, node: exp.Select, scope: _Scope) -> list[_From]:
+    def from_clause(self, node: exp.Select, scope: Scope) -> list[Way]:
         from_ = node.args.get("from_")
         if from_ is None:
-            return [_From((), TRUE, {})]
+            return [Way((), TRUE, {})]
         rows = self.relation(from_.this, scope)
         for join in node.args.get("joins") or []:
             rows = self.join(rows, join, scope)
         return rows
 
-    def relation(self, node: exp.Expr, scope: _Scope) -> list[_From]:
+    def relation(self, node: exp.Expr, scope: Scope) -> list[Way]:
         if isinstance(node, exp.Table):
             rows = self.table(node, scope)
         elif encloses_relation(node):  # joins are joined in the order that the tree gives them
             rows = self.relation(node.this, scope)
         elif isinstance(node, exp.Subquery):
-            rows = self.derived(self.query(node.this, _with_ctes(node, scope)), node)
+            rows = self.derived(self.query(node.this, with_ctes(node, scope)), node)
             refuse_modifiers(node)
         else:
             raise Refusal(
@@ -194,7 +155,7 @@ class _Builder:
             rows = self.join(rows, join, scope)
         return rows
 
-    def table(self, node: exp.Table, scope: _Scope) -> list[_From]:
+    def table(self, node: exp.Table, scope: Scope) -> list[Way]:
         name = table_name(node)
         if name in scope.ctes:
             query, outer = scope.ctes[name]
@@ -210,43 +171,48 @@ class _Builder:
         written = node.alias_or_name.lower()
         table = SourceTable(alias, name, written, source.arrival is not None, source.ends)
         key = keys.of_row(exp.column(ROW_ID, table=alias))
-        return [_From((table,), TRUE, {node.alias_or_name: columns}, (key,))]
+        return [Way((table,), TRUE, {node.alias_or_name: columns}, (key,))]
 
     def derived(
         self,
         query: Bag | SetQuery | UnionAll,
         node: exp.Expr,
         body: exp.Query | None = None,
-    ) -> list[_From]:
+    ) -> list[Way]:
         """A derived table: merged where it counts by derivation, a value table where by value."""
         alias = node.alias_or_name
         selects = (body if body is not None else node.this).named_selects
         listed = [column.name for column in node.args["alias"].columns] if _listed(node) else []
         names = listed or list(selects)
-        rows: list[_From] = []
+        rows: list[Way] = []
         inputs = query.inputs if isinstance(query, UnionAll) else (query,)
         for number, part in enumerate(inputs, start=1):
             if isinstance(part, Bag):
                 for arm in part.arms:
                     columns = dict(zip(names, arm.select, strict=True))
                     key = keys.nested(keys.of_arm(number, arm.keys))
-                    rows.append(_From(arm.tables, arm.where, {alias: columns}, (key,)))
+                    rows.append(Way(arm.tables, arm.where, {alias: columns}, (key,)))
                 continue
             row = self.value_table(part, alias, names)
             values = keys.of_values(list(row.columns[alias].values()))
             rows.append(replace(row, keys=(keys.nested(keys.of_arm(number, [values])),)))
         return rows
 
-    def value_table(self, query: SetQuery, alias: str, names: list[str]) -> _From:
+    def value_table(self, query: SetQuery, alias: str, names: list[str]) -> Way:
         table, values = value_table(query, self.names.new(alias), tuple(names))
         columns = dict(zip(names, values, strict=True))
-        return _From((table,), member(query, values), {alias: columns})
+        return Way((table,), member(query, values), {alias: columns})
 
-    def join(self, rows: list[_From], node: exp.Join, scope: _Scope) -> list[_From]:
+    def join(self, rows: list[Way], node: exp.Join, scope: Scope) -> list[Way]:
         right = self.relation(node.this, scope)
         side = node.side
         if node.args.get("using"):
             raise Refusal("USING was not resolved", node.sql("spark"), "write ON a.k = b.k")
+        if side in ("LEFT", "RIGHT"):
+            kept, other = (rows, right) if side == "LEFT" else (right, rows)
+            looked_up = self.looked_up(kept, other, node, scope)
+            if looked_up:
+                return looked_up
         refuse_many(len(rows) * len(right), len(rows), len(right), node)
         matched = {
             (i, j): self.joined(left, other, node, scope)
@@ -260,25 +226,42 @@ class _Builder:
             result += self.unmatched(right, rows, node, scope, left=False)
         return result
 
-    def joined(self, left: _From, right: _From, node: exp.Join, scope: _Scope) -> _From:
+    def looked_up(
+        self, kept: list[Way], other: list[Way], node: exp.Join, scope: Scope
+    ) -> list[Way]:
+        """Rows of one side, each with what it meets in a static table or NULLs; else nothing."""
+        result: list[Way] = []
+        for row in kept if len(other) == 1 else ():
+            columns = {**row.columns, **other[0].columns}
+            on = all_of(other[0].where, self.on(columns, node, scope))
+            values = [value for one in other[0].columns.values() for value in one.values()]
+            table = look_up(other[0].tables, on, values)
+            if table is None:
+                return []
+            absent = tuple(keys.perhaps(key) for key in other[0].keys)
+            parts = row.keys + absent if node.side == "LEFT" else absent + row.keys
+            result.append(Way((*row.tables, table), row.where, columns, parts))
+        return result
+
+    def joined(self, left: Way, right: Way, node: exp.Join, scope: Scope) -> Way:
         columns = {**left.columns, **right.columns}
         where = all_of(left.where, right.where, self.on(columns, node, scope))
-        return _From(left.tables + right.tables, where, columns, left.keys + right.keys)
+        return Way(left.tables + right.tables, where, columns, left.keys + right.keys)
 
-    def on(self, columns: Mapping[str, Columns], node: exp.Join, scope: _Scope) -> Formula:
+    def on(self, columns: Mapping[str, Columns], node: exp.Join, scope: Scope) -> Formula:
         if node.args.get("on") is None:
             return TRUE
-        return self.condition(node.args["on"], _Scope(columns, scope.ctes, scope))
+        return self.condition(node.args["on"], Scope(columns, scope.ctes, scope))
 
     def unmatched(
-        self, kept: list[_From], other: list[_From], node: exp.Join, scope: _Scope, left: bool
-    ) -> list[_From]:
+        self, kept: list[Way], other: list[Way], node: exp.Join, scope: Scope, left: bool
+    ) -> list[Way]:
         """Rows of one side (the left one?) that have no match, the other side's being NULL."""
         nulls: dict[str, Columns] = {}
         absent = tuple(keys.nothing() for _ in other[0].keys)
         for row in other:
             for alias, columns in row.columns.items():
-                nulls[alias] = {name: _null_like(value) for name, value in columns.items()}
+                nulls[alias] = {name: build.null_like(value) for name, value in columns.items()}
         result = []
         for row in kept:
             arms = []
@@ -288,14 +271,14 @@ class _Builder:
                 arms.append(Arm(candidate.tables, match, ()))
             where = all_of(row.where, ExistsFormula(True, tuple(arms)))
             parts = row.keys + absent if left else absent + row.keys
-            result.append(_From(row.tables, where, {**row.columns, **nulls}, parts))
+            result.append(Way(row.tables, where, {**row.columns, **nulls}, parts))
         return result
 
     # -- conditions ---------------------------------------------------------------------------
-    def condition(self, node: exp.Expr, scope: _Scope) -> Formula:
+    def condition(self, node: exp.Expr, scope: Scope) -> Formula:
         return normalize_conditions(node, _Context(self, scope))
 
-    def resolve(self, node: exp.Expr, scope: _Scope) -> exp.Expr:
+    def resolve(self, node: exp.Expr, scope: Scope) -> exp.Expr:
         def replace(part: exp.Expr) -> exp.Expr:
             return timing.wrapped(scope.column(part)) if isinstance(part, exp.Column) else part
 
@@ -304,12 +287,12 @@ class _Builder:
         return node.copy().transform(replace, copy=False)
 
     def exists_arms(
-        self, node: exp.Expr, scope: _Scope, keep_select: bool
+        self, node: exp.Expr, scope: Scope, keep_select: bool
     ) -> tuple[Arm, ...] | None:
         """The arms of a subquery under EXISTS; None where it always returns a row."""
         while isinstance(node, exp.Subquery):
             refuse_modifiers(node)
-            scope = _with_ctes(node, scope)
+            scope = with_ctes(node, scope)
             node = node.this
         node = node if keep_select else _without_order(node)
         refuse_modifiers(node)
@@ -326,7 +309,7 @@ class _Context:
     """What ``normalize_conditions`` asks of the builder, in one scope."""
 
     builder: _Builder
-    scope: _Scope
+    scope: Scope
 
     @property
     def zone(self) -> str:
@@ -352,27 +335,6 @@ class _Context:
             for arm in arms
         )
         return ExistsFormula(False, tuple(narrowed))
-
-
-def _null_like(value: exp.Expr) -> exp.Expr:
-    if value.type is None or value.is_type("unknown", "null"):
-        null: exp.Expr = exp.Null()
-    else:
-        null = exp.cast(exp.Null(), value.type.copy())
-    null.type = value.type
-    return null
-
-
-def _with_ctes(node: exp.Expr, scope: _Scope) -> _Scope:
-    with_ = node.args.get("with_")
-    if with_ is None:
-        return scope
-    if with_.args.get("recursive"):
-        raise Refusal("a recursive CTE", with_.sql("spark"), "write the steps as joins")
-    for cte in with_.expressions:
-        ctes = {**scope.ctes, cte.alias.lower(): (cte.this, scope)}
-        scope = _Scope(scope.columns, ctes, scope.parent)
-    return scope
 
 
 def _listed(node: exp.Expr) -> bool:

@@ -18,7 +18,7 @@ from tapestry.sql import build, timing
 from tapestry.sql.frame import Frame, at_most, greater
 from tapestry.sql.ir import Table
 from tapestry.sql.order import Order, base_and_offset
-from tapestry.sql.selects import aliases_of
+from tapestry.sql.selects import aliases_of, on_of
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ def narrowed_first(
 ) -> tuple[Table, ...]:
     """The tables of a branch, the one it narrows in front, then what an equality joins to those.
 
+    Look-ups come last, in their order: each row of the others is there before it is looked up.
+
     Spark joins in the order of FROM where there is a hint: a table that nothing joins to the ones
     before it would be multiplied with them.  Which order it is changes no answer.
     """
@@ -103,14 +105,15 @@ def narrowed_first(
     if not aliases:
         return tables
     ordered = [table for table in tables if table.alias in aliases]
-    left = [table for table in tables if table.alias not in aliases]
+    behind = [table for table in tables if on_of(table) is not None]
+    left = [table for table in tables if table.alias not in aliases and table not in behind]
     joins = _joins(conditions)
     while left:
         reached = {table.alias for table in ordered}
         following = next((table for table in left if _near(table, reached, joins)), left[0])
         left.remove(following)
         ordered.append(following)
-    return tuple(ordered)
+    return tuple(ordered + behind)
 
 
 def joined_after(tables: tuple[Table, ...], conditions: Iterable[exp.Expr]) -> tuple[Table, ...]:
@@ -153,7 +156,8 @@ def hinted(select: exp.Select, branch: Branch, frame: Frame) -> exp.Select:
     what the few are joined to.  A hint changes no answer.
     """
     aliases = narrowed_aliases(branch)
-    if not frame.few or not aliases or not select.args.get("joins"):
+    joined = any(not join.side for join in select.args.get("joins") or [])
+    if not frame.few or not aliases or not joined:
         return select
     return build.broadcast(select, sorted(aliases))
 

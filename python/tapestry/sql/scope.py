@@ -1,0 +1,65 @@
+"""What names stand for: the ways to form a row of FROM, and where columns and CTEs are found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+from tapestry.sql.ir import Formula, Table
+
+Columns = Mapping[str, exp.Expr]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to form a row of a FROM clause: its tables, its condition, what each column is."""
+
+    tables: tuple[Table, ...]
+    where: Formula
+    columns: Mapping[str, Columns]
+    keys: tuple[exp.Expr, ...] = ()
+    """What identifies the row of each relation, in the order written."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where columns and CTEs are looked up: this block first, then the blocks around it."""
+
+    columns: Mapping[str, Columns]
+    ctes: Mapping[str, tuple[exp.Query, Scope]]
+    parent: Scope | None = None
+
+    def column(self, node: exp.Column) -> exp.Expr:
+        """What a column stands for, of this block or of the one around it; else Refusal."""
+        scope: Scope | None = self
+        blocks = 0
+        while scope is not None:
+            columns = scope.columns.get(node.table)
+            if columns is not None and node.name in columns:
+                if blocks > 1:
+                    raise Refusal(
+                        "a subquery refers to a table two levels up, which Spark does not support",
+                        node.sql("spark"),
+                        "compare through the level between, or join there; a semi or anti join"
+                        " inside a subquery is a level, too",
+                    )
+                return columns[node.name].copy()
+            blocks += bool(scope.columns)
+            scope = scope.parent
+        raise Refusal("a column could not be resolved", node.sql("spark"), "qualify it")
+
+
+def with_ctes(node: exp.Expr, scope: Scope) -> Scope:
+    """The scope with the CTEs of a query too, each of which sees those before it."""
+    with_ = node.args.get("with_")
+    if with_ is None:
+        return scope
+    if with_.args.get("recursive"):
+        raise Refusal("a recursive CTE", with_.sql("spark"), "write the steps as joins")
+    for cte in with_.expressions:
+        ctes = {**scope.ctes, cte.alias.lower(): (cte.this, scope)}
+        scope = Scope(scope.columns, ctes, scope.parent)
+    return scope
