@@ -10,7 +10,9 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
 from dbt.adapters.tapestry.credentials import TapestryCredentials
-from tapestry.runs.target import as_map, properties_of
+from tapestry.runs.maps import as_map
+from tapestry.runs.sources.describe import properties_in
+from tapestry.runs.target import look, properties_of
 
 SERVED = (
     "org.apache.hive.service.cli.HiveSQLException: Error running query: [PARSE_SYNTAX_ERROR]"
@@ -79,6 +81,25 @@ def test_properties_in_a_table_s_history(parameters: Any, properties: dict[str, 
 def test_maps_as_such_and_as_text(value: Any, pairs: dict[str, str]) -> None:
     """Quotes in it are not escaped by a Thrift server."""
     assert as_map(value) == pairs
+
+
+def test_a_table_whose_properties_hold_json() -> None:
+    """The table of rejected rows names its columns so; over Thrift it could not be looked at."""
+    held = '{"tapestry.rejected":"{"n":"_n","x":"_x"}","tapestry.generation":"g"}'
+    at = "2026-01-01"
+    detail = ("delta", "id-1", "s.t", None, "file:/t", at, at, (), (), 2, 30, held)
+
+    class Served:
+        def rows(self, sql: str) -> list[tuple[Any, ...]]:
+            return [detail]
+
+        def run(self, sql: str) -> None:
+            raise AssertionError(sql)
+
+    seen = look(Served(), "s.t")
+    assert seen is not None
+    assert (seen.table_id, seen.generation) == ("id-1", "g")
+    assert properties_in(detail)["tapestry.generation"] == "g"
 
 
 def test_a_server_is_asked_often() -> None:

@@ -20,10 +20,11 @@ from tapestry.names import STAGED_PROPERTY, STAGED_SUFFIX
 from tapestry.runs.errors_of_delta import lost_race
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.holding import make
+from tapestry.runs.maps import as_map
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name, string
-from tapestry.runs.target import as_map, properties_of
+from tapestry.runs.target import properties_of
 
 ATTEMPTS = 5
 LOOK_BACK = 20

@@ -6,7 +6,6 @@ Semantics, section 3 ("a target that somebody else changed") and section 4 (gene
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +13,9 @@ from typing import Any
 from tapestry.errors import TargetChanged
 from tapestry.names import GENERATION_PROPERTY
 from tapestry.runs.errors_of_delta import not_found
+from tapestry.runs.maps import as_map
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name
-
-_PAIRS = re.compile(r'[{,]"([^"]*)":"(.*?)"(?=,"[^"]*":|\}$)', re.DOTALL)
-"""Key and value in a map as a Thrift server writes it."""
 
 EMPTY_GENERATION = "empty"
 """The generation of a table that `dbt run --empty` made: it has columns and stands for no run."""
@@ -122,7 +119,7 @@ def look(session: Session, name: str) -> Target | None:
             f"{name} is a {row[0]} table; a continuous model keeps its answers in a Delta table",
             hint="drop or rename it, or run with --full-refresh after that",
         )
-    properties = json.loads(row[11]) if isinstance(row[11], str) else dict(row[11] or {})
+    properties = as_map(row[11])
     generation = properties.get(GENERATION_PROPERTY)
     return Target(name, str(row[1]), generation, str(row[6]), int(row[9] or 0), int(row[10] or 0))
 
@@ -225,17 +222,3 @@ def _ours(note: Any) -> dict[str, Any]:
     if not note or '"tapestry"' not in str(note):
         return {}
     return dict(as_map(note).get("tapestry") or {})
-
-
-def as_map(value: Any) -> dict[str, Any]:
-    """A map, as such or as text (thrift); {} for anything else.
-
-    The text is JSON but for quotes in it, which a Thrift server does not escape: a value ends where
-    another key or the map's end follows.
-    """
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return dict(_PAIRS.findall(value)) if value.startswith("{") else {}
-    return dict(value) if value else {}

@@ -5,7 +5,6 @@ Other formats have no versions, so they cannot be pinned: refused (semantics, se
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -14,6 +13,7 @@ from typing import Any
 
 from tapestry.errors import Refusal
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
+from tapestry.runs.maps import as_map
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name
 from tapestry.sql.catalog import Column, View
@@ -78,7 +78,7 @@ def describe(session: Session, name: str) -> SourceTable | View:
         columns=columns,
         table_id=str(detail[1]),
         location=str(detail[4]),
-        properties=_properties(detail),
+        properties=properties_in(detail),
         partitioned_by=tuple(detail[7] or ()),
         size=int(detail[10] or 0),
         changed=_aware(detail[6]),
@@ -184,11 +184,11 @@ def _refuse_reserved(name: str, columns: tuple[Column, ...]) -> None:
         )
 
 
-def _properties(detail: tuple[Any, ...]) -> dict[str, str]:
+def properties_in(detail: tuple[Any, ...]) -> dict[str, str]:
     """The table properties: the one map in the row, whose place differs between Delta versions."""
     for value in detail[8:]:
         if isinstance(value, str) and value.startswith("{"):
-            value = json.loads(value)  # thrift gives a map as JSON text
+            value = as_map(value)
         if isinstance(value, dict):
             return {str(key): str(text) for key, text in value.items()}
     return {}
