@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import duckdb
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from judge.case import Case
@@ -94,3 +95,37 @@ def _passed(results: tuple[Result, ...], case: Case) -> int:
     for result in results:
         assert result.passed, (case.number, case.sql, result.kind, result.findings[:3])
     return sum(result.checked_rows for result in results)
+
+
+def test_an_answer_that_holds_again_is_looked_for_where_it_was_published(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That it was an answer then is enough: the events of all of history are not asked for."""
+    connection, due = connect(), datetime(2024, 1, 1)
+    day = timedelta(days=1)
+    message = (1, 1, 1, "a", None, due, due, due, 1)
+    soon = due + timedelta(minutes=1)
+    reply = (1, 1, 2, 1, None, due, soon, soon, 1)
+    load(connection, Data({"m": (message,), "r": (reply,), "u": (), "x": ()}))
+    sql = (
+        "SELECT m.id FROM m WHERE NOT EXISTS (SELECT 1 FROM r"
+        " WHERE r.id = m.id AND now() < r.ts + INTERVAL 2 DAY)"
+    )
+    asked, ask = over_everything(sql), asking(connection)
+    listed = "1 AS id, '1' AS _key, TIMESTAMPTZ '2024-01-01 00:00:00+00' AS _matched_at"
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE staged AS SELECT {listed} WHERE false")
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE published AS SELECT {listed}")
+    rows = Rows("staged", aware(due), aware(due + 2 * day), aware(due + 4 * day))
+    sample = Sample(turn(1, 1, rows.start, rows.tau, rows.t), "seed")
+
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("asked for the events of all of history")
+
+    monkeypatch.setattr(Check, "events", refuse)
+    enough, too_much = Check(asked, rows, ask, lambda: "published").sample(sample)
+    assert enough.passed
+    assert too_much.passed
+    assert enough.checked_rows
+    connection.execute("DELETE FROM published")  # nothing says where to look
+    with pytest.raises(AssertionError, match="all of history"):
+        Check(asked, rows, ask, lambda: "published").sample(sample)

@@ -267,15 +267,15 @@ class Check:
         asked = dict.fromkeys(missing, False)
         if self.rows.last is None or not asked:
             return asked
+        left = {finding.id for finding in asked}
         for instants in self.candidates(comparison, asked):
-            left = {f.id for f, answered in asked.items() if not answered}
             for some in _chunks(instants):
-                if not left:
-                    return asked
                 found = set(self.ask(comparison.earlier(sorted(left), some)))
                 for finding in asked:
                     asked[finding] = asked[finding] or (finding.id, finding.key) in found
                 left = {f.id for f, answered in asked.items() if not answered}
+                if not left:  # before the next instants are looked for: that reads all of history
+                    return asked
         return asked
 
     def candidates(
