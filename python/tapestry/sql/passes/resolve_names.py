@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from difflib import get_close_matches
+
 from sqlglot import MappingSchema, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
@@ -15,6 +18,9 @@ from tapestry.sql.join_using import join_using
 from tapestry.sql.passes.balance_connectors import balance_connectors
 from tapestry.sql.passes.expand_stars import expand_stars, refuse_merged_stars
 from tapestry.sql.tell_apart import tell_apart
+
+SHOWN = 12
+"""So many columns are listed where none is like the one that is not there."""
 
 
 def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
@@ -45,7 +51,9 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
         annotated = annotate_types(qualified, schema=schema, dialect="spark")
     except SqlglotError as error:
         raise Refusal(
-            "a name in the SQL could not be resolved", str(error), "check the columns' names"
+            "a name in the SQL could not be resolved",
+            str(error),
+            f"check the columns' names: {_likely(str(error), catalog)}",
         ) from error
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         # How sqlglot's rules of types fail at a function that lacks an argument.
@@ -106,6 +114,21 @@ def refuse_unnamed(original: exp.Query, columns: tuple[str, ...], catalog: Catal
                 "*",
                 "give every column of that subquery a name with AS",
             )
+
+
+def _likely(message: str, catalog: Catalog) -> str:
+    """What the author may have meant by the name that sqlglot's message is about."""
+    spelling = _spelling(catalog)
+    known = sorted(spelling.values())
+    name, *table = re.findall(r"'(\w+)'", message) or re.findall(r"\w+", message)[-1:]
+    if name.lower() in spelling:
+        if table:
+            return f"is a relation in FROM called {table[0]}, and does it have {name}?"
+        return f"one relation in FROM must have {name}, or write alias.{name}"
+    near = get_close_matches(name, known, 3)
+    if near:
+        return f"{' or '.join(near)}?"
+    return f"there are {', '.join(known[:SHOWN])}{', …' * (len(known) > SHOWN)}"
 
 
 def _spelling(catalog: Catalog) -> dict[str, str]:
