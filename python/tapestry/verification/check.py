@@ -217,7 +217,9 @@ class Check:
         while True:
             if write is None:
                 self.judge(page)
-            self.count_lost(comparison, [f for f in page if f.reason == "missing"])
+            missing = [f for f in page if f.reason == "missing"]
+            # Where answers count by value, one in the ranges may have had another row before.
+            self.count_lost(comparison, missing, () if comparison.by_value else chosen.ranges)
             if len(page) < PAGE or len(self.enough.findings) >= PAGE:
                 return
             after = page[-1].id + page[-1].key
@@ -249,16 +251,23 @@ class Check:
                 self.judge(self.findings(comparison.again(ids, chunk, ranges)))
 
     # -- was it an answer before? -------------------------------------------------------------
-    def count_lost(self, comparison: Comparison, missing: Sequence[Finding]) -> None:
-        """Count what was no answer at any instant up to tau, each answer once."""
+    def count_lost(
+        self, comparison: Comparison, missing: Sequence[Finding], ranges: tuple[Range, ...]
+    ) -> None:
+        """Count what was no answer at any instant up to tau, each answer once.
+
+        ``ranges`` hold the driving rows of those that are missing.
+        """
         arm = comparison.arm
         unknown = [f for f in missing if (arm, f.id, f.key) not in self._answered]
-        for finding, answered in self.earlier(comparison, unknown).items():
+        for finding, answered in self.earlier(comparison, unknown, ranges).items():
             self._answered[(arm, finding.id, finding.key)] = answered
             if not answered:
                 self.enough.add([finding])
 
-    def earlier(self, comparison: Comparison, missing: Sequence[Finding]) -> dict[Finding, bool]:
+    def earlier(
+        self, comparison: Comparison, missing: Sequence[Finding], ranges: tuple[Range, ...] = ()
+    ) -> dict[Finding, bool]:
         """For each of some answers: was it one at an instant up to tau?
 
         First at tau and where the published rows of these values say so, which is nearly always
@@ -270,7 +279,7 @@ class Check:
         left = {finding.id for finding in asked}
         for instants in self.candidates(comparison, asked):
             for some in _chunks(instants):
-                found = set(self.ask(comparison.earlier(sorted(left), some)))
+                found = set(self.ask(comparison.earlier(sorted(left), some, ranges)))
                 for finding in asked:
                     asked[finding] = asked[finding] or (finding.id, finding.key) in found
                 left = {f.id for f, answered in asked.items() if not answered}

@@ -140,9 +140,15 @@ class Comparison:
         """Rows with a ``_matched_at`` outside of the window, and answers that come twice."""
         return f"WITH judged AS ({self.formed()})\n{self.listed('judged', chosen)}"
 
-    def earlier(self, ids: Sequence[str], instants: Iterable[datetime]) -> str:
-        """(id, key) of the answers with these ids at any of these instants."""
-        restriction = Restriction(ids=tuple(ids))
+    def earlier(
+        self,
+        ids: Sequence[str],
+        instants: Iterable[datetime],
+        ranges: tuple[Range, ...] = (),
+    ) -> str:
+        """(id, key) of the answers with these ids, in the ranges, at any of these instants."""
+        few = bool(ranges) and self.definition.dialect == "spark"
+        restriction = Restriction(ranges=ranges, ids=tuple(ids), few=few)
         ctes = [
             self.definition.instants(instants),
             ("answers", self.definition.answers(restriction, self.arm)),
