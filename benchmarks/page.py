@@ -30,9 +30,13 @@ PAPER_5 = {
 PAPER_9 = {"Q1": (2.4, 2.7, 0.022, 0.002), "Q3'": (5.2, 5.3, 0.187, 0.011)}
 
 
+def _size(path: Path) -> int:
+    return int(_rows(path))
+
+
 def largest(prefix: str) -> tuple[str, dict[str, Any]] | None:
     """The result with the most generated rows."""
-    found = sorted(RESULTS.glob(f"{prefix}_generated_*.json"), key=lambda p: int(_rows(p)))
+    found = sorted(RESULTS.glob(f"{prefix}_generated_*.json"), key=_size)
     if not found:
         return None
     result = load(found[-1].stem)
@@ -307,10 +311,13 @@ def lookback() -> str:
 
 
 def checks() -> str:
-    found = largest("checks")
-    if found is None:
+    found = [load(p.stem) for p in sorted(RESULTS.glob("checks_generated_*.json"), key=_size)]
+    if not found:
         return _missing("checks", "benchmarks")
-    result = found[1]
+    return "\n\n".join(_checked(result) for result in reversed(found) if result is not None)
+
+
+def _checked(result: dict[str, Any]) -> str:
     rows = []
     for query, measured in result["queries"].items():
         off, sample, wishes = (measured[one] for one in ("off", "sample", "expectations"))

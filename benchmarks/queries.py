@@ -69,7 +69,20 @@ QUERIES = (
     Query("Q5", "first messages of conversations", Q5),
     Query("Q5'", "Q5, replies are not older", Q5, (REPLY_IS_LATER, "m2.ts >= m1.ts")),
 )
-BY_NAME = {query.name: query for query in QUERIES}
+QUIET = """SELECT m.msgid, m.newsgroup, m.author, m.subject
+FROM {messages} m
+WHERE NOT EXISTS (SELECT 1 FROM {messages} m1
+  WHERE m1.inreplyto = m.msgid AND now() < m1.ts + INTERVAL 14 DAYS)"""
+REPLIED = """SELECT m.msgid, m.newsgroup, m.author, m.subject
+FROM {messages} m
+WHERE EXISTS (SELECT 1 FROM {messages} m1
+  WHERE m1.inreplyto = m.msgid AND m1.newsgroup = '{one}')"""
+OTHERS = (
+    Query("quiet", "no reply in the last two weeks", QUIET),
+    Query("replied", "a reply exists in one list", REPLIED),
+)
+"""Strategies 3 and 4, which none of Figure 4 needs."""
+BY_NAME = {query.name: query for query in (*QUERIES, *OTHERS)}
 
 
 def scan(relation: str, arrival: str = "ts", late: bool = False) -> dict[str, Scan]:
