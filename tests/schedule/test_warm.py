@@ -93,3 +93,15 @@ def test_versions_of_a_model_are_models(tmp_path: Path) -> None:
     warm = Warm(arguments)
     assert [one.model for one in warm.run(["told.v1"])] == ["told.v1"]
     assert sorted(one.model for one in warm.run(["told.v1", "told.v2"])) == ["told.v1", "told.v2"]
+
+
+def test_what_refers_to_itself_is_collected_now_and_then(
+    warm: Warm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python would leave Spark's sessions alone for dozens of invocations."""
+    collected = []
+    monkeypatch.setattr("tapestry.schedule.warm.COLLECT_EVERY", 2)
+    monkeypatch.setattr("tapestry.schedule.warm.gc.collect", lambda: collected.append(True))
+    for after in (0, 1, 1, 2):
+        warm.run(["loaded"])
+        assert len(collected) == after

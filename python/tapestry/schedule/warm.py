@@ -7,6 +7,7 @@ key's ``ref()`` would be read as a name. ``_freshen`` takes the traces out.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,12 @@ from tapestry.runs.clock import ENVIRONMENT
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
 _GOOD = ("success", "pass", "warn")
+COLLECT_EVERY = 10
+"""After so many invocations Python looks for what refers to itself only.
+
+What stands for an object of Java does once a method of it was called, and Spark keeps a session
+for as long as something here stands for it: left alone, Python looks once in eighty sessions.
+"""
 
 
 class RunFailed(TapestryError):
@@ -55,6 +62,7 @@ class Warm:
         self._callbacks = list(callbacks)
         self._manifest: Any = parsed
         self._references = None if parsed is None else _references(parsed)
+        self._runs = 0
 
     @property
     def manifest(self) -> Any:
@@ -80,6 +88,9 @@ class Warm:
         chosen = ["--select", *self._selectors(models)] * bool(models)
         with _as_of(as_of):
             outcome = self._invoke(["run", *chosen, *options], manifest)
+        self._runs += 1
+        if self._runs % COLLECT_EVERY == 0:
+            gc.collect()
         ran = [(result.node, _ran(result)) for result in outcome.result.results]
         # hooks of the project stand among the results: of interest where they fail
         return [one for node, one in ran if node.resource_type == "model" or one.status == FAILED]
