@@ -83,6 +83,13 @@ def server(root: Path, main: str, port: int, settings: dict[str, str]) -> Iterat
         process.wait(60)
 
 
+def check(root: Path, main: str, port: int, settings: dict[str, str], output: Any) -> None:
+    """Two runs over a server give what they give in one process."""
+    make_project(root, {"type": "tapestry", "schema": "there", "threads": 2, **output})
+    with server(root, main, port, settings):
+        assert run_twice(root) == RIGHT
+
+
 def test_two_runs_over_thrift(tmp_path: Path) -> None:
     pytest.importorskip("pyhive", reason="dbt-spark[PyHive] is not installed")
     port = _free_port()
@@ -90,10 +97,8 @@ def test_two_runs_over_thrift(tmp_path: Path) -> None:
         "spark.hadoop.hive.server2.thrift.port": str(port),
         "spark.hadoop.hive.server2.thrift.bind.host": "127.0.0.1",
     }
-    output: dict[str, Any] = {"type": "tapestry", "method": "thrift", "schema": "there"}
-    make_project(tmp_path, {**output, "host": "127.0.0.1", "port": port, "threads": 2})
-    with server(tmp_path, THRIFT, port, settings):
-        assert run_twice(tmp_path) == RIGHT
+    output = {"method": "thrift", "host": "127.0.0.1", "port": port}
+    check(tmp_path, THRIFT, port, settings, output)
 
 
 def test_two_runs_over_connect(tmp_path: Path) -> None:
@@ -103,7 +108,5 @@ def test_two_runs_over_connect(tmp_path: Path) -> None:
         "spark.connect.grpc.binding.port": str(port),
         "spark.connect.grpc.binding.address": "127.0.0.1",
     }
-    output: dict[str, Any] = {"type": "tapestry", "method": "session", "schema": "there"}
-    make_project(tmp_path, {**output, "master": f"sc://127.0.0.1:{port}", "threads": 2})
-    with server(tmp_path, CONNECT, port, settings):
-        assert run_twice(tmp_path) == RIGHT
+    output = {"method": "session", "master": f"sc://127.0.0.1:{port}"}
+    check(tmp_path, CONNECT, port, settings, output)

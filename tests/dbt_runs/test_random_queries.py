@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "property"))
 
 from judge.case import Case, expected, normalized, random_case
 from judge.data import MICRO, STEP, Data, random_data
-from judge.oracle import connect, literal
+from judge.oracle import connect, written
 from judge.render import spark_text
 from judge.schema import ARRIVAL, BASE, SPARK_TYPES, TABLES
 from judge.tree import Relation
@@ -145,7 +145,7 @@ class TestRandomQueries:
         for run, end in enumerate(WORLD.ends):
             for table, rows in WORLD.batch(run):
                 if rows:
-                    values = ", ".join(f"({', '.join(map(_cell, row))})" for row in rows)
+                    values = ", ".join(f"({', '.join(map(written, row))})" for row in rows)
                     project.run_sql(f"insert into {project.test_schema}.{table} values {values}")
             as_of(f"{end:%Y-%m-%d %H:%M:%S.%f}")
             run_dbt(["run"])
@@ -166,11 +166,3 @@ class TestRandomQueries:
                 wrong.append(f"{name}: missing {right - got}, too many {got - right}\n{case.sql}")
         assert not wrong, "\n\n".join(wrong)
         assert answers > MODELS
-
-
-def _cell(cell: Any) -> str:
-    if cell is None:
-        return "NULL"
-    if isinstance(cell, datetime):
-        return literal(cell)
-    return str(cell) if isinstance(cell, int) else f"'{cell}'"

@@ -58,13 +58,14 @@ def load(connection: duckdb.DuckDBPyConnection, data: Data) -> None:
         connection.execute(f"DELETE FROM {table}")
         if rows:
             values = ", ".join(
-                "(" + ", ".join(map(_value, (*row, end))) + ")"
+                "(" + ", ".join(map(written, (*row, end))) + ")"
                 for row, end in zip(rows, data.ends(table), strict=True)
             )
             connection.execute(f"INSERT INTO {table} VALUES {values}")
 
 
-def _value(cell: Any) -> str:
+def written(cell: Any) -> str:
+    """A cell as SQL of either engine."""
     if cell is None:
         return "NULL"
     if isinstance(cell, datetime):
