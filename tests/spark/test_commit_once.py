@@ -82,6 +82,24 @@ def test_a_crashed_run_is_executed_as_it_was(world: World, monkeypatch: pytest.M
     ]
 
 
+def test_the_run_after_a_crash_tells_what_it_finished(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though it finds nothing new itself; where the crashed run had landed nothing is left."""
+    model = world.model(ALL)
+    told = []
+    for seconds, name in ((1, "claimed"), (5, "committed")):
+        kill_at(monkeypatch, name)
+        with pytest.raises(Killed):
+            world.run(model, seconds)
+        kill_at(monkeypatch, None)
+        world.memory = type(world.memory)()  # another process
+        told += [str(world.run(model, seconds + 0.5)), str(world.run(model, seconds + 0.6))]
+    assert told[0].startswith("2 rows in (")
+    assert told[0].endswith(" by a run that had been stopped; nothing new")
+    assert told[1:] == ["nothing new"] * 3
+
+
 def test_a_warm_process_that_was_overtaken(world: World) -> None:
     """Its memory is behind: it looks again and goes on from where the other one is."""
     model = world.model(ALL)

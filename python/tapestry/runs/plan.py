@@ -82,6 +82,8 @@ class Plan:
         Planned from what this process remembers of the state (see ``Standing``).
     rewound
         The run that a rewind left behind; its table has yet to get the name of its generation.
+    finished
+        What the run did that had crashed and was brought to its end before this one was planned.
     """
 
     action: Action
@@ -112,6 +114,7 @@ class Plan:
     warm: bool = False
     complete_history: bool = True
     rewound: StateRow | None = None
+    finished: str = ""
 
     def statement(self, select: str, attempt: str = "") -> str:
         """What commits the rows of ``select``."""

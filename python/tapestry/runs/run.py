@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
 
@@ -39,7 +39,10 @@ LONGEST_REASON = 2_000
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did; ``rows`` is None where the log does not say."""
+    """What a run did; ``rows`` is None where the log does not say.
+
+    ``finished`` tells what a run did that had crashed and was brought to its end first.
+    """
 
     action: str
     tau: datetime | None
@@ -48,6 +51,7 @@ class Outcome:
     rows: int | None = None
     rejected_rows: int = 0
     results: tuple[CheckResult, ...] = ()
+    finished: str = ""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -55,6 +59,10 @@ class Outcome:
         return sentences(self.results)
 
     def __str__(self) -> str:
+        first = f"{self.finished} by a run that had been stopped; " if self.finished else ""
+        return first + self._what()
+
+    def _what(self) -> str:
         if self.action == "nothing":
             return "nothing new"
         window = f"({show(self.tau)}, {show(self.t)}]"
@@ -79,11 +87,12 @@ def prepare(
         invocation.forget(model.relation)
         planned = plan(session, model, invocation, full_refresh)
     if planned.again:
+        finished = ""
         if planned.discard:
             give_up(session, planned, invocation)
         else:
-            execute(session, planned, invocation)
-        planned = plan(session, model, invocation, full_refresh)
+            finished = str(execute(session, planned, invocation))
+        planned = replace(plan(session, model, invocation, full_refresh), finished=finished)
         if planned.again:
             raise concurrent_of(planned)
     return planned
@@ -98,7 +107,7 @@ def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
     """
     if planned.row is None:
         _complete(invocation, planned)
-        return Outcome("nothing", None, planned.t)
+        return Outcome("nothing", None, planned.t, finished=planned.finished)
     with for_little(session, planned.little):
         return _execute(session, planned, planned.row, invocation)
 
@@ -127,9 +136,8 @@ def _execute(session: Session, planned: Plan, row: StateRow, invocation: Invocat
     point("confirmed")
     if row.n % COMPACT_EVERY == 0:
         _tidy(session, planned, invocation)
-    return Outcome(
-        planned.action, row.tau, row.t, row.n, landed.rows, done.rejected_rows, done.results
-    )
+    did = (planned.action, row.tau, row.t, row.n, landed.rows, done.rejected_rows, done.results)
+    return Outcome(*did, finished=planned.finished)
 
 
 def _claimed_and_published(
