@@ -117,7 +117,7 @@ def dataset(spark: SparkSession, name: str, lists: Lists) -> Dataset:
     facts = detail(spark, name)
     version = spark.sql(f"DESCRIBE HISTORY {name} LIMIT 1").collect()[0]["version"]
     table = spark.table(name)
-    columns = tuple(Column(f.name, f.dataType.simpleString(), f.nullable) for f in table.schema)
+    columns = tuple(Column(f.name, f.dataType.simpleString()) for f in table.schema)
     summary = table.selectExpr(
         "count(*)", "unix_micros(min(ts))", "unix_micros(max(ts))"
     ).collect()[0]

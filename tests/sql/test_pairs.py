@@ -27,7 +27,7 @@ START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 END = START + timedelta(days=6)
 WINDOW = Window(START + timedelta(days=1), START + timedelta(days=3))
 COLUMNS = (
-    Column("id", "int", nullable=False),
+    Column("id", "int"),
     Column("parent", "int"),
     Column("author", "string"),
     Column("due", "timestamp"),

@@ -12,7 +12,6 @@ class Column:
 
     name: str
     type: str
-    nullable: bool = True
 
 
 @dataclass(frozen=True)
