@@ -10,6 +10,7 @@ from tests.verification.stream import BASE, CATALOG, QUERIES, Mutate, right, run
 
 from tapestry.sql import rewrite
 from tapestry.verification.check import Sample
+from tapestry.verification.ripe import ripe_ranges
 from tapestry.verification.turns import turn
 
 TURNS = 8
@@ -65,8 +66,11 @@ def _of_query(
         level.wrong += bool(different)
         first = first or (run.n if different else 0)
         if level.sample is None and first:
-            ranges = turn(run.n, TURNS, BASE, run.rows.tau, run.rows.t)
-            found = run.again().sample(Sample(ranges, str(run.n)))
+            tau, t = run.rows.tau, run.rows.t
+            check = run.again()
+            ripe = () if tau is None else ripe_ranges(check.definition, check.ask, tau, t)
+            ranges = turn(run.n, TURNS, BASE, tau, t, ripe)
+            found = check.sample(Sample(ranges, str(run.n)))
             if not all(result.passed for result in found):
                 level.sample = run.n - first + 1
         if different and level.asked < full:

@@ -9,7 +9,7 @@ from tapestry.runs.examined import before_of, scans_of
 from tapestry.runs.holding import NOTHING_HELD, Holding, hold, hold_rows
 from tapestry.runs.model import Model
 from tapestry.runs.query import Query
-from tapestry.runs.question import Question, begun, keyed, question_of, stamped
+from tapestry.runs.question import Question, begun, keyed, question_of, ripened, stamped
 from tapestry.runs.session import Session, keeps_memory
 from tapestry.runs.sharing import share
 from tapestry.runs.sources.examine import Examination
@@ -29,7 +29,7 @@ def asked(
     question = question_of(model, query, row, scans_of(found))
     if not before_of(found):  # else the scans read what is yet to be written
         question, row = began(session, question, row)
-    question, holding = held(question, query, in_memory=keeps_memory(session))
+    question, holding = held(ripened(session, question), query, in_memory=keeps_memory(session))
     text = keyed(answers, question, few)
     if few and question is not None:
         text, question, holding = share(model, question, holding, text)

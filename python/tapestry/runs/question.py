@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from sqlglot import exp
 
@@ -19,6 +20,9 @@ from tapestry.sql import Catalog, Scan, keys
 from tapestry.sql.share_keyed_reads import NOTHING_SHARED, Sharing
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import begin_of_time
+from tapestry.verification.restriction import Range
+from tapestry.verification.ripe import ripe_ranges
+from tapestry.verification.turns import turn, turns_of
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,8 @@ class Question:
         It looks at a part of history only.
     sharing
         What its statements read together with the run's own.
+    ripe
+        Where rows lie that time itself may have made answers in the run's window.
     """
 
     sql: str
@@ -38,6 +44,7 @@ class Question:
     columns: tuple[str, ...]
     sampled: bool
     sharing: Sharing = NOTHING_SHARED
+    ripe: tuple[Range, ...] = ()
 
     @property
     def of_a_part(self) -> bool:
@@ -48,6 +55,10 @@ class Question:
     def definition(self) -> Definition:
         """What every check asks."""
         return Definition.read(self.sql, self.catalog, self.scans)
+
+    def turn(self, share: float, low: datetime) -> tuple[Range, ...]:
+        """What of the driving tables a sample looks at; history begins about ``low``."""
+        return turn(self.row.n, turns_of(share), low, self.row.tau, self.row.t, self.ripe)
 
 
 def question_of(
@@ -79,6 +90,15 @@ def begun(session: Session, question: Question | None) -> Question | None:
         return question
     began = begin_of_time(question.definition, session.rows, question.row.t)
     return replace(question, row=replace(question.row, began=began))
+
+
+def ripened(session: Session, question: Question | None) -> Question | None:
+    """The question with the ranges of what became ripe in the window of its run."""
+    if question is None or not question.of_a_part:
+        return question
+    row = question.row
+    assert row.tau is not None
+    return replace(question, ripe=ripe_ranges(question.definition, session.rows, row.tau, row.t))
 
 
 def stamped(question: Question, query: Query, scans: Mapping[str, Scan]) -> Question:

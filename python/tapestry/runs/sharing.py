@@ -15,7 +15,6 @@ from tapestry.runs.question import Question
 from tapestry.sql.share_keyed_reads import share_keyed_reads
 from tapestry.verification.chosen import Chosen, Rows
 from tapestry.verification.compare import Comparison
-from tapestry.verification.turns import turn, turns_of
 
 
 def share(
@@ -43,7 +42,7 @@ def _comparisons(model: Model, question: Question) -> Iterator[str]:
     row, definition = question.row, question.definition
     if row.began is None:
         return
-    ranges = turn(row.n, turns_of(model.config.verify_share), row.began, row.tau, row.t)
+    ranges = question.turn(model.config.verify_share, row.began)
     rows = Rows("new_rows", row.begin or row.began, row.tau, row.t)
     for arm, by_value in enumerate(definition.by_value, start=1):
         comparison = Comparison(definition, rows, arm)

@@ -25,7 +25,6 @@ from tapestry.runs.staging import exists as table_exists
 from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH, Check, Finding, Result, Sample
 from tapestry.verification.chosen import Rows
 from tapestry.verification.events import opening
-from tapestry.verification.turns import turn, turns_of
 
 VERIFICATION = (ENOUGH, NOT_TOO_MUCH)
 SHOWN = 20
@@ -60,8 +59,11 @@ def verify(session: Session, model: Model, question: Question, staged: str) -> l
         with planned_once(session, definition.joins_nothing):
             if config.verify == "full":
                 return check.full()
-            ranges = turn(row.n, turns_of(config.verify_share), low, row.tau, row.t)
-            return check.sample(Sample(ranges, f"{row.generation} {row.n}"))
+            ranges = question.turn(config.verify_share, low)
+            # What is shared has the rows for the ranges that were known before.
+            elsewhere = 0 if question.sharing.relations else Sample.elsewhere
+            seed = f"{row.generation} {row.n}"
+            return check.sample(Sample(ranges, seed, elsewhere=elsewhere))
 
     return results_of(ask, config.verify, config.on_verify_failure, question.columns)
 

@@ -35,7 +35,10 @@ class Sample:
     rows
         New rows that are asked one by one, where an answer counts by value.
     picks
-        Instants of new rows, at which all of the ranges is compared.
+        Instants of new rows in the ranges, at which all of the ranges is compared.
+    elsewhere
+        New rows outside of the ranges: they are looked at too, and all of the ranges at their
+        instants.
     at_random
         Instants by chance in the window, at which it is compared too.  Nothing changes between
         events: each is as good as the last event before it, and costs no look at what arrived.
@@ -46,8 +49,9 @@ class Sample:
     ranges: tuple[Range, ...]
     seed: str
     rows: int = 100
-    picks: int = 4
-    at_random: int = 5
+    picks: int = 2
+    elsewhere: int = 2
+    at_random: int = 2
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,7 @@ class Check:
                 sample.picks,
                 sample.ranges if driver is not None else (),
                 sample.seed,
+                elsewhere=sample.elsewhere,
             )
             chosen = self.with_found_instants(comparison, chosen)
             self.note_instants(len(chosen.instants))
@@ -156,10 +161,13 @@ class Check:
     def with_found_instants(self, comparison: Comparison, chosen: Chosen) -> Chosen:
         """Given instants, and those of some new rows, and just before these.
 
-        The same statement tells whether the new rows are well formed.
+        Of new rows outside of the ranges their driving row is in the ranges then.  The same
+        statement tells whether the new rows are well formed.
         """
         instants = {*chosen.instants}
         ((*found, checked, wrong),) = self.ask(comparison.found_instants(chosen))
+        stamps = [us for us in found[chosen.picks :: 2] if us is not None]
+        found = [*found[: chosen.picks], *found[chosen.picks + 1 :: 2]]
         self.not_too_much.checked_rows += int(checked)
         if wrong:
             self.judge(self.findings(comparison.outside(chosen)))
@@ -167,7 +175,8 @@ class Check:
             if us is not None:
                 s = from_micros(us)
                 instants |= {s, s - MICRO}
-        return replace(chosen, instants=tuple(sorted(instants)), picks=0)
+        ranges = chosen.ranges + around(from_micros(stamp) for stamp in stamps)
+        return replace(chosen, instants=tuple(sorted(instants)), ranges=ranges, picks=0)
 
     def arms(self) -> Iterator[int]:
         """The arms of the outermost UNION ALL."""
@@ -266,7 +275,7 @@ class Check:
                 self.enough.add([finding])
 
     def earlier(
-        self, comparison: Comparison, missing: Sequence[Finding], ranges: tuple[Range, ...] = ()
+        self, comparison: Comparison, missing: Sequence[Finding], ranges: tuple[Range, ...]
     ) -> dict[Finding, bool]:
         """For each of some answers: was it one at an instant up to tau?
 

@@ -38,6 +38,8 @@ class Chosen:
     instants
         Given ones.  ``found_instants`` finds others: the ``_matched_at`` of so many new rows
         (``picks``).
+    elsewhere
+        ``found_instants`` finds so many new rows outside of the ranges, too.
     ranges
         Of the driving table; () is all of it.
     after
@@ -52,3 +54,4 @@ class Chosen:
     seed: str = ""
     after: str = ""
     counted: bool = False
+    elsewhere: int = 0

@@ -43,14 +43,21 @@ class Comparison:
 
     # -- the statements -----------------------------------------------------------------------
     def found_instants(self, chosen: Chosen) -> str:
-        """One row: the instants in µs of ``picks`` new rows, or NULL; then what ``outside`` counts.
+        """One row of instants in µs, or NULL; then what ``outside`` counts.
+
+        First those of ``picks`` new rows in the ranges, then two for each new row elsewhere: what
+        the arrival column of its driving row says, and its ``_matched_at``.
 
         A statement of its own: Spark evaluates a CTE wherever it is named, and instants are named
         for each table.
         """
         of_turn = self.in_turn("f._t_stamp", chosen.ranges) or "TRUE"
         us = self.definition.micros(f"f.{MATCHED_AT}")
-        items = [*_some(us, chosen.picks, chosen.seed, of_turn), _counts("f._t_reason IS NOT NULL")]
+        items = _some([us], us, chosen.picks, chosen.seed, of_turn)
+        if self.tells_turns and chosen.ranges:
+            both, others = ["f._t_stamp", us], f"NOT {of_turn}"
+            items += _some(both, us, chosen.elsewhere, f"{chosen.seed} elsewhere", others)
+        items.append(_counts("f._t_reason IS NOT NULL"))
         return f"SELECT {', '.join(items)} FROM ({self.formed()}) AS f"
 
     def both(self, chosen: Chosen) -> str:
@@ -301,15 +308,16 @@ def text_of(column: str) -> str:
     return f"CAST({column} AS STRING)"
 
 
-def _some(us: str, count: int, seed: str, condition: str) -> list[str]:
-    """SQL: so many instants (in µs) of a group's rows that fulfil a condition, as if by chance.
+def _some(values: Sequence[str], us: str, count: int, seed: str, condition: str) -> list[str]:
+    """SQL: values of so many of a group's rows that fulfil a condition, as if by chance.
 
-    An order by remainders is another one for each factor, and costs little.
+    An order by remainders of an instant is another one for each factor, and costs little.
     """
     factors = [Random(f"{seed} {n}").randrange(1, PRIME) for n in range(count)]
     return [
-        f"MIN_BY({us}, CASE WHEN {condition} THEN {us} % {PRIME} * {factor} % {PRIME} END)"
+        f"MIN_BY({value}, CASE WHEN {condition} THEN {us} % {PRIME} * {factor} % {PRIME} END)"
         for factor in factors
+        for value in values
     ]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
@@ -91,19 +92,27 @@ def _flips_of(definition: Definition, pair: Pair, low: int, high: int) -> Iterat
     rows = (
         f"(SELECT DISTINCT {listed} FROM {tables}) AS _p" if columns else "(SELECT 1 AS one) AS _p"
     )
-    left, right = (_over(definition, side, columns) for side in (pair.left, pair.right))
+    left, right = (over(definition, side, columns) for side in (pair.left, pair.right))
 
-    def order(us: str) -> str:
-        x, y = (side.replace(NOW, definition.at_micros(us)) for side in (left, right))
-        return f"CASE WHEN {x} < {y} THEN -1 WHEN {x} > {y} THEN 1 WHEN {x} = {y} THEN 0 END"
+    def at(us: str) -> str:
+        return order(*(side.replace(NOW, definition.at_micros(us)) for side in (left, right)))
 
-    first, last = order(f"CAST({low} AS BIGINT)"), order(f"CAST({high} AS BIGINT)")
+    first, last = at(f"CAST({low} AS BIGINT)"), at(f"CAST({high} AS BIGINT)")
     for wanted in (f"({{}}) <> ({first})", f"({{}}) = ({last})"):
-        us = _bisected(definition, lambda mid, w=wanted: w.format(order(mid)), low, high)
+        us = bisected(definition, partial(_formatted, wanted, at), low, high)
         yield f"SELECT {us} AS us FROM {rows} WHERE ({first}) <> ({last})"
 
 
-def _over(definition: Definition, side: exp.Expr, columns: list[exp.Column]) -> str:
+def _formatted(wanted: str, at: Callable[[str], str], us: str) -> str:
+    return wanted.format(at(us))
+
+
+def order(x: str, y: str) -> str:
+    """SQL: -1, 0 or 1 as two values are in order; NULL where one of them is."""
+    return f"CASE WHEN {x} < {y} THEN -1 WHEN {x} > {y} THEN 1 WHEN {x} = {y} THEN 0 END"
+
+
+def over(definition: Definition, side: exp.Expr, columns: list[exp.Column]) -> str:
     """The text of one side, over the columns _c1, _c2, … and with ``NOW`` for the clock."""
 
     def replace(part: exp.Expr) -> exp.Expr:
@@ -122,7 +131,7 @@ def _over(definition: Definition, side: exp.Expr, columns: list[exp.Column]) -> 
     return for_dialect(tree, definition.dialect).sql(definition.dialect)
 
 
-def _bisected(definition: Definition, holds, low: int, high: int) -> str:  # type: ignore[no-untyped-def]
+def bisected(definition: Definition, holds: Callable[[str], str], low: int, high: int) -> str:
     """SQL: the least instant in ``(low, high]`` from which on ``holds(us)`` is true."""
     if definition.dialect == "duckdb":
         mid = "(_b.lo + (_b.hi - _b.lo) // 2)"

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlglot import exp
 
 from tapestry.sql import keys, timing
-from tapestry.sql.catalog import Column
+from tapestry.sql.catalog import Catalog, Column, Source
 from tapestry.verification.rows import is_nested
 from tapestry.verification.scopes import Ctes, arms, by_value, relation_of
 
@@ -100,6 +100,15 @@ def _preserved(select: exp.Select) -> list[exp.Expr]:
         if join.side in ("", "RIGHT") and not is_nested(join.this):
             kept.append(join.this)
     return kept
+
+
+def arrival_column(catalog: Catalog, source: str) -> Column:
+    """The column that a source's arrival is written in."""
+    relation = catalog.relations[source]
+    assert isinstance(relation, Source)
+    assert relation.arrival is not None
+    wanted = relation.arrival.lower()
+    return next(column for column in relation.columns if column.name.lower() == wanted)
 
 
 def in_ranges(alias: str, column: Column, ranges: Sequence[Range]) -> exp.Expr:

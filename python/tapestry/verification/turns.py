@@ -4,18 +4,19 @@ Time is cut into cells of a power of two of microseconds, so that a cell stays t
 run; the n-th run takes the cells whose number is n modulo the number of turns. Nothing has to be
 remembered, and after N runs every row has had its turn (after 2 N where the history has doubled in
 between, since the cells then do too). What arrived in the run's own window takes turns by itself,
-since new answers are likeliest there.
+and so does what became ripe in it (``verification.ripe``): new answers are likeliest there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 
 from tapestry.instants import EPOCH, MICRO, micros
 from tapestry.verification.restriction import Range
 
-SHARE_OF_WINDOW = 4
-"""A run looks at one part in so many of what arrived in its window."""
+SHARE_OF_WINDOW = 8
+"""A run looks at one part in so many of what arrived in its window, and became ripe in it."""
 EARLIEST = datetime(1, 1, 2, tzinfo=timezone.utc)
 """Before every timestamp that a zone can make of the first day there is."""
 
@@ -25,7 +26,14 @@ def turns_of(share: float) -> int:
     return max(1, round(1 / share))
 
 
-def turn(n: int, turns: int, low: datetime, tau: datetime | None, t: datetime) -> tuple[Range, ...]:
+def turn(
+    n: int,
+    turns: int,
+    low: datetime,
+    tau: datetime | None,
+    t: datetime,
+    ripe: Sequence[Range] = (),
+) -> tuple[Range, ...]:
     """The ranges ``[from, to)`` of the n-th run, of a history that begins about ``low``.
 
     >>> at = lambda hour: datetime(2026, 1, 1, hour, tzinfo=timezone.utc)
@@ -39,11 +47,16 @@ def turn(n: int, turns: int, low: datetime, tau: datetime | None, t: datetime) -
     cells = range(first >> bits, (last >> bits) + 1)
     ranges = [_cell(cell, bits, cell == cells[0]) for cell in cells if cell % turns == n % turns]
     if tau is not None and tau < t:
-        step = max((t - tau) // SHARE_OF_WINDOW, MICRO)
-        begin = tau + MICRO + step * (n % SHARE_OF_WINDOW)
-        is_last = n % SHARE_OF_WINDOW == SHARE_OF_WINDOW - 1
-        ranges.append((begin, t + MICRO if is_last else begin + step))
+        ranges += [_part(n, *whole) for whole in ((tau + MICRO, t + MICRO), *ripe)]
     return tuple(range_ for range_ in ranges if range_[0] < range_[1])
+
+
+def _part(n: int, low: datetime, high: datetime) -> Range:
+    """The part of a range whose turn it is in the n-th run."""
+    step = max((high - low) // SHARE_OF_WINDOW, MICRO)
+    begin = low + step * (n % SHARE_OF_WINDOW)
+    is_last = n % SHARE_OF_WINDOW == SHARE_OF_WINDOW - 1
+    return begin, high if is_last else begin + step
 
 
 def _cell(cell: int, bits: int, is_first: bool) -> Range:
