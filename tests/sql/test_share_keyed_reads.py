@@ -68,6 +68,22 @@ def test_answers_stay(database: duckdb.DuckDBPyConnection, texts: tuple[str, ...
         assert sorted(database.execute(applied).fetchall(), key=repr) == expected
 
 
+def test_a_condition_that_others_imply_is_left_out(database: duckdb.DuckDBPyConnection) -> None:
+    """By its name: without it the statement reads its source nowhere but outside."""
+    named = [text.replace("*/ m.id FROM", "*/ m.id AS _few_keys FROM") for text in (ONE, OTHER)]
+    sharing = share_keyed_reads(named, views(), dialect="duckdb")
+    (shared,) = sharing.relations
+    database.execute(f"CREATE OR REPLACE TEMP TABLE {shared.view} AS {shared.select}")
+    for text, plain in zip(named, (ONE, OTHER), strict=True):
+        applied = sharing.applied(text)
+        assert applied.endswith(
+            f"FROM {shared.view} AS r WHERE r.parent = m.id AND r.ts <= m.ts + 5 AND TRUE)"
+        )
+        rows = [database.execute(sql).fetchall() for sql in (plain, text, applied)]
+        assert rows[0]
+        assert sorted(rows[0]) == sorted(rows[1]) == sorted(rows[2])
+
+
 def test_the_rows_of_the_shared_relation_decide(database: duckdb.DuckDBPyConnection) -> None:
     """Were it empty, nothing would be answered: both statements do read it."""
     sharing = share_keyed_reads((ONE, OTHER), views(), dialect="duckdb")

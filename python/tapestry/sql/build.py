@@ -11,6 +11,12 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = frozenset({"not", "select"})
 """Words that the parser does not take for a name even behind AS."""
 
+FEW_KEYS = "_few_keys"
+"""What the keys are called that a condition asks for though other conditions imply it.
+
+It makes a reading smaller, and can be left out where that is done already.
+"""
+
 
 def select(listed: Iterable[exp.Expr]) -> exp.Select:
     """``SELECT listed``; the nodes become part of it."""
@@ -113,6 +119,13 @@ def broadcast(query: exp.Select, aliases: Iterable[str]) -> exp.Select:
     names = [exp.to_identifier(alias) for alias in aliases]
     query.set("hint", exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=names)]))
     return query
+
+
+def few_keys(query: exp.Select, aliases: Iterable[str]) -> exp.Select:
+    """The query of one column with that hint, its column called ``FEW_KEYS``."""
+    (column,) = query.expressions
+    query.set("expressions", [exp.alias_(column, FEW_KEYS)])
+    return broadcast(query, aliases)
 
 
 def union_all(queries: Sequence[exp.Query]) -> exp.Query:

@@ -9,18 +9,22 @@ Each would read all of r. So a relation is made of the rows with the keys of eit
 the place of ``read_1 AS r`` in both.
 
 Sound: what is left out of ``r`` fails a conjunct of the WHERE of the place, also where an outer
-join would put NULLs in its stead. The place keeps the condition, and its statement is the same
-otherwise, to the letter. A place whose keys are not among those of the relation keeps its source.
+join would put NULLs in its stead. The place keeps the condition, unless whoever wrote it says by
+the name of its keys that the others imply it; its statement is the same otherwise, to the letter. A
+place whose keys are not among those of the relation keeps its source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import sqlglot
 from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
+
+from tapestry.sql.build import FEW_KEYS
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Place:
         The column that has to be one of ``keys``, a SELECT by itself.
     needed
         The columns that its statement uses there.
+    implied
+        Where the condition stands in the text, if the others of its place imply it.
     """
 
     read: Read
@@ -48,6 +54,7 @@ class Place:
     column: str
     keys: str
     needed: frozenset[str]
+    implied: tuple[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -85,11 +92,20 @@ class Sharing:
         """The statement, reading what is shared where that can stand."""
         if not self.relations:
             return text
-        for place in sorted(places(text, self.dialect), key=lambda one: -one.start):
+        changes: list[tuple[int, int, str]] = []
+        for place in places(text, self.dialect):
             found = next((one for one in self.relations if one.serves(place)), None)
             if found is not None:
-                text = text[: place.start] + found.view + text[place.end :]
-        return text
+                changes.append((place.start, place.end, found.view))
+                if place.implied is not None:
+                    changes.append((*place.implied, "TRUE"))
+        done = 0
+        parts = []
+        for start, end, new in sorted(changes):
+            if start >= done:  # else it stands in a condition that is left out
+                parts += [text[done:start], new]
+                done = end
+        return "".join([*parts, text[done:]])
 
 
 NOTHING_SHARED = Sharing(())
@@ -136,8 +152,13 @@ def _shared(view: str, wanted: Sequence[Place]) -> Shared | None:
     return Shared(view, select, first.read.relation, first.column, columns, frozenset(keys))
 
 
-def places(text: str, dialect: str = "spark") -> Iterator[Place]:
+@lru_cache(maxsize=64)
+def places(text: str, dialect: str = "spark") -> tuple[Place, ...]:
     """The places of a statement where a source is read for the rows with some keys only."""
+    return tuple(_places(text, dialect))
+
+
+def _places(text: str, dialect: str) -> Iterator[Place]:
     try:
         tree = sqlglot.parse_one(text, read=dialect)
         groups = _groups(text, dialect)
@@ -156,8 +177,8 @@ def places(text: str, dialect: str = "spark") -> Iterator[Place]:
                 needed = _needed(table, select)
                 column = condition.this.name.lower()
                 if needed is not None and needed | {column} <= read.columns.keys():
-                    name = table.this.meta
-                    yield Place(read, name["start"], name["end"] + 1, column, keys, needed)
+                    name, span = table.this.meta, _implied(condition, groups)
+                    yield Place(read, name["start"], name["end"] + 1, column, keys, needed, span)
                 break
 
 
@@ -243,6 +264,16 @@ def _keys(
         f"{name} AS (\n{reads[name].body}\n)" for name in sorted({one.name for one in tables})
     )
     return f"WITH {ctes}\n{_inside(first.meta['start'], text, groups)}"
+
+
+def _implied(condition: exp.Expr, groups: Groups) -> tuple[int, int] | None:
+    """Where ``column IN (SELECT ... AS _few_keys ...)`` stands; None without that name."""
+    select = condition.args["query"].unnest()
+    if select.selects[0].alias != FEW_KEYS:
+        return None
+    starts = [name.meta["start"] for name in condition.this.find_all(exp.Identifier)]
+    inside = select.selects[0].find(exp.Identifier).meta["start"]
+    return min(starts), max(group for group in groups if group[0] <= inside < group[1])[1] + 1
 
 
 def _needed(table: exp.Table, select: exp.Select) -> frozenset[str] | None:

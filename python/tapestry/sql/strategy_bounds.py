@@ -105,7 +105,7 @@ def _only_keys_of(
         for key, wanted in (sides, sides[::-1]):
             if aliases_of(wanted) == outer and aliases_of(key) and aliases_of(key) <= inner:
                 keys = reads.from_clause(build.select([wanted.copy()]), (narrowed[0],), frame)
-                keys = build.broadcast(keys, outer) if frame.few else keys
+                keys = build.few_keys(keys, outer) if frame.few else keys
                 keys = where(keys, own)
                 return [exp.In(this=key.copy(), query=keys.subquery())]
     return []

@@ -16,11 +16,14 @@ class Around:
 
     alias
         A table of the FROM clause of which only ``keys`` (rows under that alias) are looked at.
+    few
+        They can be sent to every task of a join.
     """
 
     instant: exp.Expr
     alias: str = ""
     keys: exp.Select | None = None
+    few: bool = False
 
 
 @dataclass
@@ -86,6 +89,8 @@ def only_keys_of(where: exp.Expr, inner: set[str], around: Around) -> list[exp.E
             if outer and tables and tables <= inner and key.find(exp.Query) is None:
                 chosen = around.keys.copy()
                 chosen.set("expressions", [wanted.copy()])
+                if around.few:
+                    chosen = build.few_keys(chosen, [around.alias])
                 implied.append(exp.In(this=key.copy(), query=exp.Subquery(this=chosen)))
     return implied
 

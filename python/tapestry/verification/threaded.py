@@ -21,12 +21,13 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.names import KEY
 from tapestry.sql import build, keys, timing
-from tapestry.sql.catalog import Catalog, Column, Source
+from tapestry.sql.catalog import Catalog, Source
 from tapestry.verification.from_clause import AT, FromClause
 from tapestry.verification.restriction import (
     WHOLE,
     Driver,
     Restriction,
+    arrival_column,
     driver,
     has_id,
     in_ranges,
@@ -197,9 +198,7 @@ class Threader:
             return Around(rows.instant)
         table = build.table(self.reads[driving.source], driving.alias)
         keys_of = select_from(table, self.ranged(restriction, driving))
-        if restriction.few:
-            keys_of = build.broadcast(keys_of, [driving.alias])
-        return Around(rows.instant, driving.alias, keys_of)
+        return Around(rows.instant, driving.alias, keys_of, restriction.few)
 
     def restricted(
         self,
@@ -224,7 +223,7 @@ class Threader:
 
     def ranged(self, restriction: Restriction, driving: Driver) -> list[exp.Expr]:
         """The driving table's row lies in the ranges."""
-        column = self.arrival_column(driving.source)
+        column = arrival_column(self.catalog, driving.source)
         return [in_ranges(driving.alias, column, restriction.ranges)]
 
     def grouped(
@@ -266,11 +265,3 @@ class Threader:
             return part
 
         return node.copy().transform(replace, copy=False)
-
-    def arrival_column(self, source: str) -> Column:
-        """The column that a source's arrival is written in."""
-        relation = self.catalog.relations[source]
-        assert isinstance(relation, Source)
-        assert relation.arrival is not None
-        wanted = relation.arrival.lower()
-        return next(column for column in relation.columns if column.name.lower() == wanted)
