@@ -116,6 +116,10 @@ SPARK_ONLY = (
     "unix_micros(now()) < unix_micros(due)",
     "unix_micros(now()) >= unix_micros(due) + n",
     "unix_timestamp(now()) > unix_timestamp(ts) + x",
+    "unix_timestamp(now()) > n * 875000",  # an INT, of which the microseconds are none
+    "n * 875000 >= unix_seconds(now())",
+    "unix_timestamp(now()) >= 1767326400",
+    "unix_timestamp(now()) < cast(unix_timestamp(ts) as int) + 3600",
     "datediff(now(), ts) >= 1",
     "datediff(now(), ts) > n",
     "datediff(now(), d) = n",

@@ -169,8 +169,10 @@ def from_epoch(micros: int) -> Callable[[exp.Expr], exp.Expr]:
     """What turns a count of so many microseconds each since 1970 into a timestamp."""
 
     def at(count: exp.Expr) -> exp.Expr:
-        total = timing.wrapped(count)
-        if micros > 1:
+        value, total = whole(count), timing.wrapped(count)
+        if value is not None:
+            total = number(value * micros)  # Spark would multiply INTs
+        elif micros > 1:
             total = exp.Mul(this=total, expression=exp.Literal.number(micros))
         return typed(exp.UnixToTime(this=total, scale=exp.UnixToTime.MICROS), "timestamp")
 

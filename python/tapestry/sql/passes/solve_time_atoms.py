@@ -53,6 +53,7 @@ OPERATORS: dict[type[exp.Expr], str] = {
     exp.NullSafeEQ: "<=>",
     exp.NullSafeNEQ: "<!>",
 }
+EPOCHS = (exp.StrToUnix, exp.UnixSeconds, exp.UnixMillis, exp.UnixMicros)
 _FLIPPED = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 _NEGATED = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "=": "<>", "<>": "="}
 _SYNONYMS = {"MM": "MONTH", "MON": "MONTH", "YYYY": "YEAR", "YY": "YEAR", "DD": "DAY"}
@@ -299,6 +300,8 @@ class _Solver(Kinds):
     # -- numbers ------------------------------------------------------------------------------
     def peel_number(self, side: exp.Expr, operator: str, other: exp.Expr) -> Formula:
         other = within(other, most_of(side))
+        if isinstance(side, EPOCHS) and other.is_type("tinyint", "smallint", "int"):
+            other = typed(exp.cast(other, "bigint"), "bigint")  # microseconds are no INT
         ge, gt = (other, plus(other, exp.Literal.number(1)))
         if not is_exact(other):
             ge = typed(exp.cast(exp.Ceil(this=other.copy()), "bigint"), "bigint")
