@@ -10,6 +10,7 @@ import pytest
 from tests.spark.run_world import ALL, UNANSWERED, World, at, ids
 
 from tapestry.errors import VerificationFailed
+from tapestry.instants import MICRO
 from tapestry.runs import holding
 from tapestry.runs.audit import audit
 from tapestry.runs.run import execute, prepare
@@ -156,3 +157,28 @@ def test_a_query_that_cannot_be_computed_says_so_itself(world: World) -> None:
         world.run(model, 12)
     assert not isinstance(error.value, VerificationFailed)
     assert world.answers() == published
+
+
+def test_where_rows_become_ripe_is_looked_at(world: World) -> None:
+    """Those that turn ten seconds old in (12, 30], wherever the window's own arrivals lie."""
+    model = world.model(UNANSWERED, verify="sample")
+    world.run(model, 12)
+    world.add((4, "c", None, 25))
+    planned = prepare(world.session, model, world.invocation(30))
+    assert planned.question is not None
+    assert planned.question.ripe == ((at(2), at(20) + MICRO),)
+
+
+def test_a_text_that_fails_for_values_that_no_row_has(world: World) -> None:
+    """Nobody knows then where rows become ripe; the run is made and checked all the same."""
+    sql = "select m.id from {s}.messages m where cast(unix_timestamp(m.ts) as int) + 10"
+    model = world.model(sql + " <= unix_timestamp(now())", verify="sample")
+    world.run(model, 12)
+    world.add((4, "c", None, 15))
+    invocation = world.invocation(30)
+    planned = prepare(world.session, model, invocation)
+    assert planned.question is not None
+    assert planned.question.ripe == ()
+    outcome = execute(world.session, planned, invocation)
+    assert {result.status for result in outcome.results} == {"pass"}
+    assert (4, 25.0) in world.answers()

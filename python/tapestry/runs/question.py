@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,6 +24,8 @@ from tapestry.verification.events import begin_of_time
 from tapestry.verification.restriction import Range
 from tapestry.verification.ripe import ripe_ranges
 from tapestry.verification.turns import turn, turns_of
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,13 @@ def ripened(session: Session, question: Question | None) -> Question | None:
         return question
     row = question.row
     assert row.tau is not None
-    return replace(question, ripe=ripe_ranges(question.definition, session.rows, row.tau, row.t))
+    try:
+        found = ripe_ranges(question.definition, session.rows, row.tau, row.t)
+    except Exception as error:
+        # It only says where to look: an author's text may fail for values that no row has.
+        logger.debug("where rows become ripe was not found: %s", error)
+        found = ()
+    return replace(question, ripe=found)
 
 
 def stamped(question: Question, query: Query, scans: Mapping[str, Scan]) -> Question:
