@@ -9,6 +9,7 @@ from tests.sql.test_refusals import CATALOG
 
 from tapestry.errors import Refusal
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite, static_answer
+from tapestry.sql.passes.parse import relation_names
 
 SCANS = {
     "db.messages": Scan("db.messages", "ts", "id"),
@@ -52,6 +53,17 @@ def test_calls_keep_their_name_and_arguments(call: str) -> None:
 )
 def test_conditions_that_can_be_read_in_one_way_only(condition: str) -> None:
     assert rewrite(f"select id from db.messages where {condition}", CATALOG).strategy == "bounds"
+
+
+@pytest.mark.parametrize(
+    "hint", ["broadcast(m)", "MERGE(m, o), repartition(3)", "coalesce(1) mapjoin(o)", "not one"]
+)
+def test_a_hint_is_left_out_and_its_names_are_no_tables(hint: str) -> None:
+    join = "m.id from db.messages m join db.old o on o.id = m.id and exists (select"
+    plain = f"select {join} 1 from db.old p where p.id = m.parent)"
+    hinted = plain.replace("select", f"select /*+ {hint} */")
+    assert relation_names(hinted) == relation_names(plain)
+    assert rewrite(hinted, CATALOG).canonical == rewrite(plain, CATALOG).canonical
 
 
 @pytest.mark.parametrize(

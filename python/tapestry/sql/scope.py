@@ -57,8 +57,6 @@ def with_ctes(node: exp.Expr, scope: Scope) -> Scope:
     with_ = node.args.get("with_")
     if with_ is None:
         return scope
-    if with_.args.get("recursive"):
-        raise Refusal("a recursive CTE", with_.sql("spark"), "write the steps as joins")
     for cte in with_.expressions:
         ctes = {**scope.ctes, cte.alias.lower(): (cte.this, scope)}
         scope = Scope(scope.columns, ctes, scope.parent)

@@ -56,6 +56,7 @@ def parse(sql: str) -> exp.Query:
     tree = statements[0]
     while isinstance(tree, exp.Subquery) and not tree.alias:
         tree = tree.this
+    _leave_out_hints(tree)
     _refuse_unsupported(tree)
     _keep_as_written(tree)
     refuse_unread(tree)
@@ -73,7 +74,19 @@ def _unread(where: str) -> Refusal:
     return Refusal("the SQL could not be read", where, hint)
 
 
+def _leave_out_hints(tree: exp.Query) -> None:
+    """A hint says how Spark may compute a query, never what; a run's query is another one.
+
+    Its names are those of relations, but nothing is read by them.
+    """
+    for select in tree.find_all(exp.Select):
+        select.set("hint", None)
+
+
 def _refuse_unsupported(tree: exp.Query) -> None:
+    for with_ in tree.find_all(exp.With):
+        if with_.recursive:
+            raise Refusal("a recursive CTE", with_.sql("spark"), "write the steps as joins")
     for kind, what, hint in _UNSUPPORTED:
         found = tree.find(kind)
         if found is not None:

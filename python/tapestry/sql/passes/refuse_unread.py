@@ -14,7 +14,7 @@ from tapestry.errors import Refusal
 _QUERY = frozenset({"this", "with_", "order", "limit", "offset"})
 _READ: dict[type[exp.Expr], frozenset[str]] = {
     exp.Select: _QUERY
-    | {"hint", "distinct", "expressions", "from_", "joins", "where", "group", "having"}
+    | {"distinct", "expressions", "from_", "joins", "where", "group", "having"}
     | {"qualify", "windows", "sort", "cluster", "distribute"},
     exp.SetOperation: _QUERY | {"expression", "distinct", "by_name"},
     exp.Subquery: _QUERY | {"alias", "joins"},
