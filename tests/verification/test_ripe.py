@@ -10,7 +10,7 @@ import pytest
 from tests.verification.mutants import MUTANTS
 from tests.verification.stream import BASE, QUERIES, right, runs, world
 
-from tapestry.instants import micros
+from tapestry.instants import MICRO, micros
 from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, keys
 from tapestry.verification.check import Sample
 from tapestry.verification.definition import Definition
@@ -19,7 +19,7 @@ from tapestry.verification.turns import turn
 
 TAU = datetime(2026, 3, 10, 12, tzinfo=timezone.utc)
 T = TAU + timedelta(hours=1)
-US, DAY = timedelta(microseconds=1), timedelta(days=1)
+DAY = timedelta(days=1)
 
 
 def ranges(condition: str, ts: str = "timestamp") -> tuple[tuple[datetime, datetime], ...]:
@@ -46,13 +46,13 @@ def ranges(condition: str, ts: str = "timestamp") -> tuple[tuple[datetime, datet
 def test_the_rows_that_come_of_age_in_the_window(condition: str, age: timedelta) -> None:
     ((low, high),) = ranges(condition)
     # every row whose condition changes in (tau, t] lies in it, those at both ends too
-    assert TAU - age - US <= low <= TAU - age + US
-    assert T - age - US < high <= T - age + US
+    assert TAU - age - MICRO <= low <= TAU - age + MICRO
+    assert T - age - MICRO < high <= T - age + MICRO
 
 
 def test_a_column_of_days() -> None:
     ((low, high),) = ranges("current_date() > m.ts + 2", "date")
-    assert (low, high) == (low, low + US)  # no day begins in this hour
+    assert (low, high) == (low, low + MICRO)  # no day begins in this hour
     ((low, high),) = ranges("now() > m.ts + interval 12 hours", "date")
     assert low <= datetime(2026, 3, 10, tzinfo=timezone.utc) < high
 

@@ -34,8 +34,8 @@ from tapestry.verification.definition import Definition
 from tapestry.verification.events import opening
 from tapestry.verification.turns import turn, turns_of
 
-ROWS = 200
-"""So many published rows a sample asks one by one."""
+ROWS, INSTANTS = 200, 2
+"""So many published rows a sample asks one by one, so many instants by chance it looks at."""
 
 
 class Audited(NamedTuple):
@@ -110,7 +110,7 @@ def _asked(
         return asked.full()
     turns, t = turns_of(model.config.verify_share), asked.published.t
     ranges = turn(turn_number, turns, low, None, t)
-    return asked.sample(Sample(ranges, str(turn_number), rows=ROWS))
+    return asked.sample(Sample(ranges, str(turn_number), rows=ROWS, at_random=INSTANTS))
 
 
 def _published(session: Session, row: StateRow, columns: tuple[str, ...]) -> str:

@@ -17,7 +17,7 @@ from tapestry.runs.query import Query
 from tapestry.runs.session import Session
 from tapestry.runs.sources.describe import arrival_column, arrival_sql
 from tapestry.runs.state import StateRow
-from tapestry.sql import Catalog, Scan, keys
+from tapestry.sql import Scan, keys
 from tapestry.sql.share_keyed_reads import NOTHING_SHARED, Sharing
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import begin_of_time
@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 class Question:
     """What the verification of one run is about: the query as it was asked, and what it read.
 
+    definition
+        What every check asks.
     sampled
         It looks at a part of history only.
     sharing
@@ -40,9 +42,7 @@ class Question:
         Where rows lie that time itself may have made answers in the run's window.
     """
 
-    sql: str
-    catalog: Catalog
-    scans: Mapping[str, Scan]
+    definition: Definition
     row: StateRow
     columns: tuple[str, ...]
     sampled: bool
@@ -55,9 +55,9 @@ class Question:
         return self.sampled and self.row.tau is not None
 
     @property
-    def definition(self) -> Definition:
-        """What every check asks."""
-        return Definition.read(self.sql, self.catalog, self.scans)
+    def scans(self) -> Mapping[str, Scan]:
+        """How its sources are read."""
+        return self.definition.scans
 
     def turn(self, share: float, low: datetime) -> tuple[Range, ...]:
         """What of the driving tables a sample looks at; history begins about ``low``."""
@@ -81,7 +81,8 @@ def question_of(
             hint=f"rename it with AS, or set verify: off on {model.name}",
         )
     sampled = model.config.verify == "sample"
-    return Question(query.sql, query.relations.catalog, scans, row, columns, sampled)
+    definition = Definition.read(query.sql, query.relations.catalog, scans)
+    return Question(definition, row, columns, sampled)
 
 
 def begun(session: Session, question: Question | None) -> Question | None:
@@ -119,7 +120,7 @@ def stamped(question: Question, query: Query, scans: Mapping[str, Scan]) -> Ques
             column = arrival_column(relations.tables[name].table, arrival)
             us = f"unix_micros({arrival_sql(column)})"
             found[name] = replace(scan, row_id=keys.stamped(scan.row_id, us))
-    return replace(question, scans=found)
+    return replace(question, definition=replace(question.definition, scans=found))
 
 
 def incomparable(query: Query) -> str:

@@ -40,7 +40,7 @@ class Sample:
         New rows outside of the ranges: they are looked at too, and all of the ranges at their
         instants.
     at_random
-        Instants by chance in the window, at which it is compared too.  Nothing changes between
+        So many instants by chance in the window: it is compared there too.  Nothing changes between
         events: each is as good as the last event before it, and costs no look at what arrived.
     seed
         Chooses among them; the same seed chooses the same.
@@ -51,7 +51,7 @@ class Sample:
     rows: int = 100
     picks: int = 2
     elsewhere: int = 2
-    at_random: int = 2
+    at_random: int = 1
 
 
 @dataclass(frozen=True)
