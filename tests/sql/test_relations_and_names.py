@@ -18,20 +18,30 @@ from tapestry.sql import Catalog, Column, Scan, Source, View, Window, relation_n
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 DAYS = 9
-COLUMNS = (Column("id", "int"), Column("w", "int"), Column("ts", "timestamp"))
 ROWS = {
     "db.m": [(1, 10, 1), (2, 11, 3), (None, 12, 2)],
     "db.r": [(1, 20, 4), (3, 21, 0), (None, 22, 5)],
     "db.u": [(3, 30, 2), (1, 31, 6), (4, 32, 1), (None, 33, 0)],
     "other.m": [(1, 40, 5), (4, 41, 0), (None, 42, 2)],
+    "here": [(1, 50, 2), (3, 51, 4), (None, 52, 1)],
+    "memory.third.m": [(1, 60, 3), (3, 61, 1), (5, 62, 0)],
 }
-"""id, w, the day of arrival."""
+"""id, a value, the day of arrival."""
+VALUE = {"here": "h", "memory.third.m": "v"}
+"""What the value is called; else w."""
 VIEWS = {
     "other.above": "with m as (select * from m where id > 0) select id, w from m",
     "other.shadowed": "with mm as (select * from m), m as (select * from mm) select id, w from m",
 }
 CATALOG = Catalog(
-    {name: Source(name, COLUMNS, "ts") for name in ROWS}
+    {
+        name: Source(
+            name,
+            (Column("id", "int"), Column(VALUE.get(name, "w"), "int"), Column("ts", "timestamp")),
+            "ts",
+        )
+        for name in ROWS
+    }
     | {name: View(name, text, namespace="other") for name, text in VIEWS.items()}
 )
 
@@ -56,6 +66,11 @@ QUERIES = (
     " where m.id = db.m.id)",
     "select id, w from db.m where exists (select 1 from db.m as m_1 where m_1.id < db.m.id)",
     "select id, w from db.m where exists (select 1 from db.m where db.m.id > 1)",
+    # names of one, two and three parts
+    "select here.id, h, m.w from here join db.m on m.id = here.id",
+    "select m.id, m.w, t.v from db.m join memory.third.m as t on t.id = m.id",
+    "select * except (ts) from memory.third.m where exists (select 1 from here where id = m.id)",
+    "select q.*, r.w from (select id, h from here) q left join db.r on r.id = q.id",
     # CTEs that are called like what they read
     "with m as (select * from db.m where id > 1) select id, w from m",
     "select id, w from other.above",
@@ -67,14 +82,15 @@ QUERIES = (
 
 def _visible(connection: duckdb.DuckDBPyConnection, day: int) -> None:
     """The tables and views as they are at the end of a day."""
-    for schema in ("db", "other"):
+    for schema in ("db", "other", "third"):
         connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}")
+    connection.execute("USE other")
     for name, rows in ROWS.items():
-        connection.execute(f"CREATE TABLE {name} (id INT, w INT, ts TIMESTAMPTZ)")
+        value = VALUE.get(name, "w")
+        connection.execute(f"CREATE TABLE {name} (id INT, {value} INT, ts TIMESTAMPTZ)")
         there = [(i, w, START + timedelta(days=d)) for i, w, d in rows if d <= day]
         if there:
             connection.executemany(f"INSERT INTO {name} VALUES (?, ?, ?)", there)
-    connection.execute("USE other")
     for name, text in VIEWS.items():
         connection.execute(f"CREATE VIEW {name} AS {text}")
 

@@ -17,8 +17,11 @@ from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.join_using import join_using
 from tapestry.sql.passes.balance_connectors import balance_connectors
 from tapestry.sql.passes.expand_stars import expand_stars, refuse_merged_stars
+from tapestry.sql.passes.parse import is_cte
 from tapestry.sql.tell_apart import tell_apart
 
+NO_PART = "_t_none"
+"""Stands where a relation's name has no schema, or no catalog."""
 SHOWN = 12
 """So many columns are listed where none is like the one that is not there."""
 
@@ -30,18 +33,22 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
     whose ``_matched_at`` would become a column of this one.
     """
     schema = MappingSchema(dialect="spark")
-    for name, relation in catalog.relations.items():
-        if isinstance(relation, Source):
-            columns = {column.name: column.type for column in relation.columns}
-            schema.add_table(
-                exp.to_table(name, dialect="spark"), columns, match_depth=False, dialect="spark"
-            )
+    sources = {
+        exp.to_table(name, dialect="spark"): {column.name: column.type for column in source.columns}
+        for name, source in catalog.relations.items()
+        if isinstance(source, Source)
+    }
+    depth = max((len(table.parts) for table in sources), default=1)
+    for table, columns in sources.items():
+        schema.add_table(_deepened(table, depth), columns, dialect="spark")
     for join in tree.find_all(exp.Join):
         if join.method == "NATURAL":
             raise Refusal("NATURAL JOIN", join.sql("spark"), "write USING (column, ...) or ON")
     refuse_merged_stars(tree)
     _recognize_clock_columns(tree, catalog)
     written = balance_connectors(tell_apart(tree))
+    for table in [one for one in written.find_all(exp.Table) if not is_cte(one)]:
+        _deepened(table, depth)
     try:
         qualified = qualify(
             written.copy(), schema=schema, dialect="spark", quote_identifiers=False, identify=False
@@ -62,10 +69,27 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
             tree.sql("spark"),
             "check that it runs as `dbt show --inline`: a function may lack an argument",
         ) from error
+    for table in annotated.find_all(exp.Table):
+        _as_written(table)
     _refuse_stars(annotated)
     _refuse_hidden_output(annotated)
     build.quote(annotated)  # for the canonical text is read again
     return annotated
+
+
+def _deepened(table: exp.Table, depth: int) -> exp.Table:
+    """The table with as many parts to its name as the longest has: sqlglot knows one length."""
+    for part in ("db", "catalog")[: depth - 1]:
+        if not table.args.get(part):
+            table.set(part, exp.to_identifier(NO_PART))
+    return table
+
+
+def _as_written(table: exp.Table) -> None:
+    """Take these parts out again."""
+    for part in ("db", "catalog"):
+        if table.text(part) == NO_PART:
+            table.set(part, None)
 
 
 def output_names(original: exp.Query, resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
