@@ -104,7 +104,7 @@ class TestAfterwards:
         as_of("2026-01-13")
         server.script = [500]
         _, output = run_dbt_and_capture(["run", "--select", "old", "later"])
-        assert "old to archive: 1 rows delivered" in output
+        assert "old to archive: 1 row delivered" in output
         assert "old to ops: not delivered yet: 127.0.0.1 answered 500" in output
         assert "s3cret-path" not in output
         (path,) = Path(loaded.project_root).glob("out/old-archive-*.jsonl")
@@ -125,7 +125,7 @@ class TestAfterwards:
         assert found["ops"]["error"] == "127.0.0.1 answered 500"
         assert found["copied"]["batches"] == 0
         done = tapestry(loaded, "deliver", "old", "--sink", "ops")
-        assert (done.exit_code, done.output.splitlines()[-1]) == (0, "old to ops: 1 rows delivered")
+        assert (done.exit_code, done.output.splitlines()[-1]) == (0, "old to ops: 1 row delivered")
         assert server.ids == [[2]] * 3
         assert tapestry(loaded, "deliver", "--sink", "opps").exit_code != 0
 
