@@ -1,9 +1,8 @@
 """Whose turn it is: the ranges of the driving table that the n-th run looks at.
 
 Time is cut into cells of a power of two of microseconds, so that a cell stays the same from run to
-run; the n-th run takes the cells whose number is n times a stride, modulo the number of turns, so
-that runs one after the other look at parts that lie apart. Nothing has to be remembered, and after
-N runs every row has had its turn (after 2 N where the history has doubled in
+run; the n-th run takes the cells whose number is n modulo the number of turns. Nothing has to be
+remembered, and after N runs every row has had its turn (after 2 N where the history has doubled in
 between, since the cells then do too). What arrived in the run's own window takes turns by itself,
 and so does what became ripe in it (``verification.ripe``): new answers are likeliest there.
 """
@@ -12,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
-from math import gcd
 
 from tapestry.instants import EPOCH, MICRO, micros
 from tapestry.verification.restriction import Range
@@ -47,23 +45,10 @@ def turn(
     while (last >> bits) - (first >> bits) + 1 > 2 * turns:
         bits += 1
     cells = range(first >> bits, (last >> bits) + 1)
-    place = n * _stride(turns) % turns
-    ranges = [_cell(cell, bits, cell == cells[0]) for cell in cells if cell % turns == place]
+    ranges = [_cell(cell, bits, cell == cells[0]) for cell in cells if cell % turns == n % turns]
     if tau is not None and tau < t:
         ranges += [_part(n, *whole) for whole in ((tau + MICRO, t + MICRO), *ripe)]
     return tuple(range_ for range_ in ranges if range_[0] < range_[1])
-
-
-def _stride(turns: int) -> int:
-    """About the golden part of the turns, and prime to them: its multiples are all of them.
-
-    >>> [n * _stride(8) % 8 for n in range(8)]
-    [0, 5, 2, 7, 4, 1, 6, 3]
-    """
-    stride = max(1, turns * 618 // 1000)
-    while gcd(stride, turns) > 1:
-        stride += 1
-    return stride
 
 
 def _part(n: int, low: datetime, high: datetime) -> Range:
