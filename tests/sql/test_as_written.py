@@ -8,8 +8,16 @@ import pytest
 from tests.sql.test_refusals import CATALOG
 
 from tapestry.errors import Refusal
-from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite, static_answer
-from tapestry.sql.passes.parse import relation_names
+from tapestry.sql import (
+    Catalog,
+    Column,
+    Scan,
+    Source,
+    Window,
+    relation_names,
+    rewrite,
+    static_answer,
+)
 
 SCANS = {
     "db.messages": Scan("db.messages", "ts", "id"),

@@ -112,6 +112,7 @@ REFUSED = {
     "select id from db.messages where id = :x": "parameter",
     "select id from db.messages where id = any (select id from db.old)": "ANY",
     "select * from db.circle": "circle",
+    "with recursive r as (select id from db.messages) select id from r": "recursive",
     "with recursive r as (select 1 as n union all select n from r) select n from r": "recursive",
     "select id from db.messages group by rollup (id)": "ROLLUP",
     f"select id from db.messages where {MANY}": "64",

@@ -33,14 +33,15 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
     whose ``_matched_at`` would become a column of this one.
     """
     schema = MappingSchema(dialect="spark")
-    sources = {
-        exp.to_table(name, dialect="spark"): {column.name: column.type for column in source.columns}
+    sources = [
+        (exp.to_table(name, dialect="spark"), source.columns)
         for name, source in catalog.relations.items()
         if isinstance(source, Source)
-    }
-    depth = max((len(table.parts) for table in sources), default=1)
-    for table, columns in sources.items():
-        schema.add_table(_deepened(table, depth), columns, dialect="spark")
+    ]
+    depth = max((len(table.parts) for table, _ in sources), default=1)
+    for table, columns in sources:
+        types = {column.name: column.type for column in columns}
+        schema.add_table(_deepened(table, depth), types, dialect="spark")
     for join in tree.find_all(exp.Join):
         if join.method == "NATURAL":
             raise Refusal("NATURAL JOIN", join.sql("spark"), "write USING (column, ...) or ON")
