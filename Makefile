@@ -16,7 +16,8 @@ DATA ?=
 MODELS ?=
 QUERIES ?= 2000
 # The gate: what a change must pass, in less than 25 minutes on two processors. `make test-all` has the
-# rest besides: the adapter's conformance, sources, crashes and races on Spark, all of the real dbt runs.
+# rest besides: the adapter's conformance, sources, crashes and races on Spark, all of the real dbt runs,
+# and the slow variants that are marked `more`.
 # QUICK needs no Spark and runs on all processors; a Spark for each of them would be no faster.
 ORACLE := tests/property/test_rewrite_equals_oracle.py
 WITH_SPARK := tests/cli/test_load.py tests/cli/test_new_project.py
@@ -30,7 +31,7 @@ GATE := $(WITH_SPARK) tests/adapter/test_parts.py tests/adapter/test_session.py 
   tests/spark/test_run_config.py tests/spark/test_run_windows.py tests/spark/test_random_lives.py \
   tests/spark/test_ended_rows.py tests/spark/test_claim_beside.py tests/spark/test_sharing.py \
   tests/dbt_runs/test_continuous.py
-ARGS ?= $(GATE)
+ARGS ?= -m "not more" $(GATE)
 WITH_JAVA = export JAVA_HOME="$$(tools/java.sh)";
 
 .PHONY: help demo test test-all check lint types layers docs docs-serve reference setup wheel clean

@@ -23,13 +23,19 @@ from tapestry.runs.model import Model
 from tapestry.runs.rewind import plan_rewind, rewind
 from tapestry.runs.sources import late, side
 
-LIVES = 12
+LIVES, IN_THE_GATE = 12, 8
 EVENTS = 14
 TAME = [*["add"] * 4, *["run"] * 3, *["kill"] * 2, "widen", "compact"]
 WILD = [*TAME, "delete", "delete", "add", "run", "erase", "refresh", "rewind"]
 
 
-@pytest.mark.parametrize("seed", range(LIVES))
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *range(IN_THE_GATE),
+        *(pytest.param(n, marks=pytest.mark.more) for n in range(IN_THE_GATE, LIVES)),
+    ],
+)
 def test_a_life(session: Any, schema: str, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     rng = random.Random(seed)
     kind = sorted(KINDS)[seed % len(KINDS)]
