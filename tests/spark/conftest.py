@@ -28,8 +28,8 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "3g",
     "spark.driver.extraJavaOptions": "-XX:ReservedCodeCacheSize=512m",
-    # A thousand tables are made here; what Spark and Delta remember of each would fill the heap, and
-    # half of the time would go into looking for what can be forgotten.
+    # A thousand tables are made here; what Spark and Delta remember of each would fill the heap,
+    # and much of the time would go into looking for what can be forgotten.
     "spark.sql.ui.retainedExecutions": "50",
     "spark.databricks.delta.delta.log.cacheSize": "50",
     "spark.buffer.pageSize": "512k",
