@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tapestry.runs.session import Session
 
 
 @dataclass
 class Reading:
-    """Files of tables and bytes that were read; None: nobody knows."""
+    """Files of tables and bytes that were read; None: nobody knows.
+
+    ``look`` finds them out, once the reading is over: an engine's counters come after its answers.
+    """
 
     files: int | None = None
     bytes: int | None = None
+    look: Callable[[], None] = field(default=lambda: None, compare=False)
 
 
 @contextmanager
 def measuring(session: Session) -> Iterator[Reading]:
-    """Measure what is executed inside; a session without ``measured`` measures nothing."""
+    """Have what is executed inside measured; a session without ``measured`` measures nothing."""
     measured = getattr(session, "measured", None)
     if measured is None:
         yield Reading()

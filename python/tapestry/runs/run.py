@@ -123,16 +123,19 @@ def _execute(session: Session, planned: Plan, row: StateRow, invocation: Invocat
             raise concurrent(row) from None
         # The memory did not know of a run that another process claimed, and perhaps crashed in.
         return execute(session, prepare(session, planned.model, invocation), invocation)
-    if done.error is not None:
-        give_up(session, planned, invocation)
-        invocation.log.append(Entry(planned, done, None, monotonic() - began, reading))
-        raise done.error
-    point("committed")
-    landed = confirm(session, row, planned.complete_history)
-    invocation.memory.note(Known(landed.target, row, landed.version))
-    _settle(session, planned, done, landed)
-    _complete(invocation, planned)
-    invocation.log.append(Entry(planned, done, landed.commit, monotonic() - began, reading))
+    with meanwhile(session, reading.look, wanted=True) as looked:
+        if done.error is not None:
+            give_up(session, planned, invocation)
+            looked()
+            invocation.log.append(Entry(planned, done, None, monotonic() - began, reading))
+            raise done.error
+        point("committed")
+        landed = confirm(session, row, planned.complete_history)
+        invocation.memory.note(Known(landed.target, row, landed.version))
+        _settle(session, planned, done, landed)
+        _complete(invocation, planned)
+        looked()
+        invocation.log.append(Entry(planned, done, landed.commit, monotonic() - began, reading))
     point("confirmed")
     if row.n % COMPACT_EVERY == 0:
         _tidy(session, planned, invocation)
@@ -183,6 +186,7 @@ def _publish(
     except ClaimLostError:
         raise
     except Exception as error:
+        reading.look()
         seconds, reason = monotonic() - began, str(error)[:LONGEST_REASON]
         invocation.log.append(Entry(planned, Published(), None, seconds, reading, reason))
         raise

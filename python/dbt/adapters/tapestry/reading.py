@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -23,7 +24,7 @@ LATEST = 300
 
 @contextmanager
 def measured(spark: SparkSession) -> Iterator[Reading]:
-    """Count the files and bytes that this thread's statements read; None on an error."""
+    """The files and bytes that this thread's statements read, for who looks; None on an error."""
     reading, group = Reading(), f"tapestry-{uuid4().hex}"
     context = getattr(spark, "sparkContext", None)
     before = context.getLocalProperty(GROUP) if context is not None else None
@@ -35,20 +36,21 @@ def measured(spark: SparkSession) -> Iterator[Reading]:
     finally:
         if context is not None:
             context.setLocalProperty(GROUP, before)
-            try:
-                _look(spark, group, newest, reading)
-            except Exception:
-                reading.files = reading.bytes = None
+            reading.look = partial(_look, spark, group, newest, reading)
 
 
 def _look(spark: SparkSession, group: str, newest: int, reading: Reading) -> None:
-    core = spark.sparkContext._jsc.sc()
-    core.listenerBus().waitUntilEmpty(WAIT_MS)
-    jobs = set(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
-    reading.files = reading.bytes = 0
-    for metrics, values in _executions(spark, jobs, newest):
-        reading.files += sum(files_of(metrics, values))
-        reading.bytes += sum(sizes_of(metrics, values))
+    """Spark writes its counters down after the statements, which takes it a moment."""
+    files = size = 0
+    try:
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(WAIT_MS)
+        jobs = set(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
+        for metrics, values in _executions(spark, jobs, newest):
+            files += sum(files_of(metrics, values))
+            size += sum(sizes_of(metrics, values))
+    except Exception:
+        return
+    reading.files, reading.bytes = files, size
 
 
 def _newest(spark: SparkSession) -> int:
