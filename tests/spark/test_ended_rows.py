@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.marks import more
 from tests.spark.run_world import UNANSWERED, World, at
 from tests.spark.test_commit_once import Killed
 
@@ -17,8 +18,6 @@ from tapestry.runs.preview import preview
 from tapestry.runs.rewind import plan_rewind, rewind
 
 DISTINCT = "select distinct m.author as id from {s}.messages m"
-MORE = pytest.mark.more
-UNVERIFIED = pytest.param("off", marks=MORE)
 _REPLY = "(select 1 from {s}.messages r where r.parent = m.id)"
 ANSWERED = f"select m.id from {{s}}.messages m where exists {_REPLY}"
 JOINED = "select m.id, r.id as r from {s}.messages m join {s}.messages r on r.parent = m.id"
@@ -49,7 +48,7 @@ def _kept(world: World) -> list[tuple[Any, ...]]:
     return world.session.rows(f"show tables in {world.schema} like 'target__late_*'")
 
 
-@pytest.mark.parametrize("verify", [UNVERIFIED, "full"])
+@pytest.mark.parametrize("verify", [more("off"), "full"])
 def test_what_distinct_has_delivered_does_not_come_again(world: World, verify: str) -> None:
     model = _model(world, DISTINCT, verify)
     world.run(model, 20)
@@ -60,7 +59,7 @@ def test_what_distinct_has_delivered_does_not_come_again(world: World, verify: s
     assert world.answers() == [("a", 0), ("b", 1), ("c", 31)]
 
 
-@pytest.mark.parametrize("verify", [UNVERIFIED, "full"])
+@pytest.mark.parametrize("verify", [more("off"), "full"])
 def test_a_message_is_unanswered_once_its_reply_is_deleted(world: World, verify: str) -> None:
     model = _model(world, UNANSWERED, verify)
     world.run(model, 20)
@@ -121,7 +120,7 @@ def test_an_alternative_that_never_held_for_a_row_now_gone(world: World) -> None
     assert world.answers() == [(1, 5), (2, 41), (3, 10), (4, 35)]
 
 
-@pytest.mark.parametrize("verify", [UNVERIFIED, "sample", pytest.param("full", marks=MORE)])
+@pytest.mark.parametrize("verify", [more("off"), "sample", more("full")])
 def test_what_is_assumed_of_a_source_is_assumed_of_its_ended_rows(
     world: World, verify: str
 ) -> None:
@@ -168,10 +167,7 @@ def test_a_query_that_does_not_look_back_keeps_nothing(world: World) -> None:
     assert _kept(world) == []
 
 
-@pytest.mark.parametrize(
-    "point",
-    [pytest.param("claimed", marks=MORE), "before_written", pytest.param("committed", marks=MORE)],
-)
+@pytest.mark.parametrize("point", [more("claimed"), "before_written", more("committed")])
 def test_a_run_that_is_killed_ends_a_row_once(
     world: World, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
@@ -228,9 +224,7 @@ def test_after_a_rewind_to_before_it_was_deleted_a_row_ends_there(world: World) 
 @pytest.mark.parametrize(
     ("to", "verify", "held"),
     [
-        pytest.param(
-            *(20, "off", [(1, 10), (2, 20.000001), (3, 15), (4, 20.000001), (5, 24)]), marks=MORE
-        ),
+        more(20, "off", [(1, 10), (2, 20.000001), (3, 15), (4, 20.000001), (5, 24)]),
         (20, "full", [(1, 10), (2, 20.000001), (3, 15), (4, 20.000001), (5, 24)]),
         (12, "full", [(1, 10), (2, 12.000001), (4, 13), (5, 24)]),
     ],
@@ -257,7 +251,7 @@ def _with_people(world: World, model: Model) -> Model:
     return replace(model, arrivals={**model.arrivals, people: "static"})
 
 
-@pytest.mark.parametrize("verify", [UNVERIFIED, pytest.param("sample", marks=MORE), "full"])
+@pytest.mark.parametrize("verify", [more("off"), more("sample"), "full"])
 def test_time_begins_where_it_did_once_the_earliest_rows_are_deleted(
     world: World, verify: str
 ) -> None:
@@ -273,7 +267,7 @@ def test_time_begins_where_it_did_once_the_earliest_rows_are_deleted(
     assert found == [("a", 20.000001), ("a", 20.000001), ("x", 0), (None, 0)]
 
 
-@pytest.mark.parametrize("verify", [UNVERIFIED, "full"])
+@pytest.mark.parametrize("verify", [more("off"), "full"])
 def test_rows_that_decide_about_nothing_but_when_time_begins(world: World, verify: str) -> None:
     """They are kept; and static rows, which have no part in that, may go."""
     sql = "select p.id from {s}.people p union all select m.author from {s}.messages m"

@@ -14,6 +14,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from tests.marks import more
 from tests.spark.lives import KINDS, SECOND, Answer, Content, Life
 from tests.spark.run_world import World, at, literal
 from tests.spark.test_commit_once import Killed
@@ -30,11 +31,7 @@ WILD = [*TAME, "delete", "delete", "add", "run", "erase", "refresh", "rewind"]
 
 
 @pytest.mark.parametrize(
-    "seed",
-    [
-        *range(IN_THE_GATE),
-        *(pytest.param(n, marks=pytest.mark.more) for n in range(IN_THE_GATE, LIVES)),
-    ],
+    "seed", [*range(IN_THE_GATE), *(more(seed) for seed in range(IN_THE_GATE, LIVES))]
 )
 def test_a_life(session: Any, schema: str, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     rng = random.Random(seed)

@@ -123,19 +123,18 @@ def _execute(session: Session, planned: Plan, row: StateRow, invocation: Invocat
             raise concurrent(row) from None
         # The memory did not know of a run that another process claimed, and perhaps crashed in.
         return execute(session, prepare(session, planned.model, invocation), invocation)
-    with meanwhile(session, reading.look, wanted=True) as looked:
-        if done.error is not None:
-            give_up(session, planned, invocation)
-            looked()
-            invocation.log.append(Entry(planned, done, None, monotonic() - began, reading))
-            raise done.error
-        point("committed")
+    if done.error is not None:
+        give_up(session, planned, invocation)
+        reading.look()
+        invocation.log.append(Entry(planned, done, None, monotonic() - began, reading))
+        raise done.error
+    point("committed")
+    with meanwhile(session, reading.look, wanted=True):
         landed = confirm(session, row, planned.complete_history)
         invocation.memory.note(Known(landed.target, row, landed.version))
         _settle(session, planned, done, landed)
-        _complete(invocation, planned)
-        looked()
-        invocation.log.append(Entry(planned, done, landed.commit, monotonic() - began, reading))
+    _complete(invocation, planned)
+    invocation.log.append(Entry(planned, done, landed.commit, monotonic() - began, reading))
     point("confirmed")
     if row.n % COMPACT_EVERY == 0:
         _tidy(session, planned, invocation)
