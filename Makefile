@@ -18,7 +18,7 @@ QUERIES ?= 2000
 # The gate: what a change must pass, in less than 25 minutes on two processors. `make test-all` has the
 # rest besides: the adapter's conformance, sources, crashes and races on Spark, all of the real dbt runs,
 # and the slow variants that are marked `more`.
-# QUICK needs no Spark and runs on all processors; a Spark for each of them would be no faster.
+# QUICK needs no Spark and runs on all processors, beside Spark, which leaves much of two of them idle.
 ORACLE := tests/property/test_rewrite_equals_oracle.py
 WITH_SPARK := tests/cli/test_load.py tests/cli/test_new_project.py
 QUICK := tests/test_house.py tests/sql tests/property --ignore=$(ORACLE) tests/verification tests/mail \
@@ -42,13 +42,17 @@ help:
 demo: setup
 	@$(WITH_JAVA) $(BIN)/python -m tapestry.demo $(if $(DATA),--data "$(DATA)") $(if $(MODELS),--models "$(MODELS)")
 
-# Random queries against the definition come first; they are most of the time.
+# The part with Spark runs beside the others and is shown after them.
 test: setup
 ifeq ($(origin ARGS),file)
-	@$(BIN)/python -m pytest $(ORACLE) --queries $(QUERIES) -n auto
-	@$(WITH_JAVA) $(BIN)/python -m pytest $(QUICK) -n auto --dist worksteal
-endif
+	@$(WITH_JAVA) spark=$$(mktemp); trap 'kill $$beside 2>/dev/null || true; rm -f "$$spark"' EXIT; \
+	$(BIN)/python -m pytest $(ARGS) >"$$spark" 2>&1 & beside=$$!; failed=0; \
+	$(BIN)/python -m pytest $(ORACLE) --queries $(QUERIES) -n auto || failed=1; \
+	$(BIN)/python -m pytest $(QUICK) -n auto --dist worksteal || failed=1; \
+	wait $$beside || failed=1; cat "$$spark"; exit $$failed
+else
 	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)
+endif
 
 test-all: setup
 	@$(WITH_JAVA) $(BIN)/python -m pytest tests
