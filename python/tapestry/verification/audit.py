@@ -55,6 +55,10 @@ class Audit:
     def full(self) -> tuple[Result, Result]:
         """Every answer with its first instant, against every row."""
         self.take(self.ask(self.full_sql()), both=True)
+        ((instants,),) = self.ask(
+            self.definition.statement([self.every_instant()], f"SELECT COUNT(*) FROM {INSTANTS}")
+        )
+        self.note_instants(int(instants))
         return self.enough, self.not_too_much
 
     def sample(self, sample: Sample) -> tuple[Result, Result]:
@@ -67,9 +71,13 @@ class Audit:
         for arm in range(1, len(self.definition.by_value) + 1):
             self.take(self.ask(self.enough_sql(arm, instants, sample)), both=False)
         self.take(self.ask(self.not_too_much_sql(sample)), both=True)
-        for result in (self.enough, self.not_too_much):
-            result.instants = len(instants)
+        self.note_instants(len(instants))
         return self.enough, self.not_too_much
+
+    def note_instants(self, count: int) -> None:
+        """Remember at how many instants was looked."""
+        for result in (self.enough, self.not_too_much):
+            result.instants = count
 
     def take(self, found: Sequence[tuple[Any, ...]], both: bool) -> None:
         """Count what was found; rows of (reason, µs, _matched_at µs, id, copies, checked, …)."""
@@ -87,22 +95,28 @@ class Audit:
             result.add([replace(found_one)] * int(copies))
 
     # -- the statements -----------------------------------------------------------------------
+    def every_instant(self) -> tuple[str, str]:
+        """The CTE of the instants at which answers can begin or end, and the first and the last."""
+        low, high = (self.definition.instant(s) for s in (self.published.start, self.published.t))
+        events = " UNION ALL ".join(
+            event_parts(self.definition, self.published.start, self.published.t)
+        )
+        at = self.definition.at_micros("us")
+        return (
+            INSTANTS,
+            f"SELECT DISTINCT {AT} FROM (SELECT {at} AS {AT} FROM ({events}) AS e"
+            f" UNION ALL SELECT {low} UNION ALL SELECT {high}) AS every_one"
+            f" WHERE {AT} >= {low} AND {AT} <= {high}",
+        )
+
     def full_sql(self) -> str:
         """The difference, as bags, of the answers with their first instants and the rows."""
-        low, high = (self.definition.instant(s) for s in (self.published.start, self.published.t))
-        parts = event_parts(self.definition, self.published.start, self.published.t)
-        events = " UNION ALL ".join(parts)
-        at = self.definition.at_micros("us")
+        low = self.definition.instant(self.published.start)
         after = f" WHERE _t_first > {low}" if self.published.open_start else ""
         rows = self.rows()
         return self.definition.statement(
             [
-                (
-                    INSTANTS,
-                    f"SELECT DISTINCT {AT} FROM (SELECT {at} AS {AT} FROM ({events}) AS e"
-                    f" UNION ALL SELECT {low} UNION ALL SELECT {high}) AS every_one"
-                    f" WHERE {AT} >= {low} AND {AT} <= {high}",
-                ),
+                self.every_instant(),
                 ("answers", self.definition.answers()),
                 (
                     "firsts",
