@@ -7,7 +7,8 @@ from pathlib import Path
 FILES = {
     "dbt_project.yml": "{name: small, profile: small, version: '1.0', config-version: 2,"
     " flags: {send_anonymous_usage_stats: false}}",
-    "models/loaded.sql": "select 1 as id, timestamp '2026-01-01' as ts",
+    "models/loaded.sql": "{% if execute %}{% do exceptions.warn('loaded: one row is odd') %}"
+    "{% endif %}select 1 as id, timestamp '2026-01-01' as ts",
     "models/kept.sql": "{{ config(materialized='ephemeral') }}"
     " select id from {{ ref('loaded') }} where id > 0",
     "models/big.sql": "{{ config(materialized='table') }}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import time
@@ -9,11 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.events.event_manager_client import add_callback_to_manager
 
 from tapestry.schedule import pool as pools
 from tapestry.schedule.pool import LOST, Pool
 from tapestry.schedule.warm import FAILED, OK
-from tapestry.schedule.worker import FREE, RAN, READY, STARTED, Event, Task
+from tapestry.schedule.worker import FREE, RAN, READY, STARTED, WARNED, Event, Task, Worker
 
 from .small import make_project
 
@@ -63,9 +66,22 @@ def test_a_worker_tells_of_every_model_and_outlives_the_failing_one(
         assert next(event.model for event in events if event.kind == STARTED) == "loaded"
         assert ran["big"].seconds > 0
         assert "no_such_column" in ran["broken"].message
+        warned = [event.message for event in events if event.kind == WARNED]
+        assert warned == ["loaded: one row is odd"]
         assert events[-1].kind == FREE
         assert pool.busy == []
     assert capfd.readouterr().out == "", "nothing of a worker reaches the terminal"
+
+
+def test_a_warning_of_the_adapter_is_told() -> None:
+    theirs, ours = multiprocessing.Pipe()
+    add_callback_to_manager(Worker(theirs, ())._on_event)
+    AdapterLogger("Tapestry").warning("unanswered to ops: not delivered yet: 127.0.0.1 is gone")
+    AdapterLogger("Tapestry").info("unanswered to archive: 3 rows delivered")
+    assert ours.recv() == Event(
+        WARNED, message="unanswered to ops: not delivered yet: 127.0.0.1 is gone"
+    )
+    assert not ours.poll()
 
 
 def test_a_worker_that_is_killed_is_replaced_and_its_models_have_failed(pool: Pool) -> None:

@@ -11,7 +11,7 @@ from tapestry.schedule.pool import LOST
 from tapestry.schedule.ticks import Ticks, Timing
 from tapestry.schedule.warm import FAILED, OK, SKIPPED, Ran
 from tapestry.schedule.watcher import BACKING_OFF, WAITING, Line, Watcher
-from tapestry.schedule.worker import FREE, RAN, STARTED, Event
+from tapestry.schedule.worker import FREE, RAN, STARTED, WARNED, Event
 
 
 class World:
@@ -27,6 +27,7 @@ class World:
         self.asked = False
         self.stop_at = float("inf")
         self.extra: list[Event] = []
+        self.every_time: list[Event] = []
 
     def clock(self) -> float:
         return self.now
@@ -50,7 +51,7 @@ class World:
         stop_at = [self.stop_at] if others and not self.asked else []
         self.now = min([self.now + max(timeout, 0.001), *ends, *stop_at])
         self.asked = self.asked or self.now >= self.stop_at
-        events, self.extra = self.extra, []
+        events, self.extra = [*self.extra, *self.every_time], []
         for end, names in list(self.under_way):
             if end <= self.now:
                 self.under_way.remove((end, names))
@@ -137,6 +138,13 @@ def test_a_skipped_model_is_no_failure_and_a_lost_worker_is_told() -> None:
     watcher._ran(Ran("a", SKIPPED, message="a model that it reads failed"))
     assert watcher.failing == []
     assert watcher.ticks.turns["a"].seconds == 1, "a skipped run says nothing of how long it takes"
+
+
+def test_a_warning_that_keeps_coming_is_shown_now_and_then() -> None:
+    world = World({"a": 1})
+    world.every_time = [Event(WARNED, message="a to ops: not delivered yet")]
+    world.watch(Timing("a", 30), until=1500)
+    assert world.notes == ["warning: a to ops: not delivered yet"] * 3
 
 
 def test_what_is_not_healthy_ends_it() -> None:

@@ -15,11 +15,13 @@ from typing import Any, Protocol
 from tapestry.schedule.pool import LOST
 from tapestry.schedule.ticks import Ticks
 from tapestry.schedule.warm import FAILED, OK, Ran
-from tapestry.schedule.worker import RAN, STARTED, Event
+from tapestry.schedule.worker import RAN, STARTED, WARNED, Event
 
 WAITING, RUNNING, BACKING_OFF = "waiting", "running", "backing off"
 REFRESH = 0.5
 """Seconds between two looks at the clock while nothing happens, where somebody looks on."""
+REMIND = 600.0
+"""Seconds until a warning that keeps coming is shown again."""
 
 
 @dataclass
@@ -98,6 +100,7 @@ class Watcher:
         self.ticks, self._pool, self._view, self._stop = ticks, pool, view, stop
         self._together, self._clock, self._ends_at = together, clock, ends_at
         self.lines = {name: Line() for name in ticks.turns}
+        self._warned: dict[str, float] = {}
         self.healthy: Callable[[], None] = lambda: None
         """Called each time round; may raise to end the watch."""
 
@@ -144,8 +147,18 @@ class Watcher:
             self.lines[event.model].status = RUNNING
         elif event.kind == LOST:
             self._view.note(f"a worker was lost: {event.message}")
+        elif event.kind == WARNED:
+            self._warn(event.message)
         elif event.kind == RAN and event.ran is not None:
             self._ran(event.ran)
+
+    def _warn(self, message: str) -> None:
+        """Show a warning: a sink that is down is one with each run, and shown now and then."""
+        now = self._clock()
+        self._warned = {text: at for text, at in self._warned.items() if now - at < REMIND}
+        if message not in self._warned:
+            self._warned[message] = now
+            self._view.note(f"warning: {message}")
 
     def _ran(self, ran: Ran) -> None:
         """Bookkeeping of one run; one that dbt skipped waits for its next tick like a good one."""

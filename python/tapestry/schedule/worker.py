@@ -9,6 +9,7 @@ that is after the run that is under way.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -21,6 +22,10 @@ from typing import Any
 from tapestry.schedule.warm import FAILED, SKIPPED, Ran, Warm, name_of, ran_of
 
 READY, BROKEN, STARTED, RAN, FREE = "ready", "broken", "started", "ran", "free"
+WARNED = "warned"
+_WARNINGS = ("AdapterEventWarning", "JinjaLogWarning")
+"""What dbt calls the warnings of an adapter, and those of a model's own macros."""
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,8 @@ class Event:
 
     kind
         ``ready`` and ``broken`` once, when the project is parsed or cannot be; ``started`` and
-        ``ran`` for each model; ``free`` when an invocation is over.
+        ``ran`` for each model; ``warned`` for what the adapter or a model warned of; ``free`` when
+        an invocation is over.
     """
 
     kind: str
@@ -108,6 +114,9 @@ class Worker:
             ran = ran_of(name, str(result.status), response, seconds, str(result.message))
             if ran.status != SKIPPED:  # told at the end, with its reason
                 self._ran(ran)
+        elif message.info.name in _WARNINGS:
+            text = _COLOUR.sub("", str(message.info.msg)).strip()
+            self._tell(Event(WARNED, message=text.removeprefix("Tapestry adapter: ")))
 
     def _ran(self, ran: Ran) -> None:
         if self._open.get(ran.model):
