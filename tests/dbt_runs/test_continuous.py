@@ -102,7 +102,7 @@ class TestContinuous:
         assert answers(loaded, "old") == [(1, "Anna", "01-11"), (2, "Bert", "01-12")]
         assert answers(loaded, "named") == [(1, "Anna", "01-11")]
         messages = {r.node.name: r.message for r in results}
-        assert messages["old"] == "1 rows in (2026-01-11 00:00:00, 2026-01-13 00:00:00]"
+        assert messages["old"] == "1 row in (2026-01-11 00:00:00, 2026-01-13 00:00:00]"
         results = run_dbt(["run", "--select", "old+"])
         assert {r.message for r in results} == {"nothing new"}
 

@@ -96,7 +96,7 @@ def test_the_run_after_a_crash_tells_what_it_finished(
         kill_at(monkeypatch, None)
         world.memory = type(world.memory)()  # another process
         told += [str(world.run(model, seconds + 0.5)), str(world.run(model, seconds + 0.6))]
-    assert told[0].startswith("1 rows in (")
+    assert told[0].startswith("1 row in (")
     assert told[0].endswith(" by a run that had been stopped; nothing new")
     assert told[1:] == ["nothing new"] * 3
 

@@ -14,6 +14,7 @@ from tapestry.cli.confirm import confirm
 from tapestry.cli.project import project_options
 from tapestry.errors import TapestryError
 from tapestry.report.text import length
+from tapestry.words import counted
 
 if TYPE_CHECKING:
     from tapestry.runs.adopt import Comparison, Found
@@ -88,7 +89,8 @@ def adopt(
         click.get_current_context().exit(0 if found.same else 1)
     if found.extra.rows and extra == "refuse":
         raise ExtraRows(
-            f"{found.model.relation} has {_rows(found.extra)} that are no answers of the query",
+            f"{found.model.relation} has {counted(found.extra.rows, 'row')} that are no answers"
+            " of the query",
             where=found.model.file,
             hint="--extra drop leaves them out; correct the query if they ought to be answers",
         )
@@ -130,27 +132,27 @@ def _as_it_was(found: Comparison) -> str:
     return f"SELECT * FROM {found.model.relation} VERSION AS OF {found.version}"
 
 
-def _rows(found: Found) -> str:
-    return "1 row" if found.rows == 1 else f"{found.rows} rows"
-
-
 def _sentences(found: Comparison) -> list[str]:
     """What people read."""
     from tapestry.runs.instants import show
 
     name = found.model.name
     lines = [
-        f"{name}: {found.rows} rows in the table, {found.answers} answers up to {show(found.t)}"
+        f"{name}: {counted(found.rows, 'row')} in the table,"
+        f" {counted(found.answers, 'answer')} up to {show(found.t)}"
     ]
     if found.same:
         lines.append(f"{name}: the table holds exactly the answers")
     if found.missing.rows:
         since = f" (the first from {show(found.missing_from)})" if found.missing_from else ""
-        lines += [f"{name}: {_rows(found.missing)} missing{since}", *_examples(found.missing)]
+        lines += [
+            f"{name}: {counted(found.missing.rows, 'row')} missing{since}",
+            *_examples(found.missing),
+        ]
     if found.extra.rows:
-        lines += [f"{name}: {_rows(found.extra)} too many", *_examples(found.extra)]
+        lines += [f"{name}: {counted(found.extra.rows, 'row')} too many", *_examples(found.extra)]
     if found.early:
-        lines.append(f"{name}: {found.early} rows came in before they were answers")
+        lines.append(f"{name}: {counted(found.early, 'row')} came in before being an answer")
     if found.late is not None:
         late = length(timedelta(seconds=found.late))
         lines.append(f"{name}: rows came in up to {late} after they became answers")

@@ -12,7 +12,7 @@ import click
 from tapestry.cli.complete import continuous_models, dialect_names, dialects
 from tapestry.cli.project import project_options
 from tapestry.errors import ConfigurationError
-from tapestry.report.text import counted
+from tapestry.words import counted
 
 if TYPE_CHECKING:
     from tapestry.cli.models import Manifest

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from tapestry.cli.project import open_project, project_options
+from tapestry.words import counted
 
 EXAMPLE = """\b
 Example:
@@ -78,7 +79,7 @@ def load_file(session: Any, table: str, file: Path, newsgroup: str | None = None
 
 def _sentence(result: dict[str, Any]) -> str:
     if "read" not in result:
-        return f"{result['file']}: {result['new']} new rows in {result['table']}"
+        return f"{result['file']}: {counted(result['new'], 'new row')} in {result['table']}"
     there = result["staged"] - result["new"]
     lines = [
         f"{result['file']}: {result['read']} messages, {result['new']} new in {result['table']}, "

@@ -17,6 +17,7 @@ from tapestry.cli.project import (
     selection_options,
 )
 from tapestry.errors import ConfigurationError
+from tapestry.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -193,7 +194,8 @@ def _with_progress(run: Replay, to: Console, quiet: bool) -> Iterator[Step]:
 def _sentence(step: Step) -> str:
     from tapestry.runs.instants import show
 
-    return f"to {show(step.until)}: {sum(step.new.values()):,} new rows in {step.seconds:.1f} s"
+    rows = counted(sum(step.new.values()), "new row")
+    return f"to {show(step.until)}: {rows} in {step.seconds:.1f} s"
 
 
 def _described(step: Step, total: int) -> dict[str, Any]:

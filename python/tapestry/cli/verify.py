@@ -12,6 +12,7 @@ import click
 
 from tapestry.cli.complete import continuous_models
 from tapestry.cli.project import project_options
+from tapestry.words import counted
 
 if TYPE_CHECKING:
     from tapestry.runs.audit import Audited
@@ -98,7 +99,7 @@ def _described(name: str, audited: Audited) -> Iterator[dict[str, Any]]:
 
 def _sentence(row: dict[str, Any]) -> str:
     what = {"enough": "enough", "not_too_much": "not too much"}[row["check"]]
-    looked = f"{row['checked_rows'] or 0} rows looked at, up to {row['until']}"
+    looked = f"{counted(row['checked_rows'] or 0, 'row')} looked at, up to {row['until']}"
     if row["status"] == "pass":
         return f"{row['model']}: {what} ({looked})"
     if row["status"] == "error":

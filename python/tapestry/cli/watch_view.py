@@ -15,6 +15,7 @@ from rich.text import Text
 from tapestry.schedule.ticks import Ticks, Turn
 from tapestry.schedule.warm import FAILED, Ran
 from tapestry.schedule.watcher import BACKING_OFF, RUNNING, Line
+from tapestry.words import counted
 
 NOTES = 3
 STYLES = {RUNNING: "cyan", BACKING_OFF: "red"}
@@ -36,7 +37,7 @@ class TextView:
         elif ran.rows or again:
             self._failing.discard(ran.model)
             self._say(
-                f"{ran.model}: {ran.rows:,} new rows in {ran.seconds:.1f} s"
+                f"{ran.model}: {counted(ran.rows, 'new row')} in {ran.seconds:.1f} s"
                 + " (well again)" * again
             )
 

@@ -32,6 +32,7 @@ from tapestry.runs.relations import plain
 from tapestry.runs.session import Session
 from tapestry.runs.standing import stand
 from tapestry.runs.state import StateRow
+from tapestry.words import counted
 
 THREADS = 64
 
@@ -64,7 +65,7 @@ class Outcome:
             return f"{name}: begins now, with what comes from here on"
         if not self.batches:
             return f"{name}: nothing new"
-        rows = "new rows" if self.rows is None else f"{self.rows} row{'s' * (self.rows != 1)}"
+        rows = "new rows" if self.rows is None else counted(self.rows, "row")
         return f"{name}: {rows} delivered"
 
 

@@ -11,7 +11,8 @@ from tapestry.report.buckets import Axis, make_axis
 from tapestry.report.plots import Plot, bars, render
 from tapestry.report.record import VERIFICATION_KINDS, Check, Run
 from tapestry.report.standing import Verdict
-from tapestry.report.text import counted, instant, length, number, seconds, size
+from tapestry.report.text import instant, length, number, seconds, size
+from tapestry.words import counted
 
 OTHERS = "others"
 NAMED = 4

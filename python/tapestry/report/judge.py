@@ -21,7 +21,8 @@ from tapestry.errors import parted
 from tapestry.report.artifacts import Artifacts, Node, Result
 from tapestry.report.record import VERIFICATION_KINDS, Check, Record, Run, Waiting
 from tapestry.report.standing import Standing, Trouble, Verdict
-from tapestry.report.text import counted, instant, length, natural
+from tapestry.report.text import instant, length, natural
+from tapestry.words import counted
 
 Item = TypeVar("Item", Run, Check, Waiting)
 

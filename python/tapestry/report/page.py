@@ -26,6 +26,7 @@ from tapestry.report.plots import Plot
 from tapestry.report.record import Record, Run
 from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, Standing, Verdict
 from tapestry.report.strips import strips
+from tapestry.words import counted
 
 SQL_BUDGET = 1_000_000
 """Characters of SQL on a page, all models together: long ones are cut, and the page says where."""
@@ -192,7 +193,7 @@ def _environment() -> Environment:
         svg=lambda plot: Markup(plot.svg),  # Vega escapes what it draws
     )
     environment.globals.update(
-        icons=ICONS, classes=CLASSES, counted=text.counted, ago=text.ago, style=_file("style.css")
+        icons=ICONS, classes=CLASSES, counted=counted, ago=text.ago, style=_file("style.css")
     )
     environment.globals["live_script"] = _file("live.js")
     return environment

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 
 from tapestry.report.artifacts import Node
 from tapestry.report.record import VERIFICATION_KINDS, Check, Run
-from tapestry.report.text import ago, counted
+from tapestry.report.text import ago
+from tapestry.words import counted
 
 NOT_WELL, LOOK, WELL, NEVER, GONE = "not well", "needs a look", "well", "never run", "gone"
 RANKS = {NOT_WELL: 4, LOOK: 3, WELL: 2, NEVER: 1, GONE: 0}

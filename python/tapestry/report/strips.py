@@ -11,7 +11,8 @@ from tapestry.report.figures import label_format, short_names
 from tapestry.report.plots import Plot, render, time_axis
 from tapestry.report.record import Check, Run
 from tapestry.report.standing import Standing, Verdict
-from tapestry.report.text import counted, instant, length
+from tapestry.report.text import instant, length
+from tapestry.words import counted
 
 MOST_MODELS = 40
 ROW = 17

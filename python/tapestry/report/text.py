@@ -91,15 +91,6 @@ def size(value: float | None) -> str:
     raise AssertionError
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """A number with its noun.
-
-    >>> counted(1, "run"), counted(2000, "run"), counted(0, "match", "matches")
-    ('1 run', '2,000 runs', '0 matches')
-    """
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
-
-
 def first_lines(text: str, lines: int = 5, width: int = 400) -> str:
     """The beginning of a message, cut with an ellipsis.
 

@@ -49,7 +49,7 @@ class Comparison:
         The least first instant of an answer that it lacks.
     early, late
         With the column that says when a row came in: rows that came before they were answers, and
-        how many seconds after its first instant the last one came at most.
+        how many seconds after its first instant one came at most (None: none came after).
     other_columns
         Columns of the table that are not in the select list: an adopted table does not have them.
     """
@@ -162,7 +162,7 @@ def _counts(session: Session, text: str, columns: list[str], arrived: bool) -> d
         "SELECT sum(_ours), sum(_theirs), sum(greatest(_ours - _theirs, 0)),"
         " sum(greatest(_theirs - _ours, 0)), unix_micros(min(IF(_ours > _theirs, _since, NULL))),"
         " sum(IF(_ours > 0 AND _came < _since, 1, 0)),"
-        " max(IF(_ours > 0, unix_micros(_last) - unix_micros(_since), NULL))"
+        " max(IF(_ours > 0 AND _last > _since, unix_micros(_last) - unix_micros(_since), NULL))"
         f" FROM ({text})"
     )
     lacks, has = int(missing or 0), int(extra or 0)

@@ -28,6 +28,7 @@ from tapestry.runs.rewind import finish
 from tapestry.runs.session import Session, for_little, meanwhile
 from tapestry.runs.sources.literals import relation_name
 from tapestry.runs.state import StateRow, claim, compact
+from tapestry.words import counted
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ class Outcome:
         if self.action == "nothing":
             return "nothing new"
         window = f"({show(self.tau)}, {show(self.t)}]"
-        rows = "" if self.rows is None else f"{self.rows} rows "
+        rows = "" if self.rows is None else counted(self.rows, "row") + " "
         text = f"{rows}in {window}"
         if self.rejected_rows:
             text += f", {self.rejected_rows} rejected"

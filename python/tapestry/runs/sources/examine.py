@@ -30,6 +30,7 @@ from tapestry.runs.sources.side_grown import clean, keep
 from tapestry.runs.sources.since import Rules, Since
 from tapestry.sql.catalog import Column
 from tapestry.sql.scan import Scan
+from tapestry.words import counted
 
 T = TypeVar("T")
 
@@ -288,7 +289,7 @@ def _compared(since: Since, commits: Sequence[Commit]) -> _Change:
     if rule == "refresh":
         return _Change(Late(), refresh=True)
     if rule != "deletes_ok":
-        rows = "1 row" if found.vanished == 1 else f"{found.vanished} rows"
+        rows = counted(found.vanished, "row")
         raise rewritten(table, commits, f"lost or changed {rows}")
     gone = f"SELECT {key_names(table.columns)}, -_d AS _n FROM ({versions.counts()}) WHERE _d < 0"
     return _Change(late, found.vanished, gone, versions.rows(versions.old))

@@ -9,13 +9,14 @@ from tapestry.runs.sources.late import Late
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.since import Since
 from tapestry.sql.catalog import Column
+from tapestry.words import counted
 
 
 def late_warning(since: Since, late: Late) -> tuple[str, ...]:
     """Say that rows are late by ``late_after`` or more; raises LateRowsFound where they may not."""
     if not late.grave or since.rules.late_rows == "deliver":
         return ()
-    rows = "1 row" if late.grave == 1 else f"{late.grave} rows"
+    rows = counted(late.grave, "row")
     text = f"{rows} came to {since.table.name} {since.rules.late_after} or more after their time"
     if since.rules.late_rows == "fail":
         raise LateRowsFound(
@@ -37,5 +38,5 @@ def null_warning(table: SourceTable, column: Column | None, rows: int) -> tuple[
     """Say that rows will never be visible."""
     if column is None or not rows:
         return ()
-    new = "1 new row of {} has" if rows == 1 else f"{rows} new rows of {{}} have"
+    new = counted(rows, "new row") + (" of {} has" if rows == 1 else " of {} have")
     return (f"{new.format(table.name)} no {column.name} and will never be visible",)
