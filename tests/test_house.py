@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import doctest
+import importlib
 import re
 import subprocess
 from collections.abc import Iterator
@@ -72,6 +74,21 @@ def test_functions_are_short() -> None:
         for node in _functions(path)
     }
     assert not {name: lines for name, lines in sizes.items() if lines > FUNCTION_LINES}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".".join(path.relative_to(ROOT / "python").with_suffix("").parts)
+        for path in _tracked("python/tapestry/*.py")
+        if ">>> " in path.read_text("utf-8")
+    ],
+)
+def test_the_examples_in_docstrings_hold(name: str) -> None:
+    """Each does what it says, as written."""
+    failed, tried = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert tried
+    assert not failed
 
 
 def test_every_error_says_what_to_do() -> None:

@@ -170,7 +170,8 @@ def check_spelling(config: Mapping[str, Any], known: frozenset[str] = frozenset(
 
     >>> check_spelling({"on_query_chnage": "refresh"})
     Traceback (most recent call last):
-    tapestry.errors.ConfigurationError: on_query_chnage is not a configuration key...
+    tapestry.errors.ConfigurationError: on_query_chnage is not a configuration key
+      do: did you mean on_query_change? ...
     """
     for key in config:
         if key in known or key in KEYS:

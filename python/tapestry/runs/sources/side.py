@@ -134,7 +134,7 @@ def side_name(target: str, source: str) -> str:
     """The name of the side table that a target keeps for a source.
 
     >>> side_name("`db`.`unanswered`", "bboard.messages")
-    'db.unanswered__late_fc4fb6b4'
+    'db.unanswered__late_40fd44eb'
     """
     return f"{target.replace('`', '')}__late_{crc32(source.lower().encode()):08x}"
 
