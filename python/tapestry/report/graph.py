@@ -10,6 +10,7 @@ from typing import Any
 from tapestry.report.artifacts import Artifacts, Node
 from tapestry.report.plots import Plot, render
 from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, Verdict
+from tapestry.words import counted
 
 ROW, GAP, LETTER, LONGEST = 30, 46, 6.6, 30
 SIGNS = {NOT_WELL: "✕ ", LOOK: "! ", WELL: "✓ ", NEVER: "", GONE: "", "": ""}
@@ -50,7 +51,8 @@ def graph(verdict: Verdict, artifacts: Artifacts, anchors: Mapping[str, str]) ->
         for name, node in sorted(nodes.items(), key=lambda item: item[1].relation)
     )
     continuous = sum(node.continuous for node in nodes.values())
-    says = f"{continuous} continuous models among {len(nodes)}; what is read stands left of it"
+    says = f"{counted(continuous, 'continuous model')} among {len(nodes)};"
+    says += " what is read stands left of it"
     drawn = render(spec, "Models and sources", says)
     header = ("name", "kind", "state", "reads")
     return Plot("graph", "Models and sources", says, drawn, header, table)

@@ -105,6 +105,9 @@ def bars(
     height: int = HEIGHT,
 ) -> dict[str, Any]:
     """Stacked bars over time: values have at, until (UTC ISO), series, y0, y1, tip."""
+    axis = {"title": unit, "tickCount": 4, "format": "~s", "titleAnchor": "end"}
+    if unit != "seconds":  # what is counted has no halves
+        axis["tickMinStep"] = 1
     color: dict[str, Any] = {
         "field": "series",
         "type": "nominal",
@@ -122,7 +125,7 @@ def bars(
             "y": {
                 "field": "y1",
                 "type": "quantitative",
-                "axis": {"title": unit, "tickCount": 4, "format": "~s", "titleAnchor": "end"},
+                "axis": axis,
             },
             "y2": {"field": "y0"},
             "color": color,
