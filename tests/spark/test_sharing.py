@@ -44,6 +44,7 @@ def test_the_inner_table_is_read_once(world: World) -> None:
     assert {result.kind for result in outcome.results} == {"enough", "not_too_much"}
     readers = [text for text in world.session.texts if f"{shared.view} AS r" in text]
     assert len(readers) == 2  # Q^I, and what compares it with the definition
+    assert [text.count("REPARTITION(") for text in readers] == [0, 1]  # whose rows are read apart
     assert world.answers() == [(1, 10.0), (3, 15.0), (4, 24.0), (6, 26.0), (6, 26.0)]
     assert not any(shared.view.strip("`") in str(row) for row in world.session.rows("show views"))
 

@@ -47,7 +47,8 @@ def test_right_runs_pass_in_samples(queries: int, seed: int) -> None:
         for n, check in _checks(case, rewriting, connection):
             rows = check.rows
             ranges = turn(n, 3, rows.t - timedelta(days=9), rows.tau, rows.t)
-            checked += _passed(check.sample(Sample(ranges, f"{case.number} {n}")), case)
+            sample = Sample(ranges, f"{case.number} {n}", apart=bool(n % 2))
+            checked += _passed(check.sample(sample), case)
     assert checked > queries
 
 

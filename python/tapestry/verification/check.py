@@ -44,6 +44,8 @@ class Sample:
         events: each is as good as the last event before it, and costs no look at what arrived.
     seed
         Chooses among them; the same seed chooses the same.
+    apart
+        See ``Restriction``.
     """
 
     ranges: tuple[Range, ...]
@@ -52,6 +54,7 @@ class Sample:
     picks: int = 2
     elsewhere: int = 2
     at_random: int = 1
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,7 @@ class Check:
                 sample.ranges if driver is not None else (),
                 sample.seed,
                 elsewhere=sample.elsewhere,
+                apart=sample.apart,
             )
             chosen = self.with_found_instants(comparison, chosen)
             self.note_instants(len(chosen.instants))

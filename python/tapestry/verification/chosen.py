@@ -44,6 +44,8 @@ class Chosen:
         Of the driving table; () is all of it.
     after
         Lists go on after this id (``keys.of_values`` and ``_key``).
+    apart
+        See ``Restriction``.
     counted
         How many pairs were looked at and how many are wrong, instead of a list of these.
     """
@@ -55,3 +57,4 @@ class Chosen:
     after: str = ""
     counted: bool = False
     elsewhere: int = 0
+    apart: bool = False

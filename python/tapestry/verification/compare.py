@@ -245,7 +245,8 @@ class Comparison:
         """
         at_last = [self.rows.last] if self.rows.last is not None else []
         instants = {*chosen.instants, *at_last}
-        restriction = Restriction(ranges=chosen.ranges, few=self.definition.dialect == "spark")
+        few = self.definition.dialect == "spark"
+        restriction = Restriction(ranges=chosen.ranges, few=few, apart=chosen.apart)
         return [
             ("fresh", fresh),
             *pairs.instants(self.definition, instants, self.rows.start),

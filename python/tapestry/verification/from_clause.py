@@ -11,7 +11,7 @@ its own: its tables are visible at the instant of the row around it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -20,7 +20,16 @@ from tapestry.names import ARRIVAL, ENDED, KEY, ROW_ID
 from tapestry.sql import build, keys
 from tapestry.sql.passes.open_parentheses import encloses_relation
 from tapestry.verification.restriction import WHOLE, Restriction
-from tapestry.verification.rows import Around, Rows, aliased, is_nested, joined, operand, or_nothing
+from tapestry.verification.rows import (
+    Around,
+    Rows,
+    aliased,
+    is_nested,
+    joined,
+    operand,
+    or_nothing,
+    read_apart,
+)
 from tapestry.verification.scopes import Ctes, arms, relation_of
 
 if TYPE_CHECKING:
@@ -36,6 +45,8 @@ class FromClause:
 
     keyed
         Are the parts of the key asked for? ``narrowed``: alias -> restriction of a derived table.
+    apart
+        Alias -> conditions of a table that is read apart (see ``Restriction``).
     """
 
     threader: Threader
@@ -44,6 +55,7 @@ class FromClause:
     keyed: bool
     matching: bool
     narrowed: Mapping[str, Restriction]
+    apart: dict[str, list[exp.Expr]] = field(default_factory=dict)
 
     def rows(self, outer: exp.Expr | None, plain: bool) -> Rows:
         """The clause; ``outer`` is the instant around a subquery, ``plain`` a simple one."""
@@ -67,6 +79,8 @@ class FromClause:
             on = node.args.get("on") if isinstance(node, exp.Join) else None
             inner = node.this if isinstance(node, exp.Join) else node
             relation, visible, key = self.relation(inner, rows.instant)
+            if relation.alias in self.apart:
+                relation = read_apart(relation, self.apart[relation.alias])
             rows.keys.append(key)
             if side or on is not None:
                 conditions = [] if on is None else [self.condition(on, rows.instant)]

@@ -189,6 +189,8 @@ class Threader:
         if driving is not None and driving.depth:
             narrowed = {driving.alias: restriction.only_ranges}
         clause = FromClause(self, ctes, tuple(relations), keyed, restriction.matching, narrowed)
+        if driving is not None and not driving.depth and restriction.apart:
+            clause.apart[driving.alias] = self.ranged(restriction, driving)
         instant = None if outer is None else outer.instant
         return clause.rows(instant, is_plain(node, relations, ctes))
 
