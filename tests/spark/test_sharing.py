@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -44,7 +45,11 @@ def test_the_inner_table_is_read_once(world: World) -> None:
     assert {result.kind for result in outcome.results} == {"enough", "not_too_much"}
     readers = [text for text in world.session.texts if f"{shared.view} AS r" in text]
     assert len(readers) == 2  # Q^I, and what compares it with the definition
-    assert [text.count("REPARTITION(") for text in readers] == [0, 1]  # whose rows are read apart
+    (turn,) = planned.question.turn_rows.values()
+    assert f"`{turn}`" in planned.holding.selects  # the rows whose turn it is, held as well
+    assert [f"{turn} AS m" in text for text in readers] == [False, True]
+    assert [bool(re.search(r"read_\w+ AS [mr]\b", t)) for t in readers] == [True, False]  # itself
+    assert not any(turn in str(row) for row in world.session.rows("show views"))
     assert world.answers() == [(1, 10.0), (3, 15.0), (4, 24.0), (6, 26.0), (6, 26.0)]
     assert not any(shared.view.strip("`") in str(row) for row in world.session.rows("show views"))
 

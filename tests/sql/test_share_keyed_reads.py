@@ -141,3 +141,22 @@ def test_where_a_place_is() -> None:
     assert ONE[place.end :].startswith(" AS r WHERE")
     assert (place.column, place.needed) == ("parent", {"parent", "ts"})
     assert place.keys.startswith(f"WITH read_1 AS (\n{OUTER}\n)\nSELECT")
+
+
+def test_keys_of_a_view_by_its_name(database: duckdb.DuckDBPyConnection) -> None:
+    """Which rows are looked at stands in a view: its keys are shared with those of a statement."""
+    database.execute("CREATE OR REPLACE TEMP TABLE turn AS SELECT id, ts FROM db.messages LIMIT 30")
+    of_view = (
+        f"WITH read_1 AS (\n  {INNER}\n)\nSELECT m.id FROM turn AS m WHERE EXISTS (SELECT 1"
+        " FROM read_1 AS r WHERE r.parent = m.id AND r.parent IN (SELECT m.id FROM turn AS m))"
+    )
+    assert share_keyed_reads((ONE, of_view), views(), dialect="duckdb").relations == ()
+    held = frozenset({"turn"})
+    sharing = share_keyed_reads((ONE, of_view), views(), dialect="duckdb", held=held)
+    (shared,) = sharing.relations
+    database.execute(f"CREATE OR REPLACE TEMP TABLE {shared.view} AS {shared.select}")
+    for text in (ONE, of_view):
+        assert shared.view in sharing.applied(text)
+        found = database.sql(sharing.applied(text)).fetchall()
+        assert sorted(found) == sorted(database.sql(text).fetchall())
+        assert found

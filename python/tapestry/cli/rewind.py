@@ -15,6 +15,7 @@ from tapestry.cli.complete import continuous_models
 from tapestry.cli.confirm import confirm
 from tapestry.cli.project import project_options
 from tapestry.errors import TapestryError
+from tapestry.words import counted
 
 if TYPE_CHECKING:
     from tapestry.runs.rewind import Rewind
@@ -152,8 +153,7 @@ def _ask(planned: Sequence[Rewind], to: datetime, wish: _Wish) -> None:
 def _size(one: Rewind) -> str:
     from tapestry.runs.instants import show
 
-    answers = "1 answer" if one.answers == 1 else f"{one.answers} answers"
-    return f"{answers} in ({show(one.row.t)}, {show(one.newest.t)}]"
+    return f"{counted(one.answers, 'answer')} in ({show(one.row.t)}, {show(one.newest.t)}]"
 
 
 def _sentence(one: Rewind) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any
 
+from tapestry import words
 from tapestry.errors import AssumptionWrong, ExpectationFailed, TapestryError
 from tapestry.runs.expectations import great
 from tapestry.runs.expectations.declare import Expectation
@@ -65,7 +66,7 @@ class CheckResult:
             return f"{self.name} (error: {str(self.details.get('message', ''))[:200]})"
         if self.expectation is not None and self.expectation.kind and not self.violations:
             return self.name
-        return f"{self.name} ({self.violations} row{'' if self.violations == 1 else 's'})"
+        return f"{self.name} ({words.counted(self.violations, 'row')})"
 
 
 def assumptions(session: Session, planned: Plan) -> list[CheckResult]:
@@ -149,7 +150,7 @@ def failure(
     blocking = [result for result in results if result.blocks]
     wrong = [result for result in blocking if result.kind == "assume"]
     if wrong:
-        pairs = "1 pair" if wrong[0].violations == 1 else f"{wrong[0].violations} pairs"
+        pairs = words.counted(wrong[0].violations, "pair")
         return AssumptionWrong(
             f"assume: {wrong[0].name} does not hold: {pairs} of rows that came now break it",
             where=planned.model.file,

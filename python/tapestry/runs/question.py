@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlglot import exp
@@ -38,6 +38,8 @@ class Question:
         It looks at a part of history only.
     sharing
         What its statements read together with the run's own.
+    turn_rows
+        Arm -> the view of the rows whose turn it is, where they are read once for several.
     ripe
         Where rows lie that time itself may have made answers in the run's window.
     """
@@ -47,6 +49,7 @@ class Question:
     columns: tuple[str, ...]
     sampled: bool
     sharing: Sharing = NOTHING_SHARED
+    turn_rows: Mapping[int, str] = field(default_factory=dict)
     ripe: tuple[Range, ...] = ()
 
     @property

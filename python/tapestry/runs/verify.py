@@ -65,7 +65,9 @@ def verify(session: Session, model: Model, question: Question, staged: str) -> l
             large = bool(question.sharing.relations)
             elsewhere = 0 if large else Sample.elsewhere
             seed = f"{row.generation} {row.n}"
-            return check.sample(Sample(ranges, seed, elsewhere=elsewhere, apart=large))
+            return check.sample(
+                Sample(ranges, seed, elsewhere=elsewhere, turn_rows=question.turn_rows)
+            )
 
     return results_of(ask, config.verify, config.on_verify_failure, question.columns)
 

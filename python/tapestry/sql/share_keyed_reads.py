@@ -83,17 +83,18 @@ class Shared:
 
 @dataclass(frozen=True)
 class Sharing:
-    """What the statements of a run share."""
+    """What the statements of a run share; ``held`` are views that keys are read from."""
 
     relations: tuple[Shared, ...]
     dialect: str = "spark"
+    held: frozenset[str] = frozenset()
 
     def applied(self, text: str) -> str:
         """The statement, reading what is shared where that can stand."""
         if not self.relations:
             return text
         changes: list[tuple[int, int, str]] = []
-        for place in places(text, self.dialect):
+        for place in places(text, self.dialect, self.held):
             found = next((one for one in self.relations if one.serves(place)), None)
             if found is not None:
                 changes.append((place.start, place.end, found.view))
@@ -112,23 +113,28 @@ NOTHING_SHARED = Sharing(())
 
 
 def share_keyed_reads(
-    texts: Sequence[str], views: Iterator[str], apart: Collection[str] = (), dialect: str = "spark"
+    texts: Sequence[str],
+    views: Iterator[str],
+    apart: Collection[str] = (),
+    dialect: str = "spark",
+    held: frozenset[str] = frozenset(),
 ) -> Sharing:
     """What some statements can share, each relation in a view of its own.
 
-    ``apart``: relations that read one of these are left as they are.  A statement that cannot be
+    ``apart``: relations that read one of these are left as they are.  ``held``: views that keys may
+    be read from by their names.  A statement that cannot be
     read here shares nothing, which costs time and no answer.
     """
     found: dict[tuple[str, str], list[Place]] = {}
     for text in texts:
-        for place in places(text, dialect):
+        for place in places(text, dialect, held):
             found.setdefault((place.read.relation, place.column), []).append(place)
     shared = [
         _shared(next(views), wanted)
         for (relation, _), wanted in found.items()
         if len(wanted) > 1 and not any(name in relation for name in apart)
     ]
-    return Sharing(tuple(one for one in shared if one is not None), dialect)
+    return Sharing(tuple(one for one in shared if one is not None), dialect, held)
 
 
 def _shared(view: str, wanted: Sequence[Place]) -> Shared | None:
@@ -153,12 +159,14 @@ def _shared(view: str, wanted: Sequence[Place]) -> Shared | None:
 
 
 @lru_cache(maxsize=64)
-def places(text: str, dialect: str = "spark") -> tuple[Place, ...]:
+def places(
+    text: str, dialect: str = "spark", held: frozenset[str] = frozenset()
+) -> tuple[Place, ...]:
     """The places of a statement where a source is read for the rows with some keys only."""
-    return tuple(_places(text, dialect))
+    return tuple(_places(text, dialect, held))
 
 
-def _places(text: str, dialect: str) -> Iterator[Place]:
+def _places(text: str, dialect: str, held: frozenset[str]) -> Iterator[Place]:
     try:
         tree = sqlglot.parse_one(text, read=dialect)
         groups = _groups(text, dialect)
@@ -172,7 +180,7 @@ def _places(text: str, dialect: str) -> Iterator[Place]:
         if read is None or table.db or select is None or not _in_from(table, select):
             continue
         for condition in _conjuncts(select):
-            keys = _keys(condition, table, reads, text, groups)
+            keys = _keys(condition, table, reads, text, groups, held)
             if keys:
                 needed = _needed(table, select)
                 column = condition.this.name.lower()
@@ -245,7 +253,12 @@ def _conjuncts(select: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _keys(
-    condition: exp.Expr, table: exp.Table, reads: Mapping[str, Read], text: str, groups: Groups
+    condition: exp.Expr,
+    table: exp.Table,
+    reads: Mapping[str, Read],
+    text: str,
+    groups: Groups,
+    held: frozenset[str],
 ) -> str:
     """The SELECT of the keys that a column of the table has to be among, by itself; '' for none."""
     query = condition.args.get("query") if isinstance(condition, exp.In) else None
@@ -257,13 +270,15 @@ def _keys(
     tables = [one for one in select.find_all(exp.Table) if one.find_ancestor(exp.Hint) is None]
     inside = {one.alias_or_name for one in [*tables, *select.find_all(exp.Subquery)]}
     alone = all(column.table in inside for column in select.find_all(exp.Column))
-    if not alone or not all(one.name in reads and not one.db for one in tables):
+    known = reads.keys() | held
+    if not alone or not all(one.name in known and not one.db for one in tables):
         return ""
     first = next(iter(select.selects[0].find_all(exp.Identifier)))
     ctes = ",\n".join(
-        f"{name} AS (\n{reads[name].body}\n)" for name in sorted({one.name for one in tables})
+        f"{name} AS (\n{reads[name].body}\n)"
+        for name in sorted({one.name for one in tables} - held)
     )
-    return f"WITH {ctes}\n{_inside(first.meta['start'], text, groups)}"
+    return (f"WITH {ctes}\n" if ctes else "") + _inside(first.meta["start"], text, groups)
 
 
 def _implied(condition: exp.Expr, groups: Groups) -> tuple[int, int] | None:

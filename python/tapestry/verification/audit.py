@@ -18,7 +18,15 @@ from typing import Any
 
 from tapestry.instants import from_micros
 from tapestry.names import KEY, MATCHED_AT
-from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH, Finding, Result, Sample, between
+from tapestry.verification.check import (
+    ENOUGH,
+    NOT_TOO_MUCH,
+    Finding,
+    Result,
+    Sample,
+    between,
+    note_instants,
+)
 from tapestry.verification.compare import MICRO, PAGE, id_of, quoted, text_of
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import Ask, event_parts
@@ -58,7 +66,7 @@ class Audit:
         ((instants,),) = self.ask(
             self.definition.statement([self.every_instant()], f"SELECT COUNT(*) FROM {INSTANTS}")
         )
-        self.note_instants(int(instants))
+        note_instants((self.enough, self.not_too_much), int(instants))
         return self.enough, self.not_too_much
 
     def sample(self, sample: Sample) -> tuple[Result, Result]:
@@ -71,13 +79,8 @@ class Audit:
         for arm in range(1, len(self.definition.by_value) + 1):
             self.take(self.ask(self.enough_sql(arm, instants, sample)), both=False)
         self.take(self.ask(self.not_too_much_sql(sample)), both=True)
-        self.note_instants(len(instants))
+        note_instants((self.enough, self.not_too_much), len(instants))
         return self.enough, self.not_too_much
-
-    def note_instants(self, count: int) -> None:
-        """Remember at how many instants was looked."""
-        for result in (self.enough, self.not_too_much):
-            result.instants = count
 
     def take(self, found: Sequence[tuple[Any, ...]], both: bool) -> None:
         """Count what was found; rows of (reason, µs, _matched_at µs, id, copies, checked, …)."""

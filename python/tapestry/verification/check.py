@@ -6,7 +6,7 @@ some instants of new rows and others by chance, over one turn's range of the dri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
@@ -44,8 +44,9 @@ class Sample:
         events: each is as good as the last event before it, and costs no look at what arrived.
     seed
         Chooses among them; the same seed chooses the same.
-    apart
-        See ``Restriction``.
+    turn_rows
+        Arm -> a relation with the rows in the ranges (see ``Restriction``), where there is one;
+        no new rows elsewhere are looked at then.
     """
 
     ranges: tuple[Range, ...]
@@ -54,7 +55,7 @@ class Sample:
     picks: int = 2
     elsewhere: int = 2
     at_random: int = 1
-    apart: bool = False
+    turn_rows: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class Check:
             instants = sorted(s for s in every if rows.start <= s <= rows.t)
             for some in _chunks(instants):
                 self.compare(comparison, Chosen(tuple(some)))
-            self.note_instants(len(instants))
+            note_instants((self.enough, self.not_too_much), len(instants))
         return self.enough, self.not_too_much
 
     def sample(self, sample: Sample) -> tuple[Result, Result]:
@@ -139,17 +140,17 @@ class Check:
             given.append(between(random, rows.start, rows.last))
         for arm in self.arms():
             comparison = Comparison(self.definition, rows, arm)
-            driver = comparison.driver
+            driver, turn_rows = comparison.driver, sample.turn_rows.get(arm, "")
             chosen = Chosen(
                 tuple(given),
                 sample.picks,
                 sample.ranges if driver is not None else (),
                 sample.seed,
-                elsewhere=sample.elsewhere,
-                apart=sample.apart,
+                elsewhere=0 if turn_rows else sample.elsewhere,
+                turn_rows=turn_rows,
             )
             chosen = self.with_found_instants(comparison, chosen)
-            self.note_instants(len(chosen.instants))
+            note_instants((self.enough, self.not_too_much), len(chosen.instants))
             if self.rows.last is not None and self.definition.may_hold_again:
                 self.delivered_again(comparison, sample)
             if not chosen.ranges or (
@@ -185,11 +186,6 @@ class Check:
     def arms(self) -> Iterator[int]:
         """The arms of the outermost UNION ALL."""
         yield from range(1, len(self.definition.by_value) + 1)
-
-    def note_instants(self, count: int) -> None:
-        """Remember at how many instants was looked."""
-        for result in (self.enough, self.not_too_much):
-            result.instants = max(result.instants, count)
 
     # -- their steps --------------------------------------------------------------------------
     def well_formed(self, comparison: Comparison) -> None:
@@ -320,6 +316,12 @@ class Check:
         """The event instants in ``(after, until]``."""
         found = self.ask(event_instants(self.definition, after, until))
         return sorted(from_micros(us) for (us,) in found)
+
+
+def note_instants(results: Iterable[Result], count: int) -> None:
+    """Remember that was looked at so many instants, or at more before."""
+    for result in results:
+        result.instants = max(result.instants, count)
 
 
 def between(random: Random, low: datetime, high: datetime) -> datetime:

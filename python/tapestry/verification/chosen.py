@@ -44,7 +44,7 @@ class Chosen:
         Of the driving table; () is all of it.
     after
         Lists go on after this id (``keys.of_values`` and ``_key``).
-    apart
+    turn_rows
         See ``Restriction``.
     counted
         How many pairs were looked at and how many are wrong, instead of a list of these.
@@ -57,4 +57,4 @@ class Chosen:
     after: str = ""
     counted: bool = False
     elsewhere: int = 0
-    apart: bool = False
+    turn_rows: str = ""

@@ -23,6 +23,7 @@ from tapestry.verification import pairs
 from tapestry.verification.chosen import Chosen, Rows
 from tapestry.verification.definition import Definition
 from tapestry.verification.from_clause import AT, INSTANTS, PROBES
+from tapestry.verification.given import Given
 from tapestry.verification.restriction import Range, Restriction
 
 PAGE = 100
@@ -51,14 +52,15 @@ class Comparison:
         A statement of its own: Spark evaluates a CTE wherever it is named, and instants are named
         for each table.
         """
-        of_turn = self.in_turn("f._t_stamp", chosen.ranges) or "TRUE"
-        us = self.definition.micros(f"f.{MATCHED_AT}")
-        items = _some([us], us, chosen.picks, chosen.seed, of_turn)
+        given = Given()
+        of_turn = self.in_turn("_t_stamp", chosen.ranges, given) or "TRUE"
+        us = self.definition.micros(MATCHED_AT)
+        items = _some([us], us, _factors(chosen.seed, chosen.picks, given), "_t_turn")
         if self.tells_turns and chosen.ranges:
-            both, others = ["f._t_stamp", us], f"NOT {of_turn}"
-            items += _some(both, us, chosen.elsewhere, f"{chosen.seed} elsewhere", others)
-        items.append(_counts("f._t_reason IS NOT NULL"))
-        return f"SELECT {', '.join(items)} FROM ({self.formed()}) AS f"
+            factors = _factors(f"{chosen.seed} elsewhere", chosen.elsewhere, given)
+            items += _some(["_t_stamp", us], us, factors, "NOT _t_turn")
+        items.append(_counts("_t_reason IS NOT NULL"))
+        return f"SELECT {', '.join(items)} FROM ({self.formed(given, of_turn)}) AS f"
 
     def both(self, chosen: Chosen) -> str:
         """What is missing and what is too much, from one evaluation of the answers.
@@ -137,7 +139,7 @@ class Comparison:
         fresh = self.fresh(Chosen((), ranges=ranges))
         ctes = [
             ("fresh", f"{fresh} AND {self.id_of('n')} IN ({listed})"),
-            *pairs.instants(self.definition, instants, self.rows.start),
+            *pairs.instants(self.definition, self.rows, instants),
             ("answers", self.definition.answers(restriction, self.arm)),
             *self.judged(len(instants), only_new=True),
         ]
@@ -145,7 +147,7 @@ class Comparison:
 
     def outside(self, chosen: Chosen) -> str:
         """Rows with a ``_matched_at`` outside of the window, and answers that come twice."""
-        return f"WITH judged AS ({self.formed()})\n{self.listed('judged', chosen)}"
+        return f"WITH judged AS ({self.formed(Given())})\n{self.listed('judged', chosen)}"
 
     def earlier(
         self,
@@ -176,42 +178,54 @@ class Comparison:
         us = self.definition.micros(MATCHED_AT)
         return f"SELECT DISTINCT {us} FROM {self.rows.relation} WHERE {MATCHED_AT} IS NOT NULL"
 
+    def turn_rows(self, ranges: Sequence[Range]) -> str:
+        """A SELECT of the driving table's rows in the ranges; '' where it has to be read itself."""
+        if self.driver is None or self.driver.depth or not self.tells_turns:
+            return ""
+        return self.definition.turn_rows(self.arm, ranges)
+
     # -- their parts --------------------------------------------------------------------------
     def mine(self, alias: str) -> str:
         """A new row belongs to this arm."""
         return f"({alias}.{KEY} = '{self.arm}' OR {alias}.{KEY} LIKE '{self.arm}{keys.PART}%')"
 
-    def formed(self) -> str:
-        """One row for each new answer, with the reason why it cannot be right, or NULL."""
+    def formed(self, given: Given, of_turn: str = "TRUE") -> str:
+        """One row for each new answer, with the reason why it cannot be right, or NULL.
+
+        ``_t_turn`` says whether ``of_turn`` holds for it.
+        """
         rows, at = self.rows, self.definition.instant
-        low = f"{MATCHED_AT} <= {at(rows.tau)}" if rows.tau is not None else "FALSE"
-        wrong = (
-            f"{MATCHED_AT} IS NULL OR {low} OR {MATCHED_AT} > {at(rows.t)}"
-            f" OR {MATCHED_AT} < {at(rows.start)}"
-        )
+        low, high = given.name(at(rows.start)), given.name(at(rows.t))
+        outside = f"_t_known < _t_copies OR {MATCHED_AT} < {low} OR _t_latest > {high}"
+        if rows.tau is not None:
+            outside += f" OR {MATCHED_AT} <= {given.name(at(rows.tau))}"
         identity = f"{KEY}, {self.columns}" if self.by_value else KEY
         # Found once for each key, beneath the aggregation: above it each instant that is picked
         # would find it again, for each of the ranges.
         stamp = self.stamp("n")
         values = self.columns if self.by_value else _firsts(self.names)
         inner = (
-            f"SELECT {KEY}, {values}, COUNT(*) AS _t_copies, MIN({MATCHED_AT}) AS {MATCHED_AT},"
-            f" MAX(CASE WHEN {wrong} THEN 1 ELSE 0 END) AS _t_wrong, MIN({stamp}) AS _t_stamp"
+            f"SELECT {KEY}, {values}, COUNT(*) AS _t_copies, COUNT({MATCHED_AT}) AS _t_known,"
+            f" MIN({MATCHED_AT}) AS {MATCHED_AT}, MAX({MATCHED_AT}) AS _t_latest,"
+            f" MIN({stamp}) AS _t_stamp"
             f" FROM {rows.relation} AS n WHERE {self.mine('n')} GROUP BY {identity}"
         )
         return (
-            f"SELECT *, CASE WHEN _t_wrong = 1 THEN 'outside' WHEN _t_copies > 1 THEN 'twice' END"
-            f" AS _t_reason, {MATCHED_AT} AS _t_at FROM ({inner}) AS rows_of_the_run"
+            f"SELECT *, CASE WHEN {outside} THEN 'outside' WHEN _t_copies > 1 THEN 'twice' END"
+            f" AS _t_reason, {MATCHED_AT} AS _t_at, {of_turn} AS _t_turn"
+            f" FROM ({inner}) AS rows_of_the_run CROSS JOIN {given.relation}"
         )
 
     def fresh(self, chosen: Chosen) -> str:
         """The new rows of this arm; with ranges those whose driving row lies in them."""
-        query = (
+        given = Given()
+        of_turn = self.in_turn(self.stamp("n"), chosen.ranges, given)
+        return (
             f"SELECT {self.columns}, {MATCHED_AT}, {KEY} FROM {self.rows.relation} AS n"
-            f" WHERE {self.mine('n')} AND {MATCHED_AT} IS NOT NULL"
+            + (f" CROSS JOIN {given.relation}" if of_turn else "")
+            + f" WHERE {self.mine('n')} AND {MATCHED_AT} IS NOT NULL"
+            + (f" AND {of_turn}" if of_turn else "")
         )
-        of_turn = self.in_turn(self.stamp("n"), chosen.ranges)
-        return f"{query} AND {of_turn}" if of_turn else query
 
     def some(self, chosen: Chosen) -> str:
         """So many of the new rows as ``picks`` says, as if by chance."""
@@ -227,12 +241,12 @@ class Comparison:
         """What it says, in µs; NULL where the key does not say."""
         return keys.first_stamp(f"{alias}.{KEY}") if self.tells_turns else "CAST(NULL AS BIGINT)"
 
-    def in_turn(self, stamp: str, ranges: Sequence[Range]) -> str:
+    def in_turn(self, stamp: str, ranges: Sequence[Range], given: Given) -> str:
         """The driving row of a new row lies in the ranges; '' where its key does not tell."""
         if not ranges or not self.tells_turns:
             return ""
-        parts = (f"{stamp} >= {micros(low)} AND {stamp} < {micros(high)}" for low, high in ranges)
-        return f"({' OR '.join(parts)})"
+        bounds = ([given.name(str(micros(end))) for end in ends] for ends in ranges)
+        return "(" + " OR ".join(f"{stamp} >= {a} AND {stamp} < {b}" for a, b in bounds) + ")"
 
     def given(self, instants: Iterable[datetime]) -> tuple[str, str]:
         """The CTE of the given instants."""
@@ -246,17 +260,17 @@ class Comparison:
         at_last = [self.rows.last] if self.rows.last is not None else []
         instants = {*chosen.instants, *at_last}
         few = self.definition.dialect == "spark"
-        restriction = Restriction(ranges=chosen.ranges, few=few, apart=chosen.apart)
+        restriction = Restriction(ranges=chosen.ranges, few=few, turn_rows=chosen.turn_rows)
         return [
             ("fresh", fresh),
-            *pairs.instants(self.definition, instants, self.rows.start),
+            *pairs.instants(self.definition, self.rows, instants),
             ("answers", self.definition.answers(restriction, self.arm)),
             *self.judged(len(instants)),
         ]
 
     def judged(self, most: int, only_new: bool = False) -> pairs.Ctes:
         """The CTEs from the answers, at so many instants at most, to pairs with what is wrong."""
-        return pairs.judged(self.rows, self.definition, self.names, most, only_new)
+        return pairs.judged(self.names, most, only_new)
 
     def listed(self, relation: str, chosen: Chosen, missing: bool = False) -> str:
         """The first page of what is wrong; or how many pairs there are, and how many are wrong.
@@ -309,12 +323,17 @@ def text_of(column: str) -> str:
     return f"CAST({column} AS STRING)"
 
 
-def _some(values: Sequence[str], us: str, count: int, seed: str, condition: str) -> list[str]:
-    """SQL: values of so many of a group's rows that fulfil a condition, as if by chance.
+def _factors(seed: str, count: int, given: Given) -> list[str]:
+    """The names of so many numbers, as if by chance."""
+    numbers = (Random(f"{seed} {n}").randrange(1, PRIME) for n in range(count))
+    return [given.name(str(number)) for number in numbers]
+
+
+def _some(values: Sequence[str], us: str, factors: Sequence[str], condition: str) -> list[str]:
+    """SQL: values of a row for each factor, of those that fulfil a condition, as if by chance.
 
     An order by remainders of an instant is another one for each factor, and costs little.
     """
-    factors = [Random(f"{seed} {n}").randrange(1, PRIME) for n in range(count)]
     return [
         f"MIN_BY({value}, CASE WHEN {condition} THEN {us} % {PRIME} * {factor} % {PRIME} END)"
         for factor in factors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,8 +19,16 @@ from tapestry.sql.passes.resolve_names import output_names, resolve_names
 from tapestry.sql.scan import Scan
 from tapestry.verification.from_clause import AT, INSTANTS
 from tapestry.verification.intervals import may_hold_again
-from tapestry.verification.restriction import WHOLE, Driver, Restriction, driver
-from tapestry.verification.scopes import arms, by_value
+from tapestry.verification.restriction import (
+    WHOLE,
+    Driver,
+    Range,
+    Restriction,
+    arrival_column,
+    driver,
+    in_ranges,
+)
+from tapestry.verification.scopes import Ctes, arms, by_value
 from tapestry.verification.threaded import Threader
 
 
@@ -95,10 +103,34 @@ class Definition:
 
     def driver(self, arm: int) -> Driver | None:
         """The relation whose rows take turns in an arm; None where none does."""
+        node, ctes = self._first_block(arm)
+        return driver(node, ctes, frozenset(self.appended))
+
+    def turn_rows(self, arm: int, ranges: Sequence[Range]) -> str:
+        """The rows of an arm's driving table in the ranges: what of them the arm uses, by itself.
+
+        Raises ValueError where none drives, or one inside a derived table.
+        """
+        node, ctes = self._first_block(arm)
+        driving = driver(node, ctes, frozenset(self.appended))
+        if driving is None or driving.depth:
+            raise ValueError(f"no table of the FROM clause of arm {arm} drives")
+        alias, source = driving.alias, self._source(driving.source)
+        # An alias of a subquery may be the same: its columns are listed for nothing.
+        used = {one.name.lower() for one in node.find_all(exp.Column) if one.table == alias}
+        names = [column.name for column in source.columns if column.name.lower() in used]
+        hidden = [ARRIVAL, *([ENDED] if source.ends else []), ROW_ID]
+        listed: list[exp.Expr] = [build.column(name) for name in [*names, *hidden]]
+        read, column = self.reads[driving.source], arrival_column(self.catalog, driving.source)
+        query = build.add_from(build.select(listed), build.table(read, alias))
+        build.add_where(query, [in_ranges(alias, column, ranges)])
+        return f"WITH {read} AS (\n  {self.read_sql(driving.source)}\n)\n{self.sql(query)}"
+
+    def _first_block(self, arm: int) -> tuple[exp.Expr, Ctes]:
         node, ctes = list(arms(self.tree, {}))[arm - 1]
         while isinstance(node, exp.SetOperation):
             node, ctes = next(iter(arms(node.this, ctes)))
-        return driver(node, ctes, frozenset(self.appended))
+        return node, ctes
 
     def statement(self, ctes: Iterable[tuple[str, str]], query: str) -> str:
         """A statement: the scans, further CTEs in order, the query."""

@@ -28,7 +28,6 @@ from tapestry.verification.rows import (
     joined,
     operand,
     or_nothing,
-    read_apart,
 )
 from tapestry.verification.scopes import Ctes, arms, relation_of
 
@@ -45,8 +44,8 @@ class FromClause:
 
     keyed
         Are the parts of the key asked for? ``narrowed``: alias -> restriction of a derived table.
-    apart
-        Alias -> conditions of a table that is read apart (see ``Restriction``).
+    instead
+        Alias -> the relation that is read instead of its source (``Restriction.turn_rows``).
     """
 
     threader: Threader
@@ -55,7 +54,7 @@ class FromClause:
     keyed: bool
     matching: bool
     narrowed: Mapping[str, Restriction]
-    apart: dict[str, list[exp.Expr]] = field(default_factory=dict)
+    instead: Mapping[str, str] = field(default_factory=dict)
 
     def rows(self, outer: exp.Expr | None, plain: bool) -> Rows:
         """The clause; ``outer`` is the instant around a subquery, ``plain`` a simple one."""
@@ -79,8 +78,6 @@ class FromClause:
             on = node.args.get("on") if isinstance(node, exp.Join) else None
             inner = node.this if isinstance(node, exp.Join) else node
             relation, visible, key = self.relation(inner, rows.instant)
-            if relation.alias in self.apart:
-                relation = read_apart(relation, self.apart[relation.alias])
             rows.keys.append(key)
             if side or on is not None:
                 conditions = [] if on is None else [self.condition(on, rows.instant)]
@@ -104,8 +101,8 @@ class FromClause:
                 end = exp.column(ENDED, table=alias)
                 visible.append(exp.LT(this=instant.copy(), expression=end))
             key = keys.of_row(exp.column(ROW_ID, table=alias))
-            table: exp.Expr = build.table(self.threader.reads[source], alias)
-            return table, visible, or_nothing(key)
+            name = self.instead.get(alias, self.threader.reads[source])
+            return build.table(name, alias), visible, or_nothing(key)
         same = exp.EQ(this=exp.column(AT, table=alias), expression=instant.copy())
         part = keys.nested(exp.column(KEY, table=alias))
         return self.derived(node), [same], or_nothing(part)

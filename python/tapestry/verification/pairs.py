@@ -4,7 +4,7 @@ An answer holds at many of the instants that are looked at.  What is asked of th
 and whether ``_matched_at`` is among them: a set of bits, one for each instant.  So both kinds of
 rows are put into one relation and grouped by key and values, without a join:
 
-    missing   no new row delivers it, and the first instant is no older than the runs before
+    missing   no new row delivers it, and all of its instants are newer than the runs before
     early     the first instant lies before ``_matched_at``
     absent    ``_matched_at`` is one of the instants, and its bit is not set
 
@@ -26,16 +26,20 @@ BITS = 62
 Ctes = list[tuple[str, str]]
 
 
-def instants(definition: Definition, chosen: Iterable[datetime], start: datetime) -> Ctes:
-    """The CTEs ``numbered``, instants from ``start`` on with their bits, and ``instants``."""
+def instants(definition: Definition, rows: Rows, chosen: Iterable[datetime]) -> Ctes:
+    """The CTEs ``numbered``, the instants that count with their bits, and ``instants``.
+
+    ``_t_new`` is 1 for an instant after the last of the runs before, else 0.
+    """
     values = ", ".join(
-        f"({definition.instant(s)}, {place // BITS}, {1 << place % BITS})"
+        f"({definition.instant(s)}, {place // BITS}, {1 << place % BITS},"
+        f" {int(rows.last is None or s > rows.last)})"
         for place, s in enumerate(sorted(set(chosen)))
     )
     # None is left where all of the window lies before the begin.
     bits = (
-        f"SELECT * FROM (VALUES {values}) AS given({AT}, _t_word, _t_bit)"
-        f" WHERE {AT} >= {definition.instant(start)}"
+        f"SELECT * FROM (VALUES {values}) AS given({AT}, _t_word, _t_bit, _t_new)"
+        f" WHERE {AT} >= {definition.instant(rows.start)}"
     )
     return [("numbered", bits), (INSTANTS, f"SELECT {AT} FROM numbered")]
 
@@ -50,44 +54,43 @@ def numbered(relation: str) -> Ctes:
     return [("numbered", bits)]
 
 
-def judged(
-    rows: Rows, definition: Definition, names: Sequence[str], most: int, only_new: bool = False
-) -> Ctes:
+def judged(names: Sequence[str], most: int, only_new: bool = False) -> Ctes:
     """From ``answers``, ``numbered`` and ``fresh`` to ``judged``: pairs, each with what is wrong.
 
-    ``most`` is how many instants are numbered at most; ``only_new`` leaves out what no new row
-    delivers.  The columns of ``judged`` are the values, their key, ``_matched_at``, ``_t_at`` (the
-    first instant at which it is an answer), and ``_t_reason``, NULL where nothing is wrong.
+    ``names`` are the columns of the values, ``most`` is how many instants are numbered at most;
+    ``only_new`` leaves out what no new row delivers, and needs no ``_t_new``.  The columns of
+    ``judged`` are the values, their key, ``_matched_at``, ``_t_at`` (the first instant at which it
+    is an answer), and ``_t_reason``, NULL where nothing is wrong.
     """
     words = range(-(-most // BITS))
     identity = ", ".join([KEY, *names])
     answers, new = (", ".join(f"{alias}.{name}" for name in [KEY, *names]) for alias in "an")
+    told = ["_t_word", "_t_bit"] if only_new else ["_t_word", "_t_bit", "_t_new"]
     all_rows = (
-        f"SELECT {new}, n.{MATCHED_AT}, NULL AS {AT}, NULL AS _t_word, NULL AS _t_bit"
-        f" FROM fresh AS n UNION ALL SELECT {answers}, NULL, a.{AT}, i._t_word, i._t_bit"
+        f"SELECT {new}, n.{MATCHED_AT}, NULL AS {AT}, {', '.join(f'NULL AS {c}' for c in told)}"
+        f" FROM fresh AS n UNION ALL SELECT {answers}, NULL, a.{AT},"
+        f" {', '.join(f'i.{c}' for c in told)}"
         f" FROM answers AS a JOIN numbered AS i ON i.{AT} = a.{AT}"
     )
     bits = [f"BIT_OR(CASE WHEN _t_word = {w} THEN _t_bit END) AS _t_held{w}" for w in words]
     paired = (
         f"SELECT {identity}, MIN({MATCHED_AT}) AS {MATCHED_AT}, MIN({AT}) AS _t_at,"
-        f" {', '.join(bits)} FROM ({all_rows}) AS all_rows GROUP BY {identity}"
+        f" {', '.join(bits)}{'' if only_new else ', MIN(_t_new) AS _t_new'}"
+        f" FROM ({all_rows}) AS all_rows GROUP BY {identity}"
     )
-    reasons = _reasons(rows, definition, words)
-    if only_new:
-        reasons += f" WHERE p.{MATCHED_AT} IS NOT NULL"
-    return [("paired", paired), ("judged", reasons)]
+    return [("paired", paired), ("judged", _reasons(words, only_new))]
 
 
-def _reasons(rows: Rows, definition: Definition, words: Iterable[int]) -> str:
-    old = f"p._t_at <= {definition.instant(rows.last)}" if rows.last is not None else "FALSE"
+def _reasons(words: Iterable[int], only_new: bool) -> str:
+    missing = "" if only_new else f"WHEN p.{MATCHED_AT} IS NULL AND p._t_new = 1 THEN 'missing'"
     own = " ".join(f"WHEN {word} THEN p._t_held{word}" for word in words)
     present = f"COALESCE((CASE i._t_word {own} END & i._t_bit) <> 0, FALSE)"
     reason = (
-        f"CASE WHEN p.{MATCHED_AT} IS NULL AND NOT ({old}) THEN 'missing'"
-        f" WHEN p._t_at < p.{MATCHED_AT} THEN 'early'"
+        f"CASE {missing} WHEN p._t_at < p.{MATCHED_AT} THEN 'early'"
         f" WHEN i.{AT} IS NOT NULL AND NOT {present} THEN 'absent' END"
     )
     return (
         f"SELECT p.*, {reason} AS _t_reason FROM paired AS p"
         f" LEFT JOIN numbered AS i ON i.{AT} = p.{MATCHED_AT}"
+        + (f" WHERE p.{MATCHED_AT} IS NOT NULL" if only_new else "")
     )

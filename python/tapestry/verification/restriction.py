@@ -30,17 +30,16 @@ class Restriction:
         Only answers with these values (``keys.of_values``).
     few
         The rows in the ranges are few enough to be sent to every task of a join.
-    apart
-        The rows in the ranges are many enough to be read apart from what is done with them. The
-        code that Spark makes of a step holds the ranges of this run, and is compiled anew; behind
-        an exchange it is the same for every run, compiled long ago.
+    turn_rows
+        A relation that has the driving table's rows in the ranges, and no others (``Definition.
+        turn_rows``); '' where the table itself is read.
     """
 
     ranges: tuple[Range, ...] = ()
     matching: bool = False
     ids: tuple[str, ...] = ()
     few: bool = False
-    apart: bool = False
+    turn_rows: str = ""
 
     @property
     def unranged(self) -> Restriction:

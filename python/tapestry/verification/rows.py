@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from tapestry.names import ROW_ID
 from tapestry.sql import build, keys
 from tapestry.sql.passes.open_parentheses import encloses_relation
 
@@ -57,14 +56,6 @@ def joined(relation: exp.Expr, side: str, conditions: list[exp.Expr]) -> exp.Joi
 def aliased(query: exp.Query, alias: str) -> exp.Subquery:
     """``(query) AS alias``."""
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias)))
-
-
-def read_apart(table: exp.Expr, conditions: list[exp.Expr]) -> exp.Subquery:
-    """The rows of a table that fulfil conditions, behind an exchange, under its alias."""
-    query = build.add_where(build.add_from(build.select([exp.Star()]), table), conditions)
-    hint = exp.Anonymous(this="REPARTITION", expressions=[exp.column(ROW_ID)])
-    query.set("hint", exp.Hint(expressions=[hint]))
-    return aliased(query, table.alias)
 
 
 def operand(condition: exp.Expr) -> exp.Expr:

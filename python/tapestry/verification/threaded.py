@@ -188,9 +188,12 @@ class Threader:
         narrowed = {}
         if driving is not None and driving.depth:
             narrowed = {driving.alias: restriction.only_ranges}
-        clause = FromClause(self, ctes, tuple(relations), keyed, restriction.matching, narrowed)
-        if driving is not None and not driving.depth and restriction.apart:
-            clause.apart[driving.alias] = self.ranged(restriction, driving)
+        instead = {}
+        if driving is not None and not driving.depth and restriction.turn_rows:
+            instead = {driving.alias: restriction.turn_rows}
+        clause = FromClause(
+            self, ctes, tuple(relations), keyed, restriction.matching, narrowed, instead
+        )
         instant = None if outer is None else outer.instant
         return clause.rows(instant, is_plain(node, relations, ctes))
 
@@ -198,7 +201,8 @@ class Threader:
         """What the conditions of the block stand in."""
         if driving is None or driving.depth:
             return Around(rows.instant)
-        table = build.table(self.reads[driving.source], driving.alias)
+        name = restriction.turn_rows or self.reads[driving.source]
+        table = build.table(name, driving.alias)
         keys_of = select_from(table, self.ranged(restriction, driving))
         return Around(rows.instant, driving.alias, keys_of, restriction.few)
 
@@ -224,7 +228,9 @@ class Threader:
         return conditions
 
     def ranged(self, restriction: Restriction, driving: Driver) -> list[exp.Expr]:
-        """The driving table's row lies in the ranges."""
+        """The driving table's row lies in the ranges; nothing where no other row is read."""
+        if restriction.turn_rows:
+            return []
         column = arrival_column(self.catalog, driving.source)
         return [in_ranges(driving.alias, column, restriction.ranges)]
 
