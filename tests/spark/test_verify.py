@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.spark.run_world import ALL, UNANSWERED, World, at, ids
 
-from tapestry.errors import VerificationFailed
+from tapestry.errors import ConfigurationError, VerificationFailed
 from tapestry.instants import MICRO
 from tapestry.runs import holding
 from tapestry.runs.audit import audit
@@ -141,6 +141,18 @@ def test_warn_publishes_what_is_wrong(world: World, monkeypatch: pytest.MonkeyPa
     assert any("enough" in warning for warning in outcome.warnings)
     assert ids(world.answers()) == [1, 3]
     assert at(8) == outcome.t
+
+
+@pytest.mark.parametrize("name", ["_key", "_s", "_T_at"])
+def test_a_column_called_like_one_of_ours(world: World, name: str) -> None:
+    """It is refused before anything is read; without checks it is a column like any other."""
+    sql = f"select m.id as {name} from {{s}}.messages m"
+    model = world.model(sql, verify="sample")
+    with pytest.raises(ConfigurationError, match=f"holds {name}, .*is verified") as error:
+        world.run(model, 8)
+    assert "verify: off" in str(error.value)
+    world.run(world.model(sql, verify="off"), 8)
+    assert ids(world.answers()) == [1, 2, 3]
 
 
 def test_a_query_that_cannot_be_computed_says_so_itself(world: World) -> None:

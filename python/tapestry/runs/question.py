@@ -10,7 +10,6 @@ from datetime import datetime
 from sqlglot import exp
 
 from tapestry.errors import ConfigurationError
-from tapestry.names import KEY
 from tapestry.runs.ended import NewAnswers
 from tapestry.runs.model import Model
 from tapestry.runs.query import Query
@@ -19,7 +18,7 @@ from tapestry.runs.sources.describe import arrival_column, arrival_sql
 from tapestry.runs.state import StateRow
 from tapestry.sql import Scan, keys
 from tapestry.sql.share_keyed_reads import NOTHING_SHARED, Sharing
-from tapestry.verification.definition import Definition
+from tapestry.verification.definition import Definition, is_own
 from tapestry.verification.events import begin_of_time
 from tapestry.verification.restriction import Range
 from tapestry.verification.ripe import ripe_ranges
@@ -72,14 +71,15 @@ def question_of(
 ) -> Question | None:
     """The question of a run; None where its model is not verified.
 
-    Raises ConfigurationError for a select list that holds the column of the keys.
+    Raises ConfigurationError for a select list that holds a name of what stands beside it.
     """
     if model.config.verify == "off" or incomparable(query):
         return None
     columns = query.rewriting.columns
-    if KEY in (column.lower() for column in columns):
+    own = next((column for column in columns if is_own(column)), None)
+    if own is not None:
         raise ConfigurationError(
-            f"the select list holds {KEY}, the column by which a run is verified",
+            f"the select list holds {own}, a name of a column by which a run is verified",
             where=model.file,
             hint=f"rename it with AS, or set verify: off on {model.name}",
         )

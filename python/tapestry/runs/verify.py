@@ -60,10 +60,8 @@ def verify(session: Session, model: Model, question: Question, staged: str) -> l
             if config.verify == "full":
                 return check.full()
             ranges = question.turn(config.verify_share, low)
-            # What is shared has the rows for the ranges that were known before. It is of a source
-            # that is large.
-            large = bool(question.sharing.relations)
-            elsewhere = 0 if large else Sample.elsewhere
+            # What is shared has the rows for the ranges that were known before.
+            elsewhere = 0 if question.sharing.relations else Sample.elsewhere
             seed = f"{row.generation} {row.n}"
             return check.sample(
                 Sample(ranges, seed, elsewhere=elsewhere, turn_rows=question.turn_rows)

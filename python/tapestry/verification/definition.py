@@ -32,6 +32,15 @@ from tapestry.verification.scopes import Ctes, arms, by_value
 from tapestry.verification.threaded import Threader
 
 
+def is_own(column: str) -> bool:
+    """Is it the name of a column that statements of checks put beside those of the select list?
+
+    >>> is_own("_KEY"), is_own("_t_at"), is_own("_times")
+    (True, True, False)
+    """
+    return column.lower() in (KEY, AT) or column.lower().startswith("_t_")
+
+
 @dataclass(frozen=True)
 class Definition:
     """A query, resolved, and how its sources are read.

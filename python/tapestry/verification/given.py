@@ -14,7 +14,7 @@ class Given:
 
     >>> given = Given()
     >>> f"SELECT x > {given.name('7')} FROM t CROSS JOIN {given.relation}"
-    'SELECT x > _g1 FROM t CROSS JOIN (VALUES (7)) AS given(_g1)'
+    'SELECT x > _t_g1 FROM t CROSS JOIN (VALUES (7)) AS given(_t_g1)'
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Given:
 
     def name(self, value: str) -> str:
         """The column of a value, which is a piece of SQL without columns."""
-        return self._values.setdefault(value, f"_g{len(self._values) + 1}")
+        return self._values.setdefault(value, f"_t_g{len(self._values) + 1}")
 
     @property
     def relation(self) -> str:
