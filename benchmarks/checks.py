@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "checks"
 SOURCE = f"{SCHEMA}.messages"
-WARMING, ROUNDS = 4, 5
+WARMING, ROUNDS = 8, 9
 """Rounds that warm the process up (Java compiles what it runs often), and those that count."""
 STEP = 0.01
 NAMES = ("Q1", "Q2", "Q4")
