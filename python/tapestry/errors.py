@@ -61,6 +61,10 @@ class StateMissing(TapestryError):
     """A target stands there without the state that belongs to it."""
 
 
+class NotRunYet(StateMissing):
+    """A model that has no table yet."""
+
+
 class ConcurrentRun(TapestryError):
     """Another run of the same model committed first."""
 

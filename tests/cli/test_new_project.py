@@ -161,3 +161,20 @@ def test_verify_the_tables(project: Path) -> None:
         assert {row["status"] for row in found} == {"pass"}
     assert "unanswered: enough (" in tapestry("verify").output
     assert tapestry("verify", "no_such_model").exit_code != 0
+
+
+def test_verify_passes_over_what_has_not_run(project: Path) -> None:
+    """The others are looked at; who names it wants to know."""
+    file = project / "models/always_later.sql"
+    file.write_text("select m.msgid from {{ ref('messages') }} m")
+    try:
+        done = tapestry("verify")
+        assert done.exit_code == 0, done.output
+        assert "always_later: has not run yet" in done.output
+        assert "unanswered: not too much (" in done.output
+        named = tapestry("verify", "always_later", "unanswered")
+    finally:
+        file.unlink()
+    assert named.exit_code == 1
+    assert "unanswered: not too much (" in named.output
+    assert "always_later has not run yet" in str(named.exception)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from datetime import timedelta
 from xml.etree import ElementTree
@@ -34,6 +35,15 @@ def test_an_axis_has_few_buckets_and_holds_every_run(every: timedelta, count: in
         assert moment is not None
         assert bucket is not None
         assert axis.begin(bucket) <= moment < axis.begin(bucket + 1)
+
+
+@pytest.mark.parametrize("top", [1, 2, 3, 7])
+def test_what_is_counted_has_no_halves(top: int) -> None:
+    bar = {"at": "2024-01-01", "until": "2024-01-02", "series": "a", "y0": 0, "y1": top, "tip": ""}
+    spec = bars([bar], series=["a"], colors=["bad"], step={"format": "day"}, unit="rows")
+    labels = re.findall(r">([0-9.]+)<", render(spec, "rows", "rows"))
+    assert "0" in labels
+    assert all(label.isdecimal() for label in labels), labels
 
 
 def test_replayed_runs_stand_at_their_windows() -> None:

@@ -93,15 +93,21 @@ def test_an_expectation_that_did_not_stop_the_run(status: str, state: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("more", "title", "serious"),
+    ("more", "title", "serious", "where"),
     [
-        ({"status": "error", "on_violation": "warn"}, "could not be computed", False),
-        ({"status": "error", "on_violation": "drop"}, "could not be computed", True),
-        ({"status": "warn", "violations": 0}, "does not hold", False),
-        ({"status": "warn", "violations": 1}, "is broken by 1 row", False),
+        ({"status": "error", "on_violation": "warn"}, "could not be computed", False, "the table"),
+        ({"status": "error", "on_violation": "drop"}, "could not be computed", True, "s.m__staged"),
+        ({"status": "fail", "violations": 3}, "is broken by 3 rows", True, "nothing was published"),
+        ({"status": "warn", "violations": 0, "on_violation": "warn"}, "does not hold", False, ""),
+        (
+            {"status": "warn", "violations": 1, "on_violation": "drop"},
+            "is broken by 1 row",
+            False,
+            "s.m__rejected",
+        ),
     ],
 )
-def test_how_a_check_ended(more: Row, title: str, serious: bool) -> None:
+def test_how_a_check_ended(more: Row, title: str, serious: bool, where: str) -> None:
     rows = runs("s.m", 2)
     checked = checks(rows, "expectation", "has_author")
     checked[-1].update(details='{"row": {"a": 1}, "why": "so"}', **more)
@@ -109,6 +115,7 @@ def test_how_a_check_ended(more: Row, title: str, serious: bool) -> None:
     assert trouble.title == f"has_author {title}"
     assert trouble.serious == serious
     assert trouble.why == 'row: {"a": 1}\nwhy: so'
+    assert where in trouble.do
 
 
 def test_a_broken_expectation_of_an_older_run_is_past() -> None:

@@ -12,6 +12,7 @@ import click
 
 from tapestry.cli.complete import continuous_models
 from tapestry.cli.project import project_options
+from tapestry.errors import NotRunYet, TapestryError
 from tapestry.words import counted
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ A table is right when it holds everything that was ever an answer of its query u
 That is asked of the query itself, over the versions of its sources that the newest run read. A
 sample looks at a part of the history, another one each time; --full at all of it, at every instant
 at which anything changed. Nothing is written.
+
+A model that has not run yet has no table: it is passed over, unless it is named.
 
 Exit codes: 0 all tables are right (as far as was looked), 1 one is not, or it could not be told.
 """
@@ -53,7 +56,14 @@ def verify(
     wanted = continuous_names(manifest, models, "there is nothing to verify")
     names = wanted or manifest.continuous()
     found: list[dict[str, Any]] = []
+    errors: list[TapestryError] = []
     for name, audited in _audited(manifest, names, full, profiles_dir, target):
+        if isinstance(audited, TapestryError):  # of one model; the others are looked at
+            if wanted or not isinstance(audited, NotRunYet):
+                errors.append(audited)
+            elif not as_json:
+                click.echo(f"{name}: has not run yet")
+            continue
         rows = list(_described(name, audited))
         found += rows
         if not as_json:
@@ -61,15 +71,19 @@ def verify(
                 click.echo(_sentence(row))
     if as_json:
         click.echo(json.dumps(found, indent=2))
-    elif not found:
+    elif not names:
         click.echo("the project has no continuous models")
+    for error in errors[:-1]:
+        click.echo(f"Error: {error}", err=True)
+    if errors:
+        raise errors[-1]
     if any(row["status"] != "pass" for row in found):
         click.get_current_context().exit(1)
 
 
 def _audited(
     manifest: Any, names: list[str], full: bool, profiles_dir: Path | None, target: str | None
-) -> Iterator[tuple[str, Audited]]:
+) -> Iterator[tuple[str, Audited | TapestryError]]:
     from tapestry.cli.models import open_models
     from tapestry.runs.audit import audit
 
@@ -77,7 +91,10 @@ def _audited(
         for name, model in opened.models.items():
             turn = random.randrange(10**6)
             level = "full" if full else "sample"
-            yield name, audit(opened.session, model, opened.invocation, level, turn)
+            try:
+                yield name, audit(opened.session, model, opened.invocation, level, turn)
+            except TapestryError as error:
+                yield name, error
 
 
 def _described(name: str, audited: Audited) -> Iterator[dict[str, Any]]:

@@ -195,15 +195,25 @@ def _broken_expectations(name: str, last: Run | None, checks: Sequence[Check]) -
         first = len(history) - 1
         while first and history[first - 1].status != "pass":
             first -= 1
-        dropped = check.on_violation == "drop"
         yield Trouble(
             name,
             f"{_called(check)} {_outcome(check)}",
             serious=check.broken and check.on_violation != "warn",
             since=history[first].ended_at,
             why=check.message() or f"of {counted(check.checked_rows or 0, 'row')} checked",
-            do=f"the rows are in {name}__rejected" if dropped else "the rows are in the table",
+            do=_where(name, check),
         )
+
+
+def _where(name: str, check: Check) -> str:
+    """Where the rows are that break an expectation."""
+    dropping = check.on_violation == "drop"
+    if check.on_violation == "fail" or (dropping and check.status == "error"):
+        return (
+            "nothing was published: correct the data, the query or the expectation, and run again"
+            f" (rows for a table are kept in {name}__staged)"
+        )
+    return f"the rows are in {name}__rejected" if dropping else "the rows are in the table"
 
 
 def _outcome(check: Check) -> str:

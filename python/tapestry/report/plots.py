@@ -106,8 +106,9 @@ def bars(
 ) -> dict[str, Any]:
     """Stacked bars over time: values have at, until (UTC ISO), series, y0, y1, tip."""
     axis = {"title": unit, "tickCount": 4, "format": "~s", "titleAnchor": "end"}
-    if unit != "seconds":  # what is counted has no halves
-        axis["tickMinStep"] = 1
+    top = max((value["y1"] for value in values), default=0)
+    if unit != "seconds" and top < 4:  # what is counted has no halves
+        axis["values"] = list(range(int(top) + 1))
     color: dict[str, Any] = {
         "field": "series",
         "type": "nominal",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-from tapestry.errors import StateMissing
+from tapestry.errors import NotRunYet
 from tapestry.names import MATCHED_AT
 from tapestry.runs.checks import CheckResult
 from tapestry.runs.examined import as_read_by
@@ -52,12 +52,12 @@ def audit(
     """Check the table of a model against its query, as of its newest run.
 
     ``level`` is sample or full; ``turn_number`` says which part of the history a sample looks at.
-    Raises StateMissing for a model that has not run, and what a run raises before it begins.
+    Raises NotRunYet for a model that has not run, and what a run raises before it begins.
     """
     standing = stand(session, model, invocation, False)
     row = standing.row
     if row is None or standing.target is None:
-        raise StateMissing(
+        raise NotRunYet(
             f"{model.name} has not run yet: there is nothing to verify",
             where=model.file,
             hint=f"dbt run --select {model.name}",
