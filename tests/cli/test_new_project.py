@@ -166,7 +166,8 @@ def test_verify_the_tables(project: Path) -> None:
 def test_verify_passes_over_what_has_not_run(project: Path) -> None:
     """The others are looked at; who names it wants to know."""
     file = project / "models/always_later.sql"
-    file.write_text("select m.msgid from {{ ref('messages') }} m")
+    config = "{{ config(materialized='continuous') }}"
+    file.write_text(config + " select m.msgid from {{ ref('messages') }} m")
     try:
         done = tapestry("verify")
         assert done.exit_code == 0, done.output
