@@ -96,6 +96,14 @@ def test_strips_tell_failures() -> None:
     assert "failed, 2 runs" in plot.svg
 
 
+def test_no_count_is_nothing_without_a_thousand() -> None:
+    many = {"at": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z", "y0": 0, "y1": 3000,
+            "series": "rows", "tip": "3000 rows"}  # fmt: skip
+    drawn = render(bars([many], series=["rows"], colors=["s1"], step={}, unit="rows"), "a", "b")
+    texts = {e.text for e in ElementTree.fromstring(drawn).iter() if e.tag.endswith("}text")}
+    assert {"0", "1k", "3k"} <= texts
+
+
 def test_drawings_hold_no_script_link_or_foreign_address(tmp_path) -> None:
     values = [
         {"at": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z", "y0": 0, "y1": 3,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.report.conftest import report_of
-from tests.report.made_up import HOSTILE, NAMES, NOW, company, fail, runs, well
+from tests.report.made_up import HOSTILE, NAMES, NOW, bulletin_board, company, fail, runs, well
 
 from tapestry.report.artifacts import Artifacts
 from tapestry.report.judge import judge
@@ -21,12 +21,33 @@ from tapestry.report.record import Record
 
 Open = Callable[..., Page]
 
+# The lines in which an element's text is shown.
+LINES = """element => {
+    const lines = [], walk = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+    let bottom = -1
+    for (let node = walk.nextNode(); node; node = walk.nextNode())
+        for (let at = 0; at < node.length; at++) {
+            const range = document.createRange()
+            range.setStart(node, at), range.setEnd(node, at + 1)
+            const box = range.getBoundingClientRect()
+            if (box.top >= bottom) lines.push(""), bottom = box.bottom
+            lines[lines.length - 1] += node.data[at]
+        }
+    return lines
+}"""
+
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Pages of three projects, made once."""
+    """Pages of four projects, made once."""
     made = {}
-    for name, rows in {"company": company(), "well": well(), "large": well(200, 50)}.items():
+    records = {
+        "company": company(),
+        "board": bulletin_board(),
+        "well": well(),
+        "large": well(200, 50),
+    }
+    for name, rows in records.items():
         folder = tmp_path_factory.mktemp(name)
         made[name] = folder / "target" / "report.html"
         report_of(folder, *rows).write(made[name])
@@ -119,6 +140,14 @@ def test_a_phone_shows_the_newest_runs_first(open_page: Open) -> None:
     label = page.locator("figure.wide svg text", has_text="unanswered").bounding_box()
     assert 0 <= label["x"] < 375
     assert label["height"] > 7
+
+
+def test_a_narrow_column_breaks_names_at_their_joints(open_page: Open) -> None:
+    page = open_page("board", viewport={"width": 320, "height": 812})
+    names = page.locator("tbody th a").evaluate_all(f"all => all.map({LINES})")
+    broken = [lines for lines in names if len(lines) > 1]
+    assert broken
+    assert [lines for lines in broken if any(line[-1] not in "._" for line in lines[:-1])] == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -8,6 +8,7 @@ anything besides: a name that slipped through could still do nothing.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from tapestry.errors import parted
 from tapestry.report import text
@@ -190,6 +191,7 @@ def _environment() -> Environment:
         size=text.size,
         first_lines=text.first_lines,
         without_hint=lambda message: parted(message)[0],
+        joints=_joints,
         svg=lambda plot: Markup(plot.svg),  # Vega escapes what it draws
     )
     environment.globals.update(
@@ -197,6 +199,11 @@ def _environment() -> Environment:
     )
     environment.globals["live_script"] = _file("live.js")
     return environment
+
+
+def _joints(name: str) -> Markup:
+    """A name that a narrow column breaks after its dots and underscores, not within a word."""
+    return Markup(re.sub(r"[._](?=.)", r"\g<0><wbr>", str(escape(name))))
 
 
 def _file(name: str) -> Markup:

@@ -106,6 +106,7 @@ def bars(
 ) -> dict[str, Any]:
     """Stacked bars over time: values have at, until (UTC ISO), series, y0, y1, tip."""
     axis = {"title": unit, "tickCount": 4, "format": "~s", "titleAnchor": "end"}
+    axis["labelExpr"] = "datum.value ? datum.label : '0'"  # d3 writes 0k beside 1k
     top = max((value["y1"] for value in values), default=0)
     if unit != "seconds" and top < 4:  # what is counted has no halves
         axis["values"] = list(range(int(top) + 1))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from tapestry.words import counted
+
 _STEPS = ((86400 * 365, "year"), (86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -22,10 +24,10 @@ def length(time: timedelta | None) -> str:
     for place, (size, unit) in enumerate(_STEPS):
         if left >= size:
             count, rest = divmod(left, size)
-            text = _counted(count, unit)
+            text = counted(count, unit)
             if count < 3 and place + 1 < len(_STEPS):
                 smaller = rest // _STEPS[place + 1][0]
-                text += f" {_counted(smaller, _STEPS[place + 1][1])}" if smaller else ""
+                text += f" {counted(smaller, _STEPS[place + 1][1])}" if smaller else ""
             return text
     return "less than a second"
 
@@ -110,7 +112,3 @@ def natural(name: str) -> list[tuple[int, str]]:
     """
     parts = re.findall(r"\d+|\D+", name)
     return [(int(part), "") if part.isdecimal() else (-1, part.lower()) for part in parts]
-
-
-def _counted(count: int, unit: str) -> str:
-    return f"{count} {unit}{'' if count == 1 else 's'}"
