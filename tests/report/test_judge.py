@@ -95,7 +95,12 @@ def test_an_expectation_that_did_not_stop_the_run(status: str, state: str) -> No
 @pytest.mark.parametrize(
     ("more", "title", "serious", "where"),
     [
-        ({"status": "error", "on_violation": "warn"}, "could not be computed", False, "the table"),
+        (
+            {"status": "error", "on_violation": "warn"},
+            "could not be computed",
+            False,
+            "in s.m: they",
+        ),
         ({"status": "error", "on_violation": "drop"}, "could not be computed", True, "s.m__staged"),
         ({"status": "fail", "violations": 3}, "is broken by 3 rows", True, "nothing was published"),
         ({"status": "warn", "violations": 0, "on_violation": "warn"}, "does not hold", False, ""),

@@ -206,14 +206,16 @@ def _broken_expectations(name: str, last: Run | None, checks: Sequence[Check]) -
 
 
 def _where(name: str, check: Check) -> str:
-    """Where the rows are that break an expectation."""
+    """Where the rows are that break an expectation, and what one does about them."""
     dropping = check.on_violation == "drop"
     if check.on_violation == "fail" or (dropping and check.status == "error"):
         return (
             "nothing was published: correct the data, the query or the expectation, and run again"
             f" (rows for a table are kept in {name}__staged)"
         )
-    return f"the rows are in {name}__rejected" if dropping else "the rows are in the table"
+    if dropping:
+        return f"look at the rows in {name}__rejected: they were kept out of the table"
+    return f"look at the rows in {name}: they were published all the same"
 
 
 def _outcome(check: Check) -> str:
