@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -30,6 +31,12 @@ def at(seconds: float) -> datetime:
 def literal(seconds: float) -> str:
     """The same as SQL."""
     return f"timestamp'{at(seconds):%Y-%m-%d %H:%M:%S.%f}'"
+
+
+def delete_folder(session: Session, table: str) -> None:
+    """Delete a table's files behind the catalog's back."""
+    ((_, _, _, _, location, *_),) = session.rows(f"describe detail {table}")
+    shutil.rmtree(location.removeprefix("file:"))
 
 
 @dataclass

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapestry.runs.own_tables import CHECKPOINTS, create_own
+import pytest
+from tests.spark.run_world import delete_folder
+
+from tapestry.runs.own_tables import CHECKPOINTS, create_own, lost_own
 
 
 def test_a_table_is_made_once_and_seldom_writes_a_checkpoint(session: Any, schema: str) -> None:
@@ -21,3 +24,16 @@ def test_a_table_is_made_once_and_seldom_writes_a_checkpoint(session: Any, schem
     assert files == [(11,)]
     log = session.spark._jvm.java.io.File(told["location"].removeprefix("file:") + "/_delta_log")
     assert not [file for file in log.list() if "checkpoint" in file]
+
+
+def test_a_table_whose_folder_was_deleted_is_made_again(session: Any, schema: str) -> None:
+    name, columns = f"{schema}.own", {"n": "BIGINT"}
+    create_own(session, name, columns, "the first")
+    delete_folder(session, name)
+    with pytest.raises(Exception, match="UNRESOLVED_COLUMN") as error:
+        session.run(f"INSERT INTO {name} (n) VALUES (1)")
+    assert lost_own(session, name, error.value)
+    create_own(session, name, columns, "another")
+    assert not lost_own(session, name, error.value)
+    session.run(f"INSERT INTO {name} (n) VALUES (1)")
+    assert session.rows(f"SELECT * FROM {name}") == [(1,)]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark.run_world import ALL, World, ids
+from tests.spark.run_world import ALL, World, delete_folder, ids
 
 from tapestry.errors import StateMissing, TargetChanged
 from tapestry.runs.target import Commit, refuse_foreign
@@ -150,3 +150,26 @@ def test_state_gone(world: World) -> None:
         world.run(world.model(ALL), 9)
     world.run(world.model(ALL), 9, full_refresh=True)
     assert ids(world.answers()) == [1, 2, 3]
+
+
+def test_its_folder_deleted(world: World) -> None:
+    """Unlike a dropped table: it may come back, on storage that is away for a while."""
+    delete_folder(world.session, f"{world.schema}.target")
+    with pytest.raises(TargetChanged, match="but its folder is gone") as error:
+        world.run(world.model(ALL), 9)
+    assert "--full-refresh" in str(error.value.hint)
+    world.run(world.model(ALL), 9, full_refresh=True)
+    assert ids(world.answers()) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_the_folder_of_the_state_deleted(world: World, warm: bool) -> None:
+    delete_folder(world.session, f"{world.schema}.tapestry_state")
+    if not warm:
+        world.memory = type(world.memory)()
+    with pytest.raises(StateMissing, match="knows nothing of"):
+        world.run(world.model(ALL), 9)
+    world.run(world.model(ALL), 9, full_refresh=True)
+    world.add((4, "d", None, 10))
+    world.run(world.model(ALL), 12)
+    assert ids(world.answers()) == [1, 2, 3, 4]

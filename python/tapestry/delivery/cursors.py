@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from tapestry.instants import from_micros
 from tapestry.runs.errors_of_delta import lost_race, loudness_of_tidying, not_found
-from tapestry.runs.own_tables import create_own
+from tapestry.runs.own_tables import create_own, lost_own
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name, string, timestamp
 from tapestry.runs.state import StateRow, runs_of
@@ -177,7 +177,7 @@ def _note(session: Session, table: str, batch: Batch, event: str) -> None:
     try:
         _insert(session, table, batch, event, batch.parts, options)
     except Exception as error:
-        if not_found(error):
+        if lost_own(session, table, error):
             create_own(session, table, COLUMNS, COMMENT)
             _insert(session, table, batch, event, batch.parts, options)
         elif not lost_race(error):

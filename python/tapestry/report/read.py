@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
 from tapestry.report.record import CHECK_COLUMNS, DELIVERY_COLUMNS, RUN_COLUMNS, Record
-from tapestry.runs.errors_of_delta import not_found
+from tapestry.runs.errors_of_delta import files_gone, not_found
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name
 
@@ -73,7 +73,7 @@ class SessionTables:
         try:
             rows = self._session.rows(f"DESCRIBE TABLE {self._name(table)}")
         except Exception as error:
-            if not_found(error):
+            if not_found(error) or files_gone(error):
                 return ()
             raise
         names = [str(row[0]) for row in rows]

@@ -30,12 +30,18 @@ _LACKS_COLUMN = (
     "COLUMN_NOT_FOUND",
 )
 _HAS_COLUMN = ("FIELD_ALREADY_EXISTS", "COLUMN_ALREADY_EXISTS", "DUPLICATE_COLUMNS")
+_FILES_GONE = ("DELTA_PATH_DOES_NOT_EXIST",)
 _LEFTOVER = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "LOCATION_ALREADY_EXISTS")
 
 
 def not_found(error: BaseException) -> bool:
     """There is no such table."""
     return _says(error, _NOT_FOUND)
+
+
+def files_gone(error: BaseException) -> bool:
+    """The catalog knows the table, but somebody deleted its folder."""
+    return _says(error, _FILES_GONE)
 
 
 def lost_race(error: BaseException) -> bool:

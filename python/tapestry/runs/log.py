@@ -12,11 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from tapestry.runs.checks import CheckResult
-from tapestry.runs.errors_of_delta import (
-    lacks_column,
-    not_found,
-)
-from tapestry.runs.own_tables import create_own, widen_own
+from tapestry.runs.errors_of_delta import lacks_column
+from tapestry.runs.own_tables import create_own, lost_own, widen_own
 from tapestry.runs.plan import Plan
 from tapestry.runs.publish import Published
 from tapestry.runs.reading import Reading
@@ -145,7 +142,7 @@ def _append(
         try:
             session.run(inserted)
         except Exception as error:
-            if not_found(error):
+            if lost_own(session, table, error):
                 create_own(session, table, columns, comment)
             elif lacks_column(error):
                 widen_own(session, table, columns)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from time import sleep
 
-from tapestry.runs.errors_of_delta import already_exists, has_column, leftover, lost_race
+from tapestry.runs.errors_of_delta import (
+    already_exists,
+    files_gone,
+    has_column,
+    lacks_column,
+    leftover,
+    lost_race,
+    not_found,
+)
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name, string
 
@@ -22,6 +30,8 @@ def create_own(session: Session, table: str, columns: Mapping[str, str], comment
     """Make a table; of several that try at once one does, and the others wait for it.
 
     The loser's error can come before the catalog knows the winner's table: hence once more.
+    Where somebody deleted the folder of an earlier one, the catalog's entry stands in the way of a
+    new one and has nothing else to lose.
     """
     listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
     for attempt in range(ATTEMPTS):
@@ -31,12 +41,27 @@ def create_own(session: Session, table: str, columns: Mapping[str, str], comment
                 f" COMMENT {string(comment)}"
                 f" TBLPROPERTIES ('delta.checkpointInterval' = '{CHECKPOINTS}')"
             )
-            return
+            if not _gone(session, table):
+                return
+            session.run(f"DROP TABLE IF EXISTS {relation_name(table)}")
         except Exception as error:
             known = lost_race(error) or already_exists(error) or leftover(error)
             if not known or attempt + 1 == ATTEMPTS:
                 raise
             sleep(0.2 * (attempt + 1))
+
+
+def lost_own(session: Session, table: str, error: BaseException) -> bool:
+    """Did an INSERT fail because there is no table? One without its folder has no columns."""
+    return not_found(error) or (lacks_column(error) and _gone(session, table))
+
+
+def _gone(session: Session, table: str) -> bool:
+    try:
+        session.rows(f"DESCRIBE TABLE {relation_name(table)}")
+    except Exception as error:
+        return files_gone(error)
+    return False
 
 
 def widen_own(session: Session, table: str, columns: Mapping[str, str]) -> None:

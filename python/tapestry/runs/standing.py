@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tapestry.errors import StateMissing
+from tapestry.errors import StateMissing, TargetChanged
+from tapestry.runs.errors_of_delta import files_gone
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.memory import Known
 from tapestry.runs.model import Model
 from tapestry.runs.relations import plain
 from tapestry.runs.session import Session
+from tapestry.runs.sources.literals import relation_name
 from tapestry.runs.state import StateRow
 from tapestry.runs.target import (
     CLOSED,
@@ -69,9 +71,9 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     """Look at the target and at the state.
 
     Raises StateMissing for a table that no state belongs to, TargetChanged where somebody else
-    wrote to it.
+    wrote to it, or deleted its folder.
     """
-    target = look(session, model.relation)
+    target = _target(session, model, refresh)
     if target is None:
         return Standing(None, None)
     if refresh or target.generation == EMPTY_GENERATION:
@@ -109,6 +111,22 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
         invocation.memory.note(Known(target, row, version))
     found = Standing(target, row, not here, complete, version, attempt=attempt)
     return replace(found, unnamed=closed is not None, accepted=accepted)
+
+
+def _target(session: Session, model: Model, refresh: bool) -> Target | None:
+    try:
+        return look(session, model.relation)
+    except Exception as error:
+        if not files_gone(error):
+            raise
+        if not refresh:
+            raise TargetChanged(
+                f"the catalog knows {model.relation}, but its folder is gone",
+                where=model.file,
+                hint="bring the folder back, or build the table again with --full-refresh",
+            ) from error
+    session.run(f"DROP TABLE IF EXISTS {relation_name(model.relation)}")
+    return None
 
 
 def _state_of(session: Session, model: Model, invocation: Invocation, target: Target) -> StateRow:

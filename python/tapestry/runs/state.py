@@ -28,7 +28,7 @@ from tapestry.runs.errors_of_delta import (
     lost_race,
     not_found,
 )
-from tapestry.runs.own_tables import create_own, widen_own
+from tapestry.runs.own_tables import create_own, lost_own, widen_own
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name, string
 from tapestry.runs.sources.pins import Pin
@@ -171,7 +171,7 @@ def claim(session: Session, table: str, row: StateRow) -> bool:
     try:
         session.run(inserted)
     except Exception as error:
-        if not_found(error):
+        if lost_own(session, table, error):
             if row.n > 1:
                 return False  # somebody dropped it: what it knew of the other models is gone
             create_own(session, table, COLUMNS, COMMENT)
