@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from dbt.cli.main import dbtRunner
+from deltalake import DeltaTable
 
 from tapestry.cli.main import commands
 
@@ -179,3 +180,14 @@ def test_verify_passes_over_what_has_not_run(project: Path) -> None:
     assert named.exit_code == 1
     assert "unanswered: not too much (" in named.output
     assert "always_later has not run yet" in str(named.exception)
+
+
+def test_verify_what_somebody_else_did(project: Path) -> None:
+    """The last test here: from then on a run refuses to go on."""
+    (folder,) = project.glob("warehouse/*/unanswered")
+    DeltaTable(folder).delete("author = 'cid'")
+    done = tapestry("verify", "--full")
+    assert done.exit_code == 1
+    assert "unanswered: NOT enough: 1 missing" in done.output
+    assert "author = cid" in done.output
+    assert "unanswered was written by somebody else: DELETE" in str(done.exception)

@@ -78,10 +78,13 @@ def test_before_the_first_arrival_nothing_is_missing(world: World, level: str) -
         assert {result.status for result in audited.results} == {"pass"}
 
 
+@pytest.mark.parametrize("rule", ["fail", "accept"])
 @pytest.mark.parametrize("level", ["full", "sample"])
-def test_an_audit_finds_what_is_lost_and_what_is_too_much(world: World, level: str) -> None:
-    """Rows that somebody deleted or added, where the model accepts such changes."""
-    model = world.model(ALL, verify="off", on_target_change="accept", verify_share=1)
+def test_an_audit_finds_what_is_lost_and_what_is_too_much(
+    world: World, level: str, rule: str
+) -> None:
+    """Rows that somebody deleted or added; where a run would refuse them that is told besides."""
+    model = world.model(ALL, verify="off", on_target_change=rule, verify_share=1)
     world.run(model, 8)
     world.session.run(f"delete from {world.schema}.target where id = 2")
     world.session.run(
@@ -92,6 +95,7 @@ def test_an_audit_finds_what_is_lost_and_what_is_too_much(world: World, level: s
     assert (audited.t, audited.runs) == (at(8), 1)
     found = {result.kind: result.details["rows"][0]["row"]["id"] for result in audited.results}
     assert found == {"enough": "2", "not_too_much": "9"}
+    assert (audited.changed is None) == (rule == "accept")
 
 
 def test_a_mistake_is_not_published(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

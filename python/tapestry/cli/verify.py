@@ -30,9 +30,11 @@ That is asked of the query itself, over the versions of its sources that the new
 sample looks at a part of the history, another one each time; --full at all of it, at every instant
 at which anything changed. Nothing is written.
 
-A model that has not run yet has no table: it is passed over, unless it is named.
+A model that has not run yet has no table: it is passed over, unless it is named. One whose table
+somebody else wrote to is checked all the same, and that is said besides.
 
-Exit codes: 0 all tables are right (as far as was looked), 1 one is not, or it could not be told.
+Exit codes: 0 all tables are right (as far as was looked), 1 one is not, or it could not be told, or
+somebody else wrote there.
 """
 
 
@@ -64,6 +66,8 @@ def verify(
             elif not as_json:
                 click.echo(f"{name}: has not run yet")
             continue
+        if audited.changed is not None:
+            errors.append(audited.changed)
         rows = list(_described(name, audited))
         found += rows
         if not as_json:

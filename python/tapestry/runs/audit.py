@@ -6,10 +6,11 @@ rows arriving when they did. Nothing is written.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from tapestry.errors import NotRunYet
+from tapestry.errors import NotRunYet, TargetChanged
 from tapestry.names import MATCHED_AT
 from tapestry.runs.checks import CheckResult
 from tapestry.runs.examined import as_read_by
@@ -25,7 +26,7 @@ from tapestry.runs.sources.literals import relation_name, string
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.sources.scans import plain_scan
 from tapestry.runs.staging import exists
-from tapestry.runs.standing import stand
+from tapestry.runs.standing import Standing, stand
 from tapestry.runs.state import StateRow
 from tapestry.runs.verify import listed, results_of
 from tapestry.verification.audit import Audit, Published
@@ -39,11 +40,12 @@ ROWS, INSTANTS = 200, 2
 
 
 class Audited(NamedTuple):
-    """What an audit looked at, and what came of it."""
+    """What an audit looked at, what came of it, and whether somebody else wrote there."""
 
     t: datetime
     runs: int
     results: list[CheckResult]
+    changed: TargetChanged | None = None
 
 
 def audit(
@@ -52,9 +54,10 @@ def audit(
     """Check the table of a model against its query, as of its newest run.
 
     ``level`` is sample or full; ``turn_number`` says which part of the history a sample looks at.
-    Raises NotRunYet for a model that has not run, and what a run raises before it begins.
+    Raises NotRunYet for a model that has not run, and what a run raises before it begins, but for
+    the writes of others: what they did to the table is what an audit is to find.
     """
-    standing = stand(session, model, invocation, False)
+    standing, changed = _standing(session, model, invocation)
     row = standing.row
     if row is None or standing.target is None:
         raise NotRunYet(
@@ -77,7 +80,7 @@ def audit(
         published = Published(relation, row.begin or low, row.t, opened)
         return _asked(Audit(definition, published, session.rows), model, level, low, turn_number)
 
-    return Audited(row.t, row.n, results_of(ask, level, "fail", columns))
+    return Audited(row.t, row.n, results_of(ask, level, "fail", columns), changed)
 
 
 def audit_rows(
@@ -101,6 +104,16 @@ def audit_rows(
         return _asked(Audit(definition, published, session.rows), model, level, low, 0)
 
     return results_of(ask, level, "fail", definition.columns)
+
+
+def _standing(
+    session: Session, model: Model, invocation: Invocation
+) -> tuple[Standing, TargetChanged | None]:
+    try:
+        return stand(session, model, invocation, False), None
+    except TargetChanged as error:
+        accepting = replace(model, config=replace(model.config, on_target_change="accept"))
+        return stand(session, accepting, invocation, False), error
 
 
 def _asked(
