@@ -153,13 +153,45 @@ def test_state_gone(world: World) -> None:
 
 
 def test_its_folder_deleted(world: World) -> None:
-    """Unlike a dropped table: it may come back, on storage that is away for a while."""
+    """Unlike a dropped table it may come back: on storage that is away for a while."""
     delete_folder(world.session, f"{world.schema}.target")
     with pytest.raises(TargetChanged, match="but its folder is gone") as error:
         world.run(world.model(ALL), 9)
     assert "--full-refresh" in str(error.value.hint)
     world.run(world.model(ALL), 9, full_refresh=True)
     assert ids(world.answers()) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("beside", "error", "says"),
+    [
+        ("__rejected", TargetChanged, "the catalog knows .*__rejected, but its folder is gone"),
+        ("__late_", StateMissing, "__late_.* is gone"),
+    ],
+)
+def test_the_folder_of_a_table_beside_it_deleted(
+    session: Any, schema: str, beside: str, error: type[Exception], says: str
+) -> None:
+    """The run stops; a full refresh makes the table again, and the next ones write to it."""
+    world = World(session, schema).create()
+    drop = {"name": "not_one", "expect": "id <> 1", "on_violation": "drop"}
+    model = world.model(ALL, expectations=[drop])
+    world.run(model, 6)
+    world.add((4, "late", None, 2))
+    world.run(model, 7)
+    (name,) = (row[1] for row in session.rows(f"show tables in {schema}") if beside in row[1])
+    delete_folder(session, f"{schema}.{name}")
+    world.add((1, "again", None, 8))
+    with pytest.raises(error, match=says) as refused:
+        world.run(model, 9)
+    assert "--full-refresh" in str(refused.value)
+    world.run(model, 9, full_refresh=True)
+    assert ids(world.answers()) == [2, 3, 4]
+    world.add((1, "more", None, 10), (5, "late", None, 8))
+    world.run(model, 11)
+    assert ids(world.answers()) == [2, 3, 4, 5]
+    assert len(session.rows(f"select id from {schema}.target__rejected")) == 3
+    assert len(session.rows(f"show tables in {schema} like 'target__late_*'")) == 1
 
 
 @pytest.mark.parametrize("warm", [True, False])

@@ -30,8 +30,7 @@ def create_own(session: Session, table: str, columns: Mapping[str, str], comment
     """Make a table; of several that try at once one does, and the others wait for it.
 
     The loser's error can come before the catalog knows the winner's table: hence once more.
-    Where somebody deleted the folder of an earlier one, the catalog's entry stands in the way of a
-    new one and has nothing else to lose.
+    What is left of an earlier one without its folder is forgotten first.
     """
     listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
     for attempt in range(ATTEMPTS):
@@ -41,14 +40,24 @@ def create_own(session: Session, table: str, columns: Mapping[str, str], comment
                 f" COMMENT {string(comment)}"
                 f" TBLPROPERTIES ('delta.checkpointInterval' = '{CHECKPOINTS}')"
             )
-            if not _gone(session, table):
+            if not forget_gone(session, table):
                 return
-            session.run(f"DROP TABLE IF EXISTS {relation_name(table)}")
         except Exception as error:
             known = lost_race(error) or already_exists(error) or leftover(error)
             if not known or attempt + 1 == ATTEMPTS:
                 raise
             sleep(0.2 * (attempt + 1))
+
+
+def forget_gone(session: Session, table: str) -> bool:
+    """Take a table whose folder somebody deleted out of the catalog; was it there?
+
+    Its entry would stand in the way of a new one, and has nothing else to lose.
+    """
+    gone = _gone(session, table)
+    if gone:
+        session.run(f"DROP TABLE IF EXISTS {relation_name(table)}")
+    return gone
 
 
 def lost_own(session: Session, table: str, error: BaseException) -> bool:

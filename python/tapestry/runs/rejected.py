@@ -12,12 +12,14 @@ from collections.abc import Mapping, Sequence
 
 from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT, REJECTED_PROPERTY, REJECTED_SUFFIX
-from tapestry.runs.errors_of_delta import lost_race
+from tapestry.runs.errors_of_delta import files_gone, lost_race
+from tapestry.runs.own_tables import forget_gone
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name, string, timestamp
 from tapestry.runs.staging import Staged, exists, hidden, listed_properties, mapping_properties
 from tapestry.runs.state import StateRow
+from tapestry.runs.target import folder_gone
 
 OURS = ("run_id", "generation", "n", "attempt", "expectations")
 
@@ -36,6 +38,8 @@ def reject(
     """
     assert planned.row is not None
     name = rejected_name(planned.row.model)
+    if planned.action == "create":
+        forget_gone(session, name)
     names = {key: hidden(key, staged.columns) for key in OURS}
     if exists(session, name):
         known = _names(session, name)
@@ -78,6 +82,7 @@ def _in_the_way(planned: Plan, name: str) -> ConfigurationError:
 def remove(session: Session, relation: str) -> None:
     """Remove the table, if it is one of ours: the model's rows are built anew."""
     name = rejected_name(relation)
+    forget_gone(session, name)
     if exists(session, name) and _names(session, name) is not None:
         session.run(f"DROP TABLE IF EXISTS {relation_name(name)}")
 
@@ -155,9 +160,17 @@ def _rows(
 
 
 def _names(session: Session, name: str) -> dict[str, str] | None:
-    """What our columns are called in a table; None where it is none of ours."""
+    """What our columns are called in a table; None where it is none of ours.
+
+    Raises TargetChanged where its folder is gone.
+    """
     asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({string(REJECTED_PROPERTY)})"
-    ((_, value),) = session.rows(asked)
+    try:
+        ((_, value),) = session.rows(asked)
+    except Exception as error:
+        if not files_gone(error):
+            raise
+        raise folder_gone(name, "") from error
     try:
         return dict(json.loads(value))
     except ValueError:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tapestry.errors import StateMissing, TargetChanged
+from tapestry.errors import StateMissing
 from tapestry.runs.errors_of_delta import files_gone
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.memory import Known
 from tapestry.runs.model import Model
+from tapestry.runs.own_tables import forget_gone
 from tapestry.runs.relations import plain
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import relation_name
 from tapestry.runs.state import StateRow
 from tapestry.runs.target import (
     CLOSED,
@@ -22,6 +22,7 @@ from tapestry.runs.target import (
     Commit,
     Target,
     commits_after,
+    folder_gone,
     landed,
     look,
     refuse_foreign,
@@ -120,12 +121,8 @@ def _target(session: Session, model: Model, refresh: bool) -> Target | None:
         if not files_gone(error):
             raise
         if not refresh:
-            raise TargetChanged(
-                f"the catalog knows {model.relation}, but its folder is gone",
-                where=model.file,
-                hint="bring the folder back, or build the table again with --full-refresh",
-            ) from error
-    session.run(f"DROP TABLE IF EXISTS {relation_name(model.relation)}")
+            raise folder_gone(model.relation, model.file) from error
+    forget_gone(session, model.relation)
     return None
 
 

@@ -124,6 +124,15 @@ def look(session: Session, name: str) -> Target | None:
     return Target(name, str(row[1]), generation, str(row[6]), int(row[9] or 0), int(row[10] or 0))
 
 
+def folder_gone(name: str, file: str) -> TargetChanged:
+    """Of a table of the model in ``file`` only the catalog's entry is left."""
+    return TargetChanged(
+        f"the catalog knows {name}, but its folder is gone",
+        where=file,
+        hint="bring the folder back, or build the model again with --full-refresh",
+    )
+
+
 def commits_after(session: Session, name: str, version: int) -> list[Commit]:
     """The commits above ``version``, newest first, as far back as the log still tells."""
     commits = newest_commits(session, name)

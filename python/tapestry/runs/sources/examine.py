@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from uuid import uuid4
 
 from tapestry.errors import SourceHistoryGone, SourceRewritten, StateMissing
+from tapestry.runs.own_tables import forget_gone
 from tapestry.runs.session import Session
 from tapestry.runs.sources.contents import key_names
 from tapestry.runs.sources.describe import SourceTable, arrival_column
@@ -147,7 +148,9 @@ def examine(
         since = Since(session, table, None, last_pin, pin, tau, config, stored)
         return _static(since, looks_back)
     side = Side(side_name(target, table.name), generation, n, uuid4().hex, failed)
-    if n > 1:
+    if n == 1:
+        forget_gone(session, side.name)
+    else:
         side = _as_left(read_side(session, side, last_pin, table.columns), table, last_pin)
     if last_pin is None or tau is None:
         key = ("nulls", table.name, column, pin)

@@ -26,6 +26,7 @@ from zlib import crc32
 
 from tapestry.instants import from_micros
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
+from tapestry.runs.errors_of_delta import files_gone
 from tapestry.runs.session import Session
 from tapestry.runs.sources.contents import (
     column_list,
@@ -144,13 +145,20 @@ def read_side(
 ) -> Side:
     """``side`` with what stands in the table; one catalog look-up when there is none.
 
+    A table whose folder somebody deleted is none.
+
     ``source`` has the columns of the source today, where ``contents`` are wanted.
     """
     schema, _, table = side.name.rpartition(".")
     scope = f" IN {relation_name(schema)}" if schema else ""
     if not session.rows(f"SHOW TABLES{scope} LIKE {string(table)}"):
         return side
-    described = session.rows(f"DESCRIBE TABLE {relation_name(side.name)}")
+    try:
+        described = session.rows(f"DESCRIBE TABLE {relation_name(side.name)}")
+    except Exception as error:
+        if files_gone(error):
+            return side
+        raise
     side = replace(side, columns=tuple(Column(row[0], str(row[1]).lower()) for row in described))
     rows = _few_rows(session, side, source)
     batches = _batches(session, side) if rows is None else _summed(rows)
