@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
-from tests.spark.run_world import ALL, World, delete_folder, ids
+from tests.spark.run_world import ALL, World, ids
 
 from tapestry.errors import AssumptionWrong, ConfigurationError, ExpectationFailed
 from tapestry.runs.log import write_checks, write_log
@@ -392,17 +392,3 @@ def test_the_logs(world: World) -> None:
         (2, "id <> 3", "fail", 1, 1, "3"),
         (2, "not_b", "pass", 1, 0, None),
     ]
-
-
-def test_logs_whose_folders_were_deleted_are_begun_again(world: World) -> None:
-    """Found by hand: each run warned that they could not be written."""
-    runs, checks = f"{world.schema}.tapestry_runs", f"{world.schema}.tapestry_checks"
-    for n, t in ((1, 3), (2, 10)):
-        invocation = world.invocation(t)
-        model = world.model(ALL, expectations=[NOT_B])
-        execute(world.session, prepare(world.session, model, invocation), invocation)
-        for table, write in ((runs, write_log), (checks, write_checks)):
-            write(world.session, table, "i", invocation.log)
-            write(world.session, table, "i", invocation.log)
-            assert world.session.rows(f"select n, count(*) from {table} group by n") == [(n, 2)]
-            delete_folder(world.session, table)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.spark.run_world import delete_folder
+from tests.spark.run_world import ALL, World, delete_folder
 
+from tapestry.runs.log import write_checks, write_log
 from tapestry.runs.own_tables import CHECKPOINTS, create_own, lost_own
+from tapestry.runs.run import execute, prepare
 
 
 def test_a_table_is_made_once_and_seldom_writes_a_checkpoint(session: Any, schema: str) -> None:
@@ -37,3 +39,18 @@ def test_a_table_whose_folder_was_deleted_is_made_again(session: Any, schema: st
     assert not lost_own(session, name, error.value)
     session.run(f"INSERT INTO {name} (n) VALUES (1)")
     assert session.rows(f"SELECT * FROM {name}") == [(1,)]
+
+
+def test_logs_whose_folders_were_deleted_are_begun_again(session: Any, schema: str) -> None:
+    """Found by hand: each run warned that they could not be written."""
+    world = World(session, schema).create()
+    runs, checks = f"{world.schema}.tapestry_runs", f"{world.schema}.tapestry_checks"
+    for n, t in ((1, 3), (2, 10)):
+        invocation = world.invocation(t)
+        model = world.model(ALL, expectations=[{"expect": "id <> 2"}])
+        execute(world.session, prepare(world.session, model, invocation), invocation)
+        for table, write in ((runs, write_log), (checks, write_checks)):
+            write(world.session, table, "i", invocation.log)
+            write(world.session, table, "i", invocation.log)
+            assert world.session.rows(f"select n, count(*) from {table} group by n") == [(n, 2)]
+            delete_folder(world.session, table)
