@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from dbt.cli.main import dbtRunner
-from pyspark.sql import SparkSession
 
 from tapestry.cli.main import commands
 
@@ -184,7 +183,10 @@ def test_verify_passes_over_what_has_not_run(project: Path) -> None:
 
 def test_verify_what_somebody_else_did(project: Path) -> None:
     """The last test here: from then on a run refuses to go on."""
-    SparkSession.active().sql("delete from shop.unanswered where author = 'cid'")
+    from dbt.adapters.tapestry import embedded
+
+    spark = embedded.start(SMALL_DATA, root=project)
+    spark.sql("delete from shop.unanswered where author = 'cid'")
     done = tapestry("verify", "--full")
     assert done.exit_code == 1
     assert "unanswered: NOT enough: 1 missing" in done.output
