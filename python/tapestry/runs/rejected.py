@@ -82,8 +82,9 @@ def _in_the_way(planned: Plan, name: str) -> ConfigurationError:
 def remove(session: Session, relation: str) -> None:
     """Remove the table, if it is one of ours: the model's rows are built anew."""
     name = rejected_name(relation)
-    forget_gone(session, name)
-    if exists(session, name) and _names(session, name) is not None:
+    if not exists(session, name) or forget_gone(session, name):
+        return
+    if _names(session, name) is not None:
         session.run(f"DROP TABLE IF EXISTS {relation_name(name)}")
 
 
