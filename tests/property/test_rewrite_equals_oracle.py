@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from judge.case import Case, assuming_case, ending_case, expected, random_case
+from judge.case import Case, assuming_case, ending_case, expected, layered_case, random_case
 from judge.oracle import connect
 from judge.report import Tally, judged, reproduction
 from judge.shrink import shrink
@@ -54,6 +54,13 @@ def test_rewritings_equal_the_definition(numbers: range) -> None:
     assert tally.kinds["engine"] <= max(1, ENGINE * tally.total), tally.text()
     assert tally.answered >= ANSWERED * tally.total, tally.text()
     assert {"bounds", "anti_join", "gaps", "candidates"} <= set(tally.strategies), tally.text()
+
+
+def test_values_over_values(numbers: range) -> None:
+    """DISTINCT, GROUP BY and set operations over tables that count by value themselves."""
+    tally = _check(numbers, layered_case)
+    assert tally.kinds["refused"] <= 2 * REFUSED * tally.total, tally.text()
+    assert tally.answered >= ANSWERED * tally.total, tally.text()
 
 
 def test_rows_end(numbers: range) -> None:

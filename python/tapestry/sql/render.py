@@ -112,9 +112,17 @@ class Rendering:
         statement.selects.append(where(select, conditions))
 
     def unique(self, part: Answers) -> bool:
-        """Does a single block give every value once by itself?"""
-        tables = part.blocks[0].tables
-        return len(part.blocks) == 1 and len(tables) == 1 and isinstance(tables[0], ValueTable)
+        """Does a single block give every value once by itself?
+
+        A row of a table of values is found once; so is an answer that lists all of its columns.
+        One that leaves a column out, or computes with it, may be that of several rows.
+        """
+        block, *others = part.blocks
+        table, *further = block.tables
+        if others or further or not isinstance(table, ValueTable):
+            return False
+        listed = {value.name for value in block.select if isinstance(value, exp.Column)}
+        return listed >= set(table.columns)
 
     def selects(
         self, statement: _Statement, part: Answers, prefix: str, frame: Frame

@@ -41,12 +41,21 @@ class Case:
         return self.query.names
 
 
-def random_case(number: int) -> Case:
+def random_case(number: int, *, layered: bool = False) -> Case:
     """The case of this number: always the same."""
     rng = random.Random(number)
-    query, data = random_query(rng), random_data(rng)
+    query, data = random_query(rng, layered=layered), random_data(rng)
     begin = _moment(rng, -4, 12) if rng.random() < 0.08 else None
     return Case(query, data, _ends(rng), begin, rng.random() < 0.4, number)
+
+
+def layered_case(number: int) -> Case:
+    """A case whose query counts by value what was counted by value: DISTINCT over DISTINCT.
+
+    In every third one there are rows that end.
+    """
+    case = random_case(number, layered=True)
+    return _with_ends(case) if number % 3 == 2 else case
 
 
 def assuming_case(number: int) -> Case | None:
@@ -70,7 +79,11 @@ def assuming_case(number: int) -> Case | None:
 
 def ending_case(number: int) -> Case:
     """The case with rows that end: after a window, or at any instant; at times all of the first."""
-    case, rng = random_case(number), random.Random(number)
+    return _with_ends(random_case(number))
+
+
+def _with_ends(case: Case) -> Case:
+    rng = random.Random(case.number)
     ended = {}
     for table, rows in case.data.rows.items():
         if ARRIVAL[table] is None:

@@ -26,6 +26,7 @@ class Generator:
 
     rng: random.Random
     number: int = 0
+    layered: bool = False  # blocks that count by value, over one another
     ctes: dict[str, dict[str, str]] = field(default_factory=dict)
     bodies: list[tuple[str, Query]] = field(default_factory=list)
 
@@ -86,7 +87,7 @@ class Generator:
             items, text = star
             return Select(items, joins, where, star=text, distinct=self.rng.random() < 0.1)
         items = self._items(scope, types or self._types())
-        roll = self.rng.random()
+        roll = self.rng.random() * (0.3 if self.layered else 1)
         grouped = 0.1 < roll < 0.16 and all(item.text.keys for item in items)
         return Select(items, joins, where, distinct=roll < 0.1, grouped=grouped)
 
@@ -118,7 +119,8 @@ class Generator:
 
     def _from(self, scope: Scope, depth: int) -> tuple[Join, ...]:
         subquery = bool(scope.outer)
-        count = self.rng.choices((1, 2, 3, 4), (75, 22, 3, 0) if subquery else (46, 41, 11, 2))[0]
+        few = subquery or self.layered
+        count = self.rng.choices((1, 2, 3, 4), (75, 22, 3, 0) if few else (46, 41, 11, 2))[0]
         comma = self.rng.random() < 0.3
         joins: list[Join] = []
         for position in range(count):
@@ -203,7 +205,8 @@ class Generator:
             name = self.rng.choice(sorted(self.ctes))
             alias = self._alias(scope, name)
             return Relation(key, alias, cte=name), Visible(key, alias, self.ctes[name])
-        if depth < 2 and roll < (0.04 if subquery else 0.13):
+        derived = 0.7 if self.layered else 0.13
+        if depth < 2 and roll < (0.04 if subquery else derived):
             types = ("int", *self._types()[:2])
             query = self.block(types, depth + 1)
             alias = self._alias(scope, "")
@@ -259,10 +262,14 @@ class Generator:
         return found
 
 
-def random_query(rng: random.Random) -> Query:
-    """A random query with at least one append-only source."""
+def random_query(rng: random.Random, *, layered: bool = False) -> Query:
+    """A random query with at least one append-only source.
+
+    layered
+        Most of its derived tables and many of its blocks count by value, over one another.
+    """
     while True:
-        query = Generator(rng).query()
+        query = Generator(rng, layered=layered).query()
         if len(spark_text(query)) > LONGEST:
             continue
         if any(ARRIVAL[table] for table in tables_of(query)):
