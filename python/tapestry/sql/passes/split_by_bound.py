@@ -55,7 +55,7 @@ def split_by_bound(bounds: tuple[exp.Expr, ...], frame: Frame) -> list[Branch]:
     order = frame.order
     listed, bounds = bounds, drop_redundant_bounds(bounds, order)
     reached = tuple(by(bound, frame.t, exp.LTE, order) for bound in bounds)
-    present = _present(listed, bounds)
+    present = _present(listed, bounds, order)
     if frame.tau is None or not bounds:
         return [Branch(None, reached + present)]
     branches = []
@@ -69,13 +69,22 @@ def split_by_bound(bounds: tuple[exp.Expr, ...], frame: Frame) -> list[Branch]:
     return branches
 
 
-def _present(listed: tuple[exp.Expr, ...], kept: tuple[exp.Expr, ...]) -> tuple[exp.Expr, ...]:
-    """A row without a ts is never visible: said for tables none of whose bounds is left."""
-    left = {alias for bound in kept for alias in aliases_of(bound)}
+def _present(
+    listed: tuple[exp.Expr, ...], kept: tuple[exp.Expr, ...], order: Order
+) -> tuple[exp.Expr, ...]:
+    """A row without a ts is never visible: said where no bound that is left says it.
+
+    One on the ts or the arrival of the same table does, each is NULL where the other is; a bound on
+    another column of that table does not.
+    """
+    anchors = (order.anchor(bound) for bound in kept)
+    seen = {anchor.alias for anchor in anchors if anchor is not None}
+    bases = [base_and_offset(bound, order.zone)[0] for bound in kept]
     return tuple(
         exp.Not(this=exp.Is(this=timing.wrapped(bound), expression=exp.Null()))
         for bound in listed
-        if not aliases_of(bound) <= left
+        if base_and_offset(bound, order.zone)[0] not in bases
+        and not ((anchor := order.anchor(bound)) is not None and anchor.alias in seen)
     )
 
 
