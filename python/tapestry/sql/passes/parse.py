@@ -45,12 +45,14 @@ def parse(sql: str) -> exp.Query:
     'SELECT a FROM t WHERE NOT EXISTS(SELECT 1 FROM u WHERE t.k = u.k)'
     """
     try:
-        statements = [s for s in SPARK.parser().parse(_tokens(sql), sql) if s is not None]
+        parsed = SPARK.parser().parse(_tokens(sql), sql)
     except (SqlglotError, RecursionError) as error:
         raise _unread(_first_line(error)) from error
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         # How the parser's builders of functions fail where an argument is missing.
         raise _unread(sql) from error
+    # A comment behind the last semicolon is read as a statement of its own.
+    statements = [s for s in parsed if s is not None and not isinstance(s, exp.Semicolon)]
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise Refusal("a continuous model is one SELECT", sql, "put one SELECT into the model file")
     tree = statements[0]
