@@ -141,3 +141,11 @@ def test_a_star_over_a_struct_is_refused() -> None:
     for star in ("s.*", "t.s.*"):
         with pytest.raises(Refusal, match="a star over a struct"):
             rewrite(f"select {star} from db.t t", catalog)
+
+
+def test_what_stands_behind_the_last_semicolon() -> None:
+    plain = _rewritten("select id from db.messages")
+    assert _rewritten("select id from db.messages;\n-- to be extended\n") == plain
+    assert _rewritten("select id from db.messages; ;") == plain
+    with pytest.raises(Refusal, match="is one SELECT"):
+        rewrite("select id from db.messages; select 1 as one", CATALOG)
