@@ -8,10 +8,15 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a source; ``type`` is Spark's type text in lower case."""
+    """One column of a source; ``type`` is Spark's type text in lower case.
+
+    ``unordered``: local times in a zone with transitions. Those that a transition skips are later
+    instants than the local times that follow them.
+    """
 
     name: str
     type: str
+    unordered: bool = False
 
 
 @dataclass(frozen=True)

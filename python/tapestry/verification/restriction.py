@@ -120,6 +120,9 @@ def in_ranges(alias: str, column: Column, ranges: Sequence[Range]) -> exp.Expr:
     reference: exp.Expr = exp.column(column.name.lower(), table=alias)
     if column.type != "timestamp":
         reference = exp.cast(reference, "timestamptz")
+    if column.unordered:  # the cast is not to be unwrapped: see ``describe.arrival_sql``
+        nothing = exp.Interval(this=exp.Literal.string("0"), unit=exp.var("SECOND"))
+        reference = exp.Paren(this=exp.Add(this=reference, expression=nothing))
     parts = [
         exp.And(
             this=exp.GTE(this=reference.copy(), expression=timing.literal(low)),

@@ -6,7 +6,7 @@ Other formats have no versions, so they cannot be pinned: refused (semantics, se
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from difflib import get_close_matches
 from typing import Any
@@ -17,12 +17,16 @@ from tapestry.runs.maps import as_map
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name
 from tapestry.sql.catalog import Column, View
+from tapestry.sql.fixed import zone_is_fixed
 
 LATE = "_late"
 """What a side table knows of a late row besides its columns and its arrival."""
 
 RESERVED = frozenset({ARRIVAL, ENDED, ROW_ID, LATE, "_metadata"})
-ARRIVAL_TYPES = ("timestamp", "timestamp_ntz", "date")
+OWN_PREFIX = "_tap_"
+"""How a run's queries over a source name what they add to its columns."""
+LOCAL = "timestamp_ntz"
+ARRIVAL_TYPES = ("timestamp", LOCAL, "date")
 DETAILS = "# Detailed Table Information"
 SESSION_CATALOG = "spark_catalog."
 
@@ -72,6 +76,7 @@ def describe(session: Session, name: str) -> SourceTable | View:
     if provider != "delta":
         raise _not_delta(name, provider)
     _refuse_reserved(name, columns)
+    columns = _marked(session, columns)
     detail = session.rows(f"DESCRIBE DETAIL {relation_name(name)}")[0]
     return SourceTable(
         name=name,
@@ -83,6 +88,18 @@ def describe(session: Session, name: str) -> SourceTable | View:
         size=int(detail[10] or 0),
         changed=_aware(detail[6]),
     )
+
+
+def _marked(session: Session, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """Columns of local times are marked where their order is not that of the instants.
+
+    A DATE is midnight, or the end of a transition at midnight: those are in order.
+    """
+    if all(column.type != LOCAL for column in columns):
+        return columns
+    ((zone,),) = session.rows("SELECT current_timezone()")
+    unordered = not zone_is_fixed(str(zone))
+    return tuple(replace(c, unordered=unordered and c.type == LOCAL) for c in columns)
 
 
 def _aware(changed: Any) -> datetime | None:
@@ -122,10 +139,14 @@ def arrival_sql(column: Column, alias: str = "") -> str:
     """The arrival column as TIMESTAMP.
 
     A cast only where the type asks for one: Spark unwraps it from comparisons with literals, so
-    file statistics and partitions still prune.
+    file statistics and partitions still prune. It must not where the order is another one: it
+    would drop the hour that is skipped in spring, so nothing is added to hide the cast.
     """
     text = (f"{alias}." if alias else "") + identifier(column.name)
-    return text if column.type.lower() == "timestamp" else f"CAST({text} AS TIMESTAMP)"
+    if column.type.lower() == "timestamp":
+        return text
+    cast = f"CAST({text} AS TIMESTAMP)"
+    return f"({cast} + INTERVAL 0 SECOND)" if column.unordered else cast
 
 
 def _parts(rows: list[tuple[Any, ...]]) -> tuple[tuple[Column, ...], dict[str, str]]:
@@ -176,7 +197,8 @@ def _not_delta(name: str, provider: str) -> Refusal:
 
 
 def _refuse_reserved(name: str, columns: tuple[Column, ...]) -> None:
-    if taken := [c.name for c in columns if c.name.lower() in RESERVED]:
+    names = {column.name: column.name.lower() for column in columns}
+    if taken := [n for n, low in names.items() if low in RESERVED or low.startswith(OWN_PREFIX)]:
         raise Refusal(
             f"{name} has a column {taken[0]}, a name that a run needs for itself",
             where=name,

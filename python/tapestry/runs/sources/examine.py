@@ -294,7 +294,8 @@ def _compared(since: Since, commits: Sequence[Commit]) -> _Change:
     if rule != "deletes_ok":
         rows = counted(found.vanished, "row")
         raise rewritten(table, commits, f"lost or changed {rows}")
-    gone = f"SELECT {key_names(table.columns)}, -_d AS _n FROM ({versions.counts()}) WHERE _d < 0"
+    names = key_names(table.columns)
+    gone = f"SELECT {names}, -_d AS _tap_n FROM ({versions.counts()}) WHERE _d < 0"
     return _Change(late, found.vanished, gone, versions.rows(versions.old))
 
 

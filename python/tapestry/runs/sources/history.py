@@ -126,9 +126,11 @@ def _query(
     if arrival is not None:
         lowest, nulls = _statistics(table, arrival)
     # Statistics are cut to milliseconds; one of them is the distance that keeps the test sound.
-    early = "false"
+    early, distance = "false", "1 MILLISECOND"
+    if arrival is not None and arrival.unordered:
+        distance = "1 DAY"  # nor is the least local time the least instant: a transition is shorter
     if tau is not None:
-        bound = f"{timestamp(tau)} + INTERVAL 1 MILLISECOND"
+        bound = f"{timestamp(tau)} + INTERVAL {distance}"
         early = f"NOT nothing AND (lowest IS NULL OR lowest <= {bound})"
     schema = (
         "commitInfo STRUCT<operation STRING, timestamp BIGINT>, metaData STRUCT<id STRING>,"
@@ -158,7 +160,7 @@ SELECT version, max(action.commitInfo.operation), max(action.commitInfo.timestam
   to_json(slice(collect_set(file) FILTER (WHERE added AND {early}), 1, {limit})),
   count_if(added AND {early}),
   CASE WHEN count_if(added AND {early} AND lowest IS NULL) = 0
-    THEN unix_micros(min(lowest) FILTER (WHERE added AND {early})) - 1000 END,
+    THEN unix_micros(min(lowest) FILTER (WHERE added AND {early}) - INTERVAL {distance}) END,
   CASE WHEN count_if(added AND nulls IS NULL) = 0
     THEN coalesce(sum(nulls) FILTER (WHERE added), 0) END
 FROM files GROUP BY version"""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tapestry.errors import SourceHistoryGone
-from tapestry.instants import from_micros
+from tapestry.instants import at_or_after
 from tapestry.runs.sources.contents import (
     column_list,
     content_hash,
@@ -37,7 +37,7 @@ SEGMENTS = 8
 class Late:
     """The late rows of one window.
 
-    ``contents`` is a query over their keys with ``_n``, the number of late copies; ``least`` is
+    ``contents`` is a query over their keys with ``_tap_n``, the number of late copies; ``least`` is
     the least ts among them in microseconds; ``nulls`` new rows have no ts. ``hashes`` are those of
     their contents, where they are few and tell contents apart.
     """
@@ -75,11 +75,11 @@ def find_late(since: Since, commits: Sequence[Commit]) -> Late:
 def _selections(
     since: Since, commits: Sequence[Commit], candidates: Sequence[Commit], low: int | None
 ) -> Iterator[tuple[str, str]]:
-    """The late rows as queries over the source's columns and ``_arr``, cheapest means first."""
+    """The late rows as queries over the source's columns and ``_tap_arr``, cheapest means first."""
     evolved = any(commit.metadata for commit in commits)
     if since.table.row_tracking and not evolved:
         # A backfill would stamp old rows with its own version; it comes with a metadata commit.
-        condition = f"_s._metadata.row_commit_version > {since.last.version}"
+        condition = f"_tap_s._metadata.row_commit_version > {since.last.version}"
         yield "row tracking", _rows(since, since.pin.version, condition, low)
     names = sum(len(commit.late_files) for commit in candidates)
     stretches = _stretches(since, commits, candidates)
@@ -88,7 +88,7 @@ def _selections(
         yield (
             "added files",
             " UNION ALL ".join(
-                _rows(since, version, f"_s._metadata.file_name IN ({strings(files)})", low)
+                _rows(since, version, f"_tap_s._metadata.file_name IN ({strings(files)})", low)
                 for version, files in stretches.items()
             ),
         )
@@ -109,11 +109,12 @@ def _stretches(
 
 def _rows(since: Since, version: int, condition: str, low: int | None) -> str:
     arrival = _arrival(since)
-    arr = arrival_sql(arrival, "_s")
-    bound = "" if low is None else f" AND {arr} >= {timestamp(from_micros(low))}"
+    arr = arrival_sql(arrival, "_tap_s")
+    start = at_or_after(low)
+    bound = "" if start is None else f" AND {arr} >= {timestamp(start)}"
     return (
-        f"SELECT {column_list(since.table.columns, '_s')}, {arr} AS _arr"
-        f" FROM {since.table.at(version)} AS _s"
+        f"SELECT {column_list(since.table.columns, '_tap_s')}, {arr} AS _tap_arr"
+        f" FROM {since.table.at(version)} AS _tap_s"
         f" WHERE {condition} AND {arr} <= {timestamp(since.tau)}{bound}"
     )
 
@@ -121,13 +122,13 @@ def _rows(since: Since, version: int, condition: str, low: int | None) -> str:
 def _counted(since: Since, means: str, rows: str, nulls: int) -> Late:
     columns = since.table.columns
     contents = (
-        f"SELECT {key_names(columns)}, count(*) AS _n"
+        f"SELECT {key_names(columns)}, count(*) AS _tap_n"
         f" FROM (SELECT {named_keys(columns)} FROM ({rows})) GROUP BY {key_names(columns)}"
     )
-    grave = f"_arr <= {timestamp(since.grave_until)}"
+    grave = f"_tap_arr <= {timestamp(since.grave_until)}"
     if hash_decides(columns):
         found = since.session.rows(
-            f"SELECT unix_micros(_arr), {grave}, {content_hash(columns)} FROM ({rows})"
+            f"SELECT unix_micros(_tap_arr), {grave}, {content_hash(columns)} FROM ({rows})"
             f" LIMIT {FEW + 1}"
         )
         if len(found) <= FEW:
@@ -135,7 +136,7 @@ def _counted(since: Since, means: str, rows: str, nulls: int) -> Late:
             graves, hashes = sum(bool(row[1]) for row in found), frozenset(row[2] for row in found)
             return Late(len(found), graves, nulls, least, contents, means, hashes)
     count, graves, least = since.session.rows(
-        f"SELECT count(*), count_if({grave}), unix_micros(min(_arr)) FROM ({rows})"
+        f"SELECT count(*), count_if({grave}), unix_micros(min(_tap_arr)) FROM ({rows})"
     )[0]
     return Late(int(count), int(graves), nulls, _optional(least), contents, means)
 
@@ -146,14 +147,13 @@ def _by_bags(since: Since, commits: Sequence[Commit], low: int | None, nulls: in
     try:
         evolved = any(commit.metadata for commit in commits)
         old = columns_at(since.session, table, since.last.version) if evolved else table.columns
-        start = None if low is None else from_micros(low)
         versions = Versions(
             table,
             since.arrival,
             since.last.version,
             since.pin.version,
             old,
-            between=(start, since.tau),
+            between=(at_or_after(low), since.tau),
         )
         found = compare(since.session, versions, since.tau, since.grave_until)
     except Exception as error:
@@ -165,8 +165,8 @@ def _by_bags(since: Since, commits: Sequence[Commit], low: int | None, nulls: in
 def late_contents(since: Since, versions: Versions) -> str:
     """The late rows among what the new version has more of, as ``Late.contents``."""
     return (
-        f"SELECT {key_names(since.table.columns)}, _d AS _n FROM ({versions.counts()})"
-        f" WHERE _d > 0 AND _arr <= {timestamp(since.tau)}"
+        f"SELECT {key_names(since.table.columns)}, _d AS _tap_n FROM ({versions.counts()})"
+        f" WHERE _d > 0 AND _tap_arr <= {timestamp(since.tau)}"
     )
 
 
@@ -183,10 +183,10 @@ def by_stored(since: Since, nulls: int, error: Exception | None) -> Late:
         if now.same_as(since.stored):
             return Late(nulls=nulls, means="stored count")
         if table.row_tracking and since.last.table_id == since.pin.table_id:
-            old = f"_s._metadata.row_commit_version <= {since.last.version}"
+            old = f"_tap_s._metadata.row_commit_version <= {since.last.version}"
             rows = _rows(since, version, old, None)
             if int(since.session.rows(f"SELECT count(*) FROM ({rows})")[0][0]) == since.stored.rows:
-                new = f"_s._metadata.row_commit_version > {since.last.version}"
+                new = f"_tap_s._metadata.row_commit_version > {since.last.version}"
                 return _counted(since, "row tracking", _rows(since, version, new, None), nulls)
     raise SourceHistoryGone(
         f"what came late to {table.name} since version {since.last.version} cannot be told:"

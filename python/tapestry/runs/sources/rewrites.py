@@ -35,10 +35,10 @@ class Versions:
     """Only rows that arrive in this closed range; None: unbounded."""
 
     def rows(self, version: int) -> str:
-        """A subquery with the columns of the new version and ``_arr``, for one of the two."""
+        """A subquery with the columns of the new version and ``_tap_arr``, for one of the two."""
         columns = self.table.columns
         if version == self.new:
-            items = [f"_s.{identifier(column.name)}" for column in columns]
+            items = [f"_tap_s.{identifier(column.name)}" for column in columns]
         else:
             known = {column.name.lower(): column for column in self.old_columns}
             items = [_adapted(column, known.get(column.name.lower())) for column in columns]
@@ -48,31 +48,30 @@ class Versions:
         if arrival is None or arrival.name.lower() not in {c.name.lower() for c in there}:
             arr = "CAST(NULL AS TIMESTAMP)"
         else:
-            arr = arrival_sql(arrival, "_s")
+            arr = arrival_sql(arrival, "_tap_s")
         conditions = []
         if self.files:
-            conditions.append(f"_s._metadata.file_name IN ({strings(self.files)})")
+            conditions.append(f"_tap_s._metadata.file_name IN ({strings(self.files)})")
         low, high = self.between
         if low is not None:
             conditions.append(f"{arr} >= {timestamp(low)}")
         if high is not None:
             conditions.append(f"{arr} <= {timestamp(high)}")
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        return (
-            f"(SELECT {', '.join(items)}, {arr} AS _arr FROM {self.table.at(version)} AS _s{where})"
-        )
+        at = self.table.at(version)
+        return f"(SELECT {', '.join(items)}, {arr} AS _tap_arr FROM {at} AS _tap_s{where})"
 
     def counts(self) -> str:
         """A query: contents with ``_d``, how many more copies the new version has (may be < 0)."""
         columns = self.table.columns
         names = key_names(columns)
         sides = " UNION ALL ".join(
-            f"SELECT {named_keys(columns)}, _arr, {sign} AS _d FROM {self.rows(version)}"
+            f"SELECT {named_keys(columns)}, _tap_arr, {sign} AS _d FROM {self.rows(version)}"
             for version, sign in ((self.new, 1), (self.old, -1))
         )
         return (
-            f"SELECT {names}, _arr, sum(_d) AS _d FROM ({sides})"
-            f" GROUP BY {names}, _arr HAVING sum(_d) <> 0"
+            f"SELECT {names}, _tap_arr, sum(_d) AS _d FROM ({sides})"
+            f" GROUP BY {names}, _tap_arr HAVING sum(_d) <> 0"
         )
 
 
@@ -95,15 +94,17 @@ def compare(
 
     ``grave`` counts late rows with ts <= ``grave_until``.
     """
-    late = f"_d > 0 AND _arr <= {timestamp(tau)}" if tau is not None else "false"
-    grave = f"_d > 0 AND _arr <= {timestamp(grave_until)}" if grave_until is not None else "false"
+    late, grave = (
+        f"_d > 0 AND _tap_arr <= {timestamp(until)}" if until is not None else "false"
+        for until in (tau, grave_until)
+    )
     row = session.rows(
         "SELECT coalesce(-sum(_d) FILTER (WHERE _d < 0), 0),"
         " coalesce(sum(_d) FILTER (WHERE _d > 0), 0),"
         f" coalesce(sum(_d) FILTER (WHERE {late}), 0),"
         f" coalesce(sum(_d) FILTER (WHERE {grave}), 0),"
-        " coalesce(sum(_d) FILTER (WHERE _d > 0 AND _arr IS NULL), 0),"
-        f" unix_micros(min(_arr) FILTER (WHERE {late})) FROM ({versions.counts()})"
+        " coalesce(sum(_d) FILTER (WHERE _d > 0 AND _tap_arr IS NULL), 0),"
+        f" unix_micros(min(_tap_arr) FILTER (WHERE {late})) FROM ({versions.counts()})"
     )[0]
     vanished, appended, late_rows, grave_rows, nulls = (int(value) for value in row[:5])
     least = None if row[5] is None else int(row[5])
@@ -146,5 +147,5 @@ def _adapted(column: Column, old: Column | None) -> str:
     if old is None:
         return f"CAST(NULL AS {column.type}) AS {name}"
     if old.type == column.type:
-        return f"_s.{name}"
-    return f"CAST(_s.{name} AS {column.type}) AS {name}"
+        return f"_tap_s.{name}"
+    return f"CAST(_tap_s.{name} AS {column.type}) AS {name}"

@@ -41,8 +41,8 @@ def late_scan(
     columns = table.columns
     names = column_list(columns)
     timely = (
-        f"SELECT {column_list(columns, '_s')}, {row_id(table, '_s')} AS {ROW_ID}"
-        f" FROM {table.at(pin.version)} AS _s WHERE {not_late(columns, side)}"
+        f"SELECT {column_list(columns, '_tap_s')}, {row_id(table, '_tap_s')} AS {ROW_ID}"
+        f" FROM {table.at(pin.version)} AS _tap_s WHERE {not_late(columns, side)}"
     )
     arms = [f"SELECT {names}, {arrival_sql(arrival)} AS {ARRIVAL}, {ROW_ID} FROM ({timely})"]
     if side.live:

@@ -246,24 +246,24 @@ def _garbage(batches: Sequence[_Batch], side: Side, last_pin: Pin | None) -> set
 
 
 def known_in(columns: Sequence[Column], side: Side) -> tuple[str, str]:
-    """The condition that the content of ``_s`` is in force in the table, and the join it needs."""
+    """The condition that the content of ``_tap_s`` is in force in the table, and its join."""
     if not side.live:
         return "false", ""
     if side.contents is not None:
-        return f"{content_hash(columns, '_s')} IN ({strings(sorted(side.contents))})", ""
+        return f"{content_hash(columns, '_tap_s')} IN ({strings(sorted(side.contents))})", ""
     return "_o._is IS NOT NULL", (
         f" LEFT JOIN (SELECT DISTINCT {named_keys(columns)}, true AS _is"
-        f" FROM ({side.rows(columns)})) AS _o ON {same_keys(columns, '_s', '_o')}"
+        f" FROM ({side.rows(columns)})) AS _o ON {same_keys(columns, '_tap_s', '_o')}"
     )
 
 
 def not_late(columns: Sequence[Column], side: Side) -> str:
-    """The condition that the content of ``_s`` is none of those that the side table has."""
+    """The condition that the content of ``_tap_s`` is none of those that the side table has."""
     if not side.live:
         return "true"
     if side.contents is not None:
-        return f"{content_hash(columns, '_s')} NOT IN ({strings(sorted(side.contents))})"
-    same = same_content(columns, "_l", "_s")
+        return f"{content_hash(columns, '_tap_s')} NOT IN ({strings(sorted(side.contents))})"
+    same = same_content(columns, "_l", "_tap_s")
     return f"NOT EXISTS (SELECT 1 FROM ({side.rows(columns)}) AS _l WHERE {same})"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from tapestry.instants import MICRO, from_micros
+from tapestry.instants import MICRO, at_or_after
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
 from tapestry.runs.session import Session
 from tapestry.runs.sources.contents import column_list, key_names, same_keys
@@ -37,9 +37,9 @@ def keep(
 ) -> tuple[tuple[str, ...], Side]:
     """The statements that bring the side table up to this run, to be executed before its commit.
 
-    ``vanished`` is a query over keys with ``_n`` copies that are gone ("" when none are), ``old`` a
-    subquery over the rows of before where they are to be kept with their end ("" where the query
-    never asks for them again). The side table comes back as it is then.
+    ``vanished`` is a query over keys with ``_tap_n`` copies that are gone ("" when none are),
+    ``old`` a subquery over the rows of before where they are to be kept with their end ("" where
+    the query never asks for them again). The side table comes back as it is then.
     """
     ended = _ended(since, side, vanished) if vanished and side.live else ""
     gone = _gone(since, side, vanished, old) if vanished and old else ""
@@ -83,7 +83,7 @@ def _prepared(since: Since, side: Side) -> list[str]:
     if all(known.get(column.name.lower()) == column.type for column in since.table.columns):
         return []
     return [
-        f"MERGE WITH SCHEMA EVOLUTION INTO {name} AS _t USING ({nothing}) AS _n ON false"
+        f"MERGE WITH SCHEMA EVOLUTION INTO {name} AS _t USING ({nothing}) AS _tap_n ON false"
         " WHEN NOT MATCHED THEN INSERT *"
     ]
 
@@ -107,10 +107,10 @@ def _ended(since: Since, side: Side, vanished: str) -> str:
     facts = _facts(since, side, True, timestamp(since.late_arrival))
     return (
         f"SELECT {facts}, {ARRIVAL}, {ROW_ID}, {column_list(columns)} FROM ("
-        f"SELECT {names}, _l.{ARRIVAL}, _l.{ROW_ID}, _v._n, row_number() OVER (PARTITION BY"
-        f" {key_names(columns, '_v')} ORDER BY _l.{ARRIVAL} DESC, _l.{ROW_ID}) AS _copy"
+        f"SELECT {names}, _l.{ARRIVAL}, _l.{ROW_ID}, _v._tap_n, row_number() OVER (PARTITION BY"
+        f" {key_names(columns, '_v')} ORDER BY _l.{ARRIVAL} DESC, _l.{ROW_ID}) AS _tap_copy"
         f" FROM ({side.rows(columns)}) AS _l JOIN ({vanished}) AS _v"
-        f" ON {same_keys(columns, '_l', '_v')}) WHERE _copy <= _n"
+        f" ON {same_keys(columns, '_l', '_v')}) WHERE _tap_copy <= _tap_n"
     )
 
 
@@ -121,16 +121,18 @@ def _gone(since: Since, side: Side, vanished: str, old: str) -> str:
     """
     columns = since.table.columns
     known, join = known_in(columns, side)
+    numbered = f"PARTITION BY {key_names(columns, '_v')} ORDER BY _tap_s._tap_arr"
     copies = (
-        f"SELECT {column_list(columns, '_s')}, _s._arr, _v._n, {known} AS _known,"
-        f" row_number() OVER (PARTITION BY {key_names(columns, '_v')} ORDER BY _s._arr) AS _copy"
-        f" FROM {old} AS _s JOIN ({vanished}) AS _v ON {same_keys(columns, '_s', '_v')}{join}"
-        f" WHERE _s._arr <= {timestamp(since.tau)}"
+        f"SELECT {column_list(columns, '_tap_s')}, _tap_s._tap_arr, _v._tap_n,"
+        f" {known} AS _tap_known, row_number() OVER ({numbered}) AS _tap_copy"
+        f" FROM {old} AS _tap_s JOIN ({vanished}) AS _v"
+        f" ON {same_keys(columns, '_tap_s', '_v')}{join}"
+        f" WHERE _tap_s._tap_arr <= {timestamp(since.tau)}"
     )
     facts = _facts(since, side, ended=timestamp(since.late_arrival))
     return (
-        f"SELECT {facts}, _arr AS {ARRIVAL}, uuid() AS {ROW_ID}, {column_list(columns)}"
-        f" FROM ({copies}) WHERE _copy <= _n AND NOT _known"
+        f"SELECT {facts}, _tap_arr AS {ARRIVAL}, uuid() AS {ROW_ID}, {column_list(columns)}"
+        f" FROM ({copies}) WHERE _tap_copy <= _tap_n AND NOT _tap_known"
     )
 
 
@@ -139,21 +141,22 @@ def _added(since: Since, side: Side, late: Late) -> str:
     if since.arrival is None or late.least is None:
         raise ValueError("late rows have an arrival")
     columns = since.table.columns
-    arr = arrival_sql(since.arrival, "_s")
-    low, high = timestamp(from_micros(late.least)), timestamp(since.tau)
+    arr = arrival_sql(since.arrival, "_tap_s")
+    low, high = at_or_after(late.least), f"{arr} <= {timestamp(since.tau)}"
+    between = high if low is None else f"{arr} >= {timestamp(low)} AND {high}"
     known, join = known_in(columns, side)
     copies = (
-        f"SELECT {column_list(columns, '_s')}, {arr} AS _arr, _l._n,"
-        f" {known} AS _known,"
-        f" row_number() OVER (PARTITION BY {key_names(columns, '_l')} ORDER BY {arr}) AS _copy"
-        f" FROM {since.table.at(since.pin.version)} AS _s JOIN ({late.contents}) AS _l"
-        f" ON {same_keys(columns, '_s', '_l')}{join} WHERE {arr} BETWEEN {low} AND {high}"
+        f"SELECT {column_list(columns, '_tap_s')}, {arr} AS _tap_arr, _l._tap_n,"
+        f" {known} AS _tap_known,"
+        f" row_number() OVER (PARTITION BY {key_names(columns, '_l')} ORDER BY {arr}) AS _tap_copy"
+        f" FROM {since.table.at(since.pin.version)} AS _tap_s JOIN ({late.contents}) AS _l"
+        f" ON {same_keys(columns, '_tap_s', '_l')}{join} WHERE {between}"
     )
     return (
         f"SELECT {_facts(since, side)},"
-        f" IF(_copy <= _n, {timestamp(since.late_arrival)}, _arr) AS {ARRIVAL},"
+        f" IF(_tap_copy <= _tap_n, {timestamp(since.late_arrival)}, _tap_arr) AS {ARRIVAL},"
         f" uuid() AS {ROW_ID}, {column_list(columns)} FROM ({copies})"
-        f" WHERE _copy <= _n OR NOT _known"
+        f" WHERE _tap_copy <= _tap_n OR NOT _tap_known"
     )
 
 
