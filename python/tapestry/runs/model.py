@@ -76,7 +76,8 @@ class ModelConfig:
     """What to do when somebody else wrote to the table. `fail`: stop. `accept`: go on, for example
     after answers were deleted on request."""
     on_schema_change: str = "fail"
-    """dbt's own key, for a query with other columns than its table has. `fail`: stop. `ignore`:
+    """dbt's own key, for a query with other columns than its table has; one whose new type the
+    table's column does not hold stops the run in any case. `fail`: stop. `ignore`:
     new columns are left out. `append_new_columns`: they are added, NULL in the rows that are
     there."""
     verify: str = "sample"

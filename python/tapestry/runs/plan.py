@@ -33,7 +33,7 @@ from tapestry.runs.narrow import few_rows
 from tapestry.runs.query import Query, query_changed, read_query
 from tapestry.runs.question import Question, keyed, not_verified, question_of
 from tapestry.runs.relations import plain
-from tapestry.runs.schema_change import columns_of, reconcile
+from tapestry.runs.schema_change import columns_of, reconcile, refuse_narrower
 from tapestry.runs.session import Session
 from tapestry.runs.sources.as_read import AsRead
 from tapestry.runs.spark_reads import refuse_read_otherwise
@@ -316,6 +316,8 @@ def _appending(
     found = examine_sources(session, model, invocation, query, row)
     if any(e.refresh for e in found.values()):
         return Plan("create", model, row.t)
+    if not standing.crashed:  # it was asked before it was claimed, over the sources of then
+        refuse_narrower(session, model, invocation, query, row.generation)
     row = replace(row, pins=keeping(row.pins, found))
     knowing = executed(query, found, model, invocation)
     window, scans = Window(row.tau, row.t), scans_of(found)
@@ -369,6 +371,7 @@ def due_by_time(
     if bounds:
         listed = ", ".join(f"({bound})" for bound in bounds)
         ((least,),) = session.rows(f"SELECT unix_micros(array_min(array({listed})))")
+        # Beyond the year 9999 the passing of time brings nothing: no run gets there.
         due = None if least is None else from_micros(int(least))
     invocation.memory.note_quiet(key, due)
     return due

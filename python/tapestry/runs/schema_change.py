@@ -1,14 +1,25 @@
-"""A changed query with other columns: what ``on_schema_change`` makes of it."""
+"""Other columns than the table has, or other types: what a run makes of them.
+
+``on_schema_change`` says what a changed query does to the columns. A type may change though the
+query stays: with that of a source.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tapestry.errors import QueryChanged
+from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
+from tapestry.runs.query import Query
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name
 from tapestry.runs.spark_reads import types_of
+from tapestry.sql.common_types import common_type
+
+_IN_DOUBLE = frozenset({"tinyint", "smallint", "int", "float"})
+"""What a DOUBLE holds to the last digit."""
 
 
 def reconcile(
@@ -47,6 +58,60 @@ def reconcile(
     added = ", ".join(f"{identifier(column)} {types[column]}" for column in new)
     alter = f"ALTER TABLE {relation_name(model.relation)} ADD COLUMNS ({added})"
     return tuple(columns), (alter,), select
+
+
+def refuse_narrower(
+    session: Session, model: Model, invocation: Invocation, query: Query, generation: str
+) -> None:
+    """Raise QueryChanged where the table's columns do not hold what the query gives now.
+
+    Spark would cast: it rounds 1.5 to an INT in silence, and what is checked is what the query
+    gives. Reads no data; a process asks once for each query over sources of the same types.
+    """
+    tables = query.relations.tables
+    read = tuple((name, tables[name].table.columns) for name in query.rewriting.sources)
+    key = ("types", generation, query.sql, read)
+    if invocation.memory.analysed(key):
+        return
+    there = columns_of(session, model.relation)
+    types = types_of(session, query.sql)
+    for column, now in zip(query.rewriting.columns, types, strict=True):
+        known = there.get(column.lower())
+        if known is not None and not holds(known, now):
+            raise _narrower(model, column, known, now)
+    invocation.memory.note_analysed(key)
+
+
+def _narrower(model: Model, column: str, known: str, now: str) -> QueryChanged:
+    """The error; widening the table is what loses nothing."""
+    table, name = relation_name(model.relation), identifier(column)
+    return QueryChanged(
+        f"{column} is {now} in the query now, but {known} in the table of {model.name}",
+        where=model.file,
+        hint=f"write CAST(… AS {known}) AS {column}; or widen the table: ALTER TABLE {table} SET"
+        " TBLPROPERTIES ('delta.enableTypeWidening' = 'true'), then ALTER TABLE"
+        f" {table} ALTER COLUMN {name} TYPE {now}; or run with --full-refresh",
+    )
+
+
+def holds(there: str, now: str) -> bool:
+    """Is every value of the type ``now`` one of a column of the type ``there``, unchanged?
+
+    >>> holds("bigint", "int"), holds("int", "bigint"), holds("double", "bigint")
+    (True, False, False)
+    """
+    there, now = (_as_stored(kind) for kind in (there, now))
+    if there == "double":
+        return now in _IN_DOUBLE or now == there
+    if there == "timestamp":
+        return now in (there, "date")
+    return there == now or common_type(there, now) == there
+
+
+def _as_stored(kind: str) -> str:
+    """Texts are one type here: where one is too long the table refuses it, aloud."""
+    plain = re.sub(r"\b(var)?char\(\d+\)", "string", kind.lower())
+    return re.sub(r" collate \w+", "", plain).replace(", ", ",")
 
 
 def columns_of(session: Session, relation: str) -> dict[str, str]:
