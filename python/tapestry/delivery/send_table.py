@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tapestry.delivery.batch import Delivery
 from tapestry.delivery.declare import TableSink
 from tapestry.delivery.retry import Refused
 from tapestry.runs.errors_of_delta import already_exists, lost_race, not_found
+from tapestry.runs.schema_change import columns_of, holds
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name, string
 
@@ -13,7 +16,8 @@ from tapestry.runs.sources.literals import relation_name, string
 def send_table(session: Session, sink: TableSink, delivery: Delivery) -> None:
     """Append the answers; the table and its schema are made where there are none.
 
-    Refused where it does not take them (a column that it lacks, say).
+    Refused where it does not take them: a column that it lacks, say, or one of a narrower type,
+    into which Spark would round.
     """
     batch, answers = delivery.batch, delivery.answers
     table = table_of(sink, answers.relation)
@@ -23,6 +27,7 @@ def send_table(session: Session, sink: TableSink, delivery: Delivery) -> None:
         f" ({answers.names}) {answers.select}"
     )
     try:
+        _refuse_narrower(session, table, answers.columns)
         _insert(session, table, answers.names, answers.relation, inserted)
     except Exception as error:
         reason = " ".join(str(error).split("\n\n")[0].split())
@@ -33,6 +38,19 @@ def table_of(sink: TableSink, relation: str) -> str:
     """The sink's table; without a schema in that of the model."""
     schema = relation.rpartition(".")[0]
     return sink.table if "." in sink.table or not schema else f"{schema}.{sink.table}"
+
+
+def _refuse_narrower(session: Session, table: str, columns: Sequence[tuple[str, str]]) -> None:
+    try:
+        there = columns_of(session, table)
+    except Exception as error:
+        if not_found(error):
+            return
+        raise
+    for column, kind in columns:
+        known = there.get(column.lower(), kind)
+        if not holds(known, kind):
+            raise ValueError(f"its {column} is {known}, the model's is {kind}; widen it, or cast")
 
 
 def _insert(session: Session, table: str, names: str, relation: str, inserted: str) -> None:
