@@ -70,7 +70,7 @@ def refuse_narrower(
     """
     tables = query.relations.tables
     read = tuple((name, tables[name].table.columns) for name in query.rewriting.sources)
-    key = ("types", generation, query.sql, read)
+    key = ("types", generation, query.canonical, read)  # a view may change beneath the text
     if invocation.memory.analysed(key):
         return
     there = columns_of(session, model.relation)

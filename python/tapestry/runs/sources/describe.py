@@ -139,8 +139,9 @@ def arrival_sql(column: Column, alias: str = "") -> str:
     """The arrival column as TIMESTAMP.
 
     A cast only where the type asks for one: Spark unwraps it from comparisons with literals, so
-    file statistics and partitions still prune. It must not where the order is another one: it
-    would drop the hour that is skipped in spring, so nothing is added to hide the cast.
+    file statistics and partitions still prune. Where local times have another order than their
+    instants it must not, for the hour that is skipped in spring would be lost: no seconds are
+    added, which hides the cast from it.
     """
     text = (f"{alias}." if alias else "") + identifier(column.name)
     if column.type.lower() == "timestamp":
