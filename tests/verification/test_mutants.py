@@ -6,10 +6,15 @@ over all queries; here two queries that each mistake spoils.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.verification.levels import measure
 from tests.verification.mutants import MUTANTS
-from tests.verification.stream import QUERIES
+from tests.verification.stream import QUERIES, right
+
+from tapestry.sql import Rewriting, Scan, Window
+from tapestry.sql.render import Rendering
 
 N = 40
 RARE = {"late rows are taken for punctual"}
@@ -40,3 +45,17 @@ def test_levels_notice(name: str) -> None:
     assert all(level.noticed == level.asked for level in levels), levels
     if name not in RARE:
         assert any(level.sample is not None and level.sample <= N for level in levels), levels
+
+
+def _taken_for_unique(rewriting: Rewriting, window: Window, scans: dict[str, Scan]) -> str:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Rendering, "unique", lambda *_: True)
+        return right(replace(rewriting), window, scans)
+
+
+def test_levels_notice_values_that_are_taken_for_unique() -> None:
+    """The mistake once made: DISTINCT of fewer columns than the table of values below it has."""
+    sql = "select distinct q.k from (select distinct m.k, m.v from m where now() >= m.due) as q"
+    (level,) = measure(_taken_for_unique, {"values": sql}, windows=N, full=2)
+    assert level.noticed == level.asked > 0
+    assert level.sample is not None
