@@ -207,7 +207,9 @@ def test_models_that_ran_together_look_for_late_rows_once(world: World) -> None:
     outcomes = [world.run(model, 10) for model in (*models, alone)]
     assert [outcome.rows for outcome in outcomes] == [2, 2, 2]
     assert world.answers("one") == world.answers("other")
-    looked = [text for text in world.session.texts if text.startswith("SELECT unix_micros(_arr)")]
+    looked = [
+        text for text in world.session.texts if text.startswith("SELECT unix_micros(_tap_arr)")
+    ]
     assert len(looked) == 2  # at 8, and for the one that ran at 7
     arrived = [dict(world.answers(name))[4] for name in ("alone", "one")]
     assert arrived == [7.000001, 8.000001]
