@@ -81,8 +81,8 @@ class Watch:
             self.lines.append(json.loads(line))
 
     def wait_for(self, wanted: Callable[[dict[str, Any]], bool], since: int = 0) -> dict[str, Any]:
-        """The first line of a kind, within a minute and a half."""
-        until = time.monotonic() + 90
+        """The first line of a kind, within five minutes: a busy machine starts Spark in one."""
+        until = time.monotonic() + 300
         while time.monotonic() < until:
             for line in self.lines[since:]:
                 if wanted(line):
