@@ -68,6 +68,27 @@ def test_a_type_that_the_table_holds_is_taken(world: World) -> None:
     assert world.answers(columns="id, day(seen)")[-1] == (4, 2, 86_400.0)
 
 
+@pytest.mark.more
+@pytest.mark.xfail(reason="Spark cuts the description of a struct at 25 fields", strict=True)
+def test_a_type_far_back_in_a_struct_is_seen(world: World) -> None:
+    fields = ", ".join(f"f{n}: int" for n in range(30))
+    listed = ", ".join(f"'f{n}', {n}" for n in range(29))
+    table = f"{world.schema}.messages"
+    world.session.run(f"alter table {table} add columns (wide struct<{fields}>)")
+    world.session.run(
+        f"alter table {table} set tblproperties ('delta.enableTypeWidening' = 'true')"
+    )
+    model = world.model("select m.id, m.wide from {s}.messages m")
+    world.run(model, 6)
+    world.session.run(f"alter table {table} alter column wide.f29 type double")
+    world.session.run(
+        f"insert into {table} values"
+        f" (4, 'd', null, {literal(7)}, named_struct({listed}, 'f29', 1.5d))"
+    )
+    with pytest.raises(QueryChanged):
+        world.run(model, 8)
+
+
 def test_types_are_asked_for_once_in_a_process(world: World) -> None:
     model = world.model(PARENTS)
     asked = []

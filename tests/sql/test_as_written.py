@@ -149,3 +149,9 @@ def test_what_stands_behind_the_last_semicolon() -> None:
     assert _rewritten("select id from db.messages; ;") == plain
     with pytest.raises(Refusal, match="is one SELECT"):
         rewrite("select id from db.messages; select 1 as one", CATALOG)
+
+
+@pytest.mark.xfail(reason="the names of fields come out in lower case", strict=True)
+@pytest.mark.parametrize("made", ["named_struct('Ab', id)", "struct(id AS Ab)"])
+def test_names_of_fields_keep_their_letters(made: str) -> None:
+    assert "Ab" in _rewritten(f"select {made} as st from db.messages")
