@@ -118,11 +118,10 @@ class Rendering:
         One that leaves a column out, or computes with it, may be that of several rows.
         """
         block, *others = part.blocks
-        table, *further = block.tables
-        if others or further or not isinstance(table, ValueTable):
+        if others or len(block.tables) != 1 or not isinstance(block.tables[0], ValueTable):
             return False
         listed = {value.name for value in block.select if isinstance(value, exp.Column)}
-        return listed >= set(table.columns)
+        return listed >= set(block.tables[0].columns)
 
     def selects(
         self, statement: _Statement, part: Answers, prefix: str, frame: Frame
