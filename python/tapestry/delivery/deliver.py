@@ -20,11 +20,12 @@ from tapestry.delivery.batch import Delivery
 from tapestry.delivery.cursors import Batch
 from tapestry.delivery.declare import Sink, TableSink, parse_sinks
 from tapestry.delivery.retry import SinkError
-from tapestry.delivery.rows import Answers, columns_of, end_of_batch, read_json
+from tapestry.delivery.rows import Answers, end_of_batch, read_json
 from tapestry.delivery.send import Sent, send
 from tapestry.delivery.send_table import send_table
 from tapestry.errors import TapestryError
 from tapestry.names import DELIVERIES_TABLE
+from tapestry.runs.column_types import columns_of_table
 from tapestry.runs.crash import point
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
@@ -133,7 +134,7 @@ class _Run:
                 return
             row = row.before if standing.crashed or standing.closing else row
             last = cursors.read_batches(self.session, self.table, plain(model.relation))
-            columns = columns_of(self.session, model.relation)
+            columns = columns_of_table(self.session, model.relation)
         except Exception as error:
             for outcome in outcomes:
                 outcome.error = _short(error)

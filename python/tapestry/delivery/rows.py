@@ -12,6 +12,7 @@ from datetime import datetime
 
 from tapestry.instants import from_micros
 from tapestry.names import MATCHED_AT
+from tapestry.runs.column_types import Columns
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name, timestamp
 
@@ -29,8 +30,8 @@ class Answers:
     """The answers of a table whose first instant lies in (after, until]."""
 
     relation: str
-    columns: tuple[tuple[str, str], ...]
-    """Names and types, ``_matched_at`` among them."""
+    columns: Columns
+    """``_matched_at`` among them."""
     after: datetime
     until: datetime
 
@@ -49,16 +50,6 @@ class Answers:
     def select(self) -> str:
         """A query for the answers."""
         return f"SELECT {self.names} FROM {relation_name(self.relation)} WHERE {self.condition}"
-
-
-def columns_of(session: Session, relation: str) -> tuple[tuple[str, str], ...]:
-    """Names (as they are written) and types of a table's columns."""
-    columns = []
-    for name, kind, *_ in session.rows(f"DESCRIBE TABLE {relation_name(relation)}"):
-        if not name or str(name).startswith("#"):
-            break
-        columns.append((str(name), str(kind)))
-    return tuple(columns)
 
 
 def end_of_batch(session: Session, answers: Answers, limit: int = BATCH_ROWS) -> datetime | None:

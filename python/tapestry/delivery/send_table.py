@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tapestry.delivery.batch import Delivery
 from tapestry.delivery.declare import TableSink
 from tapestry.delivery.retry import Refused
+from tapestry.runs.column_types import Columns
 from tapestry.runs.errors_of_delta import already_exists, lost_race, not_found
-from tapestry.runs.schema_change import columns_of, holds
+from tapestry.runs.schema_change import holds, types_by_name
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import relation_name, string
 
@@ -40,9 +39,9 @@ def table_of(sink: TableSink, relation: str) -> str:
     return sink.table if "." in sink.table or not schema else f"{schema}.{sink.table}"
 
 
-def _refuse_narrower(session: Session, table: str, columns: Sequence[tuple[str, str]]) -> None:
+def _refuse_narrower(session: Session, table: str, columns: Columns) -> None:
     try:
-        there = columns_of(session, table)
+        there = types_by_name(session, table)
     except Exception as error:
         if not_found(error):
             return

@@ -12,6 +12,7 @@ from tapestry.instants import from_micros
 from tapestry.names import MATCHED_AT
 from tapestry.runs.asked import asked, began, held
 from tapestry.runs.clock import far_ahead, window_end
+from tapestry.runs.column_types import columns_of_table
 from tapestry.runs.commit import append_sql, closing_sql, create_sql
 from tapestry.runs.ended import new_answers
 from tapestry.runs.examined import (
@@ -33,7 +34,7 @@ from tapestry.runs.narrow import few_rows
 from tapestry.runs.query import Query, query_changed, read_query
 from tapestry.runs.question import Question, keyed, not_verified, question_of
 from tapestry.runs.relations import plain
-from tapestry.runs.schema_change import columns_of, reconcile, refuse_narrower
+from tapestry.runs.schema_change import reconcile, refuse_narrower
 from tapestry.runs.session import Session
 from tapestry.runs.sources.as_read import AsRead
 from tapestry.runs.spark_reads import refuse_read_otherwise
@@ -247,7 +248,7 @@ def _closing(session: Session, row: StateRow, standing: Standing) -> tuple[str, 
     old = standing.target.generation if standing.target is not None else None
     if old is None or old == EMPTY_GENERATION:
         return ()
-    columns = len(columns_of(session, row.model))
+    columns = len(columns_of_table(session, row.model))
     return (closing_sql(row.model, columns, old, row.run_id),)
 
 

@@ -13,11 +13,11 @@ from uuid import uuid4
 from tapestry.errors import TapestryError
 from tapestry.runs import checks, rejected, staging
 from tapestry.runs.checks import CheckResult
+from tapestry.runs.column_types import columns_of_table
 from tapestry.runs.commit import close, commit
 from tapestry.runs.holding import make
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.plan import Plan
-from tapestry.runs.schema_change import columns_of
 from tapestry.runs.session import Session
 from tapestry.runs.staging import Staged
 from tapestry.runs.verify import VERIFICATION, unverified, verify
@@ -111,7 +111,7 @@ def give_up(session: Session, planned: Plan, invocation: Invocation) -> None:
     invocation.forget(row.model)
     if row.n == 1 or (planned.again and not planned.complete_history):
         return
-    close(session, invocation.state_table, row, len(columns_of(session, row.model)))
+    close(session, invocation.state_table, row, len(columns_of_table(session, row.model)))
     rejected.tidy(session, row.model, row.generation, row.n, "")
 
 

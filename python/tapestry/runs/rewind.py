@@ -21,6 +21,7 @@ from uuid import uuid4
 from tapestry.errors import StateMissing, TapestryError, WindowError
 from tapestry.names import MATCHED_AT
 from tapestry.runs import rejected
+from tapestry.runs.column_types import columns_of_table
 from tapestry.runs.commit import concurrent, name_generation_sql, rewind_sql
 from tapestry.runs.crash import point
 from tapestry.runs.errors_of_delta import lost_race
@@ -28,7 +29,6 @@ from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.relations import Relations, read_relations
-from tapestry.runs.schema_change import columns_of
 from tapestry.runs.session import Session
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.examine import examine
@@ -104,7 +104,7 @@ def plan_rewind(
         row,
         answers_after(session, model, to),
         sum(run.t > to for run in runs),
-        rewind_sql(row, len(columns_of(session, row.model))),
+        rewind_sql(row, len(columns_of_table(session, row.model))),
         _carried(session, relations, crossing, row),
         standing.attempt,
         _next_run(session, model, relations, row, upstream or {}),

@@ -7,9 +7,10 @@ query stays: with that of a source.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tapestry.errors import QueryChanged
+from tapestry.runs.column_types import Kind, columns_of_table, quoted, read_kind
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.query import Query
@@ -20,6 +21,8 @@ from tapestry.sql.common_types import common_type
 
 _IN_DOUBLE = frozenset({"tinyint", "smallint", "int", "float"})
 """What a DOUBLE holds to the last digit."""
+_WIDE = frozenset({"smallint", "int", "bigint", "double"})
+"""To what Delta widens numbers, beside DECIMAL."""
 
 
 def reconcile(
@@ -36,7 +39,7 @@ def reconcile(
     """
     if not changed:
         return tuple(columns), (), select
-    there = columns_of(session, model.relation)
+    there = types_by_name(session, model.relation)
     new = [column for column in columns if column.lower() not in there]
     gone = sorted(set(there) - {column.lower() for column in columns})
     rule = model.config.on_schema_change
@@ -73,7 +76,7 @@ def refuse_narrower(
     key = ("types", generation, query.canonical, read)  # a view may change beneath the text
     if invocation.memory.analysed(key):
         return
-    there = columns_of(session, model.relation)
+    there = types_by_name(session, model.relation)
     types = types_of(session, query.sql)
     for column, now in zip(query.rewriting.columns, types, strict=True):
         known = there.get(column.lower())
@@ -83,23 +86,52 @@ def refuse_narrower(
 
 
 def _narrower(model: Model, column: str, known: str, now: str) -> QueryChanged:
-    """The error; widening the table is what loses nothing."""
-    table, name = relation_name(model.relation), identifier(column)
+    """The error; widening the table, where Delta can, is what loses nothing."""
+    table = relation_name(model.relation)
+    parts = _parts(quoted(column), read_kind(known), read_kind(now))
+    failing = [part for part in parts if not _leaf_holds(*part[1:])]
+    name, before, after = failing[0] if len(failing) == 1 else (quoted(column), known, now)
+    widen = ""
+    if all(_widens(before, after) for _, before, after in failing):
+        steps = [f"ALTER COLUMN {name} TYPE {after}" for name, _, after in failing]
+        altered = ", then ".join(f"ALTER TABLE {table} {one}" for one in steps)
+        widen = (
+            f"; or widen the table: ALTER TABLE {table} SET TBLPROPERTIES"
+            f" ('delta.enableTypeWidening' = 'true'), then {altered}"
+        )
     return QueryChanged(
-        f"{column} is {now} in the query now, but {known} in the table of {model.name}",
+        f"{name} is {after} in the query now, but {before} in the table of {model.name}",
         where=model.file,
-        hint=f"write CAST(… AS {known}) AS {column}; or widen the table: ALTER TABLE {table} SET"
-        " TBLPROPERTIES ('delta.enableTypeWidening' = 'true'), then ALTER TABLE"
-        f" {table} ALTER COLUMN {name} TYPE {now}; or run with --full-refresh",
+        hint=f"write CAST(… AS {known}) AS {quoted(column)}{widen}; or run with --full-refresh",
     )
 
 
 def holds(there: str, now: str) -> bool:
     """Is every value of the type ``now`` one of a column of the type ``there``, unchanged?
 
+    Fields of structs go by their place, as an INSERT casts them, but under other names they are
+    other fields.
+
     >>> holds("bigint", "int"), holds("int", "bigint"), holds("double", "bigint")
     (True, False, False)
     """
+    return all(_leaf_holds(*part[1:]) for part in _parts("", read_kind(there), read_kind(now)))
+
+
+def _parts(path: str, there: Kind, now: Kind) -> Iterator[tuple[str, str, str]]:
+    """What two types are made of: where, the type there, and the type now.
+
+    Where they are not made alike, the two as they are.
+    """
+    names = [[name.lower() for name, _ in kind.parts] for kind in (there, now)]
+    if not there.parts or there.name != now.name or names[0] != names[1]:
+        yield path, str(there), str(now)
+        return
+    for (name, one), (_, other) in zip(there.parts, now.parts, strict=True):
+        yield from _parts(f"{path}.{quoted(name)}", one, other)
+
+
+def _leaf_holds(there: str, now: str) -> bool:
     there, now = (_as_stored(kind) for kind in (there, now))
     if there == "double":
         return now in _IN_DOUBLE or now == there
@@ -108,17 +140,22 @@ def holds(there: str, now: str) -> bool:
     return there == now or common_type(there, now) == there
 
 
+def _widens(known: str, now: str) -> bool:
+    """Can Delta make the one type of a column the other?
+
+    A number to one that holds it; a DECIMAL must have ten digits before the point.
+    """
+    if known in ("tinyint", "smallint") and now.startswith("decimal"):
+        known = "int"
+    return holds(now, known) and (now in _WIDE or now.startswith("decimal"))
+
+
 def _as_stored(kind: str) -> str:
     """Texts are one type here: where one is too long the table refuses it, aloud."""
     plain = re.sub(r"\b(var)?char\(\d+\)", "string", kind.lower())
     return re.sub(r" collate \w+", "", plain).replace(", ", ",")
 
 
-def columns_of(session: Session, relation: str) -> dict[str, str]:
-    """The columns of a table: names in lower case, and their types."""
-    columns: dict[str, str] = {}
-    for name, kind, *_ in session.rows(f"DESCRIBE TABLE {relation_name(relation)}"):
-        if not name or str(name).startswith("#"):
-            break  # partitioning and comments come after the columns
-        columns[str(name).lower()] = str(kind)
-    return columns
+def types_by_name(session: Session, relation: str) -> dict[str, str]:
+    """The types of a table's columns by their names in lower case."""
+    return {name.lower(): kind for name, kind in columns_of_table(session, relation)}

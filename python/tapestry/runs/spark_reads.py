@@ -7,6 +7,7 @@ or finds other columns or other types in it, the two mean different things by it
 from __future__ import annotations
 
 from tapestry.errors import Refusal
+from tapestry.runs.column_types import columns_of_query
 from tapestry.runs.model import Model
 from tapestry.runs.query import Query
 from tapestry.runs.session import Session
@@ -37,4 +38,4 @@ def refuse_read_otherwise(session: Session, model: Model, query: Query, select: 
 
 def types_of(session: Session, sql: str) -> list[str]:
     """The types of a query's columns, as Spark names them; reads no data."""
-    return [str(kind) for _, kind, *_ in session.rows(f"DESCRIBE QUERY {sql}")]
+    return [kind for _, kind in columns_of_query(session, sql)]

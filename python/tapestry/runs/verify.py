@@ -14,11 +14,11 @@ from typing import Any
 from tapestry.errors import VerificationFailed
 from tapestry.names import MATCHED_AT
 from tapestry.runs.checks import ERROR, FAIL, PASS, WARN, CheckResult
+from tapestry.runs.column_types import columns_of_table
 from tapestry.runs.instants import show
 from tapestry.runs.model import Model
 from tapestry.runs.question import Question
 from tapestry.runs.rejected import rejected_name
-from tapestry.runs.schema_change import columns_of
 from tapestry.runs.session import Session, planned_once
 from tapestry.runs.sources.literals import identifier, relation_name, string
 from tapestry.runs.staging import exists as table_exists
@@ -85,7 +85,7 @@ def published(session: Session, question: Question) -> str:
     ):
         if not table_exists(session, name):
             continue
-        known = {column.lower() for column in columns_of(session, name)}
+        known = {column.lower() for column, _ in columns_of_table(session, name)}
         if {column.lower() for column in columns} <= known:
             relation = relation_name(name)
             parts.append(f"SELECT {listed(columns)} FROM {relation} WHERE {condition}")

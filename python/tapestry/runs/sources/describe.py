@@ -13,6 +13,7 @@ from typing import Any
 
 from tapestry.errors import Refusal
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
+from tapestry.runs.column_types import columns_in, in_full
 from tapestry.runs.maps import as_map
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name
@@ -69,7 +70,7 @@ def describe(session: Session, name: str) -> SourceTable | View:
             where=name,
             hint="load or build it first; is its schema the one that the query names?",
         ) from error
-    columns, details = _parts(rows)
+    columns, details = _parts(session, name, rows)
     if details.get("Type", "").upper() == "VIEW":
         return _view(name, columns, details)
     provider = details.get("Provider", "").lower()
@@ -150,19 +151,19 @@ def arrival_sql(column: Column, alias: str = "") -> str:
     return f"({cast} + INTERVAL 0 SECOND)" if column.unordered else cast
 
 
-def _parts(rows: list[tuple[Any, ...]]) -> tuple[tuple[Column, ...], dict[str, str]]:
+def _parts(
+    session: Session, relation: str, rows: list[tuple[Any, ...]]
+) -> tuple[tuple[Column, ...], dict[str, str]]:
     """The columns, and what the detailed table information says."""
-    columns: list[Column] = []
+    columns = in_full(session, relation_name(relation), columns_in(rows))
     details: dict[str, str] = {}
     section = "columns"
     for name, text, *_ in rows:
         if name == "" or name.startswith("# "):
             section = "details" if name == DETAILS else "other"
-        elif section == "columns":
-            columns.append(Column(name, str(text).lower()))
         elif section == "details":
             details[name] = str(text)
-    return tuple(columns), details
+    return tuple(Column(name, kind.lower()) for name, kind in columns), details
 
 
 def _view(name: str, columns: tuple[Column, ...], details: Mapping[str, str]) -> View:

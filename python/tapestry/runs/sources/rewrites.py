@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from tapestry.errors import SourceRewritten
+from tapestry.runs.column_types import columns_of_query
 from tapestry.runs.session import Session
 from tapestry.runs.sources.contents import key_names, named_keys
 from tapestry.runs.sources.describe import SourceTable, arrival_sql
@@ -113,8 +114,8 @@ def compare(
 
 def columns_at(session: Session, table: SourceTable, version: int) -> tuple[Column, ...]:
     """The columns that ``table`` had at ``version`` (analysis only, no job)."""
-    rows = session.rows(f"DESCRIBE QUERY SELECT * FROM {table.at(version)}")
-    return tuple(Column(row[0], str(row[1]).lower()) for row in rows)
+    columns = columns_of_query(session, f"SELECT * FROM {table.at(version)}")
+    return tuple(Column(name, kind.lower()) for name, kind in columns)
 
 
 def touched_files(commits: Sequence[Commit]) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from zlib import crc32
 
 from tapestry.instants import from_micros
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
+from tapestry.runs.column_types import columns_of_table
 from tapestry.runs.errors_of_delta import files_gone
 from tapestry.runs.session import Session
 from tapestry.runs.sources.contents import (
@@ -154,12 +155,12 @@ def read_side(
     if not session.rows(f"SHOW TABLES{scope} LIKE {string(table)}"):
         return side
     try:
-        described = session.rows(f"DESCRIBE TABLE {relation_name(side.name)}")
+        columns = columns_of_table(session, side.name)
     except Exception as error:
         if files_gone(error):
             return side
         raise
-    side = replace(side, columns=tuple(Column(row[0], str(row[1]).lower()) for row in described))
+    side = replace(side, columns=tuple(Column(name, kind.lower()) for name, kind in columns))
     rows = _few_rows(session, side, source)
     batches = _batches(session, side) if rows is None else _summed(rows)
     garbage = _garbage(batches, side, last_pin)

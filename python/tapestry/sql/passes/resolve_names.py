@@ -22,6 +22,7 @@ from tapestry.sql.tell_apart import tell_apart
 
 NO_PART = "_t_none"
 """Stands where a relation's name has no schema, or no catalog."""
+_FIELD = "field as written"
 SHOWN = 12
 """So many columns are listed where none is like the one that is not there."""
 
@@ -47,9 +48,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
             raise Refusal("NATURAL JOIN", join.sql("spark"), "write USING (column, ...) or ON")
     refuse_merged_stars(tree)
     _recognize_clock_columns(tree, catalog)
-    written = balance_connectors(tell_apart(tree))
-    for table in [one for one in written.find_all(exp.Table) if not is_cte(one)]:
-        _deepened(table, depth)
+    written = _for_sqlglot(tree, depth)
     try:
         qualified = qualify(
             written.copy(), schema=schema, dialect="spark", quote_identifiers=False, identify=False
@@ -70,8 +69,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
             tree.sql("spark"),
             "check that it runs as `dbt show --inline`: a function may lack an argument",
         ) from error
-    for table in annotated.find_all(exp.Table):
-        _as_written(table)
+    _as_written(annotated, _spelling(catalog))
     _refuse_stars(annotated)
     _refuse_hidden_output(annotated)
     build.quote(annotated)  # for the canonical text is read again
@@ -86,11 +84,32 @@ def _deepened(table: exp.Table, depth: int) -> exp.Table:
     return table
 
 
-def _as_written(table: exp.Table) -> None:
-    """Take these parts out again."""
-    for part in ("db", "catalog"):
-        if table.text(part) == NO_PART:
-            table.set(part, None)
+def _for_sqlglot(tree: exp.Query, depth: int) -> exp.Query:
+    """The tree in a form whose names sqlglot resolves; ``_as_written`` undoes what shows.
+
+    It puts all names in lower case, and finds the type of a field by that. How a field that the
+    query makes is written shows in the result, so it is remembered.
+    """
+    written = balance_connectors(tell_apart(tree))
+    for node in written.find_all(exp.PropertyEQ, exp.ColumnDef):
+        node.this.meta[_FIELD] = node.name
+    for table in [one for one in written.find_all(exp.Table) if not is_cte(one)]:
+        _deepened(table, depth)
+    return written
+
+
+def _as_written(tree: exp.Query, spelling: dict[str, str]) -> None:
+    """Take added parts of names out again, and spell the fields of structs as they were.
+
+    Those that a star stands for are columns, and spelt like them.
+    """
+    for table in tree.find_all(exp.Table):
+        for part in ("db", "catalog"):
+            if table.text(part) == NO_PART:
+                table.set(part, None)
+    for node in tree.find_all(exp.PropertyEQ, exp.ColumnDef):
+        field = node.this
+        field.set("this", field.meta_get(_FIELD) or spelling.get(field.name, field.name))
 
 
 def output_names(original: exp.Query, resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
