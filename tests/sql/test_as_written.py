@@ -164,7 +164,73 @@ def test_names_of_fields_keep_their_letters(made: str) -> None:
     assert "Ab" in _rewritten(f"select {made} as st from db.messages")
 
 
-def test_a_star_gives_fields_the_source_s_letters() -> None:
-    source = Source("db.odd", (Column("Id", "int"), Column("ts", "timestamp")), "ts")
-    text = rewrite("select struct(*) as st from db.odd", Catalog({"db.odd": source})).canonical
-    assert "STRUCT(odd.id AS Id, odd.ts AS ts)" in text
+@pytest.mark.parametrize(
+    ("made", "fields"),
+    [
+        ("struct((ID))", "o.id AS ID"),
+        ("struct(st['F'], m.St.f)", None),
+        ("struct(st['F'], o.St.f)", "o.st['F'] AS F, o.st.f AS f"),
+        ("struct(list[0].g, o.`list`[0])", "o.`list`[0].g AS g, o.`list`[0] AS col2"),
+        ("struct((Id) AS col1, 1)", "o.id AS col1, 1 AS col2"),
+        ("named_struct('Ab', Id, \"c d\", 2)", "o.id AS Ab, 2 AS `c d`"),
+        ("struct(*)", "o.Id AS Id"),
+    ],
+)
+def test_fields_of_structs_are_named_as_spark_names_them(made: str, fields: str | None) -> None:
+    columns = (
+        Column("Id", "int"),
+        Column("st", "struct<F:int>"),
+        Column("list", "array<struct<g:int>>"),
+        Column("ts", "timestamp"),
+    )
+    catalog = Catalog({"db.odd": Source("db.odd", columns, "ts")})
+    text = f"select to_json({made}) as st from db.odd as o"
+    if fields is None:
+        with pytest.raises(Refusal):
+            rewrite(text, catalog)
+    else:
+        canonical = " ".join(rewrite(text, catalog).canonical.split())
+        assert f"TO_JSON(STRUCT({fields}" in canonical.replace("o.id AS Id", "o.Id AS Id")
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        ("named_struct('a' || 'b', id)", "a name in named_struct"),
+        ("named_struct(lower('A'), id)", "a name in named_struct"),
+        ("named_struct('a', id, 'b')", "has no value"),
+    ],
+)
+def test_a_field_whose_name_is_not_known_is_refused(made: str, message: str) -> None:
+    with pytest.raises(Refusal, match=message):
+        _rewritten(f"select to_json({made}) as st from db.messages")
+
+
+@pytest.mark.parametrize(
+    ("relation", "columns"),
+    [
+        ("(select id as Ab, PARENT from db.messages) q", ("Ab", "PARENT")),
+        ("(select id as A from db.messages union select id as B from db.messages) q", ("A",)),
+        ("(select q.* from (select (Id) from db.messages) q) r", ("Id",)),
+        ("db.messages", ("id", "parent", "due")),
+    ],
+)
+def test_a_star_keeps_the_letters_of_names(relation: str, columns: tuple[str, ...]) -> None:
+    found = rewrite(f"select * from {relation}", CATALOG).columns
+    assert found[: len(columns)] == columns
+
+
+def test_a_star_in_struct_over_columns_of_an_alias_is_refused() -> None:
+    with pytest.raises(Refusal, match="no names of their own"):
+        _rewritten("select struct(*) as st from (select id from db.messages) as q(Ab)")
+
+
+@pytest.mark.parametrize("name", ["list", "array"])
+def test_an_element_of_a_column_with_the_name_of_a_constructor(name: str) -> None:
+    columns = (Column(name, "array<int>"), Column("ts", "timestamp"))
+    catalog = Catalog({"db.odd": Source("db.odd", columns, "ts")})
+    text = f"select {name}[0] as a, o.{name}[1] as b, `{name}`[2] as c, array(1)[0] as d"
+    canonical = rewrite(f"{text} from db.odd o", catalog).canonical
+    items = (f"o.`{name}`[{place}] AS {c}" for place, c in enumerate("abc"))
+    assert all(item in canonical for item in (*items, "ARRAY(1)[0] AS d"))
+    assert rewrite(canonical, catalog).canonical == canonical

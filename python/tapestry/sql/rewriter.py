@@ -259,7 +259,7 @@ def _rewrite(
     canonical = _canonical(resolved, catalog)
     written.append(step(NAMES, canonical))
     refuse_nondeterministic(resolved, catalog)
-    columns = output_names(parsed, resolved, catalog)
+    columns = output_names(resolved, catalog)
     parts = []
     for part in normalize_subqueries(resolved, catalog):
         blocks = [timed(block, begin) for block in _standard_forms(part.arms, sql)]

@@ -65,7 +65,7 @@ class Definition:
         """The definition of an author's query; raises Refusal for what cannot be read."""
         parsed = parse(sql)
         resolved = resolve_names(inline_views(parsed, catalog), catalog)
-        columns = output_names(parsed, resolved, catalog)
+        columns = output_names(resolved, catalog)
         kinds = tuple(by_value(arm) for arm, _ in arms(resolved, {}))
         return cls(resolved, columns, kinds, catalog, scans, dialect)
 

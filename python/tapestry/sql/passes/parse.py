@@ -9,6 +9,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
+from tapestry.sql.passes.name_fields import NAMED_STRUCT, name_fields
 from tapestry.sql.passes.open_parentheses import open_parentheses
 from tapestry.sql.passes.refuse_nondeterministic import spark_functions, user_defined
 from tapestry.sql.passes.refuse_unread import refuse_unread, refuse_unwritten
@@ -33,6 +34,7 @@ _AGGREGATES = frozenset(
 )
 """Spark's aggregates that sqlglot may not know as such."""
 _A = {"SEMI": "a semi", "ANTI": "an anti"}
+_ELEMENT_OF = "_tap_of_"
 _AS_WRITTEN = {"to_char": exp.ToChar, "parse_json": exp.ParseJSON, "unix_date": exp.UnixDate}
 
 
@@ -58,7 +60,9 @@ def parse(sql: str) -> exp.Query:
     tree = statements[0]
     while isinstance(tree, exp.Subquery) and not tree.alias:
         tree = tree.this
+    _name_again(tree)
     _leave_out_hints(tree)
+    name_fields(tree)
     _refuse_unsupported(tree)
     _keep_as_written(tree)
     refuse_unread(tree)
@@ -197,6 +201,9 @@ def _refuse_nested_semi_joins(tree: exp.Query) -> None:
 def _tokens(sql: str) -> list[Token]:
     """The text's tokens; a quote that is doubled inside a string is one quote, as Spark has it.
 
+    ``named_struct`` has another name in them: ``name_fields`` reads it. So has a column in
+    ``list[0]``, which the parser would take for a list of one.
+
     >>> [token.text for token in _tokens("'it''s' 'me'")]
     ["it's", 'me']
     """
@@ -211,8 +218,26 @@ def _tokens(sql: str) -> list[Token]:
                 whole = Token(TokenType.STRING, text, last.line, last.col, last.start, token.end)
                 tokens[-1] = whole
                 continue
+        if token.text.lower() == "named_struct" and token.token_type == TokenType.VAR:
+            token = _renamed(token, TokenType.VAR, NAMED_STRUCT)
+        if last is not None and token.token_type == TokenType.L_BRACKET and _makes_array(last):
+            tokens[-1] = _renamed(last, TokenType.IDENTIFIER, f"{_ELEMENT_OF}{last.text}")
         tokens.append(token)
     return tokens
+
+
+def _makes_array(token: Token) -> bool:
+    return token.token_type != TokenType.STRING and token.text.lower() in ("array", "list")
+
+
+def _renamed(token: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, token.line, token.col, token.start, token.end)
+
+
+def _name_again(tree: exp.Query) -> None:
+    for identifier in tree.find_all(exp.Identifier):
+        if identifier.name.startswith(_ELEMENT_OF):
+            identifier.set("this", identifier.name.removeprefix(_ELEMENT_OF))
 
 
 def _keep_as_written(tree: exp.Query) -> None:

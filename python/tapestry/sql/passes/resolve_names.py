@@ -9,6 +9,7 @@ from sqlglot import MappingSchema, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import build_scope
 
 from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
@@ -17,12 +18,12 @@ from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.join_using import join_using
 from tapestry.sql.passes.balance_connectors import balance_connectors
 from tapestry.sql.passes.expand_stars import expand_stars, refuse_merged_stars
-from tapestry.sql.passes.parse import is_cte
+from tapestry.sql.passes.parse import is_cte, table_name
+from tapestry.sql.spelling import Spell, note_spelling, spell_field, spelt
 from tapestry.sql.tell_apart import tell_apart
 
 NO_PART = "_t_none"
 """Stands where a relation's name has no schema, or no catalog."""
-_FIELD = "field as written"
 SHOWN = 12
 """So many columns are listed where none is like the one that is not there."""
 
@@ -54,7 +55,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
             written.copy(), schema=schema, dialect="spark", quote_identifiers=False, identify=False
         )
         join_using(written, qualified)
-        qualified = expand_stars(qualified, schema)
+        qualified = expand_stars(qualified, schema, _speller(catalog))
         annotated = annotate_types(qualified, schema=schema, dialect="spark")
     except SqlglotError as error:
         raise Refusal(
@@ -69,7 +70,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
             tree.sql("spark"),
             "check that it runs as `dbt show --inline`: a function may lack an argument",
         ) from error
-    _as_written(annotated, _spelling(catalog))
+    _as_written(annotated)
     _refuse_stars(annotated)
     _refuse_hidden_output(annotated)
     build.quote(annotated)  # for the canonical text is read again
@@ -87,39 +88,35 @@ def _deepened(table: exp.Table, depth: int) -> exp.Table:
 def _for_sqlglot(tree: exp.Query, depth: int) -> exp.Query:
     """The tree in a form whose names sqlglot resolves; ``_as_written`` undoes what shows.
 
-    It puts all names in lower case, and finds the type of a field by that. How a field that the
-    query makes is written shows in the result, so it is remembered.
+    It puts all names in lower case, and finds the type of a field by that. How they are written
+    shows in the fields that the query makes, so it is remembered.
     """
     written = balance_connectors(tell_apart(tree))
-    for node in written.find_all(exp.PropertyEQ, exp.ColumnDef):
-        node.this.meta[_FIELD] = node.name
+    note_spelling(written)
     for table in [one for one in written.find_all(exp.Table) if not is_cte(one)]:
         _deepened(table, depth)
     return written
 
 
-def _as_written(tree: exp.Query, spelling: dict[str, str]) -> None:
-    """Take added parts of names out again, and spell the fields of structs as they were.
+def _without_parts(table: exp.Table) -> None:
+    for part in ("db", "catalog"):
+        if table.text(part) == NO_PART:
+            table.set(part, None)
 
-    Those that a star stands for are columns, and spelt like them.
-    """
+
+def _as_written(tree: exp.Query) -> None:
+    """Take added parts of names out again, and spell the fields of structs as they were."""
     for table in tree.find_all(exp.Table):
-        for part in ("db", "catalog"):
-            if table.text(part) == NO_PART:
-                table.set(part, None)
+        _without_parts(table)
     for node in tree.find_all(exp.PropertyEQ, exp.ColumnDef):
-        field = node.this
-        field.set("this", field.meta_get(_FIELD) or spelling.get(field.name, field.name))
+        spell_field(node.this)
 
 
-def output_names(original: exp.Query, resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
+def output_names(resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
     """Names of the select list, in the author's (else the source's) upper and lower case."""
-    spelling = _spelling(catalog)
-    for select in original.selects:
-        name = select.alias_or_name
-        if name and name != "*":
-            spelling[name.lower()] = name
-    names = tuple(spelling.get(name.lower(), name) for name in resolved.named_selects)
+    root, spell = build_scope(resolved), _speller(catalog)
+    assert root is not None
+    names = tuple(spelt(root, name, spell) or name for name in resolved.named_selects)
     doubled = {name for name in names if [n.lower() for n in names].count(name.lower()) > 1}
     if doubled:
         raise Refusal(
@@ -173,6 +170,21 @@ def _likely(message: str, catalog: Catalog) -> str:
     if near:
         return f"{' or '.join(near)}?"
     return f"there are {', '.join(known[:SHOWN])}{', …' * (len(known) > SHOWN)}"
+
+
+def _speller(catalog: Catalog) -> Spell:
+    columns = {
+        name: {column.name.lower(): column.name for column in relation.columns}
+        for name, relation in catalog.relations.items()
+        if isinstance(relation, Source)
+    }
+
+    def spell(table: exp.Table, name: str) -> str:
+        parts = table.copy()
+        _without_parts(parts)
+        return columns[table_name(parts)].get(name, name)
+
+    return spell
 
 
 def _spelling(catalog: Catalog) -> dict[str, str]:
