@@ -7,10 +7,6 @@
 
   {{ run_hooks(pre_hooks) }}
 
-  {%- if existing_relation is not none and existing_relation.is_view -%}
-    {%- do adapter.drop_relation(existing_relation) -%}
-  {%- endif -%}
-
   {%- set clauses = options_clause() ~ partition_cols(label="partitioned by")
     ~ clustered_cols(label="clustered by") ~ location_clause() ~ comment_clause() -%}
   {%- set plan = adapter.plan_continuous(
@@ -25,6 +21,16 @@
     {%- endif -%}
     {%- do write(plan.main) -%}
     {%- do adapter.write_guarded(plan, model, graph) -%}
+  {%- endif -%}
+
+  {#- Only now: a query that is refused leaves what stood there. -#}
+  {%- if existing_relation is not none and existing_relation.is_view and not flags.EMPTY -%}
+    {%- do adapter.drop_relation(existing_relation) -%}
+  {%- endif -%}
+
+  {#- A contract that could not be kept when the table was made is asked for again. -#}
+  {%- if plan.action == 'append' -%}
+    {%- do persist_constraints(target_relation, model) -%}
   {%- endif -%}
 
   {%- set outcome = adapter.run_continuous(plan) -%}

@@ -142,16 +142,15 @@ def _models(
 def _connected(
     manifest: Manifest | None, root: Path, profiles_dir: Path | None, target: str | None
 ) -> Iterator[Finding]:
-    from dbt.adapters.tapestry.invocations import session_zone
     from tapestry.cli.check_sources import check_sources
     from tapestry.cli.check_storage import check_storage
     from tapestry.cli.checks import OK, Finding, check_zone, trouble
 
     try:
         with open_project(root, profiles_dir, target) as project:
-            zone = session_zone(project.session)
+            ((zone,),) = project.session.rows("select current_timezone()")
             yield Finding("connection", OK, "Spark answers")
-            yield check_zone(zone)
+            yield check_zone(str(zone))
             yield check_storage(project.session, project.schema)
             if manifest is not None:
                 yield from check_sources(project.session, manifest)

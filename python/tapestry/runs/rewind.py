@@ -184,7 +184,7 @@ def _crossing(model: Model, runs: Sequence[StateRow], to: datetime) -> StateRow:
         raise WindowError(
             f"the state of {model.name} no longer reaches back to {show(to)}: {oldest}",
             where=model.file,
-            hint=f"TAPESTRY_AS_OF='{show(to)}' dbt run --full-refresh --select {model.name}"
+            hint=f"TAPESTRY_AS_OF='{show(to)}Z' dbt run --full-refresh --select {model.name}"
             " builds it up to there",
         )
     return crossing

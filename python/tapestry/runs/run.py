@@ -189,9 +189,25 @@ def _publish(
         reading.look()
         seconds, reason = monotonic() - began, str(error)[:LONGEST_REASON]
         invocation.log.append(Entry(planned, Published(), None, seconds, reading, reason))
+        _abandon(session, planned, invocation, claimed)
         raise
     finally:
         release(session, planned.holding)
+
+
+def _abandon(
+    session: Session, planned: Plan, invocation: Invocation, claimed: Callable[[], bool]
+) -> None:
+    """Close a run whose statements failed, so that the next one finds what was mended meanwhile.
+
+    Executed again over the old pins and the old query it would fail for ever. Where it cannot be
+    closed (the storage is away, or it had landed) it is as after a kill: the next run finds out.
+    """
+    try:
+        if claimed():
+            give_up(session, planned, invocation)
+    except Exception as error:
+        logger.debug("the run that failed was not closed: %s", error)
 
 
 def _settle(session: Session, planned: Plan, done: Published, landed: Landed) -> None:

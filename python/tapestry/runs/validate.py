@@ -7,6 +7,7 @@ from tapestry.runs.commit import create_sql
 from tapestry.runs.model import Model
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
+from tapestry.runs.sources.literals import relation_name
 from tapestry.runs.target import EMPTY_GENERATION, look
 
 
@@ -22,6 +23,7 @@ def plan_empty(session: Session, model: Model) -> Plan:
     session.rows(f"DESCRIBE QUERY {nothing}")
     if look(session, model.relation) is not None:
         return Plan("nothing", model, None)
+    session.run(f"DROP VIEW IF EXISTS {relation_name(model.relation)}")
     main = create_sql(model, EMPTY_GENERATION, nothing, replace=False)
     session.run(main)
     return Plan("nothing", model, None)

@@ -16,7 +16,7 @@ from dbt.adapters.tapestry.deliveries import deliver_noted, note_sinks
 from dbt.adapters.tapestry.invocations import (
     current_invocation,
     given_clock,
-    session_zone,
+    refuse_other_zone,
     write_runs,
 )
 from dbt.adapters.tapestry.nodes import (
@@ -64,6 +64,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
         with dbt_errors():
             invocation = current_invocation(self.config, session, as_of, started_at)
             model = continuous_model(node, graph, sql, clauses, invocation.time_zone)
+            refuse_other_zone(session, invocation, model.file)
             if empty:
                 return plan_empty(session, model)
             note_sinks(self.config, model)
@@ -96,18 +97,18 @@ class ContinuousDoors(metaclass=AdapterMeta):
     def answer_as_of(self, node: dict[str, Any], graph: dict[str, Any], sql: str, var: Any) -> str:
         """A query at `tapestry_as_of`, where that is given; else as it stands."""
         with dbt_errors():
-            clock = given_clock(var)
+            session = DbtSession(self)  # type: ignore[arg-type]
+            clock = given_clock(var, session)
             if clock is None:
                 return sql
-            session = DbtSession(self)  # type: ignore[arg-type]
             model = shown_model(node, graph, sql)
-            return answer_at(session, model, clock.instant, session_zone(session))
+            return answer_at(session, model, clock.instant, session.time_zone)
 
     @available
     def clock_as_of(self, sql: str, var: Any) -> str:
         """A unit test's query with the clock at `tapestry_as_of`, where that is given."""
         with dbt_errors():
-            clock = given_clock(var)
+            clock = given_clock(var, DbtSession(self))  # type: ignore[arg-type]
             return sql if clock is None else clock_only(sql, clock.instant)
 
     def cleanup_connections(self) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class EmbeddedConnection(SparkConnectionWrapper):
-    """What dbt calls a handle; `session` is this thread's Spark session.
+    """What dbt calls a handle; `session` is this thread's Spark session, opened in `zone`.
 
     dbt-spark's own goes through `SparkSession.builder.getOrCreate()`, so that all threads share
     temporary views and settings; here every connection has a session of its own.
@@ -25,6 +25,7 @@ class EmbeddedConnection(SparkConnectionWrapper):
 
     def __init__(self, spark: SparkSession, settings: Mapping[str, str]) -> None:
         self.session = embedded.new_session(spark, settings)
+        self.zone = str(self.session.conf.get("spark.sql.session.timeZone"))
         self.logs = DeltaLogs(self.session)
         self._frame: DataFrame | None = None
         self._rows: list[tuple[Any, ...]] | None = None

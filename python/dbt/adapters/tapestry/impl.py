@@ -16,6 +16,7 @@ from dbt.adapters.tapestry.connections import TapestryConnectionManager
 from dbt.adapters.tapestry.continuous import ContinuousDoors
 from dbt.adapters.tapestry.expectations import ExpectationDoors
 from dbt.adapters.tapestry.seeds import seed_batches
+from dbt.adapters.tapestry.session import DbtSession
 
 if TYPE_CHECKING:
     import agate
@@ -83,6 +84,16 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
             for place, name in enumerate(table.column_names)
         ]
         return seed_batches(table, types, quote=quote_columns is not False)
+
+    @available.parse_list
+    def constraint_names(self, relation: BaseRelation) -> list[str]:
+        """The CHECK constraints that a Delta table has, in lower case."""
+        prefix = "delta.constraints."
+        rows = DbtSession(self).rows(  # type: ignore[arg-type]
+            f"SHOW TBLPROPERTIES {relation}"
+        )
+        keys = [str(row[0]).lower() for row in rows]
+        return [key.removeprefix(prefix) for key in keys if key.startswith(prefix)]
 
     @available.parse_list
     def get_missing_columns(

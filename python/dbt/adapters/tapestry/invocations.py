@@ -13,6 +13,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.tapestry.session import DbtSession
+from tapestry.errors import ConfigurationError
 from tapestry.names import CHECKS_TABLE, RUNS_TABLE, STATE_TABLE
 from tapestry.runs.clock import VARIABLE, Clock, read_clock
 from tapestry.runs.documents import FOLDER, build_data_docs, write_results
@@ -43,7 +44,7 @@ def current_invocation(
     key = (str(get_invocation_id()), schema)
     with _lock:
         if key not in _known:
-            zone = session_zone(session)
+            zone = session.opened_zone
             now = (started_at or datetime.now(timezone.utc)).astimezone(timezone.utc)
             clock = read_clock({VARIABLE: as_of}, os.environ, now, parse_zone(zone))
             while len(_known) >= KEPT:
@@ -58,18 +59,30 @@ def note_entry(config: Any, entry: Any) -> None:
         _entries.setdefault((str(get_invocation_id()), config.credentials.schema), []).append(entry)
 
 
-def given_clock(as_of: Any) -> Clock | None:
-    """`tapestry_as_of`, where somebody gave it; an instant without an offset is in UTC.
+def given_clock(as_of: Any, session: DbtSession) -> Clock | None:
+    """`tapestry_as_of`, where somebody gave it; an instant without an offset is in the zone.
 
     Raises ConfigurationError where it is no instant.
     """
-    clock = read_clock({VARIABLE: as_of}, os.environ)
-    return clock if clock.given else None
+    if not read_clock({VARIABLE: as_of}, os.environ).given:
+        return None
+    return read_clock({VARIABLE: as_of}, os.environ, zone=parse_zone(session.opened_zone))
 
 
-def session_zone(session: DbtSession) -> str:
-    """The time zone of the connection: a part of every query."""
-    return str(session.rows("select current_timezone()")[0][0])
+def refuse_other_zone(session: DbtSession, invocation: Invocation, file: str) -> None:
+    """Raise ConfigurationError where a hook has set another time zone than the invocation's.
+
+    It is a part of every query, and of the instants that all models of an invocation share.
+    """
+    zone = session.time_zone
+    if zone != invocation.time_zone:
+        raise ConfigurationError(
+            f"the session time zone is {zone} for this model and {invocation.time_zone} for the"
+            " others: a hook has set it",
+            where=file,
+            hint="set spark.sql.session.timeZone under server_side_parameters in the profile, and"
+            " leave it out of the hooks",
+        )
 
 
 def write_runs(adapter: Any) -> None:

@@ -37,7 +37,7 @@ def _relation(table: Any, schema: str, relation: type[BaseRelation]) -> BaseRela
     provider = table.provider()
     name = provider.get().lower() if provider.isDefined() else ""
     return relation.create(
-        schema=schema,
+        schema=schema.lower(),  # as the catalog has it; dbt looks for it like that
         identifier=table.identifier().table(),
         type=RelationType.View if view else RelationType.Table,
         is_delta=name == "delta",

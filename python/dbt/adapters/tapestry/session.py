@@ -147,14 +147,23 @@ class DbtSession:
             value = value.replace(tzinfo=self._session_zone())
         return value.astimezone(dt.timezone.utc)
 
+    @property
+    def time_zone(self) -> str:
+        """The time zone of the connection as it is now: a hook may have set another."""
+        spark = getattr(self._handle, "session", None)
+        if spark is None:
+            return str(self.rows("select current_timezone()")[0][0])
+        return str(spark.conf.get("spark.sql.session.timeZone"))
+
+    @property
+    def opened_zone(self) -> str:
+        """The time zone that the profile gives, where Spark is embedded; else that of now."""
+        return str(getattr(self._handle, "zone", "")) or self.time_zone
+
     def _session_zone(self) -> dt.tzinfo:
         """The zone of the connection, asked once."""
         if self._zone is None:
-            spark = getattr(self._handle, "session", None)
-            if spark is None:
-                name = str(self.rows("select current_timezone()")[0][0])
-            else:
-                name = str(spark.conf.get("spark.sql.session.timeZone"))
+            name = self.time_zone
             self._zone = dt.timezone.utc if name in ("UTC", "Z", "Etc/UTC") else ZoneInfo(name)
         return self._zone
 
