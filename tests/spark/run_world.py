@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 from tapestry.names import MATCHED_AT
@@ -37,6 +38,16 @@ def delete_folder(session: Session, table: str) -> None:
     """Delete a table's files behind the catalog's back."""
     ((_, _, _, _, location, *_),) = session.rows(f"describe detail {table}")
     shutil.rmtree(location.removeprefix("file:"))
+
+
+def forget(session: Session, table: str) -> None:
+    """Take a table out of the catalog and leave its files where they are."""
+    ((_, _, _, _, location, *_),) = session.rows(f"describe detail {table}")
+    folder = Path(location.removeprefix("file:"))
+    away = folder.with_name(f"{folder.name}_away")
+    folder.rename(away)
+    session.run(f"drop table {table}")
+    away.rename(folder)
 
 
 @dataclass

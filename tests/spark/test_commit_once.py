@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.spark.run_world import ALL, UNANSWERED, World, at, literal
+from tests.spark.run_world import ALL, UNANSWERED, World, at, forget, literal
 
 from tapestry.errors import ConcurrentRun, StateMissing
+from tapestry.names import GENERATION_PROPERTY
 from tapestry.runs import crash, run
 from tapestry.runs.commit import commit
 from tapestry.runs.run import execute, prepare
@@ -41,6 +42,42 @@ def test_killed_while_it_creates(world: World, monkeypatch: pytest.MonkeyPatch, 
     world.run(model, 12)
     world.run(model, 20)
     assert world.answers() == [(1, 10.0), (3, 15.0)]
+
+
+def test_killed_between_the_first_commit_and_the_catalog(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files lie in the folder: nobody's, so they are written over."""
+    kill_at(monkeypatch, "claimed")
+    with pytest.raises(Killed):
+        world.run(world.model(UNANSWERED), 10.5)
+    kill_at(monkeypatch, None)
+    ((generation,),) = world.session.rows(f"select generation from {world.schema}.tapestry_state")
+    target = f"{world.schema}.target"
+    world.session.run(
+        f"create table {target} using delta"
+        f" tblproperties ('{GENERATION_PROPERTY}' = '{generation}') as select 7 as id"
+    )
+    forget(world.session, target)
+    world.run(world.model(UNANSWERED), 12)
+    world.run(world.model(UNANSWERED), 20)
+    assert world.answers() == [(1, 10.0), (3, 15.0)]
+
+
+@pytest.mark.parametrize("verify", ["off", pytest.param("sample", marks=pytest.mark.more)])
+def test_a_run_whose_statement_fails_is_closed(world: World, verify: str) -> None:
+    """Else it would be executed again, over the old pins and the old query, for ever."""
+    text = "select m.id, assert_true(m.id <> 4, 'no fours') is null as fine from {s}.messages m"
+    world.run(world.model(text, verify=verify), 6)
+    world.add((4, "d", 3, 7))
+    for second in (8, 9):
+        with pytest.raises(Exception, match="no fours"):
+            world.run(world.model(text, verify=verify), second)
+    mended = f"{text} where m.id <> 4"
+    world.add((5, "e", 3, 7.5))
+    done = world.run(world.model(mended, on_query_change="continue", verify=verify), 10)
+    assert (done.rows, done.finished) == (1, "")
+    assert [row[0] for row in world.answers()] == [1, 2, 3, 5]
 
 
 @pytest.mark.parametrize("name", crash.POINTS)

@@ -47,6 +47,16 @@ def test_a_view_that_names_its_columns(session: Any, schema: str) -> None:
     assert view.sql == (f"SELECT `id` AS `a`, `ts` AS `b` FROM (SELECT id, ts FROM {world.source})")
 
 
+def test_a_star_of_a_view_is_that_of_its_day(session: Any, schema: str) -> None:
+    world = World(session, schema)
+    session.run(f"CREATE VIEW {schema}.v AS SELECT * FROM {world.source} WHERE id > 1")
+    session.run(f"ALTER TABLE {world.source} ADD COLUMNS (more INT)")
+    view = describe(session, f"{schema}.v")
+    assert isinstance(view, View)
+    listed = "`id` AS `id`, `ts` AS `ts`, `body` AS `body`"
+    assert view.sql == f"SELECT {listed} FROM (SELECT * FROM {world.source} WHERE id > 1)"
+
+
 def schema_of_session(session: Any) -> str:
     return str(session.rows("SELECT current_schema()")[0][0])
 

@@ -13,13 +13,22 @@ from dataclasses import dataclass
 
 from tapestry.errors import ConcurrentRun, StateMissing
 from tapestry.names import GENERATION_PROPERTY, MATCHED_AT
-from tapestry.runs.errors_of_delta import already_exists, leftover, lost_race
+from tapestry.runs.errors_of_delta import already_exists, folder_in, leftover, lost_race
 from tapestry.runs.instants import show
 from tapestry.runs.model import Model
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name, string, timestamp
 from tapestry.runs.state import StateRow, mark_failed
-from tapestry.runs.target import CLOSED, Commit, Target, commits_after, landed, look, metadata
+from tapestry.runs.target import (
+    CLOSED,
+    Commit,
+    Target,
+    commits_after,
+    landed,
+    look,
+    metadata,
+    refuse_unknown_table,
+)
 
 CREATE = "CREATE TABLE"
 REPLACE = "CREATE OR REPLACE TABLE"
@@ -147,8 +156,10 @@ def commit(session: Session, row: StateRow, main: str) -> None:
     try:
         session.run(main)
     except Exception as error:
-        if row.n == 1 and leftover(error) and main.startswith(CREATE):
+        folder = folder_in(error) if leftover(error) else ""
+        if row.n == 1 and folder and main.startswith(CREATE):
             # A creation was killed between its commit and the catalog's entry: nobody's table.
+            refuse_unknown_table(session, row.model, row.generation, folder)
             commit(session, row, REPLACE + main.removeprefix(CREATE))
         elif not lost_race(error) and not (row.n == 1 and already_exists(error)):
             raise

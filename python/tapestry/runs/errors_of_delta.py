@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 
 _NOT_FOUND = (
     "TABLE_OR_VIEW_NOT_FOUND",
@@ -10,6 +11,7 @@ _NOT_FOUND = (
     "DELTA_TABLE_NOT_FOUND",
     "DELTA_MISSING_DELTA_TABLE",
 )
+_VIEW = ("EXPECT_TABLE_NOT_VIEW", "NOT A TABLE BUT A VIEW", "IS A VIEW")
 _LOST_RACE = (
     "DELTA_CONCURRENT_",
     "DELTA_METADATA_CHANGED",
@@ -31,12 +33,18 @@ _LACKS_COLUMN = (
 )
 _HAS_COLUMN = ("FIELD_ALREADY_EXISTS", "COLUMN_ALREADY_EXISTS", "DUPLICATE_COLUMNS")
 _FILES_GONE = ("DELTA_PATH_DOES_NOT_EXIST",)
+_FOLDER = re.compile(r"location \(?'([^']+)'")
 _LEFTOVER = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "LOCATION_ALREADY_EXISTS")
 
 
 def not_found(error: BaseException) -> bool:
     """There is no such table."""
     return _says(error, _NOT_FOUND)
+
+
+def is_view(error: BaseException) -> bool:
+    """There is a view of that name."""
+    return _says(error, _VIEW)
 
 
 def files_gone(error: BaseException) -> bool:
@@ -75,6 +83,12 @@ def has_column(error: BaseException) -> bool:
 def leftover(error: BaseException) -> bool:
     """The folder of the new table is not empty: a creation was killed before the catalog knew."""
     return _says(error, _LEFTOVER)
+
+
+def folder_in(error: BaseException) -> str:
+    """The folder that such an error is about; '' where it names none."""
+    found = _FOLDER.search(str(error))
+    return found[1] if found else ""
 
 
 def _says(error: BaseException, marks: tuple[str, ...]) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from time import sleep
 
+from tapestry.errors import StateMissing
 from tapestry.runs.errors_of_delta import (
     already_exists,
     files_gone,
+    folder_in,
     has_column,
     lacks_column,
     leftover,
@@ -43,10 +45,22 @@ def create_own(session: Session, table: str, columns: Mapping[str, str], comment
             if not forget_gone(session, table):
                 return
         except Exception as error:
+            last = attempt + 1 == ATTEMPTS
+            if last and leftover(error):
+                raise _unknown_folder(table, folder_in(error)) from error
             known = lost_race(error) or already_exists(error) or leftover(error)
-            if not known or attempt + 1 == ATTEMPTS:
+            if not known or last:
                 raise
             sleep(0.2 * (attempt + 1))
+
+
+def _unknown_folder(table: str, folder: str) -> StateMissing:
+    """The catalog was lost, say, and the folders are there."""
+    return StateMissing(
+        f"the catalog knows no {table}, but its folder {folder} is not empty",
+        hint=f"if that is the table, CREATE TABLE {relation_name(table)} USING delta LOCATION"
+        f" {string(folder)}; else move it away",
+    )
 
 
 def forget_gone(session: Session, table: str) -> bool:

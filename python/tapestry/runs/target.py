@@ -12,10 +12,10 @@ from typing import Any
 
 from tapestry.errors import TargetChanged
 from tapestry.names import GENERATION_PROPERTY
-from tapestry.runs.errors_of_delta import not_found
+from tapestry.runs.errors_of_delta import is_view, not_found
 from tapestry.runs.maps import as_map
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import relation_name
+from tapestry.runs.sources.literals import identifier, relation_name, string
 
 EMPTY_GENERATION = "empty"
 """The generation of a table that `dbt run --empty` made: it has columns and stands for no run."""
@@ -99,7 +99,7 @@ class Commit:
 
 
 def look(session: Session, name: str) -> Target | None:
-    """The target, or None where there is no table of that name.
+    """The target, or None where there is no table of that name: nothing, or a view.
 
     A session that has a shorter way than DESCRIBE DETAIL (``glance``) is asked that first.
     Raises TargetChanged for a table of another format.
@@ -111,7 +111,7 @@ def look(session: Session, name: str) -> Target | None:
     try:
         (row,) = session.rows(f"DESCRIBE DETAIL {relation_name(name)}")
     except Exception as error:
-        if not_found(error):
+        if not_found(error) or is_view(error):
             return None
         raise
     if str(row[0]).lower() != "delta":
@@ -122,6 +122,25 @@ def look(session: Session, name: str) -> Target | None:
     properties = as_map(row[11])
     generation = properties.get(GENERATION_PROPERTY)
     return Target(name, str(row[1]), generation, str(row[6]), int(row[9] or 0), int(row[10] or 0))
+
+
+def refuse_unknown_table(session: Session, name: str, generation: str, folder: str) -> None:
+    """Raise TargetChanged where a table lies in the new table's folder that is not this run's.
+
+    The catalog does not know it there: it was lost, or the folder is that of another table.
+    """
+    try:
+        (row,) = session.rows(f"DESCRIBE DETAIL delta.{identifier(folder)}")
+    except Exception as error:
+        if not_found(error):
+            return  # files without a table
+        raise
+    if as_map(row[11]).get(GENERATION_PROPERTY) != generation:
+        raise TargetChanged(
+            f"the catalog knows no {name}, but in its folder {folder} lies a Delta table",
+            hint=f"if it is the model's, CREATE TABLE {relation_name(name)} USING delta LOCATION"
+            f" {string(folder)}; else move it away, or give the model another name or location",
+        )
 
 
 def folder_gone(name: str, file: str) -> TargetChanged:

@@ -171,11 +171,12 @@ def _view(name: str, columns: tuple[Column, ...], details: Mapping[str, str]) ->
     namespace = details.get("View Catalog and Namespace", "").replace("`", "")
     produced = details.get("View Query Output Columns", "").strip("[]").replace("`", "")
     given = [column.name for column in columns]
-    if produced and [part.strip() for part in produced.split(",")] != given:
-        # CREATE VIEW v (a, b) AS …: the names stand outside the text.
+    names = [part.strip() for part in produced.split(",")]
+    if produced and (names != given or "*" in sql):
+        # CREATE VIEW v (a, b) AS …: the names stand outside the text. A star in it would be all
+        # columns of today; the view has those of the day when it was made.
         items = ", ".join(
-            f"{identifier(old.strip())} AS {identifier(new)}"
-            for old, new in zip(produced.split(","), given, strict=True)
+            f"{identifier(old)} AS {identifier(new)}" for old, new in zip(names, given, strict=True)
         )
         sql = f"SELECT {items} FROM ({sql})"
     return View(name, sql, namespace.removeprefix(SESSION_CATALOG))
