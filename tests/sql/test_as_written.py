@@ -234,3 +234,36 @@ def test_an_element_of_a_column_with_the_name_of_a_constructor(name: str) -> Non
     items = (f"o.`{name}`[{place}] AS {c}" for place, c in enumerate("abc"))
     assert all(item in canonical for item in (*items, "ARRAY(1)[0] AS d"))
     assert rewrite(canonical, catalog).canonical == canonical
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "(id <=> parent) = true and id > 3",
+        "case when id <=> parent then id > 1 else false end",
+        "id <=> parent or id in (1)",
+        "(id <=> parent) > (parent > 1)",
+        "id <=> (1 | (2 << 3))",
+        "cast(id as string) <=> cast(array(1) as string)",
+        "id is distinct from parent > 1",
+    ],
+)
+def test_what_can_be_read_in_one_way_is_taken(condition: str) -> None:
+    assert _rewritten(f"select id from db.messages where {condition}")
+
+
+def test_a_case_compares_as_its_common_type() -> None:
+    text = _rewritten(
+        "select id from db.messages where case when now() < due then id else 2.5 end > 1"
+    )
+    assert "CAST(messages.id AS DECIMAL(11, 1)) > 1" in text
+
+
+@pytest.mark.parametrize("value", ["ts - due", "interval 1 day + due", "parent * 1.5"])
+def test_a_value_of_no_certain_type_is_null_of_none(value: str) -> None:
+    """Where a join finds no match; a UNION gives a bare NULL the type of the others."""
+    text = _rewritten(
+        "select m.id, q.x from db.messages m left join"
+        f" (select id, {value} as x from db.messages) q on q.id = m.id"
+    )
+    assert " NULL AS x" in text

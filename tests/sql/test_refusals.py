@@ -148,6 +148,31 @@ REFUSED = {
     "select id from db.messages where id = parent < 3": "in two ways",
     "select id from db.messages where id = parent not between 1 and 3": "in two ways",
     "select id from db.messages where id in (1) = true": "in two ways",
+    "select id from db.messages where case when now() < due then id else 'a' end = '01'": (
+        "several types"
+    ),
+    "select id from db.messages where current_date() in (d, '2024-01-01 10:00:00')": (
+        "several types"
+    ),
+    "select id from db.messages where id = 1 -- C:\\\n and parent = 2": "ends with a backslash",
+    "select q.id from (select id, date'1999-01-01' as current_date from db.messages) q"
+    " where current_date > date'2000-01-01'": "the name of a column",
+    "with w as (select id, parent from db.messages) select z.x from w as z(x)": (
+        "gives 1 names to 2 columns"
+    ),
+    "select q.ts from (select distinct m.*, r.id from db.messages m join db.messages r) q": (
+        "two columns called id"
+    ),
+    "select id from db.messages where (id = 1) <=> parent > 3": "in two ways",
+    "select id from db.messages where id = 1 and true <=> parent in (3)": "in two ways",
+    "select id from db.messages where id > 1 | 2 << parent": "in two ways",
+    "select id from db.messages where (id >> 1 & parent) > 1": "in two ways",
+    "select id from db.messages where exists (select explode(array(id)) from db.messages)": (
+        "a generator in the select list"
+    ),
+    "select id from db.messages where not exists (select window(ts, '1 day') from db.messages)": (
+        "several rows of one, or none"
+    ),
     "select id from db.messages where id > all (select id from db.old)": "ALL over a subquery",
     "select mean(id) as m from db.messages": "aggregates",
     "select try_sum(id) as m from db.messages": "aggregates",
@@ -231,6 +256,9 @@ def test_a_refusal_says_why(sql: str) -> None:
         "timestampdiff(hour, ts, now()) > 3",
         "timestampadd(hour, -28, now()) > ts",
         "timestampadd(minute, id, now()) > ts",
+        "localtimestamp() < due",
+        "cast(now() as timestamp_ntz) > due",
+        "date_trunc('minute', localtimestamp()) > due",
     ],
 )
 def test_days_of_now_are_refused_in_a_zone_with_transitions(condition: str) -> None:

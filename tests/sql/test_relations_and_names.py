@@ -31,6 +31,7 @@ VALUE = {"here": "h", "memory.third.m": "v"}
 """What the value is called; else w."""
 VIEWS = {
     "other.above": "with m as (select * from m where id > 0) select id, w from m",
+    "seen": "select id, w from m where id > 0",
     "other.shadowed": "with mm as (select * from m), m as (select * from mm) select id, w from m",
 }
 CATALOG = Catalog(
@@ -77,6 +78,8 @@ QUERIES = (
     "select id, w from other.shadowed",
     "with above as (select * from other.above) select id, w from above",
     "with r as (select * from db.m), m as (select * from r) select id, w from m",
+    "with seen as (select id, w from seen where id > 1) select id, w from seen",
+    "with here as (select id, h from here where id > 1) select id, h from here",
 )
 
 
@@ -155,6 +158,18 @@ def test_what_cannot_be_told_is_refused(query: str, reason: str) -> None:
 def test_a_semi_join_before_a_left_join_stays() -> None:
     query = "select m.id from db.m left semi join db.r on m.id = r.id left join db.u on u.id = m.id"
     assert "EXISTS" in rewrite(query, CATALOG).canonical
+
+
+@pytest.mark.parametrize("alias", ["_at", "_rank", "_f", "_k"])
+def test_an_alias_of_ours_is_the_author_s_too(alias: str) -> None:
+    query = (
+        "select x.id, x.w from db.m as x where not exists"
+        " (select 1 from db.r as y where y.id = x.id and now() < y.ts + interval 2 days)"
+    )
+    ends = (1, 3, DAYS)
+    other = query.replace("x.", f"{alias}.").replace("as x", f"as {alias}")
+    found = sorted(_delivered(other, ends), key=repr)
+    assert found == sorted(_delivered(query, ends), key=repr)
 
 
 def test_a_cte_does_not_hide_what_it_reads() -> None:

@@ -49,6 +49,25 @@ def _samples(audit: Callable[[], Audit], count: int) -> list[Result]:
     return found
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "with m as (select id, k + 1 as k from m) select distinct k from m",
+        "with w as (select k + 1 as k from m) select q.k from"
+        " (with w as (select k + 10 as k from w) select distinct k from w) q",
+        "select m.id from m where not exists"
+        " (with r as (select parent + 1 as parent from r) select distinct parent from r"
+        " where r.parent = m.id)",
+    ],
+)
+def test_a_cte_may_have_the_name_of_what_it_reads(sql: str) -> None:
+    """It is opened once: else the check asks for ``k + 2``, and a right run is not published."""
+    _, audit = _audit(sql, right)
+    results = audit().full()
+    assert all(result.passed for result in results), [r.findings[:2] for r in results]
+    assert any(result.checked_rows for result in results)
+
+
 @pytest.mark.parametrize("name", QUERIES)
 def test_right_tables_pass(name: str) -> None:
     """In full and in samples."""

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
+from tapestry.sql.common_types import as_type, type_of
+
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = frozenset({"not", "select"})
 """Words that the parser does not take for a name even behind AS."""
@@ -58,11 +60,8 @@ def column(name: str, table: str | None = None) -> exp.Column:
 
 
 def null_like(value: exp.Expr) -> exp.Expr:
-    """NULL of the type of a value, so far as that is known."""
-    if value.type is None or value.is_type("unknown", "null"):
-        null: exp.Expr = exp.Null()
-    else:
-        null = exp.cast(exp.Null(), value.type.copy())
+    """NULL of the type of a value, where that is certain; a UNION gives others their type."""
+    null = as_type(exp.Null(), type_of(value))
     null.type = value.type
     return null
 

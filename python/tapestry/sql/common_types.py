@@ -6,8 +6,9 @@ cast by a guess could change values, so here a type is one that Spark is known t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import reduce
 
 from sqlglot import exp
 
@@ -103,9 +104,27 @@ def common_type(one: str, other: str) -> str:
     return "double" if "double" in pair and any(digits) else ""
 
 
+def shared_type(values: Sequence[exp.Expr]) -> str | None:
+    """The type that Spark gives to all of these values, "" where they have one; None: unknown.
+
+    >>> [shared_type([exp.maybe_parse(t, dialect="spark") for t in texts])
+    ...  for texts in (("1", "2.5"), ("f(1)", "f(1)"), ("1", "'a'"))]
+    ['decimal(11,1)', '', None]
+    """
+    known = [value for value in values if type_of(value) != "void"]
+    names = {type_of(value) for value in known}
+    if len(names) <= 1 and "" not in names:
+        return ""
+    if len({shape_of(value) for value in known}) == 1:
+        return ""
+    if "" in names:
+        return None
+    return reduce(lambda one, other: one and common_type(one, other), sorted(names)) or None
+
+
 def as_type(value: exp.Expr, name: str) -> exp.Expr:
     """The value as this type, cast where it is not one for certain."""
-    if not name or type_of(value) == name:
+    if name in ("", "void") or type_of(value) == name:
         return value
     kind = exp.DataType.build("timestamptz" if name == "timestamp" else name, dialect="spark")
     cast = exp.Cast(this=value.copy(), to=kind)

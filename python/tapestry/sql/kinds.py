@@ -68,17 +68,20 @@ class Kinds:
             )
 
     def need_one_clock(self) -> None:
-        """Raise Refusal where a difference of local times is not the time between two instants."""
+        """Raise Refusal where local times have another order than instants, or distances."""
         if not self.fixed_zone:
             raise self.refuse(
-                f"Spark subtracts local times, which jump in the session time zone {self.zone}",
-                "add to the data (now() >= m.ts + interval 5 hours), or set the zone to UTC",
+                f"Spark takes local times, which jump in the session time zone {self.zone}",
+                "compare now() itself, add to the data (now() >= m.ts + interval 5 hours), or set"
+                " the zone to UTC",
             )
 
     def kind(self, side: exp.Expr) -> str:
         """timestamp, date, number or interval: what a side that reads the clock evaluates to."""
         while isinstance(side, exp.Paren):
             side = side.this
+        if isinstance(side, exp.Localtimestamp | exp.CurrentDatetime):
+            self.need_one_clock()
         if timing.is_now(side):
             is_date = isinstance(side, exp.CurrentDate) or side.name.lower() == "curdate"
             return "date" if is_date else "timestamp"
@@ -105,6 +108,8 @@ class Kinds:
         target = side.args["to"]
         if target.is_type("date"):
             return "date"
+        if target.is_type("timestampntz"):
+            self.need_one_clock()
         if target.is_type("timestamp", "timestamptz", "timestampntz", "timestampltz"):
             return "timestamp"
         raise self.refuse()

@@ -20,7 +20,7 @@ from tapestry.sql.order import Assumption, Order, parse_assumptions
 from tapestry.sql.passes.inline_views import inline_views
 from tapestry.sql.passes.keep_look_ups import keep_look_ups
 from tapestry.sql.passes.normalize_subqueries import normalize_subqueries
-from tapestry.sql.passes.parse import parse, table_name
+from tapestry.sql.passes.parse import is_cte, parse, table_name
 from tapestry.sql.passes.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.passes.resolve_names import output_names, refuse_unnamed, resolve_names
 from tapestry.sql.passes.to_standard_form import to_standard_form
@@ -339,7 +339,7 @@ def _sources(parts: Sequence[Answers], resolved: exp.Query, catalog: Catalog) ->
     """Every source of the query: those that no answer needs also say when time begins."""
     tables = all_tables(parts)
     needed = [t.source for t in tables if isinstance(t, SourceTable)]
-    named = [table_name(table) for table in resolved.find_all(exp.Table)]
+    named = [table_name(table) for table in resolved.find_all(exp.Table) if not is_cte(table)]
     return tuple(dict.fromkeys([*needed, *(n for n in named if n in catalog.relations)]))
 
 

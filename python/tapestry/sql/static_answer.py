@@ -16,7 +16,7 @@ from tapestry.sql import build, timing
 from tapestry.sql.catalog import Catalog
 from tapestry.sql.dialects import for_dialect
 from tapestry.sql.passes.inline_views import inline_views
-from tapestry.sql.passes.parse import parse, table_name
+from tapestry.sql.passes.parse import is_cte, parse, table_name
 from tapestry.sql.scan import Scan
 
 
@@ -34,7 +34,7 @@ def static_answer(
     bodies: dict[str, str] = {}
     for table in list(tree.find_all(exp.Table)):
         name = table_name(table)
-        scan = scans.get(name)
+        scan = None if is_cte(table) else scans.get(name)
         if scan is None:
             continue
         visible = "visible_" + name.replace(".", "_")

@@ -30,8 +30,8 @@ from tapestry.sql.ir import (
     any_of,
 )
 
-INTERNAL = frozenset({"_k", "_b", "_f", "_e", "_w", "_r", "_n", "_o"})
-"""Aliases that the rendering uses for relations of its own."""
+INTERNAL = frozenset({"_k", "_b", "_f", "_e", "_w", "_r", "_n", "_o", "_at", "_rank"})
+"""Aliases that the rendering uses for relations of its own, and for columns beside them."""
 
 
 @dataclass

@@ -14,7 +14,7 @@ from tapestry.sql import build
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.dialects import for_dialect
 from tapestry.sql.passes.inline_views import inline_views
-from tapestry.sql.passes.parse import parse, table_name
+from tapestry.sql.passes.parse import is_cte, parse, table_name
 from tapestry.sql.passes.resolve_names import output_names, resolve_names
 from tapestry.sql.scan import Scan
 from tapestry.verification.from_clause import AT, INSTANTS
@@ -75,7 +75,7 @@ class Definition:
         names = dict.fromkeys(
             name
             for table in self.tree.find_all(exp.Table)
-            if (name := table_name(table)) in self.catalog.relations
+            if not is_cte(table) and (name := table_name(table)) in self.catalog.relations
         )
         return {name: f"read_{number}" for number, name in enumerate(names, start=1)}
 

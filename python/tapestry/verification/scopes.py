@@ -17,7 +17,9 @@ def opened(node: exp.Expr, ctes: Ctes) -> tuple[exp.Expr, Ctes]:
     while True:
         with_ = node.args.get("with_")
         for cte in with_.expressions if with_ is not None else []:
-            ctes = {**ctes, cte.alias.lower(): (cte.this, ctes)}
+            name = cte.alias.lower()
+            if name not in ctes or ctes[name][0] is not cte.this:  # else opened before
+                ctes = {**ctes, name: (cte.this, ctes)}
         if not isinstance(node, exp.Subquery):
             return node, ctes
         node = node.this

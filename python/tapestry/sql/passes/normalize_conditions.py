@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
+from tapestry.sql.common_types import as_type, shared_type
 from tapestry.sql.ir import (
     ATOM,
     FALSE,
@@ -225,6 +226,12 @@ class _Truth:
         equalities = [
             exp.EQ(this=node.this.copy(), expression=item.copy()) for item in node.expressions
         ]
+        if self.shared_type(node.expressions) != "":
+            raise Refusal(
+                "the values of an IN list with now() have several types",
+                node.sql("spark"),
+                "cast them to one, or write = and OR",
+            )
         union: exp.Expr = equalities[0]
         for equality in equalities[1:]:
             union = exp.Or(this=union, expression=equality)
@@ -261,7 +268,7 @@ class _Truth:
         left, right = _p_inner(node.this), _p_inner(node.expression)
         for side, other, on_left in ((left, right, True), (right, left, False)):
             if isinstance(side, exp.Case | exp.If) and not is_opaque(side):
-                return self.of(_push_into_case(node, side, other, on_left), wanted)
+                return self.of(self.push_into_case(node, side, other, on_left), wanted)
         if isinstance(left, CONDITIONS) or isinstance(right, CONDITIONS):
             return self.equivalence(node, left, right, wanted)
         if any(isinstance(part, exp.Query) for part in node.walk()):
@@ -274,6 +281,41 @@ class _Truth:
                 solved, resolved if wanted == "true" else exp.Not(this=exp.Paren(this=resolved))
             )
         return solved
+
+    def push_into_case(
+        self, node: exp.Expr, case: exp.Case | exp.If, other: exp.Expr, on_left: bool
+    ) -> exp.Expr:
+        """``CASE ... THEN r ... END op e`` is ``CASE ... THEN r op e ... END``.
+
+        Where the results have one type, or are cast to the one that Spark gives to the CASE.
+        """
+        branches, default = case_branches(case)
+        kind = self.shared_type([*(result for _, result in branches), default])
+        if kind is None:
+            raise Refusal(
+                "the results of a CASE with now() have several types, or none that is certain",
+                case.sql("spark"),
+                "cast them to one",
+            )
+
+        def compared(result: exp.Expr) -> exp.Expr:
+            result = as_type(_p(result), kind)
+            left, right = (result, _p(other)) if on_left else (_p(other), result)
+            return type(node)(this=left, expression=right)
+
+        return exp.Case(
+            ifs=[exp.If(this=c.copy(), true=compared(result)) for c, result in branches],
+            default=compared(default),
+        )
+
+    def shared_type(self, values: list[exp.Expr]) -> str | None:
+        """``common_types.shared_type`` of values with a place in the query."""
+        return shared_type(
+            [
+                value if isinstance(value, CONDITIONS) else self.context.resolve(value.copy())
+                for value in values
+            ]
+        )
 
     def equivalence(self, node: exp.Expr, left: exp.Expr, right: exp.Expr, wanted: str) -> Formula:
         """``a = b``, ``<=>`` and their negations between conditions."""
@@ -320,22 +362,6 @@ def case_branches(
             condition = exp.EQ(this=operand.copy(), expression=condition.copy())
         branches.append((condition, branch.args["true"]))
     return branches, node.args.get("default") or exp.Null()
-
-
-def _push_into_case(
-    node: exp.Expr, case: exp.Case | exp.If, other: exp.Expr, on_left: bool
-) -> exp.Expr:
-    """``CASE ... THEN r ... END op e`` is ``CASE ... THEN r op e ... END``."""
-    branches, default = case_branches(case)
-
-    def compared(result: exp.Expr) -> exp.Expr:
-        left, right = (result, other) if on_left else (other, result)
-        return type(node)(this=_p(left), expression=_p(right))
-
-    return exp.Case(
-        ifs=[exp.If(this=c.copy(), true=compared(result)) for c, result in branches],
-        default=compared(default),
-    )
 
 
 def _p(node: exp.Expr) -> exp.Expr:

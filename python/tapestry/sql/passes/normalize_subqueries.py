@@ -42,6 +42,8 @@ from tapestry.sql.passes.refuse_unsupported import (
     refuse_block,
     refuse_many,
     refuse_modifiers,
+    refuse_names,
+    refuse_row_makers,
     refuse_uneven,
     refused_output,
 )
@@ -186,6 +188,8 @@ class _Builder:
         names = listed or list(selects)
         rows: list[Way] = []
         inputs = query.inputs if isinstance(query, UnionAll) else (query,)
+        by_value = any(not isinstance(part, Bag) for part in inputs)
+        refuse_names(names, len(selects), by_value, node)
         for number, part in enumerate(inputs, start=1):
             if isinstance(part, Bag):
                 for arm in part.arms:
@@ -299,6 +303,7 @@ class _Builder:
         if isinstance(node, exp.Select) and is_global_aggregate(node):
             return None  # EXISTS over a global aggregate is always true
         if not keep_select and isinstance(node, exp.Select):
+            refuse_row_makers(node)
             node.set("expressions", [exp.alias_(exp.Literal.number(1), "found")])
             node.set("distinct", None)
         return tuple(found_in(self.query(node, scope)))

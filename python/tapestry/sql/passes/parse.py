@@ -12,7 +12,11 @@ from tapestry.errors import Refusal
 from tapestry.sql.passes.name_fields import NAMED_STRUCT, name_fields
 from tapestry.sql.passes.open_parentheses import open_parentheses
 from tapestry.sql.passes.refuse_nondeterministic import spark_functions, user_defined
-from tapestry.sql.passes.refuse_unread import refuse_unread, refuse_unwritten
+from tapestry.sql.passes.refuse_unread import (
+    refuse_second_comparison,
+    refuse_unread,
+    refuse_unwritten,
+)
 
 SPARK = Dialect.get_or_raise("spark")
 _UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
@@ -47,7 +51,9 @@ def parse(sql: str) -> exp.Query:
     'SELECT a FROM t WHERE NOT EXISTS(SELECT 1 FROM u WHERE t.k = u.k)'
     """
     try:
-        parsed = SPARK.parser().parse(_tokens(sql), sql)
+        tokens = _tokens(sql)
+        refuse_second_comparison(tokens)
+        parsed = SPARK.parser().parse(tokens, sql)
     except (SqlglotError, RecursionError) as error:
         raise _unread(_first_line(error)) from error
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
@@ -218,6 +224,12 @@ def _tokens(sql: str) -> list[Token]:
                 whole = Token(TokenType.STRING, text, last.line, last.col, last.start, token.end)
                 tokens[-1] = whole
                 continue
+        if any(comment.endswith("\\") for comment in token.comments):
+            raise Refusal(
+                "a comment ends with a backslash: to Spark the next line is a part of it",
+                token.comments[-1].strip(),
+                "write something behind the backslash",
+            )
         if token.text.lower() == "named_struct" and token.token_type == TokenType.VAR:
             token = _renamed(token, TokenType.VAR, NAMED_STRUCT)
         if last is not None and token.token_type == TokenType.L_BRACKET and _makes_array(last):

@@ -6,7 +6,9 @@ looks at would be left out of the rewritten query without a word, so every place
 
 from __future__ import annotations
 
-from sqlglot import exp
+from collections.abc import Sequence
+
+from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from tapestry.errors import Refusal
@@ -43,6 +45,24 @@ _HINTS = {
     "on": "write GROUP BY, or DISTINCT alone",
 }
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+_BITS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.DPipe)
+_SHIFTS = (exp.BitwiseLeftShift, exp.BitwiseRightShift)
+_LATER = frozenset(
+    {TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.IN, TokenType.BETWEEN}
+    | {TokenType.LIKE, TokenType.ILIKE, TokenType.RLIKE, TokenType.NOT}
+)
+"""What the parser takes for a part of the right side of ``<=>``, and Spark does not."""
+_ENDS = frozenset(
+    {TokenType.AND, TokenType.OR, TokenType.COMMA, TokenType.ALIAS, TokenType.SEMICOLON}
+    | {TokenType.THEN, TokenType.WHEN, TokenType.ELSE, TokenType.END, TokenType.ARROW}
+    | {TokenType.SELECT, TokenType.FROM, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING}
+    | {TokenType.ORDER_BY, TokenType.LIMIT, TokenType.JOIN, TokenType.ON, TokenType.LEFT}
+    | {TokenType.RIGHT, TokenType.FULL, TokenType.INNER, TokenType.CROSS, TokenType.ANTI}
+    | {TokenType.SEMI, TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT, TokenType.EXISTS}
+)
+"""Behind these no condition goes on."""
+_OPEN = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+_CLOSE = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 _TESTS = (exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.Escape, exp.Not)
 
 
@@ -64,6 +84,31 @@ def refuse_unread(tree: exp.Query) -> None:
             _refuse_join(node)
         elif isinstance(node, _COMPARISONS):
             _refuse_chain(node)
+        elif isinstance(node, (*_BITS, *_SHIFTS)):
+            _refuse_shift(node)
+
+
+def refuse_second_comparison(tokens: Sequence[Token]) -> None:
+    """Raise Refusal for ``a <=> b > c``: ``(a <=> b) > c`` to Spark, ``a <=> (b > c)`` in the tree.
+
+    There it cannot be told from what the author put in parentheses.
+    """
+    begun = [False]
+    for token in tokens:
+        if token.token_type in _OPEN:
+            begun.append(False)
+        elif token.token_type in _CLOSE:
+            begun = begun[:-1] or [False]
+        elif token.token_type == TokenType.NULLSAFE_EQ:
+            begun[-1] = True
+        elif token.token_type in _ENDS:
+            begun[-1] = False
+        elif begun[-1] and token.token_type in _LATER:
+            raise Refusal(
+                "two comparisons in a row can be read in two ways",
+                f"<=> … {token.text}",
+                "put one of them in parentheses",
+            )
 
 
 def refuse_unwritten(tree: exp.Query) -> None:
@@ -112,6 +157,17 @@ def _refuse_chain(node: exp.Expr) -> None:
         raise Refusal(
             "two comparisons in a row can be read in two ways",
             _text(node),
+            "put one of them in parentheses",
+        )
+
+
+def _refuse_shift(node: exp.Expr) -> None:
+    """``1 | 2 << 3`` is ``1 | (2 << 3)`` to Spark and ``(1 | 2) << 3`` to the parser."""
+    others = _BITS if isinstance(node, _SHIFTS) else _SHIFTS
+    if isinstance(node.this, others) or isinstance(node.expression, others):
+        raise Refusal(
+            "a shift beside &, |, ^ or || can be read in two ways",
+            f"{_text(node.this)} and {_text(node.expression)}",
             "put one of them in parentheses",
         )
 

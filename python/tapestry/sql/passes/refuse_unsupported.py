@@ -5,7 +5,7 @@ And a FROM clause whose rows can be formed in too many ways.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from sqlglot import exp
 
@@ -43,18 +43,25 @@ def refuse_block(node: exp.Select) -> None:
     for part in _parts(*node.selects, node.args.get("having")):
         if isinstance(part, exp.Window | exp.AggFunc | exp.RowNumber):  # a window lacks its OVER
             raise Refusal(LATER, part.sql("spark"), DOWNSTREAM)
+    refuse_row_makers(node)
+    if node.args.get("having") is not None and group is None:
+        # To Spark it is one group of all rows, which is there without a row too.
+        raise Refusal("HAVING without GROUP BY", node.sql("spark"), "write WHERE")
+
+
+def refuse_row_makers(node: exp.Select) -> None:
+    """Raise Refusal for what makes several rows of one, or none: EXISTS tells the difference."""
+    for part in _parts(*node.selects, node.args.get("having")):
         if _is_generator(part):
             raise Refusal("a generator in the select list", part.sql("spark"), UPSTREAM)
-    for part in _parts(*node.selects, node.args.get("where"), group, node.args.get("having")):
+    clauses = (node.args.get(clause) for clause in ("where", "group", "having"))
+    for part in _parts(*node.selects, *clauses):
         if _is_spark_s(part, WINDOWS_OF_TIME):
             raise Refusal(
                 f"{part.name.lower()}() makes several rows of one, or none",
                 part.sql("spark"),
                 f"write date_trunc('hour', ...) where the windows do not overlap, or {UPSTREAM}",
             )
-    if node.args.get("having") is not None and group is None:
-        # To Spark it is one group of all rows, which is there without a row too.
-        raise Refusal("HAVING without GROUP BY", node.sql("spark"), "write WHERE")
 
 
 def refuse_uneven(node: exp.SetOperation) -> None:
@@ -110,6 +117,23 @@ def is_global_aggregate(node: exp.Select) -> bool:
         for part in item.walk(prune=lambda n: isinstance(n, exp.Query))
     )
     return aggregates and node.args.get("group") is None and node.args.get("having") is None
+
+
+def refuse_names(names: Sequence[str], columns: int, by_value: bool, node: exp.Expr) -> None:
+    """The names of a derived table's columns: one for each, and of values no two alike."""
+    if len(names) != columns:
+        raise Refusal(
+            f"{node.alias_or_name} gives {len(names)} names to {columns} columns",
+            node.sql("spark"),
+            "name all of them, or none",
+        )
+    doubled = [name for name in names if names.count(name) > 1]
+    if by_value and doubled:
+        raise Refusal(
+            f"a derived table that counts by value has two columns called {doubled[0]}",
+            node.sql("spark"),
+            "give one of them another name with AS",
+        )
 
 
 def refuse_many(matched: int, left: int, right: int, node: exp.Join) -> None:

@@ -216,13 +216,26 @@ def _called(name: str, tree: exp.Query) -> str:
 
 
 def _recognize_clock_columns(tree: exp.Query, catalog: Catalog) -> None:
-    """Spark reads a bare ``localtimestamp`` as the clock unless a column is called so."""
+    """Spark reads a bare ``localtimestamp`` as the clock unless a column is called so.
+
+    Where there is such a column, of a source or made by the query, the parser has lost which of the
+    two ``current_date`` is: refused.
+    """
     clocks: dict[str, type[exp.Expr]] = {
         "localtimestamp": exp.Localtimestamp,
         "current_timestamp": exp.CurrentTimestamp,
         "current_date": exp.CurrentDate,
     }
-    known = set(_spelling(catalog))
+    aliases = {name for node in tree.find_all(exp.Alias) if (name := node.alias.lower())}
+    listed = {one.name.lower() for node in tree.find_all(exp.TableAlias) for one in node.columns}
+    known = set(_spelling(catalog)) | aliases | listed
+    for name in known & clocks.keys():
+        if any(type(node) is clocks[name] for node in tree.walk()):
+            raise Refusal(
+                f"{name} is the clock and the name of a column here",
+                name,
+                "give the column another name in a view, or in a subquery with AS",
+            )
     for column in list(tree.find_all(exp.Column)):
         name = column.name.lower()
         if name in clocks and name not in known and not column.table:
