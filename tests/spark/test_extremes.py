@@ -46,6 +46,7 @@ def test_a_source_with_a_wider_type_rounds_nothing(world: World, verify: str) ->
     assert (4, 1.5, 7.0) in world.answers(columns="id, parent", order=False)
 
 
+@pytest.mark.more
 def test_a_changed_query_of_another_type_rounds_nothing(world: World) -> None:
     model = world.model(PARENTS, on_query_change="continue")
     world.run(model, 6)
@@ -56,6 +57,7 @@ def test_a_changed_query_of_another_type_rounds_nothing(world: World) -> None:
     assert world.run(model, 8).rows == 1
 
 
+@pytest.mark.more
 def test_a_type_that_the_table_holds_is_taken(world: World) -> None:
     model = world.model(
         "select cast(m.id as bigint) as id, cast(m.ts as timestamp) as seen from {s}.messages m",
@@ -99,6 +101,7 @@ def test_parts_of_a_type_grow_as_the_message_says(world: World) -> None:
     assert world.answers(columns="id, wide.`user-Id`, list[0].a")[-1][:3] == (4, 1.5, 5000000000)
 
 
+@pytest.mark.more
 def test_the_advised_cast_of_a_struct_is_taken(world: World) -> None:
     made = "named_struct('Ab', m.id, 'user-Id', {0}) as st"
     text = "select m.id, {0} from {{s}}.messages m"
@@ -129,6 +132,7 @@ def test_structs_that_a_query_makes(world: World) -> None:
     assert (7, 1) in [row[:2] for row in world.answers(columns="st.Odd, st.`p-P`", order=False)]
 
 
+@pytest.mark.more
 def test_a_wide_struct_is_added_to_the_table(world: World) -> None:
     model = world.model("select m.id from {s}.messages m")
     world.run(model, 6)
@@ -174,7 +178,7 @@ def test_a_bound_beyond_all_years_is_never_due(world: World, bound: str) -> None
     assert world.answers() == []
 
 
-@pytest.mark.parametrize("year", ["0001", "-0044"])
+@pytest.mark.parametrize("year", ["0001", pytest.param("-0044", marks=pytest.mark.more)])
 def test_a_late_row_of_the_first_year_arrives(world: World, year: str) -> None:
     model = world.model("select m.id from {s}.messages m", verify="full")
     world.run(model, 6)
