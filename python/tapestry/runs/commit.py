@@ -18,16 +18,17 @@ from tapestry.runs.instants import show
 from tapestry.runs.model import Model
 from tapestry.runs.session import Session
 from tapestry.runs.sources.literals import identifier, relation_name, string, timestamp
-from tapestry.runs.state import StateRow, mark_failed
+from tapestry.runs.state import StateRow, mark_failed, runs_of
 from tapestry.runs.target import (
     CLOSED,
     Commit,
     Target,
     commits_after,
+    generation_in,
     landed,
     look,
     metadata,
-    refuse_unknown_table,
+    unknown_table,
 )
 
 CREATE = "CREATE TABLE"
@@ -151,18 +152,30 @@ def _nothing(name: str, columns: int, options: Mapping[str, str]) -> str:
     return f"INSERT INTO {relation_name(name)} WITH ({_options(options)}) {nothing}"
 
 
-def commit(session: Session, row: StateRow, main: str) -> None:
-    """Execute the statement that commits n; a race lost here is found out by ``confirm``."""
+def commit(session: Session, row: StateRow, main: str, state_table: str = "") -> None:
+    """Execute the statement that commits n; a race lost here is found out by ``confirm``.
+
+    A creation needs the state table. It raises TargetChanged where a table lies in its folder that
+    no creation of this model has left there.
+    """
     try:
         session.run(main)
     except Exception as error:
         folder = folder_in(error) if leftover(error) else ""
         if row.n == 1 and folder and main.startswith(CREATE):
             # A creation was killed between its commit and the catalog's entry: nobody's table.
-            refuse_unknown_table(session, row.model, row.generation, folder)
+            found = generation_in(session, folder)
+            if found is not None and not _is_first_run(session, state_table, row.model, found):
+                raise unknown_table(row.model, folder) from error
             commit(session, row, REPLACE + main.removeprefix(CREATE))
         elif not lost_race(error) and not (row.n == 1 and already_exists(error)):
             raise
+
+
+def _is_first_run(session: Session, state_table: str, model: str, generation: str) -> bool:
+    """Did a creation of this model, which nobody went on from, make a table?"""
+    runs = runs_of(session, state_table, generation)
+    return {(run.model, run.n) for run in runs} == {(model, 1)}
 
 
 def confirm(session: Session, row: StateRow, complete_history: bool = True) -> Landed:

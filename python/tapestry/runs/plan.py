@@ -83,6 +83,8 @@ class Plan:
         Planned from what this process remembers of the state (see ``Standing``).
     rewound
         The run that a rewind left behind; its table has yet to get the name of its generation.
+    state_table
+        Where a creation finds whose table lies in its folder.
     finished
         What the run did that had crashed and was brought to its end before this one was planned.
     """
@@ -116,6 +118,7 @@ class Plan:
     complete_history: bool = True
     rewound: StateRow | None = None
     finished: str = ""
+    state_table: str = ""
 
     def statement(self, select: str, attempt: str = "") -> str:
         """What commits the rows of ``select``."""
@@ -217,6 +220,7 @@ def _creation(
         strategy=query.rewriting.strategy,
         late_rows=sum(e.late_rows for e in found.values()),
         null_rows=sum(e.null_rows for e in found.values()),
+        state_table=invocation.state_table,
         warnings=(
             *(*warnings, *warnings_of(found), *not_verified(model, query)),
             *far_ahead(invocation.clock, row.t, query.commits),

@@ -126,7 +126,7 @@ def _commit(session: Session, planned: Plan, statement: str, point: Point) -> No
     for text in planned.ready:
         session.run(text)
     point("ready")
-    commit(session, planned.row, statement)
+    commit(session, planned.row, statement, planned.state_table)
 
 
 def _refused(

@@ -124,23 +124,24 @@ def look(session: Session, name: str) -> Target | None:
     return Target(name, str(row[1]), generation, str(row[6]), int(row[9] or 0), int(row[10] or 0))
 
 
-def refuse_unknown_table(session: Session, name: str, generation: str, folder: str) -> None:
-    """Raise TargetChanged where a table lies in the new table's folder that is not this run's.
-
-    The catalog does not know it there: it was lost, or the folder is that of another table.
-    """
+def generation_in(session: Session, folder: str) -> str | None:
+    """The generation of the table in a folder, "" of one that no run made; None: no table."""
     try:
         (row,) = session.rows(f"DESCRIBE DETAIL delta.{identifier(folder)}")
     except Exception as error:
         if not_found(error):
-            return  # files without a table
+            return None
         raise
-    if as_map(row[11]).get(GENERATION_PROPERTY) != generation:
-        raise TargetChanged(
-            f"the catalog knows no {name}, but in its folder {folder} lies a Delta table",
-            hint=f"if it is the model's, CREATE TABLE {relation_name(name)} USING delta LOCATION"
-            f" {string(folder)}; else move it away, or give the model another name or location",
-        )
+    return str(as_map(row[11]).get(GENERATION_PROPERTY, ""))
+
+
+def unknown_table(name: str, folder: str) -> TargetChanged:
+    """The catalog was lost, say, or the folder is that of another table."""
+    return TargetChanged(
+        f"the catalog knows no {name}, but in its folder {folder} lies a Delta table",
+        hint=f"if it is the model's, CREATE TABLE {relation_name(name)} USING delta LOCATION"
+        f" {string(folder)}; else move it away, or give the model another name or location",
+    )
 
 
 def folder_gone(name: str, file: str) -> TargetChanged:
