@@ -48,6 +48,15 @@ def test_calls_keep_their_name_and_arguments(call: str) -> None:
     assert f"{call} AS c" in _rewritten(f"select {call} as c from db.messages")
 
 
+@pytest.mark.parametrize("name", ["datediff", "date_diff", "timediff", "timestampdiff"])
+def test_a_difference_with_a_unit_counts_whole_units(name: str) -> None:
+    """One rule of Spark's grammar; without a unit DATEDIFF counts midnights."""
+    sql = f"select {name}(day, due, ts) as n, datediff(ts, due) as m from db.messages"
+    written = _rewritten(sql)
+    assert "TIMESTAMPDIFF(DAY, messages.due, messages.ts) AS n" in written
+    assert "DATEDIFF(messages.ts, messages.due) AS m" in written
+
+
 @pytest.mark.parametrize(
     "condition",
     [

@@ -145,6 +145,9 @@ SPARK_ONLY = (
     "timestampdiff(hour, now(), due) >= n",
     "timestampdiff(hour, now(), due) <= n",
     "timestampdiff(hour, now(), due) = 0",
+    "datediff(day, ts, now()) > n",  # with a unit: whole ones, as timestampdiff counts them
+    "date_diff(hour, ts, now()) >= n",
+    "timediff(day, now(), due) <= n",
 )
 
 

@@ -265,6 +265,13 @@ def _keep_as_written(tree: exp.Query) -> None:
         name = node.name.lower()
         if name in _AGGREGATES and not user_defined(node):
             node.replace(exp.AnonymousAggFunc(this=name, expressions=node.expressions))
+        elif name == "timediff" and len(node.expressions) == 3:
+            unit, start, end = node.expressions
+            node.replace(exp.TimestampDiff(this=end, expression=start, unit=exp.var(unit.name)))
+    for node in list(tree.find_all(exp.DateDiff)):
+        if node.args.get("unit") is not None:  # whole units, not midnights: TIMESTAMPDIFF's twin
+            ends = {place: node.args[place].this for place in ("this", "expression")}
+            node.replace(exp.TimestampDiff(**ends, unit=node.args["unit"]))
 
 
 def _parenthesize_intervals(tree: exp.Query) -> None:

@@ -332,8 +332,6 @@ class _Solver(Kinds):
     ) -> Formula:
         """datediff counts the midnights between: ``>= n`` from the midnight n days after."""
         self.need_fixed_zone()
-        if unit_name(side.args.get("unit")) not in ("", "DAY"):
-            raise self.refuse()
         end, start = side.this, side.expression
         if timing.contains_now(start):
             if timing.contains_now(end):
