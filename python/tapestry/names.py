@@ -27,6 +27,9 @@ STAGED_SUFFIX: Final = "__staged"
 GENERATION_PROPERTY: Final = "tapestry.generation"
 """Delta table property of a target: which creation or refresh of the table this is."""
 
+STATE_PROPERTY: Final = "tapestry.state"
+"""Delta table property of a target: the state table that knew it when it was created."""
+
 REJECTED_PROPERTY: Final = "tapestry.rejected"
 """Delta table property of a table of rejected rows: what the columns of ours are called in it."""
 

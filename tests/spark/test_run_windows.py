@@ -165,6 +165,17 @@ def test_a_chain_never_passes_its_upstream(world: World) -> None:
     assert world.answers("down") == world.answers("up")
 
 
+def test_a_chain_waits_for_a_model_whose_state_is_elsewhere(world: World) -> None:
+    """As where dbt defers to another environment: its table says which state table knows it."""
+    up = world.model(OLD, "up")
+    down = world.model(f"select id, {MATCHED_AT} as since from {{s}}.up", "down")
+    elsewhere = replace(world.invocation(10.5), state_table=f"{world.schema}.their_state")
+    execute(world.session, prepare(world.session, up, elsewhere), elsewhere)
+    planned = world.plan(down, 30)
+    assert planned.t == at(10.5)
+    assert any("has run to" in warning for warning in planned.warnings)
+
+
 def test_star_over_a_continuous_model_says_how_to_go_on(world: World) -> None:
     world.run(world.model(ALL, "up"), 10)
     with pytest.raises(Refusal, match=MATCHED_AT) as error:

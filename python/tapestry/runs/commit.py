@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tapestry.errors import ConcurrentRun, StateMissing
-from tapestry.names import GENERATION_PROPERTY, MATCHED_AT
+from tapestry.names import GENERATION_PROPERTY, MATCHED_AT, STATE_PROPERTY
 from tapestry.runs.errors_of_delta import already_exists, folder_in, leftover, lost_race
 from tapestry.runs.instants import show
 from tapestry.runs.model import Model
@@ -49,9 +49,15 @@ class Landed:
         return None if self.commit is None else self.commit.rows
 
 
-def create_sql(model: Model, generation: str, select: str, replace: bool) -> str:
-    """The target with its rows and its generation, in one commit."""
-    properties = {**model.properties, GENERATION_PROPERTY: generation}
+def create_sql(
+    model: Model, generation: str, select: str, replace: bool, state_table: str = ""
+) -> str:
+    """The target with its rows, its generation and where its state is, in one commit."""
+    ours = {
+        GENERATION_PROPERTY: generation,
+        **({STATE_PROPERTY: state_table} if state_table else {}),
+    }
+    properties = {**model.properties, **ours}
     listed = ", ".join(f"{string(k)} = {string(str(v))}" for k, v in properties.items())
     return (
         f"{REPLACE if replace else CREATE} {relation_name(model.relation)} USING delta"

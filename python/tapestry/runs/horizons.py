@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from tapestry.names import GENERATION_PROPERTY, STATE_TABLE
+from tapestry.names import GENERATION_PROPERTY, STATE_PROPERTY
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.session import Session
@@ -45,17 +45,21 @@ def horizons(
 def _of_state(
     session: Session, invocation: Invocation, name: str, pinned: Pinned, generation: str
 ) -> datetime | None:
-    """τ of the model after the newest run that the pinned version holds."""
-    row = invocation.state(session, generation)
-    schema = name.rpartition(".")[0]
-    if row is None and schema:
-        row = invocation.state(session, generation, f"{schema}.{STATE_TABLE}")
-    if row is None:
+    """τ of the model after the newest run that the pinned version holds.
+
+    A model that dbt defers to stands in another environment, whose state table it names.
+    """
+    elsewhere = pinned.table.properties.get(STATE_PROPERTY, "")
+    for state_table in filter(None, (invocation.state_table, elsewhere)):
+        row = invocation.state(session, generation, state_table)
+        if row is not None:
+            break
+    else:
         return None
     commits = commits_after(session, name, row.target_version)
     closed = landed(commits, row.generation, CLOSED)
     if closed is not None and closed.successor and closed.version <= pinned.pin.version:
-        rewound = invocation.state(session, closed.successor)
+        rewound = invocation.state(session, closed.successor, state_table)
         return None if rewound is None else rewound.t
     if row.n == 1:
         return row.t  # the table's generation stands for its first run

@@ -124,7 +124,9 @@ class Plan:
         """What commits the rows of ``select``."""
         assert self.row is not None
         if self.action == "create":
-            return create_sql(self.model, self.row.generation, select, replace=self.replaces)
+            return create_sql(
+                self.model, self.row.generation, select, self.replaces, self.state_table
+            )
         return append_sql(self.row, self.columns, select, attempt)
 
 
@@ -205,7 +207,9 @@ def _creation(
         row.t,
         row,
         ready=_closing(session, row, standing),
-        main=create_sql(model, row.generation, select, replace=standing.target is not None),
+        main=create_sql(
+            model, row.generation, select, standing.target is not None, invocation.state_table
+        ),
         columns=(*query.rewriting.columns, MATCHED_AT),
         selected=(*query.rewriting.columns, MATCHED_AT),
         expected=query.expected,
