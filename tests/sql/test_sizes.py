@@ -9,7 +9,8 @@ import pytest
 from tests.sql import test_pairs
 from tests.sql.test_pairs import CATALOG, START, filled
 
-from tapestry.sql import Scan, Window, rewrite
+from tapestry.errors import Refusal
+from tapestry.sql import Catalog, Scan, View, Window, render, rewrite
 from tapestry.sql.passes.parse import parse
 from tapestry.sql.passes.resolve_names import resolve_names
 from tapestry.sql.refuse_too_long import LONGEST, text_size
@@ -96,3 +97,26 @@ def test_a_long_chain_is_no_deep_tree() -> None:
     again = resolve_names(parse(resolved.sql("spark")), CATALOG)
     assert again.sql("spark") == resolved.sql("spark")
     assert len(filled().execute(sql.replace("messages", "db.messages")).fetchall()) == 6
+
+
+def test_views_over_views_that_count_by_value_are_opened_once_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They were opened wherever they are used: 44,676 times until the query was refused."""
+    views = {
+        "v": "select m.parent as c, r.due as d from messages m join messages r on r.id = m.parent"
+        " where now() < r.ts + interval 1 day and ((now() < r.due) <=> (now() > m.ts))"
+        " intersect select id, due from messages",
+        "w": "select * from v where now() > d",
+    }
+    catalog = Catalog({**CATALOG.relations, **{name: View(name, views[name]) for name in views}})
+    opened = []
+    plain = render.to_standard_form
+    monkeypatch.setattr(render, "to_standard_form", lambda arm: opened.append(arm) or plain(arm))
+    with pytest.raises(Refusal, match="million characters long"):
+        rewrite(
+            "select b.c from (select c from w group by c union all select id from messages) b"
+            " join v a on a.c = b.c left join v q on q.c = b.c except select id from messages",
+            catalog,
+        )
+    assert 0 < len(opened) < 200

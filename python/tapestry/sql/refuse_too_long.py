@@ -59,8 +59,9 @@ def text_size(parts: Sequence[Part], order: Order) -> int:
 @dataclass
 class _Sizes:
     order: Order
-    known: dict[int, tuple[exp.Expr, int]] = field(default_factory=dict)
-    """Size of each expression by its identity, the expression kept so that this stays its own."""
+    known: dict[int, tuple[object, int]] = field(default_factory=dict)
+    """Size of each expression and table by value by its identity, kept so that this stays its own:
+    views over views use one table again and again."""
 
     def of(self, nodes: Iterable[exp.Expr], beside: int = LINE) -> int:
         """The texts of expressions, each on a line of its own."""
@@ -161,8 +162,16 @@ class _Sizes:
         for table in tables:
             total += RELATION + 2 * len(table.alias) + self.of(on_of(table) or ())
             if isinstance(table, ValueTable):
-                for arm in table.universe:
-                    for one in to_standard_form(arm).disjuncts:
-                        total += self.of(arm.select) + self.of(one.conditions)
-                        total += self.reached(one) + self.relations(one.tables)
+                total += self.universe(table)
         return total
+
+    def universe(self, table: ValueTable) -> int:
+        """All that a table by value may hold."""
+        if id(table) not in self.known:
+            total = 0
+            for arm in table.universe:
+                for one in to_standard_form(arm).disjuncts:
+                    total += self.of(arm.select) + self.of(one.conditions)
+                    total += self.reached(one) + self.relations(one.tables)
+            self.known[id(table)] = (table, total)
+        return self.known[id(table)][1]

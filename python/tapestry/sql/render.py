@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -25,7 +25,7 @@ from tapestry.sql.strategy_candidates import CandidatePlan, edges
 from tapestry.sql.strategy_least import MANY, select_by_least, without_subqueries
 
 TIME_BEGINS_CTE = "time_begins"
-TAU, T = "⟨tau⟩", "⟨t⟩"
+TAU, T = timing.mark("tau"), timing.mark("t")
 """Stand for the window's ends in a rendered body."""
 
 
@@ -154,17 +154,10 @@ class Rendering:
             names[source] = name
         return Reads(names)
 
-    def tables(self) -> Iterator[Table]:
-        """Every table of the query."""
-        for part in self.parts:
-            for block in part.blocks:
-                for conjunction in block.disjuncts:
-                    yield from tables_of(conjunction)
-
     def order(self) -> Order:
         """What is known about the bounds in this rendering."""
         arrivals, written, late = {}, {}, set()
-        for table in self.tables():
+        for table in all_tables(self.parts):
             if isinstance(table, SourceTable) and table.appended:
                 source = self.source(table.source)
                 assert source.arrival is not None
@@ -224,7 +217,7 @@ class Rendering:
         self, nodes: list[exp.Table | exp.Column], begins: bool
     ) -> Mapping[str, tuple[str, ...]]:
         """source -> names of the columns that the statement of these nodes reads of it."""
-        by_alias = {t.alias: t.source for t in self.tables() if isinstance(t, SourceTable)}
+        by_alias = {t.alias: t.source for t in all_tables(self.parts) if isinstance(t, SourceTable)}
         used: dict[str, dict[str, None]] = {}
         for node in nodes:
             if isinstance(node, exp.Table):
@@ -305,13 +298,30 @@ def _starting(
                     yield conjunction, last.uppers if edge.rises_at_end else last.lowers
 
 
-def tables_of(conjunction: Conjunction) -> Iterator[Table]:
-    """Every table of a conjunction, of its subqueries and of its value tables."""
+def all_tables(parts: Sequence[Answers]) -> list[Table]:
+    """Every table of every block, subqueries and value tables included."""
+    opened: set[int] = set()
+    return [
+        table
+        for part in parts
+        for block in part.blocks
+        for conjunction in block.disjuncts
+        for table in tables_of(conjunction, opened)
+    ]
+
+
+def tables_of(conjunction: Conjunction, opened: set[int] | None = None) -> Iterator[Table]:
+    """Every table of a conjunction, of its subqueries and of its value tables.
+
+    ``opened`` are the value tables (by identity) that are not opened again.
+    """
+    opened = set() if opened is None else opened
     for table in conjunction.tables:
         yield table
-        if isinstance(table, ValueTable):
+        if isinstance(table, ValueTable) and id(table) not in opened:
+            opened.add(id(table))
             for arm in table.universe:
                 for inner in to_standard_form(arm).disjuncts:
-                    yield from tables_of(inner)
+                    yield from tables_of(inner, opened)
     for exists in conjunction.exists:
-        yield from tables_of(exists.inner)
+        yield from tables_of(exists.inner, opened)

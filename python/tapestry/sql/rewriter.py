@@ -14,7 +14,7 @@ from tapestry.names import KEY
 from tapestry.sql.begin_of_time import holds_from_begin, timed
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.check_assumptions import check_assumptions
-from tapestry.sql.ir import Arm, Block, SourceTable, Table, ValueTable
+from tapestry.sql.ir import Arm, Block, SourceTable, ValueTable
 from tapestry.sql.measure_narrowed import measure_narrowed
 from tapestry.sql.order import Assumption, Order, parse_assumptions
 from tapestry.sql.passes.inline_views import inline_views
@@ -25,7 +25,7 @@ from tapestry.sql.passes.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.passes.resolve_names import output_names, refuse_unnamed, resolve_names
 from tapestry.sql.passes.to_standard_form import to_standard_form
 from tapestry.sql.refuse_too_long import refuse_too_long
-from tapestry.sql.render import Answers, Body, Rendering, render_bounds, tables_of
+from tapestry.sql.render import Answers, Body, Rendering, all_tables, render_bounds
 from tapestry.sql.scan import Scan, Window
 from tapestry.sql.strategy_bounds import fits_bounds
 from tapestry.sql.strategy_candidates import edges
@@ -322,17 +322,6 @@ def _canonical(resolved: exp.Query, catalog: Catalog) -> str:
     bare = resolved.transform(lambda node: simplify_parens(node, dialect="spark"))
     text = bare.sql("spark", pretty=True, comments=False)
     return f"{text}\n-- session time zone {catalog.time_zone}"
-
-
-def all_tables(parts: Sequence[Answers]) -> list[Table]:
-    """Every table of every block, subqueries and value tables included."""
-    return [
-        table
-        for part in parts
-        for block in part.blocks
-        for conjunction in block.disjuncts
-        for table in tables_of(conjunction)
-    ]
 
 
 def _sources(parts: Sequence[Answers], resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
