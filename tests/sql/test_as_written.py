@@ -112,6 +112,39 @@ def test_a_table_whose_columns_get_other_names() -> None:
     assert "(SELECT * FROM visible_db_old AS o) AS o(n, t)" in static
 
 
+TWINS = Catalog(
+    {
+        name: Source(name, (Column("id", "int"), Column("ts", "timestamp")), "ts")
+        for name in ("a.b_c", "a_b.c")
+    }
+)
+
+
+def test_two_sources_whose_names_run_together_are_two_in_the_definition() -> None:
+    sql = "with visible_a_b_c as (select 1 as id) select p.id from a.b_c p join a_b.c q using (id)"
+    scans = {name: Scan(name, "ts", "id") for name in TWINS.relations}
+    static = static_answer(sql, TWINS, datetime(2026, 1, 1), scans)
+    assert "visible_a_b_c_ AS (SELECT id, ts FROM a.b_c " in static
+    assert "visible_a_b_c__ AS (SELECT id, ts FROM a_b.c " in static
+    assert "FROM visible_a_b_c_ AS p JOIN visible_a_b_c__ AS q" in static
+
+
+@pytest.mark.parametrize("name", ["db.messages", "spark_catalog.db.messages", "DB.Messages"])
+def test_a_column_behind_the_whole_name_of_its_table(name: str) -> None:
+    sql = f"select db.messages.id from {name} where db.messages.ts < now()"
+    scans = {name.lower(): SCANS["db.messages"]}
+    catalog = Catalog({name.lower(): CATALOG.relations["db.messages"]})
+    static = static_answer(sql, catalog, datetime(2026, 1, 1), scans)
+    assert "SELECT messages.id FROM visible_" in static
+    assert "WHERE messages.ts <" in static
+
+
+def test_a_text_that_looks_like_an_instant_to_fill_in_stays_a_text() -> None:
+    assert "'⟨t⟩' AS c" in _rewritten("select '⟨t⟩' as c from db.messages where db.messages.id = 1")
+    with pytest.raises(Refusal, match=r"U\+FDD0"):
+        _rewritten("select '\ufdd0t\ufdd1' as c from db.messages")
+
+
 def test_a_star_over_joins_gives_columns_as_from_is_written() -> None:
     sql = (
         "select * except (parent, due, d, id) from db.messages m"

@@ -45,6 +45,8 @@ def database() -> duckdb.DuckDBPyConnection:
         (Window(START + timedelta(days=1), START + timedelta(days=2)), "r.ts >= m.ts", 0),
         (Window(START + timedelta(days=1), START + timedelta(days=2)), "m.ts < r.ts", 1),
         (Window(START, START + timedelta(days=1)), "r.ts >= m.ts - interval 1 second", 0),
+        (Window(START, START + timedelta(days=1)), "m.ts <= (r.ts) + interval 1 second", 0),
+        (Window(START, START + timedelta(days=1)), "interval 1 second + r.ts > m.ts", 1),
         (Window(BETWEEN, START + timedelta(days=1)), "r.ts >= m.ts", 1),
         (Window(BETWEEN, START + timedelta(days=1)), "r.ts >= m.ts - interval 1 second", 0),
     ],

@@ -22,10 +22,11 @@ from tapestry.names import MATCHED_AT
 from tapestry.runs.model import Model
 from tapestry.runs.relations import Relations, plain
 from tapestry.sql import Scan, rewrite, static_answer
+from tapestry.sql.timing import mark
 
 TESTED: Final = ("spark", "duckdb", "postgres")
 """Ejected models were run in these, and gave the tables that the adapter gives."""
-ANSWER_AT: Final = "⟨s⟩"
+ANSWER_AT: Final = mark("s")
 LOST: Final = (
     "A plain incremental model takes rows to come in time: one that becomes readable after a run",
     "whose window it belongs to is missed, or counted too late; keeping such rows needs the",

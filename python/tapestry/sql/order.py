@@ -109,11 +109,14 @@ def base_and_offset(bound: exp.Expr, zone: str) -> tuple[exp.Expr, int]:
         if isinstance(bound, exp.Paren):
             bound = bound.this
             continue
-        step = micros(bound.expression, zone)
+        base, moved = bound.this, bound.expression
+        if isinstance(bound, exp.Add) and isinstance(base, exp.Interval):
+            base, moved = moved, base
+        step = micros(moved, zone)
         if step is None:
             break
         offset += step if isinstance(bound, exp.Add) else -step
-        bound = bound.this
+        bound = base
     return bound, offset
 
 
@@ -151,15 +154,15 @@ def _parse_one(text: str, arrivals: Mapping[str, str], zone: str) -> Assumption:
         tree = flipped(this=tree.expression, expression=tree.this)
     if not isinstance(tree, exp.GT | exp.GTE):
         raise Refusal("an assumption is a comparison of two arrival columns", text, hint)
-    offset, right = 0, tree.expression
-    if isinstance(right, exp.Add | exp.Sub):
-        step = micros(right.expression, zone)
-        if step is None:
+    sides = []
+    for side in (tree.this, tree.expression):
+        column, offset = base_and_offset(side, zone)
+        if isinstance(column, exp.Add | exp.Sub):
             raise Refusal("an assumption may add an interval of fixed length only", text, hint)
-        offset, right = (step if isinstance(right, exp.Add) else -step), right.this
-    for side in (tree.this, right):
-        known = isinstance(side, exp.Column) and arrivals.get(side.table.lower())
-        if not known or known != side.name.lower():
+        known = isinstance(column, exp.Column) and arrivals.get(column.table.lower())
+        if not known or known != column.name.lower():
             raise Refusal("an assumption speaks of what is no arrival column here", text, hint)
-    offset += isinstance(tree, exp.GT)
-    return Assumption(tree.this.table.lower(), right.table.lower(), offset, text)
+        sides.append((column.text("table").lower(), offset))
+    (later, before), (earlier, after) = sides
+    offset = after - before + isinstance(tree, exp.GT)
+    return Assumption(later, earlier, offset, text)

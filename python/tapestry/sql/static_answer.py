@@ -5,7 +5,8 @@ This is the definition (semantics, section 1) and shares nothing with the rewrit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from sqlglot import exp
@@ -31,27 +32,60 @@ def static_answer(
     Raises Refusal for a relation that the catalog does not know.
     """
     tree = set_clock(inline_views(parse(sql), catalog), s)
-    bodies: dict[str, str] = {}
-    for table in list(tree.find_all(exp.Table)):
-        name = table_name(table)
-        scan = None if is_cte(table) else scans.get(name)
-        if scan is None:
-            continue
-        visible = "visible_" + name.replace(".", "_")
-        bodies[visible] = _visible(scan, s, catalog, name, dialect)
-        alias = table.alias or table.name
+    tables = [table for table in tree.find_all(exp.Table) if not is_cte(table)]
+    read = [(table, table_name(table)) for table in tables if table_name(table) in scans]
+    if not read:
+        raise Refusal("the query reads no known source", sql, "let it read a table or a view")
+    names = _names(tree, (name for _, name in read))
+    _qualify_by_last_name(tree, {name for table, name in read if not table.alias})
+    for table, name in read:
         table.replace(
             exp.Table(
-                this=exp.to_identifier(visible),
-                alias=exp.TableAlias(this=exp.to_identifier(alias)),
+                this=exp.to_identifier(names[name]),
+                alias=exp.TableAlias(this=exp.to_identifier(table.alias or table.name)),
                 joins=table.args.get("joins"),
             )
         )
-    if not bodies:
-        raise Refusal("the query reads no known source", sql, "let it read a table or a view")
-    ctes = ", ".join(f"{name} AS ({body})" for name, body in bodies.items())
+    ctes = ", ".join(
+        f"{visible} AS ({_visible(scans[name], s, catalog, name, dialect)})"
+        for name, visible in names.items()
+    )
     query = for_dialect(tree, dialect).sql(dialect)
     return f"WITH {ctes} SELECT * FROM ({query}) AS answer"
+
+
+def _names(tree: exp.Query, sources: Iterable[str]) -> dict[str, str]:
+    """What the visible rows of each source are called: as nothing else in the query is."""
+    taken = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    taken |= {table.name.lower() for table in tree.find_all(exp.Table)}
+    names: dict[str, str] = {}
+    for source in sources:
+        if source in names:
+            continue
+        name = "visible_" + re.sub(r"\W", "_", source)
+        while name.lower() in taken:
+            name += "_"
+        taken.add(name.lower())
+        names[source] = name
+    return names
+
+
+def _qualify_by_last_name(tree: exp.Query, sources: set[str]) -> None:
+    """``schema.table.column`` becomes ``table.column``: the table has that alias from now on."""
+    for column in tree.find_all(exp.Column):
+        parts = [part.name.lower() for part in column.parts[:-1]]
+        if len(parts) > 1 and any(_names_source(".".join(parts), source) for source in sources):
+            column.set("db", None)
+            column.set("catalog", None)
+
+
+def _names_source(qualifier: str, source: str) -> bool:
+    """Is it the source's name, with or without the catalog before it?"""
+    return (
+        qualifier == source
+        or f".{qualifier}".endswith(f".{source}")
+        or (f".{source}".endswith(f".{qualifier}"))
+    )
 
 
 def set_clock(tree: exp.Query, s: datetime | str) -> exp.Query:

@@ -121,9 +121,13 @@ class CandidatePlan:
         """Names and expressions of the keys of some tables."""
         keys: list[tuple[str, exp.Expr]] = []
         for table in tables:
-            names = (ROW_ID,) if isinstance(table, SourceTable) else table.columns
-            for name in names:
-                keys.append((f"_key_{table.alias}_{name}", exp.column(name, table=table.alias)))
+            name = f"_key_{table.alias}"
+            if isinstance(table, SourceTable):
+                keys.append((f"{name}_{ROW_ID}", exp.column(ROW_ID, table=table.alias)))
+                continue
+            # Numbered: `a` with a column `b_c` may stand beside `a_b` with a column `c`.
+            for number, column in enumerate(table.columns, 1):
+                keys.append((f"{name}_{number}", exp.column(column, table=table.alias)))
         return keys
 
     def structs(self) -> list[exp.Expr]:

@@ -10,6 +10,20 @@ NOW_NAMES = frozenset({"now", "curdate", "current_timestamp", "current_date", "l
 NOW_NODES = (exp.CurrentTimestamp, exp.CurrentDate, exp.Localtimestamp, exp.CurrentDatetime)
 
 
+_MARKS = "\ufdd0", "\ufdd1"
+"""Two of the code points that Unicode keeps for a program's own use: no query has them."""
+
+
+def mark(name: str) -> str:
+    """What stands in a rendered text for what is filled in later, and for nothing else."""
+    return name.join(_MARKS)
+
+
+def has_mark(text: str) -> bool:
+    """Does a text hold a piece of a mark?"""
+    return any(piece in text for piece in _MARKS)
+
+
 def is_now(node: exp.Expr) -> bool:
     """Is this node itself a reading of the clock, as a timestamp or a date?
 

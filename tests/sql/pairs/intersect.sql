@@ -9,7 +9,7 @@ read_authors AS (
 ),
 p1_1_tried_1 AS (
   SELECT
-    v.c1 AS _key_v_c1,
+    v.c1 AS _key_v_1,
     STRUCT(v.c1 AS c1) AS v,
     messages._arrival AS _at
   FROM read_messages AS messages
@@ -51,7 +51,7 @@ p1_1_first AS (
   FROM (
     SELECT
       _k.*,
-      ROW_NUMBER() OVER (PARTITION BY _k._key_v_c1 ORDER BY _k._at NULLS LAST) AS _rank
+      ROW_NUMBER() OVER (PARTITION BY _k._key_v_1 ORDER BY _k._at NULLS LAST) AS _rank
     FROM p1_1_found AS _k
   ) AS _r
   WHERE
@@ -59,7 +59,7 @@ p1_1_first AS (
 ),
 p1_1_tried_before_1 AS (
   SELECT
-    _b._key_v_c1,
+    _b._key_v_1,
     _b.v,
     messages._arrival AS _at
   FROM p1_1_first AS _b
@@ -98,6 +98,6 @@ WHERE
       1
     FROM p1_1_earlier AS _e
     WHERE
-      _e._key_v_c1 IS NOT DISTINCT FROM _f._key_v_c1
+      _e._key_v_1 IS NOT DISTINCT FROM _f._key_v_1
   )
 

@@ -76,8 +76,8 @@ time_begins AS (
 ),
 p1_1_tried_1 AS (
   SELECT
-    v.c1 AS _key_v_c1,
-    v.c2 AS _key_v_c2,
+    v.c1 AS _key_v_1,
+    v.c2 AS _key_v_2,
     STRUCT(v.c2 AS c2, v.c1 AS c1) AS v,
     messages._arrival AS _at
   FROM read_messages AS messages
@@ -116,7 +116,7 @@ p1_1_first AS (
   FROM (
     SELECT
       _k.*,
-      ROW_NUMBER() OVER (PARTITION BY _k._key_v_c1, _k._key_v_c2 ORDER BY _k._at NULLS LAST) AS _rank
+      ROW_NUMBER() OVER (PARTITION BY _k._key_v_1, _k._key_v_2 ORDER BY _k._at NULLS LAST) AS _rank
     FROM p1_1_found AS _k
   ) AS _r
   WHERE
@@ -124,8 +124,8 @@ p1_1_first AS (
 ),
 p1_1_tried_before_1 AS (
   SELECT
-    _b._key_v_c1,
-    _b._key_v_c2,
+    _b._key_v_1,
+    _b._key_v_2,
     _b.v,
     messages._arrival AS _at
   FROM p1_1_first AS _b
@@ -160,8 +160,8 @@ WHERE
       1
     FROM p1_1_earlier AS _e
     WHERE
-      _e._key_v_c1 IS NOT DISTINCT FROM _f._key_v_c1
-      AND _e._key_v_c2 IS NOT DISTINCT FROM _f._key_v_c2
+      _e._key_v_1 IS NOT DISTINCT FROM _f._key_v_1
+      AND _e._key_v_2 IS NOT DISTINCT FROM _f._key_v_2
   )
 UNION ALL
 SELECT

@@ -6,7 +6,7 @@ WITH read_messages AS (
 ),
 p1_1_tried_1 AS (
   SELECT
-    z.c AS _key_z_c,
+    z.c AS _key_z_1,
     STRUCT(z.c AS c) AS z,
     CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) AS _at
   FROM (
@@ -27,7 +27,7 @@ p1_1_tried_1 AS (
     AND CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
   UNION ALL
   SELECT
-    z.c AS _key_z_c,
+    z.c AS _key_z_1,
     STRUCT(z.c AS c) AS z,
     messages._arrival AS _at
   FROM read_messages AS messages
@@ -52,7 +52,7 @@ p1_1_tried_1 AS (
 ),
 p1_1_tried_2 AS (
   SELECT
-    z.c AS _key_z_c,
+    z.c AS _key_z_1,
     STRUCT(z.c AS c) AS z,
     CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) AS _at
   FROM (
@@ -73,7 +73,7 @@ p1_1_tried_2 AS (
     AND CAST(DATE_ADD(CAST(z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= CAST('2026-01-04 00:00:00+00:00' AS TIMESTAMP)
   UNION ALL
   SELECT
-    z.c AS _key_z_c,
+    z.c AS _key_z_1,
     STRUCT(z.c AS c) AS z,
     messages_2._arrival AS _at
   FROM read_messages AS messages_2
@@ -128,7 +128,7 @@ p1_1_first AS (
   FROM (
     SELECT
       _k.*,
-      ROW_NUMBER() OVER (PARTITION BY _k._key_z_c ORDER BY _k._at NULLS LAST) AS _rank
+      ROW_NUMBER() OVER (PARTITION BY _k._key_z_1 ORDER BY _k._at NULLS LAST) AS _rank
     FROM p1_1_found AS _k
   ) AS _r
   WHERE
@@ -136,7 +136,7 @@ p1_1_first AS (
 ),
 p1_1_tried_before_1 AS (
   SELECT
-    _b._key_z_c,
+    _b._key_z_1,
     _b.z,
     CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) AS _at
   FROM p1_1_first AS _b
@@ -144,7 +144,7 @@ p1_1_tried_before_1 AS (
     CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
   UNION ALL
   SELECT
-    _b._key_z_c,
+    _b._key_z_1,
     _b.z,
     messages._arrival AS _at
   FROM p1_1_first AS _b
@@ -156,7 +156,7 @@ p1_1_tried_before_1 AS (
 ),
 p1_1_tried_before_2 AS (
   SELECT
-    _b._key_z_c,
+    _b._key_z_1,
     _b.z,
     CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) AS _at
   FROM p1_1_first AS _b
@@ -164,7 +164,7 @@ p1_1_tried_before_2 AS (
     CAST(DATE_ADD(CAST(_b.z.c - INTERVAL '1' MICROSECOND AS DATE), CAST(1 AS INT)) AS TIMESTAMP) <= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
   UNION ALL
   SELECT
-    _b._key_z_c,
+    _b._key_z_1,
     _b.z,
     messages_2._arrival AS _at
   FROM p1_1_first AS _b
@@ -210,7 +210,7 @@ WHERE
       1
     FROM p1_1_earlier AS _e
     WHERE
-      _e._key_z_c IS NOT DISTINCT FROM _f._key_z_c
+      _e._key_z_1 IS NOT DISTINCT FROM _f._key_z_1
   )
 
 -- title: three sides in two types
@@ -224,7 +224,7 @@ read_authors AS (
 ),
 p1_1_tried_1 AS (
   SELECT
-    z.c AS _key_z_c,
+    z.c AS _key_z_1,
     STRUCT(z.c AS c) AS z,
     messages._arrival AS _at
   FROM read_messages AS messages
@@ -274,7 +274,7 @@ p1_1_first AS (
   FROM (
     SELECT
       _k.*,
-      ROW_NUMBER() OVER (PARTITION BY _k._key_z_c ORDER BY _k._at NULLS LAST) AS _rank
+      ROW_NUMBER() OVER (PARTITION BY _k._key_z_1 ORDER BY _k._at NULLS LAST) AS _rank
     FROM p1_1_found AS _k
   ) AS _r
   WHERE
@@ -282,7 +282,7 @@ p1_1_first AS (
 ),
 p1_1_tried_before_1 AS (
   SELECT
-    _b._key_z_c,
+    _b._key_z_1,
     _b.z,
     messages._arrival AS _at
   FROM p1_1_first AS _b
@@ -329,6 +329,6 @@ WHERE
       1
     FROM p1_1_earlier AS _e
     WHERE
-      _e._key_z_c IS NOT DISTINCT FROM _f._key_z_c
+      _e._key_z_1 IS NOT DISTINCT FROM _f._key_z_1
   )
 

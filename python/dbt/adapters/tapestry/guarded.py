@@ -19,9 +19,10 @@ from tapestry.runs.relations import Relations, plain
 from tapestry.runs.sources.describe import SourceTable, arrival_column, arrival_sql
 from tapestry.runs.sources.scans import row_id
 from tapestry.sql import Column, Rewriting, Scan
+from tapestry.sql.timing import mark
 
 SPARK = ("spark", "databricks")
-TAU, T = "⟨tau⟩", "⟨t⟩"
+TAU, T = mark("this tau"), mark("this t")
 
 
 @dataclass(frozen=True)
@@ -113,15 +114,15 @@ def _row_id(columns: Sequence[Column], dialect: str) -> str:
 
 def token(name: str) -> str:
     """What stands for a source while its query is rendered."""
-    return f"⟨{name}⟩"
+    return mark(name)
 
 
 def fill(text: str, relations: Mapping[str, str], instants: Mapping[str, str]) -> str:
     """Rendered SQL as a template: tokens become what dbt fills in, the rest is kept from Jinja."""
-    for mark in ("{{", "{%", "{#"):
-        text = text.replace(mark, f"⟨open {mark[1]}⟩")
-    for mark in ("{{", "{%", "{#"):
-        text = text.replace(f"⟨open {mark[1]}⟩", "{{ '" + mark + "' }}")
+    for opening in ("{{", "{%", "{#"):
+        text = text.replace(opening, mark(opening[1]))
+    for opening in ("{{", "{%", "{#"):
+        text = text.replace(mark(opening[1]), "{{ '" + opening + "' }}")
     for name, said in relations.items():
         text = text.replace(token(name), said)
     for name, said in instants.items():

@@ -17,6 +17,7 @@ from tapestry.sql.passes.refuse_unread import (
     refuse_unread,
     refuse_unwritten,
 )
+from tapestry.sql.timing import has_mark
 
 SPARK = Dialect.get_or_raise("spark")
 _UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
@@ -50,6 +51,12 @@ def parse(sql: str) -> exp.Query:
     >>> parse("select a from t left anti join u on t.k = u.k").sql("spark")
     'SELECT a FROM t WHERE NOT EXISTS(SELECT 1 FROM u WHERE t.k = u.k)'
     """
+    if has_mark(sql):
+        raise Refusal(
+            "the SQL holds U+FDD0 or U+FDD1, which Unicode keeps for a program's own use",
+            sql,
+            "take it out: it is seen nowhere, and this program uses it itself",
+        )
     try:
         tokens = _tokens(sql)
         refuse_second_comparison(tokens)
