@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from datetime import datetime, timedelta, timezone
+from itertools import pairwise
 from typing import Any
 
+import pytest
 from tests.sql.instants import ROWS, disagreements, instants
 from tests.sql.time_atoms import DUCKDB_TOO, SPARK_ONLY, conditions_at_s
 
+from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite
+
 CHUNK = 20
+COLUMNS = (Column("id", "bigint"), Column("ts", "timestamp"))
+BERLIN = Catalog({"t": Source("t", COLUMNS, "ts")}, time_zone="Europe/Berlin")
 
 
 def test_solutions_are_the_definition(spark: Any) -> None:
@@ -29,3 +37,43 @@ def test_solutions_are_the_definition(spark: Any) -> None:
             if any(different) or not true or not false:
                 wrong.append((text, *row[5 * n : 5 * n + 5]))
     assert not wrong
+
+
+@pytest.mark.parametrize("change", ["2026-03-29 01:00", "2026-10-25 01:00"])
+def test_intervals_of_a_day_are_the_calendar_s_on_either_side(spark: Any, change: str) -> None:
+    """Windows around a change of the clock in Berlin: each row in that of its first instant, once.
+
+    Spark adds the whole days of 28 hours by the calendar, not those of 20 and 10 hours.
+    """
+    at = datetime.fromisoformat(change).replace(tzinfo=timezone.utc)
+    sql = (
+        "select id from t where now() > ts + interval 24 hours union all select 1000 + id from t"
+        " where now() > ts + interval 28 hours union all select 2000 + id from t where now() > ts"
+        " + interval 20 hours + interval 10 hours union all select 3000 + id from t where"
+        " now() > ts + interval 23 hours"
+    )
+    quarter = f"timestamp_seconds({int(at.timestamp()) - 36 * 3600} + 900 * id)"
+    rewriting = rewrite(sql.replace("select id", "select id as n"), BERLIN)
+    scans = {"t": Scan("quarters", "ts", "id")}
+    ends = [at + timedelta(minutes=29 * n, microseconds=n % 3) for n in range(-3, 5)]
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        spark.sql(
+            "CREATE OR REPLACE TEMPORARY VIEW quarters AS"
+            f" SELECT id, {quarter} AS ts FROM range(144)"
+        )
+
+        def answers(tau: datetime | None, t: datetime) -> Counter[Any]:
+            found = spark.sql(rewriting.incremental(Window(tau, t), scans)).selectExpr(
+                "n", "unix_micros(_matched_at) AS us"
+            )
+            return Counter(tuple(row) for row in found.collect())
+
+        whole = answers(None, ends[-1])
+        for tau, t in pairwise(ends):
+            micros = [int(end.timestamp()) * 10**6 + end.microsecond for end in (tau, t)]
+            wanted = {row: n for row, n in whole.items() if micros[0] < row[1] <= micros[1]}
+            assert len(wanted) >= 4
+            assert answers(tau, t) == wanted
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")

@@ -10,6 +10,7 @@ mostly does so by little.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations
 
 from sqlglot import exp
 
@@ -35,9 +36,10 @@ def check_assumptions(rendering: Rendering) -> tuple[tuple[str, Body], ...]:
     for known in rendering.assumptions:
         bodies = {
             body.query: body
-            for tables, conditions in _meetings(rendering)
-            if {known.later, known.earlier} <= _written(tables)
-            for body in [rendering.body([], _count(rendering, tables, conditions, known, frame))]
+            for meeting in _meetings(rendering)
+            for pair in permutations(_grown(meeting[0]), 2)
+            if frame.order.speaks(known, pair[0].alias, pair[1].alias)
+            for body in [rendering.body([], _count(rendering, meeting, pair, known, frame))]
         }
         checks += [(known.text, body) for body in bodies.values()]
     return tuple(checks)
@@ -45,13 +47,12 @@ def check_assumptions(rendering: Rendering) -> tuple[tuple[str, Body], ...]:
 
 def _count(
     rendering: Rendering,
-    tables: tuple[Table, ...],
-    conditions: tuple[exp.Expr, ...],
+    meeting: _Meeting,
+    pair: tuple[SourceTable, ...],
     known: Assumption,
     frame: Frame,
 ) -> exp.Select:
-    sources = {table.written: table for table in tables if isinstance(table, SourceTable)}
-    later, earlier = sources[known.later], sources[known.earlier]
+    (tables, conditions), (later, earlier) = meeting, pair
     least = shifted(ts_of(earlier.alias, frame.order), known.offset)
     broken = less(ts_of(later.alias, frame.order), least)
     arrivals = (arrival_of(later), arrival_of(earlier))
@@ -83,5 +84,5 @@ def _below(
         yield from _below(exists.inner, tables, conditions)
 
 
-def _written(tables: tuple[Table, ...]) -> set[str]:
-    return {table.written for table in tables if isinstance(table, SourceTable)}
+def _grown(tables: tuple[Table, ...]) -> list[SourceTable]:
+    return [table for table in tables if isinstance(table, SourceTable) and table.appended]

@@ -69,7 +69,7 @@ def span_of(node: exp.Expr) -> str:
     >>> [span_of(parse_one(f"interval {text}", dialect="spark")) for text in texts]
     ['short', 'day', 'day', '', '']
     """
-    known = _micros(node)
+    known = length_of(node)
     if known is not None:
         return "short" if abs(known) < _MICROS["DAY"] else "day"
     if isinstance(node, exp.Paren | exp.Neg):
@@ -105,22 +105,26 @@ def is_in_days(node: exp.Expr) -> bool:
     return False
 
 
-def _micros(node: exp.Expr) -> int | None:
+def length_of(node: exp.Expr) -> int | None:
     """The length of a written interval in microseconds; None where it is not written, or not fixed.
 
+    A day counts 24 hours: in a zone with transitions what is a day long or longer is not fixed.
+
     >>> from sqlglot import parse_one
-    >>> _micros(parse_one("interval '-1 day 1.5 seconds'", dialect="spark"))
+    >>> length_of(parse_one("interval '-1 day 1.5 seconds'", dialect="spark"))
     -86398500000
     """
     if isinstance(node, exp.Paren):
-        return _micros(node.this)
+        return length_of(node.this)
     if isinstance(node, exp.Neg):
-        inner = _micros(node.this)
+        inner = length_of(node.this)
         return None if inner is None else -inner
     if not isinstance(node, exp.Interval):
         return None
     if isinstance(node.this, exp.Neg):
-        return _micros(exp.Neg(this=exp.Interval(this=node.this.this, unit=node.args.get("unit"))))
+        return length_of(
+            exp.Neg(this=exp.Interval(this=node.this.this, unit=node.args.get("unit")))
+        )
     unit = node.args.get("unit")
     if not isinstance(node.this, exp.Literal) or isinstance(unit, exp.IntervalSpan):
         return None

@@ -28,6 +28,8 @@ class SourceTable:
     """True for an append-only source, whose rows have a lower bound: their arrival."""
     ends: bool = False
     """True where its rows have an upper bound too: ``_ended``."""
+    place: tuple[int, ...] = ()
+    """The SELECTs of the query that it stands in, by number, the outermost first."""
     on: tuple[exp.Expr, ...] | None = None
     """A *look-up*: behind a LEFT JOIN on these conditions (``tapestry.sql.look_ups``)."""
 

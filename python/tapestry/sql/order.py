@@ -16,17 +16,10 @@ from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
 from tapestry.names import ARRIVAL
-from tapestry.sql.fixed import DAY_UNITS, SHORT_UNITS, unit_name, zone_is_fixed
+from tapestry.sql.fixed import length_of, zone_is_fixed
+from tapestry.sql.ir import SourceTable
 
-_MICROS = {
-    "MICROSECOND": 1,
-    "MILLISECOND": 1_000,
-    "SECOND": 1_000_000,
-    "MINUTE": 60_000_000,
-    "HOUR": 3_600_000_000,
-    "DAY": 86_400_000_000,
-    "WEEK": 7 * 86_400_000_000,
-}
+_DAY = 86_400_000_000
 
 
 @dataclass(frozen=True)
@@ -40,10 +33,13 @@ class Anchor:
 
 @dataclass(frozen=True)
 class Assumption:
-    """What the author knows: ``later.ts >= earlier.ts + offset``, by the aliases as written."""
+    """What the author knows: ``later.ts >= earlier.ts + offset``.
 
-    later: str
-    earlier: str
+    Both are columns as written: alias and name.
+    """
+
+    later: tuple[str, str]
+    earlier: tuple[str, str]
     offset: int
     text: str
 
@@ -54,14 +50,14 @@ class Order:
 
     arrival_columns
         alias -> arrival column of each append-only table.
-    written
-        alias -> alias in the author's SQL, which assumptions speak of.
+    tables
+        alias -> table, which says how and where in the author's SQL, of which assumptions speak.
     late
         aliases whose rows may have arrived after their ts in this run.
     """
 
     arrival_columns: Mapping[str, str]
-    written: Mapping[str, str]
+    tables: Mapping[str, SourceTable]
     late: frozenset[str]
     assumptions: tuple[Assumption, ...]
     zone: str
@@ -90,11 +86,33 @@ class Order:
         if one.alias == two.alias:
             return one.offset <= two.offset
         return any(
-            self.written.get(two.alias) == known.later
-            and self.written.get(one.alias) == known.earlier
-            and one.offset <= two.offset + known.offset
+            one.offset <= two.offset + known.offset and self.speaks(known, two.alias, one.alias)
             for known in self.assumptions
         )
+
+    def speaks(self, known: Assumption, later: str, earlier: str) -> bool:
+        """Does an assumption speak of these two tables?
+
+        Of those that its aliases mean in one place of the author's SQL: the inner of two places
+        sees a table of the outer one unless a table between has its name.  So two uses of a view
+        or CTE are not mixed up: what is known of each is not known of one beside the other.
+        """
+        pair = [self.tables.get(alias) for alias in (later, earlier)]
+        for table, column in zip(pair, (known.later, known.earlier), strict=True):
+            if table is None or column != (table.written, self.arrival_columns.get(table.alias)):
+                return False
+        outer, inner = sorted((one for one in pair if one is not None), key=lambda t: len(t.place))
+        reach = len(outer.place)
+        return inner.place[:reach] == outer.place and not any(
+            other.written == outer.written
+            and len(other.place) > reach
+            and inner.place[: len(other.place)] == other.place
+            for other in self.tables.values()
+        )
+
+    def movable(self, micros: int) -> bool:
+        """Can an instant be moved so far?  Spark adds whole days by the calendar."""
+        return abs(micros) < _DAY or zone_is_fixed(self.zone)
 
     def needs_late(self, bound: exp.Expr) -> bool:
         """Can the bound be later than what its row's ts implies?"""
@@ -103,7 +121,11 @@ class Order:
 
 
 def base_and_offset(bound: exp.Expr, zone: str) -> tuple[exp.Expr, int]:
-    """A bound as ``base + offset`` microseconds, with every interval of fixed length taken off."""
+    """A bound as ``base + offset`` microseconds, with every interval of fixed length taken off.
+
+    In a zone with transitions less than a day, in all: the whole days of a longer interval that
+    stands on the other side of a comparison would be those of the calendar there.
+    """
     offset = 0
     while isinstance(bound, exp.Add | exp.Sub | exp.Paren):
         if isinstance(bound, exp.Paren):
@@ -112,38 +134,27 @@ def base_and_offset(bound: exp.Expr, zone: str) -> tuple[exp.Expr, int]:
         base, moved = bound.this, bound.expression
         if isinstance(bound, exp.Add) and isinstance(base, exp.Interval):
             base, moved = moved, base
-        step = micros(moved, zone)
+        step = length_of(moved)
         if step is None:
             break
-        offset += step if isinstance(bound, exp.Add) else -step
-        bound = base
+        total = offset + (step if isinstance(bound, exp.Add) else -step)
+        if max(abs(step), abs(total)) >= _DAY and not zone_is_fixed(zone):
+            break
+        offset, bound = total, base
     return bound, offset
 
 
-def micros(node: exp.Expr, zone: str) -> int | None:
-    """Microseconds of a literal interval of fixed length; None for any other expression."""
-    if not isinstance(node, exp.Interval) or not isinstance(node.this, exp.Literal):
-        return None
-    unit = unit_name(node.args.get("unit"))
-    if unit not in SHORT_UNITS and not (unit in DAY_UNITS and zone_is_fixed(zone)):
-        return None
-    try:
-        return int(node.this.name) * _MICROS[unit]
-    except ValueError:
-        return None
-
-
 def parse_assumptions(
-    texts: Sequence[str], arrivals: Mapping[str, str], zone: str
+    texts: Sequence[str], arrivals: Mapping[str, set[str]], zone: str
 ) -> tuple[Assumption, ...]:
-    """Read ``r.ts >= m.ts [+ interval]``; ``arrivals`` is alias as written -> arrival column.
+    """Read ``r.ts >= m.ts [+ interval]``; ``arrivals`` is alias as written -> arrival columns.
 
     Raises Refusal for an assumption of another form, or about something else than arrival columns.
     """
     return tuple(_parse_one(text, arrivals, zone) for text in texts)
 
 
-def _parse_one(text: str, arrivals: Mapping[str, str], zone: str) -> Assumption:
+def _parse_one(text: str, arrivals: Mapping[str, set[str]], zone: str) -> Assumption:
     hint = "write it as r.ts >= m.ts, with the aliases of the model's SQL and arrival columns"
     try:
         tree = parse_one(text, dialect="spark")
@@ -159,10 +170,10 @@ def _parse_one(text: str, arrivals: Mapping[str, str], zone: str) -> Assumption:
         column, offset = base_and_offset(side, zone)
         if isinstance(column, exp.Add | exp.Sub):
             raise Refusal("an assumption may add an interval of fixed length only", text, hint)
-        known = isinstance(column, exp.Column) and arrivals.get(column.table.lower())
-        if not known or known != column.name.lower():
+        alias, name = column.text("table").lower(), column.name.lower()
+        if not isinstance(column, exp.Column) or name not in arrivals.get(alias, ()):
             raise Refusal("an assumption speaks of what is no arrival column here", text, hint)
-        sides.append((column.text("table").lower(), offset))
+        sides.append(((alias, name), offset))
     (later, before), (earlier, after) = sides
     offset = after - before + isinstance(tree, exp.GT)
     return Assumption(later, earlier, offset, text)

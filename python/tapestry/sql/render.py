@@ -156,16 +156,18 @@ class Rendering:
 
     def order(self) -> Order:
         """What is known about the bounds in this rendering."""
-        arrivals, written, late = {}, {}, set()
+        arrivals, tables, late = {}, {}, set()
         for table in all_tables(self.parts):
-            if isinstance(table, SourceTable) and table.appended:
+            if not isinstance(table, SourceTable):
+                continue
+            tables[table.alias] = table
+            if table.appended:
                 source = self.source(table.source)
                 assert source.arrival is not None
                 arrivals[table.alias] = source.arrival.lower()
-                written[table.alias] = table.written
                 if table.source in self.late:
                     late.add(table.alias)
-        return Order(arrivals, written, frozenset(late), self.assumptions, self.catalog.time_zone)
+        return Order(arrivals, tables, frozenset(late), self.assumptions, self.catalog.time_zone)
 
     def source(self, name: str) -> Source:
         """A source of the catalog."""

@@ -357,12 +357,12 @@ def _refuse_untyped(columns: tuple[str, ...], parts: Sequence[Answers]) -> None:
             )
 
 
-def _written_arrivals(parts: Sequence[Answers], catalog: Catalog) -> dict[str, str]:
-    arrivals = {}
+def _written_arrivals(parts: Sequence[Answers], catalog: Catalog) -> dict[str, set[str]]:
+    arrivals: dict[str, set[str]] = {}
     for table in all_tables(parts):
         if isinstance(table, SourceTable) and table.appended:
             source = catalog.relations[table.source]
             assert isinstance(source, Source)
             assert source.arrival is not None
-            arrivals[table.written] = source.arrival.lower()
+            arrivals.setdefault(table.written, set()).add(source.arrival.lower())
     return arrivals

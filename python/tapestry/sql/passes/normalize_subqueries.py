@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 
 from sqlglot import exp
 
@@ -71,10 +72,24 @@ class _Builder:
         self.catalog = catalog
         self.zone = catalog.time_zone
         self.names = Names()
+        self.numbers = count(1)
+        self.place: tuple[int, ...] = ()
 
     # -- queries ------------------------------------------------------------------------------
     def query(self, node: exp.Expr, scope: Scope, top: bool = False) -> Bag | SetQuery | UnionAll:
-        """A query's arms; is it the outermost one, or an arm of its UNION ALL or UNION (top)?"""
+        """A query's arms; is it the outermost one, or an arm of its UNION ALL or UNION (top)?
+
+        Each use of a view or CTE is a query of its own, whose aliases mean tables of its own.
+        """
+        around = self.place
+        self.place = (*around, next(self.numbers))
+        try:
+            return self.query_here(node, scope, top)
+        finally:
+            self.place = around
+
+    def query_here(self, node: exp.Expr, scope: Scope, top: bool) -> Bag | SetQuery | UnionAll:
+        """The same, in its place."""
         while isinstance(node, exp.Subquery):
             refuse_modifiers(node)
             scope = with_ctes(node, scope)
@@ -171,7 +186,8 @@ class _Builder:
             reference.type = exp.DataType.build(column.type, dialect="spark")
             columns[column.name.lower()] = reference
         written = node.alias_or_name.lower()
-        table = SourceTable(alias, name, written, source.arrival is not None, source.ends)
+        appended = source.arrival is not None
+        table = SourceTable(alias, name, written, appended, source.ends, self.place)
         key = keys.of_row(exp.column(ROW_ID, table=alias))
         return [Way((table,), TRUE, {node.alias_or_name: columns}, (key,))]
 

@@ -17,6 +17,7 @@ from tapestry.sql.passes.refuse_unread import (
     refuse_unread,
     refuse_unwritten,
 )
+from tapestry.sql.passes.refuse_unsupported import refuse_modifiers
 from tapestry.sql.timing import has_mark
 
 SPARK = Dialect.get_or_raise("spark")
@@ -70,12 +71,12 @@ def parse(sql: str) -> exp.Query:
     statements = [s for s in parsed if s is not None and not isinstance(s, exp.Semicolon)]
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise Refusal("a continuous model is one SELECT", sql, "put one SELECT into the model file")
-    tree = statements[0]
-    while isinstance(tree, exp.Subquery) and not tree.alias:
-        tree = tree.this
+    tree = _without_parentheses(statements[0])
     _name_again(tree)
     _leave_out_hints(tree)
     name_fields(tree)
+    for around in tree.find_all(exp.Subquery):
+        refuse_modifiers(around)  # sqlglot loses what stands behind two parentheses
     _refuse_unsupported(tree)
     _keep_as_written(tree)
     refuse_unread(tree)
@@ -91,6 +92,24 @@ def parse(sql: str) -> exp.Query:
 def _unread(where: str) -> Refusal:
     hint = "check that it runs as `dbt show --inline`; rewrite the piece shown in simpler SQL"
     return Refusal("the SQL could not be read", where, hint)
+
+
+def _without_parentheses(tree: exp.Query) -> exp.Query:
+    """``(SELECT …) LIMIT 3`` as ``SELECT … LIMIT 3``: what stands around a query belongs to it."""
+    while isinstance(tree, exp.Subquery):
+        inner = tree.this
+        for clause, value in tree.args.items():
+            if clause == "this" or not value:
+                continue
+            if clause not in ("with_", "order", "limit", "offset") or inner.args.get(clause):
+                raise Refusal(
+                    "a clause stands outside of the parentheses around the query",
+                    tree.sql("spark"),
+                    "leave the parentheses out, or write SELECT * FROM (…) AS q and the clause",
+                )
+            inner.set(clause, value)
+        tree = inner
+    return tree
 
 
 def _leave_out_hints(tree: exp.Query) -> None:

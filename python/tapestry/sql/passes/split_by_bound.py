@@ -184,12 +184,10 @@ def narrowing(bound: exp.Expr, aliases: set[str], frame: Frame) -> list[exp.Expr
         return []
     implied = []
     for known in order.assumptions:
-        if order.written.get(anchor.alias) != known.earlier:
-            continue
-        for alias in sorted(aliases):
-            if order.written.get(alias) != known.later:
+        shift = known.offset - anchor.offset
+        for alias in sorted(aliases) if order.movable(shift) else ():
+            if not order.speaks(known, alias, anchor.alias):
                 continue
-            shift = known.offset - anchor.offset
             implied.append(greater(ts_of(alias, order), shifted(frame.tau, shift)))
     return implied
 
