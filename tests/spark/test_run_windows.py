@@ -99,6 +99,16 @@ def test_lag_holds_t_back_where_the_clock_decides(world: World) -> None:
     assert world.run(model, 15).t == at(15)
 
 
+def test_a_changed_query_goes_on_at_a_begin_that_is_still_to_come(world: World) -> None:
+    young = "select id from {s}.messages where now() < ts + interval 30 seconds"
+    texts = young, f"{young} and id > 0"
+    for name, text in zip(("steps", "same"), (texts, (young, young)), strict=True):
+        for sql, t in zip((text[0], text[0], text[1], text[1]), (2, 6, 8, 25), strict=True):
+            config = {"begin": "2026-01-01 00:00:20", "on_query_change": "continue"}
+            world.run(world.model(sql, name, verify="full", **config), t)
+    assert world.answers("steps") == world.answers("same") == [(1, 20.0), (2, 20.0), (3, 20.0)]
+
+
 @pytest.mark.parametrize("rule", ["fail", "continue", "refresh"])
 def test_on_query_change(world: World, rule: str) -> None:
     world.run(world.model(ALL + " where author = 'a'"), 3)

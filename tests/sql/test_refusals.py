@@ -174,6 +174,9 @@ REFUSED = {
         "several rows of one, or none"
     ),
     "(select id from db.messages) order by id limit 3": "LIMIT",
+    "from db.messages |> select distinct id": "pipe syntax",
+    "select id from db.messages |> where id = 1": "pipe syntax",
+    "select id from db.messages where exists (select 1 from db.old fetch first row only)": "LIMIT",
     "with q as (select id from db.messages) (select id from q) offset 3": "LIMIT",
     "(((select id from db.messages)) limit 4) union select 1 as id": "LIMIT",
     "select id from db.messages where id in (((select id from db.old)) limit 2)": "LIMIT",

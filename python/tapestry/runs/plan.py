@@ -161,7 +161,9 @@ def plan(
     if changed and rule == "fail":
         raise query_changed(model, row.canonical, query)
     if changed:
-        begin = row.t if rule == "continue" else configured
+        begin = configured
+        if rule == "continue" and (configured is None or configured < row.t):
+            begin = row.t
         query = read_query(session, model, invocation, model.sql, begin)
     if changed and rule == "refresh":
         return _creation(session, model, invocation, standing, query)

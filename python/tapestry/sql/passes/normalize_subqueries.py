@@ -367,7 +367,8 @@ def _without_order(node: exp.Expr) -> exp.Expr:
     """EXISTS does not care for ORDER BY, nor for a LIMIT of at least one row."""
     copy = node.copy()
     copy.set("order", None)
-    limit = copy.args.get("limit")
-    if limit is not None and limit.expression.is_int and int(limit.expression.this) > 0:
+    limit = copy.args.get("limit")  # or FETCH, which is refused
+    count = None if limit is None else limit.args.get("expression")
+    if count is not None and count.is_int and int(count.this) > 0:
         copy.set("limit", None)
     return copy

@@ -256,6 +256,12 @@ def _tokens(sql: str) -> list[Token]:
                 token.comments[-1].strip(),
                 "write something behind the backslash",
             )
+        if token.token_type == TokenType.PIPE_GT:
+            raise Refusal(
+                "the pipe syntax is not supported: its steps would be read in another order",
+                f"{token.text} …",
+                "write each step as a CTE, or as one SELECT",
+            )
         if token.text.lower() == "named_struct" and token.token_type == TokenType.VAR:
             token = _renamed(token, TokenType.VAR, NAMED_STRUCT)
         if last is not None and token.token_type == TokenType.L_BRACKET and _makes_array(last):
