@@ -148,6 +148,10 @@ SPARK_ONLY = (
     "datediff(day, ts, now()) > n",  # with a unit: whole ones, as timestampdiff counts them
     "date_diff(hour, ts, now()) >= n",
     "timediff(day, now(), due) <= n",
+    "case when n > 0 then now() else due end > ts",
+    "if(n > 0, current_date(), d) > date '2026-01-02'",
+    "case when n > 0 then now() - interval 1 day when n < 0 then now() else due end <= ts",
+    "now() in (ts, nullif(ts, due))",
 )
 
 

@@ -12,6 +12,8 @@ from functools import reduce
 
 from sqlglot import exp
 
+from tapestry.sql import timing
+
 SHAPE = "shape"
 """Key under which a column of a value table keeps the shape of what stands in it."""
 
@@ -54,6 +56,8 @@ def type_of(value: exp.Expr) -> str:
         return "" if SHAPE in value.meta or value.type is None else _name(value.type)
     if isinstance(value, exp.Cast):
         return _name(value.args["to"])
+    if timing.is_now(value):
+        return _of_clock(value)
     if isinstance(value, exp.Literal):
         return "string" if value.is_string else _of_number(value.name)
     for kinds, of in _COMPOSED:
@@ -165,6 +169,14 @@ def _wider(one: tuple[int, int], other: tuple[int, int]) -> str:
     return f"decimal({precision},{scale})" if precision <= 38 else ""
 
 
+def _of_clock(value: exp.Expr) -> str:
+    """Of a reading of the clock, by any of its names."""
+    if isinstance(value, exp.CurrentDate) or value.name.lower() == "curdate":
+        return "date"
+    local = isinstance(value, exp.Localtimestamp) or value.name.lower() == "localtimestamp"
+    return "timestamp_ntz" if local else "timestamp"
+
+
 def _of_sum(value: exp.Expr) -> str:
     """Of numbers but DECIMALs, whose digits grow, and of a timestamp beside an interval."""
     left, right = type_of(value.this), type_of(value.expression)
@@ -195,6 +207,11 @@ def _of_element(value: exp.Expr) -> str:
     return _name(outer.expressions[-1])
 
 
+def _of_first(value: exp.Expr) -> str:
+    """Of NULLIF: what its first argument is."""
+    return type_of(value.this)
+
+
 def _of_choice(value: exp.Expr) -> str:
     """CASE, IF, NVL2, COALESCE of values of one type; NULL takes the others' type."""
     if isinstance(value, exp.Case):
@@ -212,6 +229,7 @@ def _of_choice(value: exp.Expr) -> str:
 _COMPOSED: tuple[tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., str]], ...] = (
     (_ARITHMETIC, _of_sum),
     (exp.Abs, _of_size),
+    (exp.Nullif, _of_first),
     ((exp.DPipe, exp.Concat), _of_text),
     ((exp.Case, exp.If, exp.Nvl2, exp.Coalesce, exp.Greatest, exp.Least), _of_choice),
     ((exp.Bracket, exp.ArrayMax, exp.ArrayMin), _of_element),

@@ -226,6 +226,8 @@ class _Truth:
         equalities = [
             exp.EQ(this=node.this.copy(), expression=item.copy()) for item in node.expressions
         ]
+        if any(part.find(exp.Query) is not None for part in node.expressions):
+            raise self.refuse(node)
         if self.shared_type(node.expressions) != "":
             raise Refusal(
                 "the values of an IN list with now() have several types",
