@@ -15,10 +15,10 @@
   {%- for warning in plan.warnings -%}
     {%- do exceptions.warn(model.name ~ ': ' ~ warning) -%}
   {%- endfor -%}
+  {%- if config.get('contract').enforced -%}
+    {%- do get_assert_columns_equivalent(compiled_code) -%}
+  {%- endif -%}
   {%- if plan.action != 'nothing' -%}
-    {%- if config.get('contract').enforced -%}
-      {%- do get_assert_columns_equivalent(compiled_code) -%}
-    {%- endif -%}
     {%- do write(plan.main) -%}
     {%- do adapter.write_guarded(plan, model, graph) -%}
   {%- endif -%}
@@ -42,8 +42,9 @@
   {%- if plan.action == 'create' -%}
     {%- do persist_constraints(target_relation, model) -%}
   {%- endif -%}
+  {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, full_refresh_mode)) -%}
+  {#- Each description is a commit of its own, and where nothing is new there is none. -#}
   {%- if plan.action != 'nothing' -%}
-    {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, full_refresh_mode)) -%}
     {%- do persist_docs(target_relation, model) -%}
   {%- endif -%}
 

@@ -107,7 +107,7 @@ def _results(
     session = _Spark(spark)
     zone = str(session.rows("select current_timezone()")[0][0])
     config = ModelConfig.parse({"begin": begin, "verify_share": how.share})
-    known = {plain(table): said for table, said in arrivals.items()}
+    known = {plain(table): (said,) for table, said in arrivals.items()}
     model = Model("the query", name, query, config, known)
     end = datetime.now(timezone.utc) if t is None else parse_instant(t, "t")
     frame.createOrReplaceTempView(name)

@@ -23,6 +23,7 @@ from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.failures import short_message
 from dbt.adapters.tapestry.handle import literal
 from dbt.adapters.tapestry.java import check_java
+from dbt.adapters.tapestry.nodes import shown_model
 from dbt.adapters.tapestry.reading import files_of, sizes_of
 from dbt.adapters.tapestry.seeds import seed_batches
 from dbt.adapters.tapestry.settings import start_settings
@@ -276,3 +277,34 @@ def test_of_two_that_merge_files_at_once_none_minds(
         run._tidy(Session(), planned, SimpleNamespace(state_table="s.tapestry_state"))  # type: ignore[arg-type]
     (said,) = caplog.records
     assert (said.levelname, message in said.getMessage()) == (level, True)
+
+
+def _graph(**said: str | None) -> dict[str, Any]:
+    """Sources that all name one table, each with what it says of its rows' arrival."""
+    return {
+        "nodes": {"model.v": {"depends_on": {"nodes": ["source.b"]}, "config": {}}},
+        "sources": {
+            f"source.{name}": {"relation_name": "`s`.`M`", "loaded_at_field": column}
+            for name, column in said.items()
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("above", "arrivals"),
+    [
+        (["source.a"], ("ts",)),
+        (["source.b"], ("seen",)),
+        (["source.a", "source.b"], ("seen", "ts")),
+        (["source.a", "model.v"], ("seen", "ts")),
+        (["model.v"], ("seen",)),
+        (["source.a", "source.quiet", "source.same"], ("ts",)),
+        ([], ("seen", "ts")),
+    ],
+)
+def test_of_entries_for_one_table_those_that_the_model_reads_count(
+    above: list[str], arrivals: tuple[str, ...]
+) -> None:
+    graph = _graph(a="ts", b="seen", quiet=None, same="`TS`")
+    node = {"name": "m", "depends_on": {"nodes": above}}
+    assert shown_model(node, graph, "select 1").arrivals == {"s.m": arrivals}

@@ -84,6 +84,12 @@ class TestDeadEnds:
         loaded.run_sql("insert into {schema}.messages values (5, 'e', timestamp'2026-01-06')")
         run_dbt(run)
         assert _answers(loaded, "{schema}.promised") == [(1, "a"), (5, "e")]
+        # It is looked at where nothing is new, too.
+        as_of("2026-01-08")
+        wrong = SCHEMA.replace("{name: id, data_type: int}", "{name: id, data_type: string}")
+        for schema in (wrong, SCHEMA):
+            write_file(schema, loaded.project_root, "models", "schema.yml")
+            run_dbt(run, expect_pass=schema is SCHEMA)
 
     def test_a_view_stays_until_the_query_is_taken(
         self, loaded: Any, as_of: Callable[[str], None]

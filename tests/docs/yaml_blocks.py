@@ -11,7 +11,7 @@ import yaml
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry.credentials import TapestryCredentials
-from dbt.adapters.tapestry.nodes import CONTINUOUS, _arrival, _known_keys
+from dbt.adapters.tapestry.nodes import CONTINUOUS, _known_keys, arrival_said
 from tapestry.runs.expectations.declare import parse_expectations
 from tapestry.runs.model import KEYS, ModelConfig
 
@@ -50,7 +50,7 @@ def _properties(read: Mapping[str, Any]) -> None:
             assert set(config) <= known, f"{table['name']}: {config}"
             assert set(meta) <= {"arrival"}, f"{table['name']}: {meta}"
         for table in source.get("tables", ()):
-            assert _arrival({**table}) is not None, f"{table['name']} says no arrival"
+            assert arrival_said({**table}) is not None, f"{table['name']} says no arrival"
 
 
 def config_of(config: Mapping[str, Any]) -> ModelConfig:

@@ -82,7 +82,7 @@ class World:
             relation=f"{self.schema}.{name}",
             sql=sql.format(s=self.schema),
             config=ModelConfig.parse({"verify": "off", **config}),
-            arrivals={f"{self.schema}.messages": "ts"},
+            arrivals={f"{self.schema}.messages": ("ts",)},
             file=f"models/{name}.sql",
         )
 

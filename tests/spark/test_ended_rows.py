@@ -248,7 +248,7 @@ def _with_people(world: World, model: Model) -> Model:
     """The model with a look-up table: somebody without messages, and without name."""
     people, values = f"{world.schema}.people", "('x'), ('a'), ('a'), (null) as p(id)"
     world.session.run(f"create table {people} using delta as select * from values {values}")
-    return replace(model, arrivals={**model.arrivals, people: "static"})
+    return replace(model, arrivals={**model.arrivals, people: ("static",)})
 
 
 @pytest.mark.parametrize("verify", [more("off"), more("sample"), "full"])
@@ -295,7 +295,7 @@ def test_a_table_without_time_must_not_lose_rows_that_count_later(
         "join": f"join {is_one}".replace("where", "on"),
     }
     model = _model(world, f"select m.id from {{s}}.messages m {where[kind]}")
-    model = replace(model, arrivals={**model.arrivals, people: "static"})
+    model = replace(model, arrivals={**model.arrivals, people: ("static",)})
     world.run(model, 20)
     world.session.run(f"delete from {people}")
     world.add((4, "a", None, 21))

@@ -199,6 +199,13 @@ def test_a_source_that_says_nothing_of_its_arrival(world: World) -> None:
         world.run(world.model("select id from {s}.plain"), 10)
 
 
+def test_a_source_of_which_the_project_says_two_things(world: World) -> None:
+    model = world.model(ALL)
+    two = dict.fromkeys(model.arrivals, ("author", "ts"))
+    with pytest.raises(ConfigurationError, match=r"several things of the arrival of .*author, ts"):
+        world.run(replace(model, arrivals=two), 10)
+
+
 def test_the_model_itself_is_no_source(world: World) -> None:
     with pytest.raises(Refusal, match="its own table"):
         world.run(world.model("select id from {s}.target"), 10)
@@ -379,7 +386,7 @@ def test_names_that_need_quotes(world: World) -> None:
     world.session.run(f"insert into {odd} values (1, 2, {literal(1)}), (2, 3, {literal(2)})")
     answered = f"exists (select 1 from {odd} p where p.`user-id` = o.`größe`)"
     sql = f"select * from {odd} o where not {answered}"
-    model = replace(world.model(sql, verify="full"), arrivals={odd: "ts"})
+    model = replace(world.model(sql, verify="full"), arrivals={odd: ("ts",)})
     assert world.run(model, 1.5).rows == 1
     assert world.run(model, 20).rows == 0
     world.session.run(f"insert into {odd} values (4, 4, {literal(21)}), (5, 7, {literal(21)})")

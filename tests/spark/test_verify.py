@@ -69,7 +69,7 @@ def test_before_the_first_arrival_nothing_is_missing(world: World, level: str) -
         " (select 1 from {s}.messages m where m.author = p.author)"
     )
     model = world.model(sql, verify=level)
-    model = replace(model, arrivals={**model.arrivals, f"{world.schema}.people": "static"})
+    model = replace(model, arrivals={**model.arrivals, f"{world.schema}.people": ("static",)})
     for seconds, answers in ((-5, []), (-2, []), (0, ["z"]), (9, ["z"])):
         outcome = world.run(model, seconds)
         assert {result.status for result in outcome.results} <= {"pass"}

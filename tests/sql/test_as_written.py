@@ -18,6 +18,7 @@ from tapestry.sql import (
     rewrite,
     static_answer,
 )
+from tapestry.sql.readings import readings
 
 SCANS = {
     "db.messages": Scan("db.messages", "ts", "id"),
@@ -160,7 +161,22 @@ def test_exists_does_not_care_for_a_limit() -> None:
     assert _rewritten(f"select id from db.messages m where exists ({inner} limit 1)") == plain
 
 
-ODD = ("id", "user", "user-id", "größe", "not", "select", "a.b", "x`y", "1st", "two words")
+ODD = (
+    "id",
+    "user",
+    "user-id",
+    "größe",
+    "not",
+    "select",
+    "from",
+    "order",
+    "null",
+    "case",
+    "a.b",
+    "x`y",
+    "1st",
+    "two words",
+)
 
 
 def test_odd_names_of_a_star_get_their_quotes() -> None:
@@ -171,7 +187,9 @@ def test_odd_names_of_a_star_get_their_quotes() -> None:
     assert first.columns == (*ODD, "ts")
     again = rewrite(first.canonical, catalog)
     assert (again.canonical, again.columns) == (first.canonical, first.columns)
-    text = first.incremental(Window(None, datetime(2026, 1, 1)), {"db.odd": Scan("odd", "ts", "1")})
+    scans = {"db.odd": Scan("db.odd", "ts", "1")}
+    text = first.incremental(Window(None, datetime(2026, 1, 1)), scans)
+    assert len(readings(text, scans)) == 1  # `explain` reads it again
     for name in ODD[2:]:
         quoted = "`" + name.replace("`", "``") + "`"
         assert f"o.{quoted} AS {quoted}" in text

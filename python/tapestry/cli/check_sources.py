@@ -23,16 +23,14 @@ INDEXED = 32
 
 def check_sources(session: Session, manifest: Manifest) -> Iterator[Finding]:
     """One or more findings for every table or view that a continuous model refers to."""
-    from dbt.adapters.tapestry.nodes import shown_model
+    from dbt.adapters.tapestry.nodes import arrival_said
 
-    nothing: dict[str, Any] = {"name": "", "relation_name": ""}
-    arrivals = shown_model(nothing, manifest.graph, "").arrivals
     for name, node in sorted(_read_by_continuous(manifest).items()):
         materialized = node.get("config", {}).get("materialized")
         if materialized in ("ephemeral", CONTINUOUS):
             continue
         try:
-            yield from _check(session, name, node, arrivals.get(name))
+            yield from _check(session, name, node, arrival_said(node))
         except TapestryError as error:
             found = trouble(f"source {name}", error)
             if "there is no table" in error.reason and node["resource_type"] != "source":

@@ -149,14 +149,14 @@ class Model:
         The target's name, dots between the parts.
     arrivals
         What is known of the relations that the query may read: normalized name -> arrival column or
-        ``static``.
+        ``static``; several where the project says several things of one.
     """
 
     name: str
     relation: str
     sql: str
     config: ModelConfig = field(default_factory=ModelConfig)
-    arrivals: Mapping[str, str] = field(default_factory=dict)
+    arrivals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     file: str = ""
     options: str = ""
     """What stands between the table's properties and AS in CREATE TABLE: partitions, location."""

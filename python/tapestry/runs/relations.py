@@ -77,7 +77,14 @@ def _inside(view: View, name: str) -> str:
 
 def _arrival(found: Pinned, name: str, model: Model) -> str | None:
     """What the project says of the arrival of a table; a continuous model says it itself."""
-    said = model.arrivals.get(name)
+    every = model.arrivals.get(name, ())
+    if len(every) > 1:
+        raise ConfigurationError(
+            f"the project says several things of the arrival of {name}: {', '.join(every)}",
+            where=model.file,
+            hint="let every source and model in the YAML that names this table say the same",
+        )
+    said = next(iter(every), None)
     if said is None and GENERATION_PROPERTY in found.table.properties:
         said = MATCHED_AT
     if said is None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
 
 from tapestry.sql.common_types import as_type, type_of
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_WORDS = frozenset({"not", "select"})
-"""Words that the parser does not take for a name even behind AS."""
+_SPARK = Dialect.get_or_raise("spark")
 
 FEW_KEYS = "_few_keys"
 """What the keys are called that a condition asks for though other conditions imply it.
@@ -44,7 +46,25 @@ def identifier(name: str) -> exp.Identifier:
 
 def needs_quotes(name: str) -> bool:
     """Is this no name without quotes? Spark takes only ASCII letters, digits and _ for one."""
-    return not _PLAIN.fullmatch(name) or name.lower() in _WORDS
+    return not _PLAIN.fullmatch(name) or _is_word(name.lower())
+
+
+@lru_cache(maxsize=10_000)
+def _is_word(name: str) -> bool:
+    """Has the language a use of its own for it, so that it is no column where one may stand?
+
+    >>> [_is_word(name) for name in ("from", "case", "null", "date", "id")]
+    [True, True, True, False, False]
+    """
+    try:
+        (read,) = _SPARK.parse(f"SELECT {name}, t.{name} AS {name} FROM t")
+    except SqlglotError:
+        return True
+    items = read.selects if isinstance(read, exp.Select) else []
+    columns = [item.unalias() for item in items]
+    return len(items) != 2 or any(
+        not isinstance(column, exp.Column) or column.name != name for column in columns
+    )
 
 
 def quote(tree: exp.Expr) -> None:

@@ -58,6 +58,7 @@ def _select(
     described = where(select, _conditions(conjunction, reads, frame, clock))
     named = described.transform(_dotted, copy=False)
     assert isinstance(named, exp.Select)
+    build.quote(named)
     return named
 
 

@@ -38,7 +38,7 @@ def continuous_model(
         relation=plain(node["relation_name"]),
         sql=sql,
         config=parsed,
-        arrivals=dict(_arrivals(graph)),
+        arrivals=_arrivals(node, graph),
         file=_file(node),
         options=clauses,
         properties=config.get("tblproperties") or {},
@@ -48,7 +48,7 @@ def continuous_model(
 def shown_model(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -> Model:
     """Any node whose query is shown; its configuration does not matter then."""
     relation = plain(node.get("relation_name") or node["name"])
-    return Model(node["name"], relation, sql, arrivals=dict(_arrivals(graph)), file=_file(node))
+    return Model(node["name"], relation, sql, arrivals=_arrivals(node, graph), file=_file(node))
 
 
 def expectations_of(node: Mapping[str, Any]) -> tuple[Expectation, ...]:
@@ -108,20 +108,43 @@ def refuse_flags(flags: Mapping[str, Any], node: Mapping[str, Any]) -> None:
             )
 
 
-def _arrivals(graph: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What the project says of each relation: normalized name and arrival column, or `static`."""
-    for node in (*graph["nodes"].values(), *graph["sources"].values()):
-        name = node.get("relation_name")
-        said = _arrival(node)
-        if not name or said is None:
-            continue
-        yield plain(name), said
-        deferred = (node.get("defer_relation") or {}).get("relation_name")
-        if deferred:
-            yield plain(deferred), said
+def _arrivals(node: Mapping[str, Any], graph: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """What the project says of each relation: normalized name -> arrival columns, or `static`.
+
+    Several entries can name one table (two teams' sources; a model and a source of what it builds).
+    What those say that this node comes from counts; only where it comes from none, what any says.
+    """
+    every = {**graph["nodes"], **graph["sources"]}
+    above = _above(node, every)
+    found: dict[bool, dict[str, set[str]]] = {True: {}, False: {}}
+    for unique_id, other in every.items():
+        said = arrival_said(other)
+        for name in _relations(other) if said is not None else ():
+            plainly = str(said).replace("`", "").lower()
+            found[unique_id in above].setdefault(name, set()).add(plainly)
+    return {name: tuple(sorted(said)) for name, said in {**found[False], **found[True]}.items()}
 
 
-def _arrival(node: Mapping[str, Any]) -> str | None:
+def _above(node: Mapping[str, Any], every: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """All that a node comes from, by unique id."""
+    above: set[str] = set()
+    left = list((node.get("depends_on") or {}).get("nodes") or ())
+    while left:
+        unique_id = left.pop()
+        if unique_id not in above and unique_id in every:
+            above.add(unique_id)
+            left += (every[unique_id].get("depends_on") or {}).get("nodes") or ()
+    return above
+
+
+def _relations(node: Mapping[str, Any]) -> Iterator[str]:
+    for place in (node, node.get("defer_relation") or {}):
+        if place.get("relation_name"):
+            yield plain(place["relation_name"])
+
+
+def arrival_said(node: Mapping[str, Any]) -> str | None:
+    """The arrival column that a node or source names, or `static`; None: it says nothing."""
     config = node.get("config") or {}
     meta = {**(node.get("meta") or {}), **(config.get("meta") or {})}
     for said in (
