@@ -64,6 +64,26 @@ def test_killed_between_the_first_commit_and_the_catalog(
     assert world.answers() == [(1, 10.0), (3, 15.0)]
 
 
+def test_two_first_runs_that_stage_their_rows_in_one_table(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first to finish removes it; the other one says who was first, not what it misses."""
+    model = world.model(UNANSWERED, verify="full")
+    plans = [(prepare(world.session, model, i), i) for i in (world.invocation(s) for s in (11, 12))]
+
+    def point(here: str) -> None:
+        if here == "staged" and len(plans) == 2:
+            planned, invocation = plans.pop()
+            execute(world.session, planned, invocation)
+
+    monkeypatch.setattr(run, "point", point)
+    planned, invocation = plans[0]
+    with pytest.raises(ConcurrentRun, match="committed first"):
+        execute(world.session, planned, invocation)
+    world.run(model, 20)
+    assert world.answers() == [(1, 10.0), (3, 15.0)]
+
+
 @pytest.mark.parametrize("verify", ["off", pytest.param("sample", marks=pytest.mark.more)])
 def test_a_run_whose_statement_fails_is_closed(world: World, verify: str) -> None:
     """Else it would be executed again, over the old pins and the old query, for ever."""

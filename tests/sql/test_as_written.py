@@ -162,19 +162,8 @@ def test_exists_does_not_care_for_a_limit() -> None:
 
 
 ODD = (
-    "id",
-    "user",
-    "user-id",
-    "größe",
-    "not",
-    "select",
-    "from",
-    "order",
-    "null",
-    "case",
-    "a.b",
-    "x`y",
-    "1st",
+    *("id", "user", "order"),
+    *("user-id", "größe", "not", "select", "from", "null", "case", "a.b", "x`y", "1st"),
     "two words",
 )
 

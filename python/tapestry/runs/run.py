@@ -28,6 +28,7 @@ from tapestry.runs.rewind import finish
 from tapestry.runs.session import Session, for_little, meanwhile
 from tapestry.runs.sources.literals import relation_name
 from tapestry.runs.state import StateRow, claim, compact
+from tapestry.runs.target import look
 from tapestry.words import counted
 
 logger = logging.getLogger(__name__)
@@ -128,7 +129,7 @@ def _execute(session: Session, planned: Plan, row: StateRow, invocation: Invocat
         give_up(session, planned, invocation)
         reading.look()
         invocation.log.append(Entry(planned, done, None, monotonic() - began, reading))
-        raise done.error
+        raise concurrent(row) if _overtaken(session, planned) else done.error
     point("committed")
     with meanwhile(session, reading.look, wanted=True):
         landed = confirm(session, row, planned.complete_history)
@@ -190,9 +191,20 @@ def _publish(
         seconds, reason = monotonic() - began, str(error)[:LONGEST_REASON]
         invocation.log.append(Entry(planned, Published(), None, seconds, reading, reason))
         _abandon(session, planned, invocation, claimed)
+        if _overtaken(session, planned):
+            raise concurrent_of(planned) from error
         raise
     finally:
         release(session, planned.holding)
+
+
+def _overtaken(session: Session, planned: Plan) -> bool:
+    """Has another first run made the table, and removed the staged rows that both wrote?"""
+    assert planned.row is not None
+    if planned.row.n > 1 or planned.replaces:
+        return False
+    target = look(session, planned.row.model)
+    return target is not None and target.generation not in (None, planned.row.generation)
 
 
 def _abandon(
@@ -225,7 +237,7 @@ def _settle(session: Session, planned: Plan, done: Published, landed: Landed) ->
 
 
 def concurrent_of(planned: Plan) -> ConcurrentRun:
-    """Another run claimed the next n while this one was finishing the crashed one."""
+    """Another run was first, while this one was under way or was finishing a crashed one."""
     assert planned.row is not None
     return concurrent(planned.row)
 
