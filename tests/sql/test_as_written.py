@@ -163,7 +163,7 @@ def test_exists_does_not_care_for_a_limit() -> None:
 
 ODD = (
     *("id", "user", "order"),
-    *("user-id", "größe", "not", "select", "from", "null", "case", "a.b", "x`y", "1st"),
+    *("user-id", "größe", "not", "select", "from", "null", "true", "case", "a.b", "x`y", "1st"),
     "two words",
 )
 
@@ -182,6 +182,7 @@ def test_odd_names_of_a_star_get_their_quotes() -> None:
     for name in ODD[3:]:
         quoted = "`" + name.replace("`", "``") + "`"
         assert f"o.{quoted} AS {quoted}" in text
+        assert quoted in text.partition(" FROM db.odd")[0], "SELECT true is a constant"
 
 
 def test_a_star_over_a_struct_is_refused() -> None:
