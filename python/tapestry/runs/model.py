@@ -70,7 +70,8 @@ class ModelConfig:
     `<model>__late_…`. `refresh`: build the table again."""
     on_query_change: str = "fail"
     """What to do when the query is not the one of the last run. `fail`: stop. `continue`: the
-    table stays, the new query counts from the end of the last run on. `refresh`: build the table
+    table stays, the new query counts from the end of the last run on, or from a later `begin`.
+    `refresh`: build the table
     again."""
     on_target_change: str = "fail"
     """What to do when somebody else wrote to the table. `fail`: stop. `accept`: go on, for example
@@ -96,8 +97,8 @@ class ModelConfig:
     answers."""
     assume: tuple[str, ...] = ()
     """Orders of two arrival columns that always hold, like `r.ts >= m.ts`. They make runs cheaper.
-    Each run checks them on its new rows and those of the week before, and stops where one does
-    not hold."""
+    Of a view or CTE that is used twice an order speaks of each use for itself. Each run checks them
+    on its new rows and those of the week before, and stops where one does not hold."""
     deterministic_functions: tuple[str, ...] = ()
     """User-defined functions that the query may call, like `slug` or `shop.slug`: equal arguments
     always give equal values. Without a schema the name stands for the function in any schema.
