@@ -43,6 +43,7 @@ def _rewritten(sql: str) -> str:
         "REGEXP_EXTRACT('a1', '([a-z])(1)', 2)",
         "MONTHS_BETWEEN(messages.ts, messages.due, FALSE)",
         "SPLIT('a,b', ',', 1)",
+        "COLLATE('a', 'UTF8_LCASE')",
     ],
 )
 def test_calls_keep_their_name_and_arguments(call: str) -> None:

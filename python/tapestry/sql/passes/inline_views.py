@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql.catalog import Catalog, View
+from tapestry.sql.passes.inline_inner_ctes import inline_inner_ctes
 from tapestry.sql.passes.parse import is_cte, parse, table_name
 from tapestry.sql.passes.refuse_nondeterministic import user_defined
 
@@ -49,7 +50,7 @@ def inline_views(tree: exp.Query, catalog: Catalog, depth: int = 0) -> exp.Query
             continue
         joins = table.args.get("joins")  # of a join on the right of another one
         table.replace(exp.Subquery(this=body, alias=alias, joins=joins))
-    return tree
+    return inline_inner_ctes(tree)
 
 
 def _view_tree(view: View) -> exp.Query:

@@ -9,6 +9,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
+from tapestry.sql.passes.inline_inner_ctes import cte_of, inline_inner_ctes
 from tapestry.sql.passes.name_fields import NAMED_STRUCT, name_fields
 from tapestry.sql.passes.open_parentheses import open_parentheses
 from tapestry.sql.passes.refuse_nondeterministic import spark_functions, user_defined
@@ -86,7 +87,7 @@ def parse(sql: str) -> exp.Query:
     for select in list(tree.find_all(exp.Select)):
         _replace_semi_joins(select)
     _refuse_nested_semi_joins(tree)
-    return tree
+    return inline_inner_ctes(tree)
 
 
 def _unread(where: str) -> Refusal:
@@ -166,20 +167,7 @@ def is_cte(table: exp.Table) -> bool:
     >>> [is_cte(table) for table in tree.find_all(exp.Table)]
     [True, False]
     """
-    node: exp.Expr | None = None if table.db else table
-    while node is not None:
-        found: list[exp.Expr] = []
-        if isinstance(node, exp.CTE):
-            with_ = node.parent
-            assert with_ is not None
-            found = with_.expressions[: node.index]
-            node = with_.parent
-        elif node.args.get("with_") is not None:
-            found = node.args["with_"].expressions
-        if table.name.lower() in {cte.alias.lower() for cte in found}:
-            return True
-        node = None if node is None else node.parent
-    return False
+    return cte_of(table) is not None
 
 
 def table_name(table: exp.Table) -> str:
@@ -290,6 +278,10 @@ def _keep_as_written(tree: exp.Query) -> None:
         for node in list(tree.find_all(kind)):
             arguments = [node.args[place] for place in ("this", "format") if node.args.get(place)]
             node.replace(exp.Anonymous(this=name, expressions=[a.copy() for a in arguments]))
+    for node in list(tree.find_all(exp.Collate)):
+        if isinstance(node.expression, exp.Literal):  # collate(x, 'name'), not x COLLATE name
+            called = [node.this.copy(), node.expression.copy()]
+            node.replace(exp.Anonymous(this="collate", expressions=called))
     for call in list(tree.find_all(exp.Any)):
         if not isinstance(call.parent, exp.Binary):  # else x LIKE ANY (…)
             call.replace(exp.AnonymousAggFunc(this="any", expressions=[call.this.unnest()]))
