@@ -30,7 +30,7 @@ GATE := $(WITH_SPARK) tests/adapter/test_parts.py tests/adapter/test_session.py 
   tests/spark/test_time_atoms.py tests/spark/test_pairs.py tests/spark/test_random_queries.py \
   tests/spark/test_run_config.py tests/spark/test_run_windows.py tests/spark/test_random_lives.py \
   tests/spark/test_ended_rows.py tests/spark/test_claim_beside.py tests/spark/test_sharing.py \
-  tests/spark/test_extremes.py \
+  tests/spark/test_extremes.py tests/spark/test_read_back.py \
   tests/dbt_runs/test_continuous.py
 ARGS ?= -m "not more" $(GATE)
 WITH_JAVA = export JAVA_HOME="$$(tools/java.sh)";

@@ -180,6 +180,10 @@ REFUSED = {
     "with q as (select id from db.messages) (select id from q) offset 3": "LIMIT",
     "(((select id from db.messages)) limit 4) union select 1 as id": "LIMIT",
     "select id from db.messages where id in (((select id from db.old)) limit 2)": "LIMIT",
+    "select id from db.messages where id not in ((select id from db.old))": "two parentheses",
+    "select id from db.messages where id in ((with o as (select 1 as id) select id from o))": (
+        "two parentheses"
+    ),
     "(select id from db.messages limit 2) limit 3": "outside of the parentheses",
     "(select id from db.messages) sort by id": "outside of the parentheses",
     "(select id from db.messages) where id = 1": "outside of the parentheses",

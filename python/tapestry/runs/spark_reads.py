@@ -10,14 +10,16 @@ from tapestry.errors import Refusal
 from tapestry.runs.column_types import columns_of_query
 from tapestry.runs.model import Model
 from tapestry.runs.query import Query
+from tapestry.runs.read_back import refuse_read_apart
 from tapestry.runs.session import Session
 
 
 def refuse_read_otherwise(session: Session, model: Model, query: Query, select: str = "") -> None:
-    """Raise Refusal where Spark finds other columns in a query than the rewriting does.
+    """Raise Refusal where Spark finds other columns, or rows, in a query than the rewriting does.
 
     ``select``, the rewritten query, has them and ``_matched_at``; '' compares their number only.
-    Reads no data. What Spark cannot read at all raises Spark's own error.
+    Reads data only where Spark plans otherwise than was read (``read_back``). What Spark cannot
+    read at all raises Spark's own error.
     """
     theirs, columns = types_of(session, query.sql), query.rewriting.columns
     ours = types_of(session, select)[: len(columns)] if select else theirs
@@ -34,6 +36,7 @@ def refuse_read_otherwise(session: Session, model: Model, query: Query, select: 
                 where=model.file,
                 hint=f"write CAST(… AS {their}) AS {column}, and please report it",
             )
+    refuse_read_apart(session, model, query)
 
 
 def types_of(session: Session, sql: str) -> list[str]:

@@ -137,6 +137,14 @@ def _refuse_unsupported(tree: exp.Query) -> None:
                 quantified.sql("spark"),
                 "write it as [NOT] EXISTS",
             )
+    for node in tree.find_all(exp.In):
+        query = node.args.get("query")
+        if query is not None and isinstance(query.this, exp.Subquery):
+            raise Refusal(
+                "a query in two parentheses behind IN is one value to Spark",
+                node.sql("spark"),
+                "write one pair of parentheses",
+            )
     for table in tree.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier):
             raise Refusal(
