@@ -115,6 +115,23 @@ def test_a_parquet_file_with_fewer_columns(project: Path, spark: Any) -> None:
     assert seen == [(len(table), len(table) - table["ts"].null_count, 0)]
 
 
+def test_a_table_that_a_model_is_about_to_build(project: Path, spark: Any) -> None:
+    """As in a new project, whose example has a model of the name."""
+    (project / "lists.mbox").write_bytes(_mail(1))
+    (project / "models").mkdir()
+    model = project / "models" / "messages.sql"
+    model.write_text("select 1 as id")
+    refused = _load(project, str(project / "lists.mbox"))
+    assert isinstance(refused.exception, ConfigurationError)
+    assert "itself, from models/messages.sql" in str(refused.exception)
+    assert "make messages a source" in str(refused.exception)
+    assert _load(project, str(project / "lists.mbox"), "--into", "mail").exit_code == 0
+    model.rename(project / "models" / "read.sql")
+    assert _load(project, str(project / "lists.mbox")).exit_code == 0
+    model.write_text("select 1 as id")
+    assert _load(project, str(project / "lists.mbox")).exit_code == 0  # it is there already
+
+
 def test_a_table_of_another_kind_is_left_alone(project: Path, spark: Any) -> None:
     """Found by hand: a model of one's own was called messages; one saw an error of Spark."""
     schema = (project / "schema").read_text()

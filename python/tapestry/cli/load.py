@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from tapestry.cli.project import open_project, project_options
+from tapestry.cli.project import Project, open_project, project_options
+from tapestry.errors import ConfigurationError
 from tapestry.words import counted
 
 EXAMPLE = """\b
@@ -55,10 +56,40 @@ def load(
 
     with open_project(project_dir, profiles_dir, target) as project:
         table = into if "." in into else f"{project.schema}.{into}"
+        _refuse_built(project, table)
         create_table(project.session, table)
         for file in files:
             result = load_file(project.session, table, file, newsgroup)
             click.echo(json.dumps(result) if as_json else _sentence(result))
+
+
+def _refuse_built(project: Project, table: str) -> None:
+    """A table that dbt is going to build cannot be one that mail is loaded into."""
+    schema, _, name = table.rpartition(".")
+    config = project.config
+    file = next(
+        (
+            file
+            for folder in (*config.model_paths, *config.seed_paths, *config.snapshot_paths)
+            for file in sorted((project.root / folder).rglob(f"{name}.*"))
+            if file.suffix in (".sql", ".py", ".csv")
+        ),
+        None,
+    )
+    if file is None or schema != project.schema or _is_there(project.session, schema, table):
+        return
+    raise ConfigurationError(
+        f"dbt builds {table} itself, from {file.relative_to(project.root)}",
+        hint=f"load --into another table; or delete that file, and make {name} a source with"
+        " loaded_at_field: ts",
+    )
+
+
+def _is_there(session: Any, schema: str, table: str) -> bool:
+    from tapestry.runs.sources.literals import string
+    from tapestry.runs.staging import exists
+
+    return bool(session.rows(f"SHOW SCHEMAS LIKE {string(schema)}")) and exists(session, table)
 
 
 def load_file(session: Any, table: str, file: Path, newsgroup: str | None = None) -> dict[str, Any]:
