@@ -131,6 +131,16 @@ def test_two_sources_whose_names_run_together_are_two_in_the_definition() -> Non
     assert "FROM visible_a_b_c_ AS p JOIN visible_a_b_c__ AS q" in static
 
 
+def test_tables_of_one_name_in_two_schemas_are_two_in_the_definition() -> None:
+    columns = (Column("id", "int"), Column("ts", "timestamp"))
+    catalog = Catalog({name: Source(name, columns, "ts") for name in ("a.e", "b.e")})
+    scans = {name: Scan(name, "ts", "id") for name in catalog.relations}
+    sql = "select a.e.id from a.e where exists (select 1 from b.e where b.e.id = a.e.id)"
+    static = static_answer(sql, catalog, datetime(2026, 1, 1), scans)
+    assert "SELECT e_1.id FROM visible_a_e AS e_1 WHERE" in static
+    assert "FROM visible_b_e AS e_2 WHERE e_2.id = e_1.id" in static
+
+
 @pytest.mark.parametrize("name", ["db.messages", "spark_catalog.db.messages", "DB.Messages"])
 def test_a_column_behind_the_whole_name_of_its_table(name: str) -> None:
     sql = f"select db.messages.id from {name} where db.messages.ts < now()"

@@ -173,20 +173,6 @@ REFUSED = {
     "select id from db.messages where not exists (select window(ts, '1 day') from db.messages)": (
         "several rows of one, or none"
     ),
-    "(select id from db.messages) order by id limit 3": "LIMIT",
-    "from db.messages |> select distinct id": "pipe syntax",
-    "select id from db.messages |> where id = 1": "pipe syntax",
-    "select id from db.messages where exists (select 1 from db.old fetch first row only)": "LIMIT",
-    "with q as (select id from db.messages) (select id from q) offset 3": "LIMIT",
-    "(((select id from db.messages)) limit 4) union select 1 as id": "LIMIT",
-    "select id from db.messages where id in (((select id from db.old)) limit 2)": "LIMIT",
-    "select id from db.messages where id not in ((select id from db.old))": "two parentheses",
-    "select id from db.messages where id in ((with o as (select 1 as id) select id from o))": (
-        "two parentheses"
-    ),
-    "(select id from db.messages limit 2) limit 3": "outside of the parentheses",
-    "(select id from db.messages) sort by id": "outside of the parentheses",
-    "(select id from db.messages) where id = 1": "outside of the parentheses",
     "select id from db.messages where id > all (select id from db.old)": "ALL over a subquery",
     "select mean(id) as m from db.messages": "aggregates",
     "select try_sum(id) as m from db.messages": "aggregates",

@@ -93,9 +93,10 @@ class Order:
     def speaks(self, known: Assumption, later: str, earlier: str) -> bool:
         """Does an assumption speak of these two tables?
 
-        Of those that its aliases mean in one place of the author's SQL: the inner of two places
-        sees a table of the outer one unless a table between has its name.  So two uses of a view
-        or CTE are not mixed up: what is known of each is not known of one beside the other.
+        Of those that its aliases mean in one place of the author's SQL: a subquery under EXISTS or
+        IN sees a table of the query around it unless a table between has its name; what stands in
+        FROM sees none.  So two uses of a view or CTE are not mixed up, with each other or with what
+        they are joined with: what is known of each is not known of one beside the other.
         """
         pair = [self.tables.get(alias) for alias in (later, earlier)]
         for table, column in zip(pair, (known.later, known.earlier), strict=True):

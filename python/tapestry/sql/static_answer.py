@@ -19,6 +19,7 @@ from tapestry.sql.dialects import for_dialect
 from tapestry.sql.passes.inline_views import inline_views
 from tapestry.sql.passes.parse import is_cte, parse, table_name
 from tapestry.sql.scan import Scan
+from tapestry.sql.tell_apart import tell_apart
 
 
 def static_answer(
@@ -31,7 +32,7 @@ def static_answer(
     A text as ``s`` stands for an instant that is filled in later.
     Raises Refusal for a relation that the catalog does not know.
     """
-    tree = set_clock(inline_views(parse(sql), catalog), s)
+    tree = set_clock(tell_apart(inline_views(parse(sql), catalog)), s)
     tables = [table for table in tree.find_all(exp.Table) if not is_cte(table)]
     read = [(table, table_name(table)) for table in tables if table_name(table) in scans]
     if not read:
@@ -100,7 +101,8 @@ def set_clock(tree: exp.Query, s: datetime | str) -> exp.Query:
 
     clocks = tree.copy()
     for column in list(clocks.find_all(exp.Column)):
-        if column.name.lower() == "localtimestamp" and not column.table:
+        written = column.name.lower() == "localtimestamp" and not column.this.quoted
+        if written and not column.table:
             column.replace(exp.Localtimestamp())
     changed = clocks.transform(replace, copy=False)
     assert isinstance(changed, exp.Query)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.sql.passes.open_parentheses import relations_of
 
 MOST = 2_000
 """So many uses of such CTEs are written out."""
@@ -57,8 +58,11 @@ def inline_inner_ctes(tree: exp.Query) -> exp.Query:
         cte = cte_of(table)
         if id(cte) in places:
             table.meta[_CTE] = places[id(cte)]
-    left = MOST
-    while (named := next((t for t in _outside(tree) if _CTE in t.meta), None)) is not None:
+    left, uses = MOST, _outside(tree, tree)
+    while uses:
+        use = uses.pop()
+        if _CTE not in use.meta:
+            continue
         left -= 1
         if not left:
             raise Refusal(
@@ -66,29 +70,49 @@ def inline_inner_ctes(tree: exp.Query) -> exp.Query:
                 tree.sql("spark"),
                 "write them as views or models",
             )
-        cte = bodies[named.meta[_CTE]]
-        columns = _columns(named) or _columns(cte)
+        cte = bodies[use.meta[_CTE]]
+        _refuse_captured(cte, use)
+        columns = _columns(use) or _columns(cte)
         alias = exp.TableAlias(
-            this=exp.to_identifier(named.alias or named.name),
+            this=exp.to_identifier(use.alias or use.name),
             columns=[column.copy() for column in columns],
         )
-        body = exp.Subquery(this=cte.this.copy(), alias=alias, joins=named.args.get("joins"))
-        named.replace(body)
-    for with_ in inner:
-        if with_.parent is not None:
-            with_.parent.set("with_", None)
+        body = exp.Subquery(this=cte.this.copy(), alias=alias, joins=use.args.get("joins"))
+        use.replace(body)
+        uses += _outside(body, tree)
     for with_ in [one for one in tree.find_all(exp.With) if one.parent is not tree]:
-        with_.pop()  # of the copies
+        with_.pop()
     return tree
 
 
-def _outside(tree: exp.Query) -> list[exp.Table]:
-    """The tables of the tree that do not stand in the WITH of a subquery."""
+def _refuse_captured(cte: exp.CTE, use: exp.Table) -> None:
+    """Raise Refusal where a relation near its use has the name of one of the query around it."""
+    relations = (exp.Table, exp.Subquery)
+    own = {one.alias_or_name.lower() for one in cte.this.find_all(*relations)}
+    around = {column.table.lower() for column in cte.this.find_all(exp.Column)} - own - {""}
+    if not around or cte.parent is None:
+        return
+    node, owner = use.parent_select, cte.parent.parent
+    while node is not None:
+        near = {one.alias_or_name.lower() for one in relations_of(node)} & around
+        if near:
+            raise Refusal(
+                f"a CTE refers to {min(near)} of the query around it, and is used beside another",
+                cte.sql("spark"),
+                "give the two different aliases",
+            )
+        if node is owner:
+            return
+        node = node.parent_select
+
+
+def _outside(part: exp.Expr, tree: exp.Query) -> list[exp.Table]:
+    """The tables of a part of the tree that do not stand in the WITH of a subquery."""
 
     def is_inner(node: exp.Expr) -> bool:
         return isinstance(node, exp.With) and node.parent is not tree
 
-    return [node for node in tree.walk(prune=is_inner) if isinstance(node, exp.Table)]
+    return [node for node in part.walk(prune=is_inner) if isinstance(node, exp.Table)]
 
 
 def _columns(node: exp.Expr) -> list[exp.Expr]:

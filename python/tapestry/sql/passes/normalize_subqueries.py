@@ -77,16 +77,22 @@ class _Builder:
 
     # -- queries ------------------------------------------------------------------------------
     def query(self, node: exp.Expr, scope: Scope, top: bool = False) -> Bag | SetQuery | UnionAll:
-        """A query's arms; is it the outermost one, or an arm of its UNION ALL or UNION (top)?
+        """A query's arms; is it the outermost one, or an arm of its UNION ALL or UNION (top)?"""
+        return self.query_in(self.place, node, scope, top)
 
-        Each use of a view or CTE is a query of its own, whose aliases mean tables of its own.
+    def query_in(
+        self, around: tuple[int, ...], node: exp.Expr, scope: Scope, top: bool = False
+    ) -> Bag | SetQuery | UnionAll:
+        """The same, in a place of its own inside of another one.
+
+        What stands in FROM sees nothing of the query around: each use of a view or CTE, and each
+        derived table, is in none, and its aliases mean tables of its own.
         """
-        around = self.place
-        self.place = (*around, next(self.numbers))
+        before, self.place = self.place, (*around, next(self.numbers))
         try:
             return self.query_here(node, scope, top)
         finally:
-            self.place = around
+            self.place = before
 
     def query_here(self, node: exp.Expr, scope: Scope, top: bool) -> Bag | SetQuery | UnionAll:
         """The same, in its place."""
@@ -159,7 +165,7 @@ class _Builder:
         elif encloses_relation(node):  # joins are joined in the order that the tree gives them
             rows = self.relation(node.this, scope)
         elif isinstance(node, exp.Subquery):
-            rows = self.derived(self.query(node.this, with_ctes(node, scope)), node)
+            rows = self.derived(self.query_in((), node.this, with_ctes(node, scope)), node)
             refuse_modifiers(node)
         else:
             raise Refusal(
@@ -176,7 +182,7 @@ class _Builder:
         name = table_name(node)
         if name in scope.ctes:
             query, outer = scope.ctes[name]
-            return self.derived(self.query(query, outer), node, query)
+            return self.derived(self.query_in((), query, outer), node, query)
         source = self.catalog.relations[name]
         assert isinstance(source, Source)
         alias = self.names.new(node.alias_or_name)

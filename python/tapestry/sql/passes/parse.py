@@ -126,6 +126,9 @@ def _refuse_unsupported(tree: exp.Query) -> None:
     for with_ in tree.find_all(exp.With):
         if with_.recursive:
             raise Refusal("a recursive CTE", with_.sql("spark"), "write the steps as joins")
+        names = [cte.alias.lower() for cte in with_.expressions]
+        if len(names) > len(set(names)):
+            raise Refusal("two CTEs have one name", with_.sql("spark"), "rename one of them")
     for kind, what, hint in _UNSUPPORTED:
         found = tree.find(kind)
         if found is not None:
