@@ -53,11 +53,9 @@ def create_sql(
     model: Model, generation: str, select: str, replace: bool, state_table: str = ""
 ) -> str:
     """The target with its rows, its generation and where its state is, in one commit."""
-    ours = {
-        GENERATION_PROPERTY: generation,
-        **({STATE_PROPERTY: state_table} if state_table else {}),
-    }
-    properties = {**model.properties, **ours}
+    properties = {**model.properties, GENERATION_PROPERTY: generation}
+    if state_table:
+        properties[STATE_PROPERTY] = state_table
     listed = ", ".join(f"{string(k)} = {string(str(v))}" for k, v in properties.items())
     return (
         f"{REPLACE if replace else CREATE} {relation_name(model.relation)} USING delta"

@@ -38,7 +38,6 @@ def static_answer(
     if not read:
         raise Refusal("the query reads no known source", sql, "let it read a table or a view")
     names = _names(tree, (name for _, name in read))
-    _qualify_by_last_name(tree, {name for table, name in read if not table.alias})
     for table, name in read:
         table.replace(
             exp.Table(
@@ -69,24 +68,6 @@ def _names(tree: exp.Query, sources: Iterable[str]) -> dict[str, str]:
         taken.add(name.lower())
         names[source] = name
     return names
-
-
-def _qualify_by_last_name(tree: exp.Query, sources: set[str]) -> None:
-    """``schema.table.column`` becomes ``table.column``: the table has that alias from now on."""
-    for column in tree.find_all(exp.Column):
-        parts = [part.name.lower() for part in column.parts[:-1]]
-        if len(parts) > 1 and any(_names_source(".".join(parts), source) for source in sources):
-            column.set("db", None)
-            column.set("catalog", None)
-
-
-def _names_source(qualifier: str, source: str) -> bool:
-    """Is it the source's name, with or without the catalog before it?"""
-    return (
-        qualifier == source
-        or f".{qualifier}".endswith(f".{source}")
-        or (f".{source}".endswith(f".{qualifier}"))
-    )
 
 
 def set_clock(tree: exp.Query, s: datetime | str) -> exp.Query:

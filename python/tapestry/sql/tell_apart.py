@@ -43,6 +43,7 @@ def tell_apart(tree: exp.Query) -> exp.Query:
     for column, owner in owners:
         if owner is not None and id(owner) in aliases:
             column.set("table", exp.to_identifier(aliases[id(owner)]))
+        if owner is not None and column.args.get("db"):
             column.set("db", None)
             column.set("catalog", None)
     return tree
@@ -75,4 +76,5 @@ def _is_called(relation: exp.Expr, column: exp.Column) -> bool:
     if not isinstance(relation, exp.Table) or relation.alias:
         return False
     wanted = (column.text("catalog").lower(), column.text("db").lower())
-    return relation.db.lower() == wanted[1] and wanted[0] in ("", relation.catalog.lower())
+    catalogs = {wanted[0], relation.catalog.lower()} - {""}
+    return relation.db.lower() == wanted[1] and len(catalogs) < 2

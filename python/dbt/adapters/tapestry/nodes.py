@@ -120,8 +120,7 @@ def _arrivals(node: Mapping[str, Any], graph: Mapping[str, Any]) -> dict[str, tu
     for unique_id, other in every.items():
         said = arrival_said(other)
         for name in _relations(other) if said is not None else ():
-            plainly = str(said).replace("`", "").lower()
-            found[unique_id in above].setdefault(name, set()).add(plainly)
+            found[unique_id in above].setdefault(name, set()).add(plain(str(said)))
     return {name: tuple(sorted(said)) for name, said in {**found[False], **found[True]}.items()}
 
 

@@ -97,7 +97,6 @@ class _Builder:
     def query_here(self, node: exp.Expr, scope: Scope, top: bool) -> Bag | SetQuery | UnionAll:
         """The same, in its place."""
         while isinstance(node, exp.Subquery):
-            refuse_modifiers(node)
             scope = with_ctes(node, scope)
             node = node.this
         scope = with_ctes(node, scope)
@@ -166,7 +165,6 @@ class _Builder:
             rows = self.relation(node.this, scope)
         elif isinstance(node, exp.Subquery):
             rows = self.derived(self.query_in((), node.this, with_ctes(node, scope)), node)
-            refuse_modifiers(node)
         else:
             raise Refusal(
                 "this cannot stand in FROM",
@@ -317,7 +315,6 @@ class _Builder:
     ) -> tuple[Arm, ...] | None:
         """The arms of a subquery under EXISTS; None where it always returns a row."""
         while isinstance(node, exp.Subquery):
-            refuse_modifiers(node)
             scope = with_ctes(node, scope)
             node = node.this
         node = node if keep_select else _without_order(node)
