@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,3 +131,64 @@ class TestProject:
             run_dbt(["show", "--inline", "select raise_error('boom')"], expect_pass=False)
         assert "[USER_RAISED_EXCEPTION] boom" in str(error.value)
         assert len(str(error.value).splitlines()) <= 5
+
+
+UTILS = """
+{% macro get_relations_by_prefix(schema, prefix, exclude='', database=target.database) %}
+  {% set found = adapter.dispatch('get_relations_by_prefix', 'dbt_utils') %}
+  {{ return(found(schema, prefix, exclude, database)) }}
+{% endmacro %}
+{% macro default__get_relations_by_prefix(schema, prefix, exclude, database) %}
+  {{ return(run_query("select 1 from " ~ database ~ ".information_schema.tables")) }}
+{% endmacro %}
+{% macro get_tables_by_pattern_sql(schema, pattern, exclude='', database=target.database) %}
+  {% set found = adapter.dispatch('get_tables_by_pattern_sql', 'dbt_utils') %}
+  {{ return(found(schema, pattern, exclude, database)) }}
+{% endmacro %}
+"""
+DAYS = """
+-- depends_on: {{ ref('day_1') }}, {{ ref('day_2') }}
+{% for relation in dbt_utils.get_relations_by_prefix(target.schema, 'DAY_', '%_old') %}
+select '{{ relation.identifier }}' as name, '{{ relation.type }}' as kind, id from {{ relation }}
+{{ "union all" if not loop.last }}
+{% endfor %}
+"""
+LISTED = """
+-- depends_on: {{ ref('days') }}
+{{ dbt_utils.get_tables_by_pattern_sql(target.schema, 'day%', '%old') }}
+"""
+
+
+class TestPackagesThatAskTheInformationSchema:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        day = "{{{{ config(materialized='{}') }}}} select {} as id"
+        return {
+            "day_1.sql": day.format("table", 1),
+            "day_2.sql": day.format("view", 2),
+            "day_0_old.sql": day.format("table", 0),
+            "days.sql": "{{ config(materialized='table') }}" + DAYS,
+            "listed.sql": "{{ config(materialized='table') }}" + LISTED,
+        }
+
+    @pytest.fixture(scope="class")
+    def packages(self) -> dict[str, Any]:
+        return {"packages": [{"local": "utils"}]}
+
+    def test_they_get_the_catalog_s_listing(self, project: Any) -> None:
+        package = Path(project.project_root) / "utils"
+        (package / "macros").mkdir(parents=True)
+        (package / "dbt_project.yml").write_text("name: dbt_utils\nversion: '1.0'\n")
+        (package / "macros" / "utils.sql").write_text(UTILS)
+        run_dbt(["deps"])
+        assert len(run_dbt(["run"])) == 5
+        schema = project.test_schema
+        assert sorted(_rows(project, f"select * from {schema}.days")) == [
+            ("day_1", "table", 1),
+            ("day_2", "view", 2),
+        ]
+        assert sorted(_rows(project, f"select * from {schema}.listed")) == [
+            (schema, "day_1", "table"),
+            (schema, "day_2", "view"),
+            (schema, "days", "table"),
+        ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from multiprocessing.context import SpawnContext
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import BaseRelation, available
@@ -15,6 +16,7 @@ from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
 from dbt.adapters.tapestry.continuous import ContinuousDoors
 from dbt.adapters.tapestry.expectations import ExpectationDoors
+from dbt.adapters.tapestry.packages import prefer_own_macros, relations_like, tables_sql
 from dbt.adapters.tapestry.seeds import seed_batches
 from dbt.adapters.tapestry.session import DbtSession
 
@@ -37,6 +39,10 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
 
     ConnectionManager = TapestryConnectionManager
     AdapterSpecificConfigs = TapestryConfig
+
+    def __init__(self, config: Any, mp_context: SpawnContext) -> None:
+        super().__init__(config, mp_context)
+        prefer_own_macros(config)
 
     @classmethod
     def type(cls) -> str:
@@ -84,6 +90,23 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
             for place, name in enumerate(table.column_names)
         ]
         return seed_batches(table, types, quote=quote_columns is not False)
+
+    @available.parse_list
+    def relations_like(
+        self, schema_pattern: str, table_pattern: str, exclude: str
+    ) -> list[BaseRelation]:
+        """The relations of all schemas that ILIKE patterns choose."""
+
+        def relations(schema: str) -> list[BaseRelation]:
+            return self.list_relations(database=None, schema=schema)
+
+        patterns = (schema_pattern, table_pattern, exclude)
+        return relations_like(self.list_schemas(None), relations, patterns)
+
+    @available.parse(lambda *_: "")
+    def tables_like_sql(self, schema_pattern: str, table_pattern: str, exclude: str) -> str:
+        """What `information_schema.tables` would say of them."""
+        return tables_sql(self.relations_like(schema_pattern, table_pattern, exclude))
 
     @available.parse_list
     def constraint_names(self, relation: BaseRelation) -> list[str]:
