@@ -27,7 +27,9 @@ def check(text: str) -> None:
             parse_expectations(read)
         elif ("models" in read and isinstance(read["models"], list)) or "sources" in read:
             _properties(read)
-        elif "profile" in read or "model-paths" in read or isinstance(read.get("models"), dict):
+        elif {"profile", "model-paths", "dispatch"} & set(read) or isinstance(
+            read.get("models"), dict
+        ):
             _project(read)
         elif any(isinstance(v, Mapping) and "outputs" in v for v in read.values()):
             _profiles(read)
