@@ -77,6 +77,10 @@ class VerificationFailed(TapestryError):
     """What a run would publish, or has published, is not what the definition of its query says."""
 
 
+class MailboxUnreadable(TapestryError):
+    """A mailbox cannot be read as a whole or is beyond a limit: nothing of it is loaded."""
+
+
 class AssumptionWrong(ConfigurationError):
     """Rows of a source break what the model's author assumed of them."""
 

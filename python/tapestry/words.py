@@ -10,3 +10,27 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     ('1 run', '2,000 runs', '0 matches')
     """
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def size_text(size: int) -> str:
+    """A number of bytes as people read it.
+
+    >>> size_text(0), size_text(34304), size_text(5 * 2**30)
+    ('0 B', '33.5 KiB', '5.0 GiB')
+    """
+    amount, units = float(size), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while amount >= 1024 and len(units) > 1:
+        amount /= 1024
+        units.pop(0)
+    return f"{amount:.0f} B" if units[0] == "B" else f"{amount:.1f} {units[0]}"
+
+
+def printable(text: str) -> str:
+    r"""Text from outside on one line of a terminal: what is no character to show is escaped.
+
+    >>> printable("a\x1b[2J\nb"), printable("Grüße.mbox"), printable("\udcff")
+    ('a\\x1b[2J\\nb', 'Grüße.mbox', '\\udcff')
+    """
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text
+    )

@@ -25,7 +25,6 @@ from tapestry.cli.eject_macros import test_macros as macros_of_tests
 from tapestry.cli.ejected import Ejected, eject_files
 from tapestry.cli.main import commands
 from tapestry.cli.models import Manifest
-from tapestry.cli.show import size_text
 from tapestry.errors import ConfigurationError
 from tapestry.runs.model import Model, ModelConfig
 from tapestry.runs.preview import Cost, Preview, plain_statement, size_in
@@ -34,6 +33,7 @@ from tapestry.runs.sources.describe import SourceTable
 from tapestry.runs.sources.pins import Pin, Pinned
 from tapestry.sql import Rewriting, Scan, Window, rewrite
 from tapestry.sql.readings import readings
+from tapestry.words import size_text
 
 SCANS = {"messages": Scan("db.messages", "ts", "id")}
 WINDOW = Window(START, START + timedelta(days=1))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import mailbox
 import random
+from dataclasses import replace
 from email import message_from_bytes
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tapestry.mail.content import read_content
+from tapestry.mail.limits import Reading
 from tapestry.mail.parse import parse_message
 from tapestry.mail.stage import Counts, stage_mailbox
 
@@ -115,7 +119,8 @@ def test_a_message_without_an_id_keeps_the_one_made_for_it(tmp_path: Path) -> No
 
 @given(st.binary(max_size=400), st.binary(max_size=80))
 def test_any_bytes_are_one_row(content: bytes, from_line: bytes) -> None:
-    row = parse_message(content, from_line, "box", 0).row
+    read = replace(read_content(io.BytesIO(content), Reading()), from_line=from_line)
+    row = parse_message(read, "box", 0).row
     assert row.msgid
     assert row.newsgroup
     for text in (row.msgid, row.inreplyto, row.author, row.subject, row.newsgroup):

@@ -118,7 +118,7 @@ def show_explanation(to: Console, explained: Explanation) -> None:
 def _show_reads(to: Console, explained: Explanation) -> None:
     from rich.table import Table
 
-    from tapestry.cli.show import size_text
+    from tapestry.words import size_text
 
     looked_at = explained.looked_at
     assert looked_at is not None

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
+from tapestry.cli.ending import described, short
 from tapestry.cli.project import Project, open_project, project_options
-from tapestry.errors import ConfigurationError
-from tapestry.words import counted
+from tapestry.cli.sizes import Size
+from tapestry.errors import ConfigurationError, MailboxUnreadable
+from tapestry.mail.limits import GIB, MIB, Limits
+from tapestry.words import counted, printable
 
 EXAMPLE = """\b
 Example:
@@ -27,7 +32,48 @@ mailbox again adds what is new. Of several copies in a mailbox the first one cou
 ts is when the message arrived at the server: the topmost Received header, else the mbox's From
 line, else the sender's Date. A message without any readable date is loaded with ts NULL; models
 never see it. A message without an id gets one made from its content.
+
+Only regular files are read, and no link in a Maildir or folder is followed. What is skipped or cut
+is counted. A mailbox beyond --max-total or --max-messages, damaged, or written to meanwhile is not
+loaded at all; the other files are, and the exit code is 1.
 """
+_NAME = re.compile(r"[\w-]{1,255}(\.[\w-]{1,255}){0,2}")
+
+
+def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The limits of one mailbox."""
+    for option in (
+        click.option(
+            "--max-messages",
+            type=click.IntRange(min=1),
+            default=Limits.messages,
+            show_default=True,
+            help="A mailbox with more messages is not loaded.",
+        ),
+        click.option(
+            "--max-total",
+            type=Size(),
+            default=f"{Limits.total // GIB}GiB",
+            show_default=True,
+            help="A mailbox that is longer, unpacked, is not loaded.",
+        ),
+        click.option(
+            "--max-message",
+            type=Size(),
+            default=f"{Limits.message // MIB}MiB",
+            show_default=True,
+            help="A longer message is read up to there.",
+        ),
+        click.option(
+            "--max-headers",
+            type=Size(),
+            default=f"{Limits.headers // MIB}MiB",
+            show_default=True,
+            help="Longer headers of a message are read up to there.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command(epilog=EXAMPLE)
@@ -41,6 +87,7 @@ never see it. A message without an id gets one made from its content.
 @click.option("--into", default="messages", show_default=True, help="Table, in the target schema.")
 @click.option("--list", "newsgroup", help="Name of the list, instead of what the messages say.")
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON a file.")
+@limit_options
 @project_options
 def load(
     files: tuple[Path, ...],
@@ -50,17 +97,49 @@ def load(
     project_dir: Path,
     profiles_dir: Path | None,
     target: str | None,
+    **given: int,
 ) -> None:
     """Load a mailbox or a list archive: each new message becomes a row of the messages table."""
     from tapestry.mail.append import create_table
 
+    limits = Limits(**{name.removeprefix("max_"): value for name, value in given.items()})
+    _check_name(into)
+    failed: list[MailboxUnreadable] = []
     with open_project(project_dir, profiles_dir, target) as project:
         table = into if "." in into else f"{project.schema}.{into}"
         _refuse_built(project, table)
         create_table(project.session, table)
         for file in files:
-            result = load_file(project.session, table, file, newsgroup)
+            try:
+                result = load_file(project.session, table, file, newsgroup, limits)
+            except MailboxUnreadable as error:
+                failed.append(error)
+                if len(files) > 1:
+                    _tell_failed(file, error, as_json)
+                continue
             click.echo(json.dumps(result) if as_json else _sentence(result))
+    if failed and len(files) == 1:
+        raise failed[0]
+    if failed:
+        raise MailboxUnreadable(
+            f"{len(failed)} of {counted(len(files), 'file')} not loaded, for the reasons above",
+            hint="the others are loaded; load these again once the reasons are gone",
+        )
+
+
+def _check_name(into: str) -> None:
+    """Names that every catalog takes; in others Spark would see variables or parts of its own."""
+    if not _NAME.fullmatch(into):
+        raise ConfigurationError(
+            f"--into {printable(into[:100])} is no name of a table",
+            hint="use letters, digits, _ and -, with a schema and a dot before it if need be",
+        )
+
+
+def _tell_failed(file: Path, error: MailboxUnreadable, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"file": str(file), "error": described(error)}))
+    click.echo(f"Error: {short(error)}", err=True)
 
 
 def _refuse_built(project: Project, table: str) -> None:
@@ -92,39 +171,79 @@ def _is_there(session: Any, schema: str, table: str) -> bool:
     return bool(session.rows(f"SHOW SCHEMAS LIKE {string(schema)}")) and exists(session, table)
 
 
-def load_file(session: Any, table: str, file: Path, newsgroup: str | None = None) -> dict[str, Any]:
-    """Load one file; counts of what it held and of what is new."""
+def load_file(
+    session: Any,
+    table: str,
+    file: Path,
+    newsgroup: str | None = None,
+    limits: Limits | None = None,
+) -> dict[str, Any]:
+    """Load one file; counts of what it held and of what is new.
+
+    Raises MailboxUnreadable where nothing of it is loaded.
+    """
     from tapestry.mail.append import append_new
-    from tapestry.mail.stage import Counts, stage_mailbox
 
     with tempfile.TemporaryDirectory(prefix="tapestry-load-") as folder:
-        if file.suffix == ".parquet":
-            counts, staged = Counts(), file.resolve()
-        else:
-            staged = Path(folder) / "messages.parquet"
-            counts = stage_mailbox(file, staged, newsgroup)
+        # Whatever the file is called: Spark is told of a name of our own.
+        staged = Path(folder) / "messages.parquet"
+        try:
+            held = _stage(file, staged, newsgroup, limits)
+        except (MailboxUnreadable, PermissionError, FileNotFoundError) as error:
+            raise _about(file, error) from error
         new = append_new(session, table, staged)
-    held = {} if file.suffix == ".parquet" else asdict(counts)
     return {"file": str(file), "table": table, "new": new, **held}
 
 
-def _sentence(result: dict[str, Any]) -> str:
-    if "read" not in result:
-        return f"{result['file']}: {counted(result['new'], 'new row')} in {result['table']}"
-    there = result["staged"] - result["new"]
-    lines = [
-        f"{result['file']}: {result['read']} messages, {result['new']} new in {result['table']}, "
-        f"{there} already there, {result['repeated']} repeated in the file"
-    ]
-    clocks = result["clocks"]
-    lines.append(
-        f"  ts from Received: {clocks['Received']}, from the From line: {clocks['From_']}, "
-        f"from Date: {clocks['Date']}"
+def _stage(
+    file: Path, staged: Path, newsgroup: str | None, limits: Limits | None
+) -> dict[str, Any]:
+    from tapestry.mail.packed import stage_parquet
+    from tapestry.mail.stage import stage_mailbox
+
+    if file.suffix.lower() == ".parquet":
+        stage_parquet(file, staged, limits)
+        return {}
+    return asdict(stage_mailbox(file, staged, newsgroup, limits))
+
+
+def _about(file: Path, error: MailboxUnreadable | OSError) -> MailboxUnreadable:
+    where = printable(str(file))
+    if isinstance(error, MailboxUnreadable):
+        return MailboxUnreadable(error.reason, where, error.hint)
+    return MailboxUnreadable(
+        f"it cannot be read: {error.strerror}", where, "see that it is there and that you may"
     )
-    if clocks["none"]:
-        lines.append(f"  {clocks['none']} without a readable date: ts is NULL, no model sees them")
-    if result["id_made_up"]:
-        lines.append(f"  {result['id_made_up']} without an id: made from their content")
-    if result["broken"]:
-        lines.append(f"  {result['broken']} could not be read at all: an id is all they have")
-    return "\n".join(lines)
+
+
+def _sentence(result: dict[str, Any]) -> str:
+    file = printable(result["file"])
+    if "read" not in result:
+        return f"{file}: {counted(result['new'], 'new row')} in {result['table']}"
+    there = result["staged"] - result["new"]
+    clocks = result["clocks"]
+    lines = [
+        f"{file}: {result['read']} messages, {result['new']} new in {result['table']}, "
+        f"{there} already there, {result['repeated']} repeated in the file",
+        f"  ts from Received: {clocks['Received']}, from the From line: {clocks['From_']}, "
+        f"from Date: {clocks['Date']}",
+    ]
+    notes = {
+        "without a readable date: ts is NULL, no model sees them": clocks["none"],
+        "without an id: made from their content": result["id_made_up"],
+        "could not be read at all: an id is all they have": result["broken"],
+        "with longer headers than are read: the rest of those is left out": result["cut"],
+        "longer than --max-message: their size counts up to there": result["long"],
+        **{_SKIPPED[reason]: count for reason, count in result["skipped"].items()},
+    }
+    return "\n".join(lines + [f"  {count:,} {note}" for note, count in notes.items() if count])
+
+
+_SKIPPED = {
+    "links": "skipped: links, which are not followed",
+    "special": "skipped: pipes, sockets, devices, or folders in a Maildir",
+    "unreadable": "skipped: no permission, gone meanwhile, or the disk cannot read them",
+    "changed": "skipped: written to while they were read; load again",
+    "deep": "skipped: folders more than 50 below each other",
+    "other": "skipped: files not named .eml",
+}

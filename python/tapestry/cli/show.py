@@ -27,16 +27,3 @@ def show_sql(to: Console, sql: str) -> None:
         to.print(Syntax(sql, "sql", theme=theme, background_color="default", word_wrap=True))
     else:
         to.print(sql, markup=False)
-
-
-def size_text(size: int) -> str:
-    """A number of bytes as people read it.
-
-    >>> size_text(0), size_text(34304), size_text(5 * 2**30)
-    ('0 B', '33.5 KiB', '5.0 GiB')
-    """
-    amount, units = float(size), ["B", "KiB", "MiB", "GiB", "TiB"]
-    while amount >= 1024 and len(units) > 1:
-        amount /= 1024
-        units.pop(0)
-    return f"{amount:.0f} B" if units[0] == "B" else f"{amount:.1f} {units[0]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,6 +10,7 @@ from typing import Any, Protocol
 import pyarrow.parquet as pq
 
 from tapestry.errors import ConfigurationError
+from tapestry.runs.sources.literals import identifier, relation_name
 
 
 class Session(Protocol):
@@ -44,13 +46,14 @@ def create_table(session: Session, table: str, types: Mapping[str, str] = TYPES)
     """
     schema = table.rpartition(".")[0]
     if schema:
-        session.run(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        session.run(f"CREATE SCHEMA IF NOT EXISTS {relation_name(schema)}")
+    quoted = relation_name(table)
     columns = ", ".join(f"{name} {kind}" for name, kind in types.items())
     session.run(
-        f"CREATE TABLE IF NOT EXISTS {table} ({columns}) USING delta "
+        f"CREATE TABLE IF NOT EXISTS {quoted} ({columns}) USING delta "
         "TBLPROPERTIES ('delta.appendOnly' = 'true', 'delta.enableRowTracking' = 'true')"
     )
-    there = {str(row[0]).lower() for row in session.rows(f"DESCRIBE TABLE {table}")}
+    there = {str(row[0]).lower() for row in session.rows(f"DESCRIBE TABLE {quoted}")}
     lacking = [name for name in types if name not in there]
     if lacking:
         raise ConfigurationError(
@@ -76,8 +79,8 @@ def append_new(session: Session, table: str, staged: Path) -> int:
 
 
 def _merge(session: Session, table: str, staged: Path) -> int:
-    columns = ", ".join(TYPES)
-    source = f"SELECT {_typed(staged)} FROM parquet.`{staged}`"
+    columns, table = ", ".join(TYPES), relation_name(table)
+    source = f"SELECT {_typed(staged)} FROM {_file(staged)}"
     new = session.rows(
         f"SELECT count(*) FROM ({source}) s "
         f"LEFT ANTI JOIN {table} t ON t.msgid = s.msgid AND t.newsgroup = s.newsgroup"
@@ -96,7 +99,26 @@ def _merge(session: Session, table: str, staged: Path) -> int:
 def append_all(session: Session, table: str, staged: Path, types: Mapping[str, str]) -> None:
     """Append all rows of a parquet file as they are, duplicates too, in one commit."""
     columns = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in types.items())
-    session.run(f"INSERT INTO {table} SELECT {columns} FROM parquet.`{staged}`")
+    session.run(f"INSERT INTO {relation_name(table)} SELECT {columns} FROM {_file(staged)}")
+
+
+_UNSAFE = re.compile(r"[`$*?{}\[\]\\]")
+
+
+def _file(path: Path) -> str:
+    """A parquet file as a relation.
+
+    Only a path of our own stands here, never a name that somebody gave. Spark would still read
+    ``${…}`` as a variable and ``*?[]{}`` as a pattern, quoted or not.
+    """
+    text = str(path)
+    if _UNSAFE.search(text) or not text.isprintable():
+        raise ConfigurationError(
+            "the path of this folder has characters that Spark reads as a pattern or a variable",
+            str(path.parent),
+            "set TMPDIR to a folder whose path has only letters, digits and any of /._-",
+        )
+    return f"parquet.{identifier(text)}"
 
 
 def _typed(staged: Path) -> str:

@@ -5,40 +5,40 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime, timezone
-from email.message import Message
 from email.utils import parsedate_to_datetime
 from typing import Literal
+
+from tapestry.mail.headers import Headers
 
 Clock = Literal["Received", "From_", "Date", "none"]
 
 _EARLIEST, _LATEST = 1970, 9998
+_LONGEST = 1000
+"""Characters of a date that are looked at; all that may follow one is a comment."""
 _CTIME = re.compile(
     rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\s+(\w{3}\s+\d+\s+\d+:\d+(?::\d+)?.*)$", re.IGNORECASE
 )
 
 
-def find_arrival(message: Message, from_line: bytes = b"") -> tuple[datetime | None, Clock]:
+def find_arrival(headers: Headers, from_line: bytes = b"") -> tuple[datetime | None, Clock]:
     """The instant, and the clock that told it.
 
     First the topmost Received header, which the last server wrote; then the mbox's From_ line;
     then the sender's own Date. A clock that cannot be read gives way to the next.
     """
-    for text in _headers(message, "Received")[:1]:
-        instant = parse_date(text.rpartition(";")[2])
-        if instant:
-            return instant, "Received"
+    instant = parse_date(_text(headers, "received").rpartition(";")[2])
+    if instant:
+        return instant, "Received"
     instant = parse_from_line(from_line)
     if instant:
         return instant, "From_"
-    instant = sender_date(message)
+    instant = sender_date(headers)
     return (instant, "Date") if instant else (None, "none")
 
 
-def sender_date(message: Message) -> datetime | None:
+def sender_date(headers: Headers) -> datetime | None:
     """What the Date header says, if it can be read."""
-    for text in _headers(message, "Date")[:1]:
-        return parse_date(text)
-    return None
+    return parse_date(_text(headers, "date"))
 
 
 def parse_date(text: str) -> datetime | None:
@@ -49,8 +49,9 @@ def parse_date(text: str) -> datetime | None:
     >>> parse_date("yesterday") is None
     True
     """
+    text = " ".join(text[:_LONGEST].split())
     try:
-        instant = parsedate_to_datetime(" ".join(text.split()))
+        instant = parsedate_to_datetime(text)
         if instant.tzinfo is None:
             instant = instant.replace(tzinfo=timezone.utc)
         instant = instant.astimezone(timezone.utc)
@@ -86,6 +87,5 @@ def _spellings(words: list[str]) -> Iterator[str]:
             yield f"{day} {month} {year} {clock} {zone}"
 
 
-def _headers(message: Message, name: str) -> list[str]:
-    """All headers of a name as text; a header that cannot be decoded is kept with marks."""
-    return [str(value) for value in message.get_all(name, [])]
+def _text(headers: Headers, name: str) -> str:
+    return headers.get(name, b"").decode("ascii", "replace")

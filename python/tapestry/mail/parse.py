@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from email import message_from_bytes
-from email.header import decode_header, make_header
-from email.message import Message
-from email.utils import parseaddr
 
 from tapestry.mail.arrival import Clock, find_arrival, sender_date
+from tapestry.mail.content import Content
+from tapestry.mail.decode import LONGEST, address_of, one_line, plain, text_of
+from tapestry.mail.headers import Headers, pick_headers
 
-_ID = re.compile(r"<([^<>\s]+)>")
-_LIST = re.compile(r"<([^<>\s]+)>")
+_ANGLE = re.compile(r"<([^<>\s]+)>")
+_DECODED = ("from", "subject", "list-id", "newsgroups")
+_GREATEST = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -35,74 +34,67 @@ class Row:
 
 @dataclass(frozen=True)
 class Parsed:
-    """A row, and what had to be made up for it."""
+    """A row, what had to be made up for it, and whether something of it was left out.
+
+    ``cut``: of the headers; ``long``: the message is longer than what was read of it.
+    """
 
     row: Row
     clock: Clock
     id_made_up: bool
+    cut: bool = False
+    long: bool = False
     broken: bool = False
 
 
-def parse_message(content: bytes, from_line: bytes, mailbox: str, place: int) -> Parsed:
-    """The row of a message; what cannot be read at all becomes a row with nothing but an id."""
+def parse_message(content: Content, mailbox: str, place: int) -> Parsed:
+    """The row of a message; what cannot be read at all becomes a row with nothing but an id.
+
+    A row needs no body, so that none is parsed: what is wrong there harms no header.
+    """
     try:
-        return _parse(content, from_line, mailbox, place)
-    except Exception:  # the parser of the library knows many ways to fail on hostile mail
+        return _parse(content, mailbox, place)
+    except Exception:  # the parsers of the library know many ways to fail on hostile mail
         nothing = Row(made_up_id(content), None, None, None, None, None, mailbox, 0, 0, place)
         return Parsed(nothing, "none", id_made_up=True, broken=True)
 
 
-def _parse(content: bytes, from_line: bytes, mailbox: str, place: int) -> Parsed:
-    message = message_from_bytes(content)
-    ids = _ID.findall(_text(message, "Message-ID") or "")
-    references = _ID.findall(_text(message, "References") or "")
-    answered = _ID.findall(_text(message, "In-Reply-To") or "") or references[-1:]
-    ts, clock = find_arrival(message, from_line)
+def _parse(content: Content, mailbox: str, place: int) -> Parsed:
+    headers, cut = pick_headers(content.head)
+    ids = _ids(headers, "message-id")
+    references = _ids(headers, "references")
+    answered = _ids(headers, "in-reply-to") or references[-1:]
+    ts, clock = find_arrival(headers, content.from_line)
     row = Row(
         msgid=ids[0] if ids else made_up_id(content),
         inreplyto=answered[0] if answered else None,
-        author=parseaddr(_text(message, "From") or "")[1] or None,
-        subject=_text(message, "Subject"),
-        date=sender_date(message),
+        author=address_of(headers.get("from", b"")),
+        subject=text_of(headers.get("subject", b"")),
+        date=sender_date(headers),
         ts=ts,
-        newsgroup=_list_of(message) or mailbox,
+        newsgroup=_list_of(headers) or mailbox,
         n_refs=len(references) or len(answered[:1]),
-        body_bytes=_body_bytes(content),
+        body_bytes=min(content.body_bytes, _GREATEST),
         archive_seq=place,
     )
-    return Parsed(row, clock, id_made_up=not ids)
+    cut = cut or content.cut or any(len(headers.get(name, b"")) > LONGEST for name in _DECODED)
+    return Parsed(row, clock, not ids, cut, content.long)
 
 
-def made_up_id(content: bytes) -> str:
+def made_up_id(content: Content) -> str:
     """The same message gets the same id each time it is read."""
-    return hashlib.sha256(content).hexdigest()[:24] + "@no-message-id"
+    return content.digest + "@no-message-id"
 
 
-def _list_of(message: Message) -> str | None:
+def _list_of(headers: Headers) -> str | None:
     """The list that delivered it: List-Id, else the first of Newsgroups."""
-    text = _text(message, "List-Id")
-    if text:
-        found = _LIST.findall(text)
-        return found[-1] if found else text
-    return (_text(message, "Newsgroups") or "").split(",")[0].strip() or None
+    if name := text_of(headers.get("list-id", b"")):
+        return (_ids(headers, "list-id") or [name])[-1]
+    return one_line((text_of(headers.get("newsgroups", b"")) or "").partition(",")[0])
 
 
-def _text(message: Message, name: str) -> str | None:
-    """A header, decoded and on one line; bytes that fit no encoding are replaced, not dropped."""
-    value = message.get(name)
-    if value is None:
-        return None
-    try:
-        text = str(make_header(decode_header(value)))
-    except Exception:  # unknown charset, broken base64: the raw header says more than nothing
-        text = str(value)
-    text = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
-    return " ".join(text.split()) or None
-
-
-def _body_bytes(content: bytes) -> int:
-    for blank in (b"\n\n", b"\r\n\r\n"):
-        head, found, body = content.partition(blank)
-        if found and (blank == b"\r\n\r\n" or b"\r\n\r\n" not in head):
-            return len(body)
-    return 0
+def _ids(headers: Headers, name: str) -> list[str]:
+    """What stands in angle brackets, as it is written; where nothing does, in the decoded text."""
+    raw = headers.get(name, b"")
+    found = _ANGLE.findall(plain(raw)) or _ANGLE.findall(text_of(raw) or "")
+    return [text for text in map(one_line, found) if text]

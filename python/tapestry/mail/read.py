@@ -3,23 +3,47 @@
 from __future__ import annotations
 
 import gzip
-import mailbox
-import shutil
-import tempfile
-from collections.abc import Iterator
+import os
+import stat
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
-Content = tuple[bytes, bytes]
-"""The message, and the From_ line before it (empty where there is none)."""
+from tapestry.errors import MailboxUnreadable
+from tapestry.mail.content import Content, read_content
+from tapestry.mail.files import (
+    Unchanged,
+    is_folder,
+    names,
+    open_file,
+    open_folder,
+    open_given,
+    walk,
+)
+from tapestry.mail.limits import Reading
+from tapestry.mail.mbox import split_mbox
+
+_MAILDIR = ("cur", "new")
 
 
-def read_mailbox(path: Path) -> Iterator[Content]:
-    """All messages of a mailbox, in its order."""
-    if path.is_dir():
-        return _read_maildir(path) if (path / "cur").is_dir() else _read_folder(path)
-    if path.suffix == ".eml":
-        return iter([(path.read_bytes(), b"")])
-    return _read_gzip(path) if path.suffix == ".gz" else _read_mbox(path)
+def read_mailbox(path: Path, reading: Reading) -> Iterator[Content]:
+    """All messages of a mailbox, in its order, without their bodies.
+
+    Raises MailboxUnreadable for what is no file or folder, for more than the limits, and for a file
+    that is damaged or that somebody wrote to meanwhile.
+    """
+    descriptor = open_given(path)
+    if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        with os.fdopen(descriptor, "rb") as file:
+            yield from _read_file(file, path.suffix.lower(), reading)
+        return
+    try:
+        maildir = is_folder(descriptor, "cur")
+        yield from (_read_maildir if maildir else _read_folder)(descriptor, reading)
+    finally:
+        os.close(descriptor)
 
 
 def mailbox_name(path: Path) -> str:
@@ -31,33 +55,77 @@ def mailbox_name(path: Path) -> str:
     name = path.resolve().name
     for ending in (".gz", ".mbox", ".mbx", ".txt", ".eml"):
         name = name.removesuffix(ending)
-    return name or "mailbox"
+    readable = os.fsencode(name).decode("utf-8", "replace")
+    return " ".join(readable.split()) or "mailbox"
 
 
-def _read_mbox(path: Path) -> Iterator[Content]:
-    box = mailbox.mbox(path, create=False)
+@contextmanager
+def unchanged(file: BinaryIO) -> Iterator[None]:
+    """Raise MailboxUnreadable if somebody wrote to the file meanwhile."""
+    same = Unchanged(file)
+    yield
+    if not same:
+        raise MailboxUnreadable(
+            "somebody wrote to it while it was read, so nothing of it is loaded",
+            hint="load it again when nobody does, or load a copy",
+        )
+
+
+def _read_file(file: BinaryIO, suffix: str, reading: Reading) -> Iterator[Content]:
+    with unchanged(file):
+        if suffix == ".eml":
+            yield read_content(file, reading)
+        elif suffix == ".gz":
+            yield from _read_gzip(file, reading)
+        else:
+            yield from split_mbox(file, reading)
+
+
+def _read_gzip(file: BinaryIO, reading: Reading) -> Iterator[Content]:
     try:
-        for key in box.keys():  # noqa: SIM118 - iterating a mailbox parses each message
-            from_line, _, content = box.get_bytes(key, from_=True).partition(b"\n")
-            yield content, from_line
-    finally:
-        box.close()
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            yield from split_mbox(unpacked, reading)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise MailboxUnreadable(
+            f"it is no whole gzip file, so nothing of it is loaded: {error}",
+            hint="fetch it again; or unpack what can be unpacked (gzip -dc), and load that",
+        ) from error
 
 
-def _read_gzip(path: Path) -> Iterator[Content]:
-    with tempfile.TemporaryDirectory() as folder:
-        unpacked = Path(folder) / "mbox"
-        with gzip.open(path) as source, unpacked.open("wb") as target:
-            shutil.copyfileobj(source, target)
-        yield from _read_mbox(unpacked)
+def _read_maildir(folder: int, reading: Reading) -> Iterator[Content]:
+    """What is in cur and new, in the order of the names, whatever their flags are."""
+    with (
+        open_folder(folder, _MAILDIR[0], reading.skipped) as cur,
+        open_folder(folder, _MAILDIR[1], reading.skipped) as new,
+    ):
+        found = [
+            (name.partition(":")[0], name, inner)
+            for inner in (cur, new)
+            if inner is not None
+            for name in names(inner, reading)
+            if not name.startswith(".")
+        ]
+        found.sort()
+        yield from _read_files(((inner, name) for _, name, inner in found), reading)
 
 
-def _read_maildir(path: Path) -> Iterator[Content]:
-    box = mailbox.Maildir(path, create=False)
-    for key in sorted(box.keys()):
-        yield box.get_bytes(key), b""
+def _read_folder(folder: int, reading: Reading) -> Iterator[Content]:
+    yield from _read_files(walk(folder, reading), reading)
 
 
-def _read_folder(path: Path) -> Iterator[Content]:
-    for file in sorted(path.rglob("*.eml")):
-        yield file.read_bytes(), b""
+def _read_files(files: Iterable[tuple[int, str]], reading: Reading) -> Iterator[Content]:
+    for folder, name in files:
+        file = open_file(folder, name, reading.skipped)
+        if file is None:
+            continue
+        with file:
+            same = Unchanged(file)
+            try:
+                content = read_content(file, reading)
+            except OSError:
+                reading.skipped.unreadable += 1
+                continue
+            if same:
+                yield content
+            else:
+                reading.skipped.changed += 1
