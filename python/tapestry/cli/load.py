@@ -16,6 +16,7 @@ from tapestry.cli.ending import described, short
 from tapestry.cli.project import Project, open_project, project_options
 from tapestry.cli.sizes import Size
 from tapestry.errors import ConfigurationError, MailboxUnreadable
+from tapestry.mail.files import DEEPEST
 from tapestry.mail.limits import GIB, MIB, Limits
 from tapestry.words import counted, printable
 
@@ -223,27 +224,28 @@ def _sentence(result: dict[str, Any]) -> str:
     there = result["staged"] - result["new"]
     clocks = result["clocks"]
     lines = [
-        f"{file}: {result['read']} messages, {result['new']} new in {result['table']}, "
-        f"{there} already there, {result['repeated']} repeated in the file",
-        f"  ts from Received: {clocks['Received']}, from the From line: {clocks['From_']}, "
-        f"from Date: {clocks['Date']}",
+        f"{file}: {counted(result['read'], 'message')}, {result['new']:,} new in "
+        f"{result['table']}, {there:,} already there, {result['repeated']:,} repeated in the file",
+        f"  ts from Received: {clocks['Received']:,}, from the From line: {clocks['From_']:,}, "
+        f"from Date: {clocks['Date']:,}",
     ]
-    notes = {
-        "without a readable date: ts is NULL, no model sees them": clocks["none"],
-        "without an id: made from their content": result["id_made_up"],
-        "could not be read at all: an id is all they have": result["broken"],
-        "with longer headers than are read: the rest of those is left out": result["cut"],
-        "longer than --max-message: their size counts up to there": result["long"],
-        **{_SKIPPED[reason]: count for reason, count in result["skipped"].items()},
-    }
-    return "\n".join(lines + [f"  {count:,} {note}" for note, count in notes.items() if count])
+    counts = {"none": clocks["none"], **result, **result["skipped"]}
+    lines += [f"  {counts[name]:,} {note}" for name, note in _NOTES.items() if counts[name]]
+    if not result["read"]:
+        lines.append("  An mbox has a line that begins with `From ` before each message.")
+    return "\n".join(lines)
 
 
-_SKIPPED = {
-    "links": "skipped: links, which are not followed",
-    "special": "skipped: pipes, sockets, devices, or folders in a Maildir",
-    "unreadable": "skipped: no permission, gone meanwhile, or the disk cannot read them",
-    "changed": "skipped: written to while they were read; load again",
-    "deep": "skipped: folders more than 50 below each other",
-    "other": "skipped: files not named .eml",
+_NOTES = {
+    "none": "without a readable date: ts is NULL, no model sees them",
+    "id_made_up": "without an id: made from their content",
+    "broken": "could not be read at all: an id is all they have",
+    "cut": "with headers longer than the limits: what is beyond is left out",
+    "long": "longer than --max-message: their size counts up to there",
+    "links": "skipped, being links: none is followed",
+    "special": "skipped, being pipes, sockets, devices or folders",
+    "unreadable": "skipped, being gone, forbidden or unreadable",
+    "changed": "skipped, being written to meanwhile: load again",
+    "deep": f"folders skipped, being more than {DEEPEST} below each other",
+    "other": "skipped, not being named .eml",
 }

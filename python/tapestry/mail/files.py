@@ -103,23 +103,28 @@ def names(folder: int, reading: Reading) -> list[str]:
 
 def is_folder(folder: int, name: str) -> bool:
     """Is there a folder, not a link to one, of this name?"""
+    return _kind(folder, name) == stat.S_IFDIR
+
+
+def _kind(folder: int, name: str) -> int | None:
     try:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        return stat.S_IFMT(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except OSError:
-        return False
-    return stat.S_ISDIR(found.st_mode)
+        return None
 
 
 def walk(folder: int, reading: Reading, depth: int = 0) -> Iterator[tuple[int, str]]:
     """The .eml files below an open folder, in the order of their paths: (folder, name)."""
     for name in names(folder, reading):
-        if is_folder(folder, name):
-            if depth == DEEPEST:
-                reading.skipped.deep += 1
-                continue
+        kind = _kind(folder, name)
+        if kind == stat.S_IFDIR and depth == DEEPEST:
+            reading.skipped.deep += 1
+        elif kind == stat.S_IFDIR:
             with open_folder(folder, name, reading.skipped) as inner:
                 if inner is not None:
                     yield from walk(inner, reading, depth + 1)
+        elif kind == stat.S_IFLNK:
+            reading.skipped.links += 1
         elif name.lower().endswith(".eml"):
             yield folder, name
         else:
