@@ -41,7 +41,9 @@ def text_of(raw: bytes) -> str | None:
     line = b" ".join(raw[:LONGEST].split())
     pieces: list[tuple[bytes, str]] = []
     end, after_word = 0, False
-    for word in _WORD.finditer(line):
+    # No word ends behind the last end of one. So each beginning that is found has an end, and the
+    # search goes over the line once.
+    for word in _WORD.finditer(line, 0, line.rfind(b"?=") + 2):
         between = line[end : word.start()]
         data, codec = _decode_word(word.group())
         if not (after_word and codec and between.isspace()):
