@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,7 @@ from click.testing import CliRunner, Result
 from dbt.adapters.tapestry.embedded import start
 from tapestry.cli.main import commands
 from tapestry.demo import generator
-from tapestry.errors import ConfigurationError
+from tapestry.errors import ConfigurationError, MailboxUnreadable
 from tapestry.mail.append import append_new, create_table
 from tapestry.mail.stage import stage_mailbox
 
@@ -145,11 +146,64 @@ def test_a_table_of_another_kind_is_left_alone(project: Path, spark: Any) -> Non
     assert spark.sql(f"select * from {schema}.mine").collect() == []
 
 
+def test_a_parquet_file_of_any_name(project: Path, spark: Any) -> None:
+    """Spark would read the name as a variable, a pattern, or the end of a name in backticks."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = ["`.`${env:HOME}`.parquet", "-\n\"'*?[a]{b,c}\\ \u00fc.parquet"]
+    for name in names:
+        pq.write_table(pa.table({"msgid": [name], "newsgroup": ["x"]}), project / name)
+    loaded = _load(project, *(str(project / name) for name in names))
+    assert loaded.exit_code == 0, loaded.output
+    assert loaded.output.count("1 new row") == 2
+    assert f"{project}/-\\n\"'*?[a]{{b,c}}\\ \u00fc.parquet: 1 new row" in loaded.output
+    found = spark.sql(f"select msgid from {_table(project)}").collect()
+    assert sorted(found) == sorted((name,) for name in names)
+
+
+def test_a_file_that_cannot_be_loaded_does_not_end_the_others(project: Path, spark: Any) -> None:
+    os.mkfifo(project / "pipe.mbox")
+    box = project / "Maildir"
+    for name in ("cur", "new", "tmp"):
+        (box / name).mkdir(parents=True)
+    (box / "cur" / "1:2,").write_bytes(_mail(1).split(b"\n", 1)[1])
+    (box / "cur" / "link").symlink_to("/dev/zero")
+    os.mkfifo(box / "new" / "pipe")
+    told = _load(project, str(project / "pipe.mbox"), str(box))
+    assert isinstance(told.exception, MailboxUnreadable)
+    assert "1 of 2 files not loaded" in str(told.exception)
+    assert "a pipe, a socket or a device\n  in: " in told.output
+    assert "1 message, 1 new in" in told.output
+    assert "  1 skipped, being links: none is followed" in told.output
+    assert "  1 skipped, being pipes, sockets, devices or folders" in told.output
+    alone = _load(project, str(box), "--max-messages", "1", "--json")
+    assert "more than 1 files" in str(alone.exception)
+    assert str(box) in str(alone.exception)
+    again = json.loads(_load(project, str(box), "--json").stdout.splitlines()[-1])
+    assert (again["new"], again["skipped"]["links"], again["skipped"]["special"]) == (0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["`m`", "${env:HOME}", "a b", "m;drop", "a.b.c.d", "", ".", "m.", "m\n", "\udcff", "m" * 256],
+)
+def test_what_is_no_name_of_a_table(name: str, tmp_path: Path) -> None:
+    (tmp_path / "box").write_bytes(_mail(1))
+    refused = _load(tmp_path, str(tmp_path / "box"), "--into", name)
+    assert isinstance(refused.exception, ConfigurationError)
+    assert "is no name of a table" in str(refused.exception)
+    assert str(refused.exception).isascii()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["/no/such/file"], "does not exist"),
         ([], "Missing argument"),
+        ([__file__, "--max-total", "much"], "'much' is no size: write it like 256MiB"),
+        ([__file__, "--max-message", "0"], "'0' is no size"),
+        ([__file__, "--max-messages", "0"], "0 is not in the range x>=1"),
     ],
 )
 def test_wrong_usage(project: Path, arguments: list[str], message: str) -> None:

@@ -25,6 +25,7 @@ from tapestry.cli.eject_macros import test_macros as macros_of_tests
 from tapestry.cli.ejected import Ejected, eject_files
 from tapestry.cli.main import commands
 from tapestry.cli.models import Manifest
+from tapestry.cli.sizes import Size
 from tapestry.errors import ConfigurationError
 from tapestry.runs.model import Model, ModelConfig
 from tapestry.runs.preview import Cost, Preview, plain_statement, size_in
@@ -307,3 +308,13 @@ def test_nothing_is_forgotten_without_a_yes(typed: str, error: type[Exception] |
     assert result.stdout == "{}\n"
     if error is ConfigurationError:
         assert "--yes" in str(raised[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("1", 1), ("256MiB", 2**28), ("2 gb", 2 * 10**9), ("1k", 1024), ("16 GiB ", 2**34)],
+)
+def test_sizes_on_the_command_line(text: str, size: int) -> None:
+    assert Size().convert(text, None, None) == size
+    with pytest.raises(click.BadParameter, match="is no size"):
+        Size().convert(f"-{text}", None, None)
