@@ -99,6 +99,11 @@ def test_a_mebibyte_of_one_pattern(pattern: bytes) -> None:
     assert parsed.cut
 
 
+def test_no_parser_gets_more_than_a_part_of_a_header() -> None:
+    assert text_of(b"x" * MIB) == "x" * LONGEST
+    assert address_of(b"x" * MIB + b" <joe@b.example>") == "x" * LONGEST
+
+
 @pytest.mark.parametrize(
     "name",
     ["zlib", "bz2", "hex", "base64", "rot13", "uu", "quopri", "idna", "punycode", "undefined",

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tapestry.errors import MailboxUnreadable
-from tapestry.mail import files
+from tapestry.mail import files, packed
 from tapestry.mail.limits import Limits, Reading
 from tapestry.mail.packed import stage_parquet
 from tapestry.mail.read import read_mailbox
@@ -102,7 +102,14 @@ def test_links_to_folders_are_not_followed(maildir: Path, folder: Path) -> None:
     assert _read(maildir) == (3, {"links": 1})
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+EXCHANGED: list[Callable[[Path], Any]] = [
+    os.mkfifo,
+    lambda path: path.symlink_to("/dev/zero"),
+    lambda path: path.symlink_to("../../secret"),
+]
+
+
+@pytest.mark.parametrize("make", EXCHANGED)
 def test_a_file_exchanged_between_look_and_open(
     make: Callable[[Path], Any], maildir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +126,23 @@ def test_a_file_exchanged_between_look_and_open(
     count, skipped = _read(maildir)
     assert count == 2
     assert sum(skipped.values()) == 1
+
+
+def test_a_folder_exchanged_between_look_and_open(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = os.open
+    (folder.parent / "elsewhere").mkdir()
+    (folder.parent / "elsewhere" / "secret.eml").write_bytes(MAIL % 99)
+
+    def exchange(name: Any, flags: int, **options: Any) -> int:
+        if name == "b":
+            (folder / "a" / "b").rename(folder.parent / "away")
+            (folder / "a" / "b").symlink_to(folder.parent / "elsewhere")
+        return opened(name, flags, **options)
+
+    monkeypatch.setattr(files.os, "open", exchange)
+    assert _read(folder) == (2, {"links": 1})
 
 
 def test_a_file_that_is_gone_or_forbidden(maildir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,6 +190,17 @@ def test_files_that_change_while_they_are_read(maildir: Path, tmp_path: Path) ->
         reading.file.write_bytes(gzip.compress(whole) if name.endswith(".gz") else whole)
         with pytest.raises(MailboxUnreadable, match=r"wrote to it|no whole gzip"):
             list(read_mailbox(reading.file, reading))
+
+
+def test_a_parquet_file_that_changes_while_it_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "m.parquet"
+    pq.write_table(pa.table({"msgid": ["x"]}), file)
+    monkeypatch.setattr(_Writing, "file", file, raising=False)
+    monkeypatch.setattr(packed, "Reading", _Writing)
+    with pytest.raises(MailboxUnreadable, match="wrote to it"):
+        stage_parquet(file, tmp_path / "rows")
 
 
 def test_folders_within_folders_have_an_end(tmp_path: Path) -> None:
