@@ -165,7 +165,7 @@ def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (True, "true"),
         (2**60, "1152921504606846976"),
         (Decimal("0.10"), "'0.10'"),
-        ("it's a \\", r"'it\'s a \\'"),
+        ("it's \\", "('it' || CAST(X'27' AS STRING) || 's ' || CAST(X'5C' AS STRING))"),
         (dt.date(2020, 2, 29), "'2020-02-29'"),
         (dt.datetime(2020, 2, 29, 1, 2, 3), "TIMESTAMP '2020-02-29 01:02:03'"),
     ],
@@ -179,6 +179,21 @@ def test_an_empty_seed_keeps_its_columns() -> None:
     (select,) = seed_batches(table, ["bigint", "string"])
     assert select.startswith("select cast(c0 as bigint) as `id`, cast(c1 as string) as `na``me`")
     assert select.endswith("where false")
+
+
+def test_a_seed_holds_what_its_file_does() -> None:
+    """Names and values as they are: no variable of Spark's, and nothing that ends a literal."""
+    table = agate.Table(
+        [[1, "${env:HOME}"], [2, "it's"], [None, "\\"]],
+        ["id", "a -- b"],
+        [agate.Number(), agate.Text()],
+    )
+    (select,) = seed_batches(table, ["bigint", "string"])
+    assert "as `a -- b`" in select
+    assert "('1', ('$' || '{env:HOME}'))" in select
+    assert "('2', ('it' || CAST(X'27' AS STRING) || 's'))" in select
+    assert "(cast(null as string), CAST(X'5C' AS STRING))" in select
+    assert "${" not in select
 
 
 class _Java:

@@ -13,10 +13,10 @@ from typing import Any
 import duckdb
 
 from tapestry.delivery.deliver import Outcome, deliver
+from tapestry.quoting import timestamp
 from tapestry.runs.clock import Clock
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model, ModelConfig
-from tapestry.runs.sources.literals import timestamp
 from tapestry.runs.standing import Standing
 from tapestry.runs.state import StateRow
 

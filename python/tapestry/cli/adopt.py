@@ -13,6 +13,7 @@ from tapestry.cli.complete import continuous_models
 from tapestry.cli.confirm import confirm
 from tapestry.cli.project import project_options
 from tapestry.errors import TapestryError
+from tapestry.quoting import relation_name
 from tapestry.report.text import length
 from tapestry.words import counted
 
@@ -129,7 +130,7 @@ def _take_over(warm: Warm, name: str, found: Comparison) -> None:
 
 
 def _as_it_was(found: Comparison) -> str:
-    return f"SELECT * FROM {found.model.relation} VERSION AS OF {found.version}"
+    return f"SELECT * FROM {relation_name(found.model.relation)} VERSION AS OF {found.version}"
 
 
 def _sentences(found: Comparison) -> list[str]:

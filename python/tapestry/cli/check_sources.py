@@ -9,10 +9,10 @@ from typing import Any
 from tapestry.cli.checks import NOTE, OK, WRONG, Finding, trouble
 from tapestry.cli.models import CONTINUOUS, Manifest
 from tapestry.errors import TapestryError
+from tapestry.quoting import relation_name
 from tapestry.runs.relations import STATIC, plain
 from tapestry.runs.session import Session
 from tapestry.runs.sources.describe import SourceTable, arrival_column, describe
-from tapestry.runs.sources.literals import relation_name
 from tapestry.sql import View
 
 MANY_FILES = 32

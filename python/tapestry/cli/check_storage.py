@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tapestry.cli.checks import NOTE, OK, WRONG, Finding
+from tapestry.quoting import identifier, relation_name
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import relation_name
 
 EXCLUSIVE = {
     "hdfs": "HDFS renames exclusively",
@@ -62,6 +62,7 @@ def exclusion(location: str, scheme: str, log_store: str) -> Finding:
         "storage",
         NOTE,
         f"{location}: nothing is known of {scheme}: with its default Delta renames files there",
+        # sql: only shown, to people
         f"set spark.delta.logStore.{scheme}.impl to a LogStore made for it",
     )
 
@@ -87,7 +88,7 @@ def _log_store(session: Session, scheme: str) -> str:
 def _setting(session: Session, key: str) -> str:
     """A setting of the session; '' where it is not set."""
     try:
-        ((_, value, *_),) = session.rows(f"SET {key}")
+        ((_, value, *_),) = session.rows(f"SET {identifier(key)}")
     except Exception:
         return ""
     return "" if value is None or "<undefined>" in str(value) else str(value)

@@ -8,13 +8,13 @@ from typing import Any
 
 from tapestry.cli.advice import Table, advise
 from tapestry.errors import Refusal
+from tapestry.quoting import relation_name
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.preview import Cost, Preview, cost, preview
 from tapestry.runs.relations import read_relations
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import relation_name
 from tapestry.sql import Rewriting, Step, rewrite
 from tapestry.sql.trace import refusing_pass
 
@@ -74,6 +74,7 @@ def explain_model(
     wanted = {(r.source, r.predicate) for r in looked_at.readings}
     wanted |= {(name, "") for name in looked_at.scans}
     explained.looked_at = looked_at
+    # sql: predicates that sqlglot wrote
     explained.costs = {key: cost(session, looked_at, *key) for key in sorted(wanted)}
     explained.advice = advise(looked_at, explained.costs, tables, rewrite_with, model.config.assume)
     return explained

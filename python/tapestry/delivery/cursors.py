@@ -21,10 +21,10 @@ from datetime import datetime
 from uuid import uuid4
 
 from tapestry.instants import from_micros
+from tapestry.quoting import properties, relation_name, string, timestamp
 from tapestry.runs.errors_of_delta import lost_race, loudness_of_tidying, not_found
 from tapestry.runs.own_tables import create_own, lost_own
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import relation_name, string, timestamp
 from tapestry.runs.state import StateRow, runs_of
 
 logger = logging.getLogger(__name__)
@@ -173,7 +173,7 @@ def position(session: Session, state_table: str, last: Batch, row: StateRow) -> 
 def _note(session: Session, table: str, batch: Batch, event: str) -> None:
     """Insert a line once for each (sink, m, event); the loser of a race inserts nothing."""
     app = f"tapestry.delivery.{event}.{batch.life}"
-    options = f" WITH ('txnAppId' = {string(app)}, 'txnVersion' = '{batch.m}')"
+    options = f" WITH ({properties({'txnAppId': app, 'txnVersion': batch.m})})"
     try:
         _insert(session, table, batch, event, batch.parts, options)
     except Exception as error:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from tapestry.delivery.batch import Delivery
 from tapestry.delivery.declare import TableSink
 from tapestry.delivery.retry import Refused
+from tapestry.quoting import properties, relation_name
 from tapestry.runs.column_types import Columns
 from tapestry.runs.errors_of_delta import already_exists, lost_race, not_found
 from tapestry.runs.schema_change import holds, types_by_name
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import relation_name, string
 
 
 def send_table(session: Session, sink: TableSink, delivery: Delivery) -> None:
@@ -20,9 +20,9 @@ def send_table(session: Session, sink: TableSink, delivery: Delivery) -> None:
     """
     batch, answers = delivery.batch, delivery.answers
     table = table_of(sink, answers.relation)
-    app, version = string(f"tapestry.delivery.{batch.life}"), string(str(batch.m))
+    options = {"txnAppId": f"tapestry.delivery.{batch.life}", "txnVersion": batch.m}
     inserted = (
-        f"INSERT INTO {relation_name(table)} WITH ('txnAppId' = {app}, 'txnVersion' = {version})"
+        f"INSERT INTO {relation_name(table)} WITH ({properties(options)})"
         f" ({answers.names}) {answers.select}"
     )
     try:

@@ -14,12 +14,14 @@ from pathlib import Path
 
 import duckdb
 
+from tapestry.quoting import standard_identifier, standard_string
+
 TABLES = ("messages", "votes", "reminders")
 EXPECTED = Path(__file__).parent / "expected"
 
 _STEPS = """
 create table {name} as
-with numbered as (select row_number() over () as rid, * from read_parquet('{path}')),
+with numbered as (select row_number() over () as rid, * from read_parquet({path})),
 reached as (
   select *, max(ts) over ({order}, rid rows unbounded preceding) as readable from numbered
 ),
@@ -45,13 +47,17 @@ class Archive:
         self.database.execute("set timezone = 'UTC'")
         self.database.execute("create table steps (n integer, t timestamptz)")
         self.database.executemany("insert into steps values (?, ?)", list(enumerate(self.steps, 1)))
+        # sql: the names of our own tables
         for name, path in self.files.items():
             order = "order by ts"
             if name == "messages":  # each list has an archive of its own
                 order = "partition by newsgroup order by archive_seq"
-            self.database.execute(_STEPS.format(name=name, path=path, order=order))
-        for name, value in self.variables.items():
-            self.database.execute(f"set variable {name} = ?", [value])
+            self.database.execute(
+                _STEPS.format(name=name, path=standard_string(str(path)), order=order)
+            )
+        for variable, value in self.variables.items():
+            # sql: the value is bound
+            self.database.execute(f"set variable {standard_identifier(variable)} = ?", [value])
 
     def write_step(self, name: str, step: int, path: Path) -> int:
         """Write the rows that a step brings to a parquet file; their number."""
@@ -59,7 +65,7 @@ class Archive:
         order = "archive_seq" if name == "messages" else "ts"
         self.database.execute(
             f"copy (select {columns} from main.{name} where step = {step} order by {order}, rid) "
-            f"to '{path}' (format parquet)"
+            f"to {standard_string(str(path))} (format parquet)"
         )
         return self.number(f"select count(*) from main.{name} where step = {step}")
 
@@ -73,9 +79,10 @@ class Archive:
     def expect(self, model: str, *, at_once: bool = False) -> str:
         """Name of a view with what a model must hold at the end; at once: as if no row was late."""
         self._show_rows(at_once)
+        # sql: a query of our own
         query = (EXPECTED / f"{model}.sql").read_text("utf-8")
         end = self.steps[-1].isoformat()
-        self.database.execute(f"set variable t = timestamptz '{end}'")
+        self.database.execute(f"set variable t = timestamptz {standard_string(end)}")
         self.database.execute(f"create or replace table due.expected as {query}")
         return "due.expected"
 
@@ -104,8 +111,9 @@ def even_steps(start: datetime, days: float, count: int) -> list[datetime]:
 
 def monthly_steps(path: Path) -> list[datetime]:
     """The first of each month after the first message, up to the one after the last message."""
+    file = standard_string(str(path))
     first, last = duckdb.execute(
-        f"select min(ts at time zone 'UTC'), max(ts at time zone 'UTC') from read_parquet('{path}')"
+        f"select min(ts at time zone 'UTC'), max(ts at time zone 'UTC') from read_parquet({file})"
     ).fetchone() or (None, None)
     if first is None or last is None:
         return []

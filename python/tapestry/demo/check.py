@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tapestry.demo.archive import Archive
 from tapestry.demo.play import Player
+from tapestry.quoting import standard_identifier, standard_string
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,14 @@ def check(player: Player, archive: Archive, *, at_once: bool = False) -> Iterato
         schema = player.at_once_schema if at_once else player.schema
         database = archive.database
         columns = ", ".join(
-            f"{name}::{kind} as {name}"
+            # sql: types of tables of our own
+            f"{standard_identifier(name)}::{kind} as {standard_identifier(name)}"
             for name, kind, *_ in database.execute(f"describe {expected}").fetchall()
         )
         kept, rejected = (
-            "" if path is None else f"select {columns} from read_parquet('{path}/*.parquet')"
+            ""
+            if path is None
+            else f"select {columns} from read_parquet({standard_string(f'{path}/*.parquet')})"
             for path in (player.export(schema, model), player.export(schema, f"{model}__rejected"))
         )
         found = f"({' union all '.join(part for part in (kept, rejected) if part)})"

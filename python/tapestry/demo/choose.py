@@ -7,12 +7,13 @@ from pathlib import Path
 import duckdb
 
 from tapestry.demo.columns import JONES
+from tapestry.quoting import standard_string
 
 
 def choose_variables(path: Path) -> dict[str, str]:
     """The busiest list, its family, busy authors, a common word, a much answered message."""
     database = duckdb.connect()
-    database.execute(f"create view messages as from read_parquet('{path}')")
+    database.execute(f"create view messages as from read_parquet({standard_string(str(path))})")
 
     def top(expression: str, place: int = 0) -> str:
         found = database.execute(

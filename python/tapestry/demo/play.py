@@ -15,6 +15,7 @@ from dbt.adapters.tapestry.embedded import start
 from tapestry.demo.archive import Archive
 from tapestry.demo.tables import TABLE_TYPES
 from tapestry.mail.append import append_all, create_table
+from tapestry.quoting import relation_name, token
 from tapestry.schedule.steps import Step
 from tapestry.schedule.warm import Warm, first_failure
 
@@ -114,11 +115,12 @@ class Player:
 
     def export(self, schema: str, table: str) -> Path | None:
         """A table as parquet files, for another engine to read; None: there is no such table."""
-        if not self.session.rows(f"show tables in {schema} like '{table}'"):
+        if not self.session.rows(f"show tables in {relation_name(schema)} like {token(table)}"):
             return None
         path = self.folder / "export" / schema / table
         self.session.run(
-            f"insert overwrite directory '{path}' using parquet select * from {schema}.{table}"
+            f"insert overwrite directory {token(str(path))} using parquet"
+            f" select * from {relation_name(f'{schema}.{table}')}"
         )
         return path
 

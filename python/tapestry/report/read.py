@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
+from tapestry.quoting import relation_name
 from tapestry.report.record import CHECK_COLUMNS, DELIVERY_COLUMNS, RUN_COLUMNS, Record
 from tapestry.runs.errors_of_delta import files_gone, not_found
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import relation_name
 
 MOST_RUNS, MOST_CHECKS = 50_000, 200_000
 WAREHOUSE = "spark.sql.warehouse.dir"

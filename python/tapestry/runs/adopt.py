@@ -16,12 +16,12 @@ from typing import Any
 from tapestry.errors import ConfigurationError, StateMissing
 from tapestry.instants import from_micros
 from tapestry.names import MATCHED_AT
+from tapestry.quoting import identifier, relation_name
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.plan import plan
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import identifier, relation_name
 from tapestry.runs.sources.pins import newest_version
 from tapestry.runs.standing import stand
 from tapestry.runs.target import look

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from tapestry.errors import NotRunYet, TargetChanged
 from tapestry.names import MATCHED_AT
+from tapestry.quoting import relation_name, string
 from tapestry.runs.checks import CheckResult
 from tapestry.runs.examined import as_read_by
 from tapestry.runs.invocation import Invocation
@@ -22,7 +23,6 @@ from tapestry.runs.relations import read_relations
 from tapestry.runs.session import Session
 from tapestry.runs.sources.as_read import AsRead
 from tapestry.runs.sources.describe import arrival_column
-from tapestry.runs.sources.literals import relation_name, string
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.sources.scans import plain_scan
 from tapestry.runs.staging import exists
@@ -68,6 +68,7 @@ def audit(
     if standing.crashed or standing.closing:
         row = row.before
     pins = AsRead(invocation.pins, row.pins)
+    # sql: the query that a run of ours put into the state
     query = read_query(session, model, invocation, row.canonical, row.begin, pins)
     query, scans = as_read_by(session, model, invocation, query, row)
     columns = query.rewriting.columns

@@ -14,12 +14,12 @@ from typing import Any
 
 from tapestry import words
 from tapestry.errors import AssumptionWrong, ExpectationFailed, TapestryError
+from tapestry.quoting import identifier
 from tapestry.runs.expectations import great
 from tapestry.runs.expectations.declare import Expectation
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import identifier
 from tapestry.runs.staging import Staged
 
 SHOWN = 1_000

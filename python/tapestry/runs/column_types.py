@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tapestry.quoting import Sql, identifier, relation_name, rendered_name, type_text
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import identifier, relation_name
 from tapestry.sql.build import needs_quotes
 
 Columns = tuple[tuple[str, str], ...]
@@ -54,6 +54,30 @@ def read_kind(text: str) -> Kind:
     if len(names) != len(listed):
         return Kind(text)
     return Kind(outer, tuple((n, read_kind(t)) for n, t in zip(names, listed, strict=True)))
+
+
+def sql_type(text: str) -> Sql:
+    """A type that Spark told, as it stands in SQL.
+
+    Raises Refusal where the name of a field makes something else of it.
+
+    >>> sql_type("struct<`user-id`:int,v:decimal(10,2)>")
+    'struct<`user-id`:int,v:decimal(10,2)>'
+    """
+    return _sql_of(read_kind(text))
+
+
+def _sql_of(kind: Kind) -> Sql:
+    if kind.name == "struct":
+        fields = (f"{_sql_name(name)}:{_sql_of(part)}" for name, part in kind.parts)
+        return Sql(f"struct<{','.join(fields)}>")
+    if kind.parts:
+        return Sql(f"{type_text(kind.name)}<{','.join(_sql_of(part) for _, part in kind.parts)}>")
+    return type_text(kind.name)
+
+
+def _sql_name(name: str) -> Sql:
+    return identifier(name) if needs_quotes(name) else rendered_name(name)
 
 
 def columns_of_table(session: Session, relation: str) -> Columns:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from tapestry.errors import ConcurrentRun, StateMissing
 from tapestry.names import GENERATION_PROPERTY, MATCHED_AT, STATE_PROPERTY
+from tapestry.quoting import identifier, properties, relation_name, timestamp
 from tapestry.runs.errors_of_delta import already_exists, folder_in, leftover, lost_race
 from tapestry.runs.instants import show
 from tapestry.runs.model import Model
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import identifier, relation_name, string, timestamp
 from tapestry.runs.state import StateRow, mark_failed, runs_of
 from tapestry.runs.target import (
     CLOSED,
@@ -53,13 +53,12 @@ def create_sql(
     model: Model, generation: str, select: str, replace: bool, state_table: str = ""
 ) -> str:
     """The target with its rows, its generation and where its state is, in one commit."""
-    properties = {**model.properties, GENERATION_PROPERTY: generation}
+    listed = {**model.properties, GENERATION_PROPERTY: generation}
     if state_table:
-        properties[STATE_PROPERTY] = state_table
-    listed = ", ".join(f"{string(k)} = {string(str(v))}" for k, v in properties.items())
+        listed[STATE_PROPERTY] = state_table
     return (
         f"{REPLACE if replace else CREATE} {relation_name(model.relation)} USING delta"
-        f" TBLPROPERTIES ({listed}) {model.options} AS\n{select}"
+        f" TBLPROPERTIES ({properties(listed)}) {model.options} AS\n{select}"
     )
 
 
@@ -74,7 +73,9 @@ def append_sql(row: StateRow, columns: Sequence[str], select: str, attempt: str 
         "userMetadata": metadata(row.generation, row.n, row.run_id, more),
     }
     names = ", ".join(identifier(column) for column in columns)
-    return f"INSERT INTO {relation_name(row.model)} WITH ({_options(options)}) ({names})\n{select}"
+    return (
+        f"INSERT INTO {relation_name(row.model)} WITH ({properties(options)}) ({names})\n{select}"
+    )
 
 
 def close(session: Session, state_table: str, row: StateRow, columns: int) -> None:
@@ -142,18 +143,18 @@ def rewind_sql(row: StateRow, columns: int) -> str:
         ),
     }
     nothing = f"SELECT {', '.join(['NULL'] * columns)} FROM range(0)"
-    return f"INSERT OVERWRITE {relation_name(row.model)} WITH ({_options(options)}) {nothing}"
+    return f"INSERT OVERWRITE {relation_name(row.model)} WITH ({properties(options)}) {nothing}"
 
 
 def name_generation_sql(name: str, generation: str) -> str:
     """Give a table that was rewound the name of its new generation."""
-    named = f"{string(GENERATION_PROPERTY)} = {string(generation)}"
+    named = properties({GENERATION_PROPERTY: generation})
     return f"ALTER TABLE {relation_name(name)} SET TBLPROPERTIES ({named})"
 
 
 def _nothing(name: str, columns: int, options: Mapping[str, str]) -> str:
     nothing = f"SELECT {', '.join(['NULL'] * columns)} FROM range(0)"
-    return f"INSERT INTO {relation_name(name)} WITH ({_options(options)}) {nothing}"
+    return f"INSERT INTO {relation_name(name)} WITH ({properties(options)}) {nothing}"
 
 
 def commit(session: Session, row: StateRow, main: str, state_table: str = "") -> None:
@@ -210,10 +211,6 @@ def confirm(session: Session, row: StateRow, complete_history: bool = True) -> L
         )
     newest = commits[0].version if commits else row.target_version
     return Landed(target, newest, found)
-
-
-def _options(options: Mapping[str, str]) -> str:
-    return ", ".join(f"'{key}' = {string(value)}" for key, value in options.items())
 
 
 def concurrent(row: StateRow) -> ConcurrentRun:

@@ -167,6 +167,7 @@ def _configuration(result: CheckResult) -> dict[str, Any]:
     level = f", {result.level}" if result.level else ""
     return {
         "type": "unexpected_rows_expectation",
+        # sql: only shown, to people
         "kwargs": {"unexpected_rows_query": f"SELECT * FROM {{batch}} WHERE NOT ({condition})"},
         "description": f"{result.name}: {condition} ({result.on_violation}{level})"
         if wanted is not None

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from tapestry.names import MATCHED_AT
+from tapestry.quoting import relation_name, timestamp
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.relations import plain
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import relation_name, timestamp
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.state import StateRow
 from tapestry.runs.target import CLOSED, commits_after, landed, look

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from tapestry.names import ROW_ID
+from tapestry.quoting import identifier
 from tapestry.runs.relations import Relations
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import identifier
 from tapestry.sql import Scan
 
 logger = logging.getLogger(__name__)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
+from tapestry.quoting import relation_name, string, timestamp
 from tapestry.runs.checks import CheckResult
 from tapestry.runs.errors_of_delta import lacks_column
 from tapestry.runs.own_tables import create_own, lost_own, widen_own
@@ -18,8 +19,6 @@ from tapestry.runs.plan import Plan
 from tapestry.runs.publish import Published
 from tapestry.runs.reading import Reading
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import relation_name, timestamp
-from tapestry.runs.staging import text
 from tapestry.runs.state import pins_as_json
 from tapestry.runs.target import Commit
 
@@ -155,11 +154,11 @@ def _identity(invocation_id: str, entry: Entry) -> dict[str, str]:
     row = entry.plan.row
     assert row is not None
     return {
-        "invocation_id": text(invocation_id),
-        "model": text(row.model),
-        "generation": text(row.generation),
+        "invocation_id": string(invocation_id),
+        "model": string(row.model),
+        "generation": string(row.generation),
         "n": str(row.n),
-        "run_id": text(row.run_id),
+        "run_id": string(row.run_id),
         "ended_at": timestamp(entry.ended_at),
     }
 
@@ -170,38 +169,38 @@ def _run(invocation_id: str, entry: Entry) -> dict[str, str]:
     failed = entry.message
     return {
         **_identity(invocation_id, entry),
-        "action": text(entry.action),
+        "action": string(entry.action),
         "tau": _instant(row.tau),
         "t": timestamp(row.t),
-        "pins": text(pins_as_json(row.pins)),
-        "strategy": text(plan.strategy),
+        "pins": string(pins_as_json(row.pins)),
+        "strategy": string(plan.strategy),
         "new_rows": "0" if failed else _number(None if commit is None else commit.rows),
         "late_rows": str(plan.late_rows),
         "null_rows": str(plan.null_rows),
         "seconds": f"{entry.seconds:.3f}",
         "rejected_rows": str(entry.done.rejected_rows),
-        "verification": text(entry.verification),
+        "verification": string(entry.verification),
         "files_read": _number(entry.reading.files),
         "bytes_read": _number(entry.reading.bytes),
         "files_written": _number(None if commit is None else commit.files),
         "bytes_written": _number(None if commit is None else commit.size),
         "horizon": _instant(plan.horizon),
-        "message": text(failed) if failed else "NULL",
-        "sql": text(plan.select),
+        "message": string(failed) if failed else "NULL",
+        "sql": string(plan.select),
     }
 
 
 def _check(invocation_id: str, entry: Entry, result: CheckResult) -> dict[str, str]:
     return {
         **_identity(invocation_id, entry),
-        "kind": text(result.kind),
-        "name": text(result.name),
-        "on_violation": text(result.on_violation),
-        "level": "NULL" if result.level is None else text(result.level),
-        "status": text(result.status),
+        "kind": string(result.kind),
+        "name": string(result.name),
+        "on_violation": string(result.on_violation),
+        "level": "NULL" if result.level is None else string(result.level),
+        "status": string(result.status),
         "checked_rows": _number(result.checked_rows),
         "violations": str(result.violations),
-        "details": text(json.dumps(result.details, default=str, ensure_ascii=False)),
+        "details": string(json.dumps(result.details, default=str, ensure_ascii=False)),
         "seconds": f"{result.seconds:.3f}",
     }
 

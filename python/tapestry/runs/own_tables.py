@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from time import sleep
 
 from tapestry.errors import StateMissing
+from tapestry.quoting import relation_name, token
 from tapestry.runs.errors_of_delta import (
     already_exists,
     files_gone,
@@ -17,7 +18,6 @@ from tapestry.runs.errors_of_delta import (
     not_found,
 )
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import relation_name, string
 
 ATTEMPTS = 6
 CHECKPOINTS = 50
@@ -39,7 +39,7 @@ def create_own(session: Session, table: str, columns: Mapping[str, str], comment
         try:
             session.run(
                 f"CREATE TABLE IF NOT EXISTS {relation_name(table)} ({listed}) USING delta"
-                f" COMMENT {string(comment)}"
+                f" COMMENT {token(comment)}"
                 f" TBLPROPERTIES ('delta.checkpointInterval' = '{CHECKPOINTS}')"
             )
             if not forget_gone(session, table):
@@ -59,7 +59,7 @@ def _unknown_folder(table: str, folder: str) -> StateMissing:
     return StateMissing(
         f"the catalog knows no {table}, but its folder {folder} is not empty",
         hint=f"if that is the table, CREATE TABLE {relation_name(table)} USING delta LOCATION"
-        f" {string(folder)}; else move it away",
+        f" {token(folder)}; else move it away",
     )
 
 

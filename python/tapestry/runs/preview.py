@@ -83,6 +83,7 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
 
 def plain_statement(rewriting: Rewriting, window: Window, scans: Mapping[str, Scan]) -> str:
     """The run's statement over sources that go by their bare names."""
+    # sql: rendered to be read again, never run
     bare = {name: Scan(name, s.arrival, "row_id", s.late) for name, s in scans.items()}
     return rewriting.template(bare, _text(window.tau), text_of(window.t))
 

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from tapestry.errors import QueryChanged, Refusal
 from tapestry.names import MATCHED_AT
+from tapestry.quoting import remark
 from tapestry.runs.expectations.of_model import expected
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.holding import SMALL
@@ -78,7 +79,9 @@ def read_query(
             f" columns and rename it: {MATCHED_AT} as seen_at",
         )
     arrivals = (f"{n}: {relations.arrival(n) or 'static'}" for n in sorted(rewriting.sources))
-    canonical = "\n".join([rewriting.canonical, *(f"-- arrival of {text}" for text in arrivals)])
+    canonical = "\n".join(
+        [rewriting.canonical, *(f"-- arrival of {remark(text)}" for text in arrivals)]
+    )
     if model.config.begin is not None:
         canonical += f"\n-- begin {show(model.config.begin)}"
     wanted = expected(session, model, invocation, sql, rewriting.columns)

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 
 from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT, REJECTED_PROPERTY, REJECTED_SUFFIX
+from tapestry.quoting import identifier, properties, relation_name, string, timestamp, token
 from tapestry.runs.errors_of_delta import files_gone, lost_race
 from tapestry.runs.own_tables import forget_gone
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import identifier, relation_name, string, timestamp
-from tapestry.runs.staging import Staged, exists, hidden, listed_properties, mapping_properties
+from tapestry.runs.staging import Staged, exists, hidden, mapping_properties
 from tapestry.runs.state import StateRow
 from tapestry.runs.target import folder_gone
 
@@ -49,15 +49,15 @@ def reject(
         names = known
     rows = _rows(planned, staged, dropped, attempt, names)
     if not exists(session, name):
-        properties = {
+        named = {
             "delta.enableTypeWidening": "true",
             REJECTED_PROPERTY: json.dumps(names),
             **mapping_properties(planned.model.properties),
         }
         session.run(
             f"CREATE TABLE IF NOT EXISTS {relation_name(name)} USING delta"
-            f" COMMENT {string(f'tapestry: rows that {planned.model.name} does not accept')}"
-            f" TBLPROPERTIES ({listed_properties(properties)}) AS {rows} AND false"
+            f" COMMENT {token(f'tapestry: rows that {planned.model.name} does not accept')}"
+            f" TBLPROPERTIES ({properties(named)}) AS {rows} AND false"
         )
     try:
         session.run(
@@ -106,6 +106,7 @@ def carry(session: Session, row: StateRow, newest: StateRow, attempt: str | None
         "n": "1L",
         "attempt": "''",
     }
+    # sql: the keys are only looked up
     values = {known[key]: value for key, value in ours.items()}
     columns = [str(c[0]) for c in session.rows(f"DESCRIBE TABLE {relation_name(name)}")]
     items = ", ".join(values.get(column, identifier(column)) for column in columns)
@@ -165,7 +166,7 @@ def _names(session: Session, name: str) -> dict[str, str] | None:
 
     Raises TargetChanged where its folder is gone.
     """
-    asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({string(REJECTED_PROPERTY)})"
+    asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({token(REJECTED_PROPERTY)})"
     try:
         ((_, value),) = session.rows(asked)
     except Exception as error:

@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from tapestry.errors import StateMissing, TapestryError, WindowError
 from tapestry.names import MATCHED_AT
+from tapestry.quoting import relation_name, timestamp
 from tapestry.runs import rejected
 from tapestry.runs.column_types import columns_of_table
 from tapestry.runs.commit import concurrent, name_generation_sql, rewind_sql
@@ -32,7 +33,6 @@ from tapestry.runs.relations import Relations, read_relations
 from tapestry.runs.session import Session
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.examine import examine
-from tapestry.runs.sources.literals import relation_name, timestamp
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.side import Side, side_name
 from tapestry.runs.sources.side_grown import carry

@@ -9,6 +9,7 @@ from datetime import datetime
 from time import monotonic
 
 from tapestry.errors import ConcurrentRun
+from tapestry.quoting import relation_name
 from tapestry.runs import rejected, staging
 from tapestry.runs.checks import ERROR, WARN, CheckResult, sentences
 from tapestry.runs.commit import Landed, concurrent, confirm
@@ -26,7 +27,6 @@ from tapestry.runs.reading import Reading, measuring
 from tapestry.runs.relations import plain
 from tapestry.runs.rewind import finish
 from tapestry.runs.session import Session, for_little, meanwhile
-from tapestry.runs.sources.literals import relation_name
 from tapestry.runs.state import StateRow, claim, compact
 from tapestry.runs.target import look
 from tapestry.words import counted

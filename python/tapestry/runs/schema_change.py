@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tapestry.errors import QueryChanged
-from tapestry.runs.column_types import Kind, columns_of_table, quoted, read_kind
+from tapestry.quoting import identifier, relation_name
+from tapestry.runs.column_types import Kind, columns_of_table, quoted, read_kind, sql_type
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.query import Query
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import identifier, relation_name
 from tapestry.runs.spark_reads import types_of
 from tapestry.sql.common_types import common_type
 
@@ -58,7 +58,7 @@ def reconcile(
         listed = ", ".join(map(identifier, kept))
         return kept, (), f"SELECT {listed} FROM (\n{select}\n)"
     types = dict(zip(columns, types_of(session, query), strict=False))
-    added = ", ".join(f"{identifier(column)} {types[column]}" for column in new)
+    added = ", ".join(f"{identifier(column)} {sql_type(types[column])}" for column in new)
     alter = f"ALTER TABLE {relation_name(model.relation)} ADD COLUMNS ({added})"
     return tuple(columns), (alter,), select
 
@@ -93,6 +93,7 @@ def _narrower(model: Model, column: str, known: str, now: str) -> QueryChanged:
     name, before, after = failing[0] if len(failing) == 1 else (quoted(column), known, now)
     widen = ""
     if all(_widens(before, after) for _, before, after in failing):
+        # sql: only shown, to people
         steps = [f"ALTER COLUMN {name} TYPE {after}" for name, _, after in failing]
         altered = ", then ".join(f"ALTER TABLE {table} {one}" for one in steps)
         widen = (

@@ -17,13 +17,13 @@ from time import sleep
 
 from tapestry.errors import ConcurrentRun, ConfigurationError
 from tapestry.names import STAGED_PROPERTY, STAGED_SUFFIX
+from tapestry.quoting import identifier, properties, relation_name, string, token
 from tapestry.runs.errors_of_delta import lost_race
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.holding import make
 from tapestry.runs.maps import as_map
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import identifier, relation_name, string
 from tapestry.runs.target import properties_of
 
 ATTEMPTS = 5
@@ -64,7 +64,7 @@ class Staged:
         """The condition that a staged row breaks one of the conditions of these names."""
         if not names:
             return "false"
-        listed = ", ".join(text(name) for name in names)
+        listed = ", ".join(string(name) for name in names)
         return f"arrays_overlap({identifier(self.broken)}, array({listed}))"
 
 
@@ -72,7 +72,7 @@ def exists(session: Session, name: str) -> bool:
     """Is there a table of that name? One look-up in the catalog."""
     schema, _, table = name.rpartition(".")
     scope = f" IN {relation_name(schema)}" if schema else ""
-    return bool(session.rows(f"SHOW TABLES{scope} LIKE {string(table)}"))
+    return bool(session.rows(f"SHOW TABLES{scope} LIKE {token(table)}"))
 
 
 def staged_name(relation: str) -> str:
@@ -90,11 +90,6 @@ def hidden(name: str, columns: Sequence[str]) -> str:
     while name.lower() in taken:
         name = f"_{name}"
     return name
-
-
-def text(value: str) -> str:
-    """A string literal, in which Spark replaces no ``${variable}`` either."""
-    return string(value).replace("${", "$\\{")
 
 
 def stage(session: Session, planned: Plan, attempt: str) -> Staged:
@@ -167,17 +162,12 @@ def mapping_properties(properties: Mapping[str, str]) -> dict[str, str]:
     return {key: str(value) for key, value in properties.items() if key == _MAPPING}
 
 
-def listed_properties(properties: Mapping[str, str]) -> str:
-    """The TBLPROPERTIES clause."""
-    return ", ".join(f"{string(key)} = {string(value)}" for key, value in properties.items())
-
-
 def broken_names(conditions: Sequence[Prepared]) -> str:
     """The names of the conditions that a row breaks: those whose negation is true of it."""
     if not conditions:
         return "CAST(array() AS ARRAY<STRING>)"
     flags = ", ".join(
-        f"IF(NOT ({one.condition}\n), {text(one.expectation.name)}, NULL)" for one in conditions
+        f"IF(NOT ({one.condition}\n), {string(one.expectation.name)}, NULL)" for one in conditions
     )
     return f"array_compact(array({flags}))"
 
@@ -205,7 +195,7 @@ def _is_there(session: Session, planned: Plan) -> bool:
     name = staged_name(planned.row.model)
     if not exists(session, name):
         return False
-    asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({string(STAGED_PROPERTY)})"
+    asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({token(STAGED_PROPERTY)})"
     ((_, value),) = session.rows(asked)
     if "does not have property" in str(value):
         raise ConfigurationError(
@@ -234,10 +224,10 @@ def _write(session: Session, planned: Plan, attempt: str, wanted: Sequence[Prepa
 
 def _create(session: Session, planned: Plan, attempt: str, select: str) -> None:
     assert planned.row is not None
-    properties = {**mapping_properties(planned.model.properties), STAGED_PROPERTY: attempt}
+    named = {**mapping_properties(planned.model.properties), STAGED_PROPERTY: attempt}
     statement = (
         f"CREATE OR REPLACE TABLE {relation_name(staged_name(planned.row.model))} USING delta"
-        f" TBLPROPERTIES ({listed_properties(properties)}) AS\n{select}"
+        f" TBLPROPERTIES ({properties(named)}) AS\n{select}"
     )
     for again in range(ATTEMPTS):
         try:

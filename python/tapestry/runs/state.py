@@ -23,6 +23,7 @@ from time import sleep
 from typing import Any
 
 from tapestry.instants import from_micros, micros
+from tapestry.quoting import properties, relation_name, string
 from tapestry.runs.errors_of_delta import (
     lacks_column,
     lost_race,
@@ -30,7 +31,6 @@ from tapestry.runs.errors_of_delta import (
 )
 from tapestry.runs.own_tables import create_own, lost_own, widen_own
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import relation_name, string
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.target import metadata, newest_commits
 
@@ -227,19 +227,22 @@ def compact(session: Session, table: str, row: StateRow, keep: int) -> None:
 
 def _insert(table: str, row: StateRow) -> str:
     values = {
-        **{name: _text(getattr(row, name)) for name in COLUMNS if name in _TEXTS},
+        **{name: string(getattr(row, name)) for name in COLUMNS if name in _TEXTS},
         **{name: _instant(getattr(row, name)) for name in _INSTANTS},
         "n": str(row.n),
         "target_version": str(row.target_version),
-        "pins": _text(pins_as_json(row.pins)),
-        "last_pins": _text(pins_as_json(row.last_pins)),
-        "failed": _text(json.dumps(row.failed)),
+        "pins": string(pins_as_json(row.pins)),
+        "last_pins": string(pins_as_json(row.last_pins)),
+        "failed": string(json.dumps(row.failed)),
         "created_at": "current_timestamp()",
     }
-    app, version = string(f"tapestry.state.{row.generation}"), string(str(row.n))
+    options = {
+        "txnAppId": f"tapestry.state.{row.generation}",
+        "txnVersion": row.n,
+        "userMetadata": metadata(row.generation, row.n, row.run_id, {}),
+    }
     return (
-        f"INSERT INTO {relation_name(table)} WITH ('txnAppId' = {app}, 'txnVersion' = {version},"
-        f" 'userMetadata' = {string(metadata(row.generation, row.n, row.run_id, {}))})"
+        f"INSERT INTO {relation_name(table)} WITH ({properties(options)})"
         # Values of a SELECT become part of the code that Spark compiles, those of VALUES do not.
         f" ({', '.join(COLUMNS)}) VALUES ({', '.join(values[name] for name in COLUMNS)})"
     )
@@ -255,11 +258,6 @@ _TEXTS = (
     "last_canonical",
     "continues",
 )
-
-
-def _text(text: str) -> str:
-    # Spark replaces ${…} by variables even inside literals; \{ is read as {.
-    return string(text).replace("${", "$\\{")
 
 
 def _instant(instant: datetime | None) -> str:
@@ -293,4 +291,5 @@ def _from_row(values: tuple[Any, ...]) -> StateRow:
     row["last_canonical"] = row["last_canonical"] or ""
     row["continues"] = row["continues"] or ""
     row["failed"] = tuple(json.loads(row["failed"] or "[]"))
+    # sql: the queries in a state row are what a run of ours put there
     return StateRow(**row)

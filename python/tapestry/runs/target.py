@@ -12,10 +12,10 @@ from typing import Any
 
 from tapestry.errors import TargetChanged
 from tapestry.names import GENERATION_PROPERTY
+from tapestry.quoting import path, relation_name, token
 from tapestry.runs.errors_of_delta import is_view, not_found
 from tapestry.runs.maps import as_map
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import identifier, relation_name, string
 
 EMPTY_GENERATION = "empty"
 """The generation of a table that `dbt run --empty` made: it has columns and stands for no run."""
@@ -127,7 +127,7 @@ def look(session: Session, name: str) -> Target | None:
 def generation_in(session: Session, folder: str) -> str | None:
     """The generation of the table in a folder, "" of one that no run made; None: no table."""
     try:
-        (row,) = session.rows(f"DESCRIBE DETAIL delta.{identifier(folder)}")
+        (row,) = session.rows(f"DESCRIBE DETAIL {path(folder, 'delta')}")
     except Exception as error:
         if not_found(error):
             return None
@@ -140,7 +140,7 @@ def unknown_table(name: str, folder: str) -> TargetChanged:
     return TargetChanged(
         f"the catalog knows no {name}, but in its folder {folder} lies a Delta table",
         hint=f"if it is the model's, CREATE TABLE {relation_name(name)} USING delta LOCATION"
-        f" {string(folder)}; else move it away, or give the model another name or location",
+        f" {token(folder)}; else move it away, or give the model another name or location",
     )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tapestry.names import MATCHED_AT
+from tapestry.quoting import relation_name
 from tapestry.runs.commit import create_sql
 from tapestry.runs.model import Model
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import relation_name
 from tapestry.runs.target import EMPTY_GENERATION, look
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from tapestry.errors import VerificationFailed
 from tapestry.names import MATCHED_AT
+from tapestry.quoting import identifier, relation_name, string
 from tapestry.runs.checks import ERROR, FAIL, PASS, WARN, CheckResult
 from tapestry.runs.column_types import columns_of_table
 from tapestry.runs.instants import show
@@ -20,7 +21,6 @@ from tapestry.runs.model import Model
 from tapestry.runs.question import Question
 from tapestry.runs.rejected import rejected_name
 from tapestry.runs.session import Session, planned_once
-from tapestry.runs.sources.literals import identifier, relation_name, string
 from tapestry.runs.staging import exists as table_exists
 from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH, Check, Finding, Result, Sample
 from tapestry.verification.chosen import Rows
@@ -53,6 +53,7 @@ def verify(session: Session, model: Model, question: Question, staged: str) -> l
         rows = Rows(staged, start, row.tau, row.t)
 
         def rows_of(text: str) -> list[tuple[Any, ...]]:
+            # sql: a statement of the check
             return session.rows(question.sharing.applied(text))
 
         check = Check(definition, rows, rows_of, lambda: published(session, question))

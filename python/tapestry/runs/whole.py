@@ -14,13 +14,13 @@ from time import monotonic
 from uuid import uuid4
 
 from tapestry.errors import ConfigurationError, ExpectationFailed
+from tapestry.quoting import identifier, relation_name
 from tapestry.runs import checks, rejected, staging
 from tapestry.runs.checks import CheckResult
 from tapestry.runs.expectations.validate import Prepared, prepare
 from tapestry.runs.model import Model
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import identifier, relation_name
 from tapestry.runs.sources.pins import newest_version
 from tapestry.runs.staging import Staged
 from tapestry.runs.state import StateRow

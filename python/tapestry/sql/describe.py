@@ -51,6 +51,7 @@ def describe(parts: Sequence[Part], columns: tuple[str, ...], clock: exp.Expr | 
 def _select(
     block: Block, conjunction: Conjunction, columns: tuple[str, ...], clock: exp.Expr | None
 ) -> exp.Select:
+    # sql: only shown, to people
     reads = Reads({name: name for name in _source_names(conjunction)})
     listed = [exp.alias_(v.copy(), n) for v, n in zip(block.select, columns, strict=True)]
     frame = Frame(None, clock or NOW, Order({}, {}, frozenset(), (), "UTC"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -148,7 +149,9 @@ class Rendering:
         """Names of the CTEs that apply the scans."""
         names: dict[str, str] = {}
         for source in self.sources:
-            name = "read_" + source.rsplit(".", 1)[-1]
+            # The names stand in texts as they are.
+            # sql: letters, digits and _ are left
+            name = "read_" + re.sub(r"\W", "_", source.rsplit(".", 1)[-1], flags=re.ASCII)
             while name in names.values():
                 name += "_"
             names[source] = name

@@ -11,6 +11,7 @@ from sqlglot.optimizer.simplify import simplify_parens
 
 from tapestry.errors import Refusal
 from tapestry.names import KEY
+from tapestry.quoting import remark
 from tapestry.sql.begin_of_time import holds_from_begin, timed
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.check_assumptions import check_assumptions
@@ -199,6 +200,7 @@ class Rewriting:
 
     def order_at_worst(self) -> Order:
         """What is known about the bounds where rows of every source came late."""
+        # sql: asked for its order, never written
         late = {name: Scan(name, None, "", late=True) for name in self.sources}
         return self.rendering(late, "spark", first=False).order()
 
@@ -321,7 +323,7 @@ def _canonical(resolved: exp.Query, catalog: Catalog) -> str:
     """A text that two queries share iff they are one syntax tree, settings included."""
     bare = resolved.transform(lambda node: simplify_parens(node, dialect="spark"))
     text = bare.sql("spark", pretty=True, comments=False)
-    return f"{text}\n-- session time zone {catalog.time_zone}"
+    return f"{text}\n-- session time zone {remark(catalog.time_zone)}"
 
 
 def _sources(parts: Sequence[Answers], resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ import sqlglot
 from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
+from tapestry.sql import build
 from tapestry.sql.build import FEW_KEYS
 
 
@@ -130,14 +131,14 @@ def share_keyed_reads(
         for place in places(text, dialect, held):
             found.setdefault((place.read.relation, place.column), []).append(place)
     shared = [
-        _shared(next(views), wanted)
+        _shared(next(views), wanted, dialect)
         for (relation, _), wanted in found.items()
         if len(wanted) > 1 and not any(name in relation for name in apart)
     ]
     return Sharing(tuple(one for one in shared if one is not None), dialect, held)
 
 
-def _shared(view: str, wanted: Sequence[Place]) -> Shared | None:
+def _shared(view: str, wanted: Sequence[Place], dialect: str) -> Shared | None:
     """One relation for all of these places; None where they define a column differently."""
     first = wanted[0]
     columns: dict[str, str] = {}
@@ -150,9 +151,10 @@ def _shared(view: str, wanted: Sequence[Place]) -> Shared | None:
         return None
     keys = list(dict.fromkeys(place.keys for place in wanted))
     selects = (f"SELECT key FROM (\n{one}\n) AS k{n}(key)" for n, one in enumerate(keys))
-    listed = ", ".join(f"s.{name}" for name in columns)
+    named = {name: build.column(name, "s").sql(dialect) for name in columns}
+    listed = ", ".join(named.values())
     select = (
-        f"SELECT {listed} FROM (\n{bodies[0]}\n) AS s WHERE s.{first.column} IN ("
+        f"SELECT {listed} FROM (\n{bodies[0]}\n) AS s WHERE {named[first.column]} IN ("
         f"SELECT /*+ BROADCAST(few) */ few.key FROM (\n{' UNION ALL '.join(selects)}\n) AS few)"
     )
     return Shared(view, select, first.read.relation, first.column, columns, frozenset(keys))

@@ -62,7 +62,8 @@ def _names(tree: exp.Query, sources: Iterable[str]) -> dict[str, str]:
     for source in sources:
         if source in names:
             continue
-        name = "visible_" + re.sub(r"\W", "_", source)
+        # sql: letters, digits and _ are left
+        name = "visible_" + re.sub(r"\W", "_", source, flags=re.ASCII)
         while name.lower() in taken:
             name += "_"
         taken.add(name.lower())

@@ -53,6 +53,7 @@ def literal(instant: datetime | str) -> exp.Expr:
 def text_of(instant: datetime | str) -> str:
     """An instant in UTC as the text of a timestamp, with its offset; a text stays as it is."""
     if isinstance(instant, str):
+        # sql: put into a literal, by sqlglot
         return instant
     aware = instant if instant.tzinfo else instant.replace(tzinfo=timezone.utc)
     return aware.astimezone(timezone.utc).isoformat(sep=" ")

@@ -14,6 +14,8 @@ from typing import Protocol
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.quoting import rendered_name
+from tapestry.sql import build
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.describe import Part, describe
 from tapestry.sql.ir import ATOM
@@ -130,9 +132,12 @@ def _symbolic_scans(rewritten: Rewritten) -> dict[str, Scan]:
         assert isinstance(source, Source)
         types = {column.name.lower(): column.type for column in source.columns}
         arrival = source.arrival
-        if arrival is not None and types.get(arrival.lower(), "timestamp") != "timestamp":
-            arrival = f"CAST({arrival} AS TIMESTAMP)"
-        scans[name] = Scan(name, arrival, "row_id")
+        text = None
+        if arrival is not None:
+            text = build.column(arrival).sql("spark")
+            if types.get(arrival.lower(), "timestamp") != "timestamp":
+                text = f"CAST({text} AS TIMESTAMP)"
+        scans[name] = Scan(rendered_name(name), text, "row_id")
     return scans
 
 

@@ -189,7 +189,8 @@ class Audit:
     def not_too_much_sql(self, sample: Sample) -> str:
         """Rows of which fewer derivations begin at their ``_matched_at`` than say so."""
         low = self.definition.instant(self.published.start)
-        order = f"md5({text_of(MATCHED_AT)} || '{sample.seed}' || {self.id_of('p')})"
+        seed = self.definition.text(sample.seed)
+        order = f"md5({text_of(MATCHED_AT)} || {seed} || {self.id_of('p')})"
         values = ", ".join(f"f.{name} AS _v{n}" for n, name in enumerate(self.names, start=1))
         probes = (
             f"SELECT {values}, f.{MATCHED_AT} AS {AT} FROM fresh AS f UNION ALL"

@@ -247,6 +247,7 @@ class Check:
 
         An answer that holds again held at none of the instants around; there it did.
         """
+        # sql: a relation that the caller has quoted
         published = self.published()
         if not published:
             return
@@ -303,6 +304,7 @@ class Check:
         last = self.rows.last
         assert last is not None
         likely = {last}
+        # sql: a relation that the caller has quoted
         if published := self.published():
             ids = sorted({finding.id for finding in asked})
             found = self.ask(comparison.published_instants(published, ids))

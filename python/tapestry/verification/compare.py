@@ -134,7 +134,7 @@ class Comparison:
 
         ``ranges`` hold the stamps of those to be asked about; () asks about all.
         """
-        listed, few = ", ".join(f"'{one}'" for one in ids), self.definition.dialect == "spark"
+        listed, few = self.definition.texts(ids), self.definition.dialect == "spark"
         restriction = Restriction(ranges=ranges, ids=tuple(ids), few=few)
         fresh = self.fresh(Chosen((), ranges=ranges))
         ctes = [
@@ -167,7 +167,7 @@ class Comparison:
 
     def published_instants(self, published: str, ids: Sequence[str]) -> str:
         """The ``_matched_at`` of published rows with these values, in µs."""
-        listed = ", ".join(f"'{one}'" for one in ids)
+        listed = self.definition.texts(ids)
         return (
             f"SELECT DISTINCT {self.definition.micros(MATCHED_AT)} FROM {published} AS p"
             f" WHERE {self.id_of('p')} IN ({listed})"
@@ -229,7 +229,7 @@ class Comparison:
 
     def some(self, chosen: Chosen) -> str:
         """So many of the new rows as ``picks`` says, as if by chance."""
-        order = f"md5({KEY} || {text_of(MATCHED_AT)} || '{chosen.seed}')"
+        order = f"md5({KEY} || {text_of(MATCHED_AT)} || {self.definition.text(chosen.seed)})"
         return f"{self.fresh(Chosen(()))} ORDER BY {order}, {self.names[0]} LIMIT {chosen.picks}"
 
     @property
@@ -287,7 +287,9 @@ class Comparison:
             f" {self.id_of('j')} AS id, {KEY}, {texts}"
             f" FROM {relation} AS j WHERE _t_reason {wrong}"
         )
-        after = f" WHERE id || {KEY} > '{chosen.after}'" if chosen.after else ""
+        after = ""
+        if chosen.after:
+            after = f" WHERE id || {KEY} > {self.definition.text(chosen.after)}"
         return f"SELECT * FROM ({rows}) AS rows_listed{after} ORDER BY id, {KEY} LIMIT {PAGE}"
 
     def id_of(self, alias: str) -> str:

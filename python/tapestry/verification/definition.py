@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from tapestry.instants import micros
 from tapestry.names import ARRIVAL, ENDED, KEY, ROW_ID
+from tapestry.quoting import Sql, string
 from tapestry.sql import build
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.dialects import for_dialect
@@ -77,6 +78,7 @@ class Definition:
             for table in self.tree.find_all(exp.Table)
             if not is_cte(table) and (name := table_name(table)) in self.catalog.relations
         )
+        # sql: numbered names
         return {name: f"read_{number}" for number, name in enumerate(names, start=1)}
 
     @property
@@ -181,6 +183,14 @@ class Definition:
     def micros(self, instant: str) -> str:
         """What turns an instant into microseconds since 1970."""
         return f"{'epoch_us' if self.dialect == 'duckdb' else 'unix_micros'}({instant})"
+
+    def text(self, text: str) -> Sql:
+        """A text as an expression."""
+        return string(text, self.dialect)
+
+    def texts(self, texts: Iterable[str]) -> Sql:
+        """A list of texts, separated by commas."""
+        return Sql(", ".join(self.text(text) for text in texts))
 
     def sql(self, tree: exp.Expr) -> str:
         """The tree as text."""

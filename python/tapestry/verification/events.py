@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from tapestry.instants import MICRO, from_micros, micros
 from tapestry.names import ARRIVAL, ENDED
-from tapestry.sql import timing
+from tapestry.sql import build, timing
 from tapestry.sql.dialects import for_dialect
 from tapestry.verification.atoms import Atoms, Pair
 from tapestry.verification.definition import Definition
@@ -87,7 +87,8 @@ def _flips_of(definition: Definition, pair: Pair, low: int, high: int) -> Iterat
     columns += [c for c in dict.fromkeys(pair.right.find_all(exp.Column)) if c not in columns]
     listed = ", ".join(f"{c.sql(definition.dialect)} AS _c{n}" for n, c in enumerate(columns, 1))
     tables = " CROSS JOIN ".join(
-        f"{definition.reads[source]} AS {alias}" for alias, source in pair.tables.items()
+        f"{definition.reads[source]} AS {build.identifier(alias).sql(definition.dialect)}"
+        for alias, source in pair.tables.items()
     )
     rows = (
         f"(SELECT DISTINCT {listed} FROM {tables}) AS _p" if columns else "(SELECT 1 AS one) AS _p"
@@ -104,6 +105,7 @@ def _flips_of(definition: Definition, pair: Pair, low: int, high: int) -> Iterat
 
 
 def _formatted(wanted: str, at: Callable[[str], str], us: str) -> str:
+    # sql: what `bisected` gives
     return wanted.format(at(us))
 
 

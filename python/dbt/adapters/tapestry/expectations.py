@@ -16,6 +16,7 @@ from dbt.adapters.tapestry.nodes import CONTINUOUS, expectations_of, expected_mo
 from dbt.adapters.tapestry.response import CheckedResponse, response_of_checked
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import ConfigurationError
+from tapestry.quoting import authored
 from tapestry.runs.checks import sentences
 from tapestry.runs.log import Entry
 from tapestry.runs.publish import Published
@@ -59,7 +60,7 @@ class ExpectationDoors(metaclass=AdapterMeta):
                 return sql
             began = monotonic()
             session = DbtSession(self)  # type: ignore[arg-type]
-            checked = stage_result(session, model, sql, str(get_invocation_id()), batch)
+            checked = stage_result(session, model, authored(sql), str(get_invocation_id()), batch)
             _note(self.config, node, checked, monotonic() - began)
             return checked.select
 
@@ -69,7 +70,8 @@ class ExpectationDoors(metaclass=AdapterMeta):
         with dbt_errors():
             began = monotonic()
             session = DbtSession(self)  # type: ignore[arg-type]
-            checked = check_query(session, expected_model(node, sql), sql, str(get_invocation_id()))
+            model = expected_model(node, sql)
+            checked = check_query(session, model, authored(sql), str(get_invocation_id()))
             _note(self.config, node, checked, monotonic() - began)
 
     @available

@@ -18,7 +18,7 @@ from tapestry.names import MATCHED_AT, ROW_ID
 from tapestry.runs.relations import Relations, plain
 from tapestry.runs.sources.describe import SourceTable, arrival_column, arrival_sql
 from tapestry.runs.sources.scans import row_id
-from tapestry.sql import Column, Rewriting, Scan
+from tapestry.sql import Column, Rewriting, Scan, build
 from tapestry.sql.timing import mark
 
 SPARK = ("spark", "databricks")
@@ -69,6 +69,7 @@ def guarded_model(model: Guarded) -> str:
 
 def scans_for(rewriting: Rewriting, relations: Relations, dialect: str) -> dict[str, Scan]:
     """How a plain model reads its sources, each by its token; rows are taken to come in time."""
+    # sql: rendered to see which columns it reads, never run
     bare = {n: Scan(n, relations.arrival(n), ROW_ID) for n in rewriting.sources}
     numbered: set[str] = set()
     for first in (True, False):
@@ -78,6 +79,7 @@ def scans_for(rewriting: Rewriting, relations: Relations, dialect: str) -> dict[
         name: _scan(
             relations.tables[name].table,
             relations.arrival(name),
+            # sql: a mark, in whose place `fill` puts what dbt calls the source
             token(name),
             dialect,
             name in numbered,
@@ -97,7 +99,9 @@ def _scan(
         if numbered:
             relation = f"(SELECT *, {row_id(bare)} AS {ROW_ID} FROM {relation})"
         return Scan(relation, text, ROW_ID)
-    text = None if column is None else f"CAST({column.name} AS TIMESTAMPTZ)"
+    text = (
+        None if column is None else f"CAST({build.column(column.name).sql(dialect)} AS TIMESTAMPTZ)"
+    )
     return Scan(relation, text, _row_id(table.columns, dialect))
 
 
@@ -109,7 +113,8 @@ def _row_id(columns: Sequence[Column], dialect: str) -> str:
     """
     if dialect == "postgres":
         return "CAST(tableoid AS TEXT) || CAST(ctid AS TEXT)"
-    return f"ROW_NUMBER() OVER (ORDER BY {', '.join(column.name for column in columns)})"
+    names = ", ".join(build.column(column.name).sql(dialect) for column in columns)
+    return f"ROW_NUMBER() OVER (ORDER BY {names})"
 
 
 def token(name: str) -> str:
@@ -123,6 +128,7 @@ def fill(text: str, relations: Mapping[str, str], instants: Mapping[str, str]) -
         text = text.replace(opening, mark(opening[1]))
     for opening in ("{{", "{%", "{#"):
         text = text.replace(mark(opening[1]), "{{ '" + opening + "' }}")
+    # sql: Jinja, in whose place dbt puts relations
     for name, said in relations.items():
         text = text.replace(token(name), said)
     for name, said in instants.items():
@@ -138,12 +144,17 @@ def dbt_names(graph: Mapping[str, Any]) -> dict[str, str]:
     """Normalized name of every relation of the project -> what dbt calls it in a model."""
     names: dict[str, str] = {}
     for node in graph["sources"].values():
-        call = f"source('{node['source_name']}', '{node['name']}')"
+        call = f"source({_said(node['source_name'])}, {_said(node['name'])})"
         names[plain(node["relation_name"])] = "{{ " + call + " }}"
     for node in graph["nodes"].values():
         if node.get("relation_name") and node["resource_type"] in ("model", "seed", "snapshot"):
-            names[plain(node["relation_name"])] = "{{ ref('" + node["name"] + "') }}"
+            names[plain(node["relation_name"])] = "{{ ref(" + _said(node["name"]) + ") }}"
     return names
+
+
+def _said(name: str) -> str:
+    """A name as a text of Jinja's."""
+    return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 HOW_TAU = (

@@ -11,6 +11,7 @@ from dbt.adapters.spark.connections import SparkConnectionWrapper
 
 from dbt.adapters.tapestry import embedded
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
+from tapestry.quoting import string
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -122,7 +123,7 @@ def literal(value: Any) -> str:
     """A Python value as Spark SQL.
 
     >>> literal("it's")
-    "'it\\\\'s'"
+    "('it' || CAST(X'27' AS STRING) || 's')"
     >>> literal(None), literal(True), literal(3)
     ('NULL', 'true', '3')
     """
@@ -135,4 +136,4 @@ def literal(value: Any) -> str:
     if isinstance(value, dt.datetime):
         return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
     text = value.isoformat() if isinstance(value, dt.date | dt.time) else str(value)
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return string(text)

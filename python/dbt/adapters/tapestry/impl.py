@@ -16,9 +16,11 @@ from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
 from dbt.adapters.tapestry.continuous import ContinuousDoors
 from dbt.adapters.tapestry.expectations import ExpectationDoors
+from dbt.adapters.tapestry.naming import TapestryColumn, TapestryRelation
 from dbt.adapters.tapestry.packages import prefer_own_macros, relations_like, tables_sql
 from dbt.adapters.tapestry.seeds import seed_batches
 from dbt.adapters.tapestry.session import DbtSession
+from tapestry.quoting import identifier, inside, properties, string, token
 
 if TYPE_CHECKING:
     import agate
@@ -37,6 +39,8 @@ class TapestryConfig(SparkConfig):
 class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
     """`type: tapestry`."""
 
+    Relation = TapestryRelation
+    Column = TapestryColumn
     ConnectionManager = TapestryConnectionManager
     AdapterSpecificConfigs = TapestryConfig
 
@@ -81,6 +85,36 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
             return list_schemas(session)
 
     @available
+    def quote(self, identifier_: str) -> str:
+        """One part of a name, in backticks."""
+        return identifier(str(identifier_))
+
+    @available
+    def text(self, value: Any) -> str:
+        """A value as SQL: an expression that is the same text in every session."""
+        return string(str(value))
+
+    @available
+    def literal(self, value: Any) -> str:
+        """A value as one literal, where the grammar takes no expression: a comment, a location."""
+        return token(str(value))
+
+    @available
+    def inside_literal(self, value: Any) -> str:
+        """What stands between the quotes of that literal."""
+        return inside(str(value))
+
+    @available
+    def properties(self, named: Mapping[str, Any]) -> str:
+        """The names and values of TBLPROPERTIES."""
+        return properties(named)
+
+    def parse_describe_extended(self, relation: BaseRelation, raw_rows: Any) -> list[SparkColumn]:
+        """The columns of a relation, whose names and types can stand in SQL again."""
+        found = super().parse_describe_extended(relation, raw_rows)
+        return [TapestryColumn(**vars(column)) for column in found]
+
+    @available
     def seed_statements(
         self, table: agate.Table, column_types: Mapping[str, str], quote_columns: bool | None
     ) -> list[str]:
@@ -113,6 +147,7 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
         """The CHECK constraints that a Delta table has, in lower case."""
         prefix = "delta.constraints."
         rows = DbtSession(self).rows(  # type: ignore[arg-type]
+            # sql: a relation writes its own name (naming.py)
             f"SHOW TBLPROPERTIES {relation}"
         )
         keys = [str(row[0]).lower() for row in rows]

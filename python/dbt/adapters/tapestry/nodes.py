@@ -9,6 +9,7 @@ from typing import Any
 from tapestry.delivery.declare import parse_sinks
 from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT
+from tapestry.quoting import authored
 from tapestry.runs.expectations.declare import Expectation
 from tapestry.runs.instants import parse_zone
 from tapestry.runs.model import Model, ModelConfig
@@ -36,11 +37,11 @@ def continuous_model(
     return Model(
         name=node["name"],
         relation=plain(node["relation_name"]),
-        sql=sql,
+        sql=authored(sql),
         config=parsed,
         arrivals=_arrivals(node, graph),
         file=_file(node),
-        options=clauses,
+        options=authored(clauses),
         properties=config.get("tblproperties") or {},
     )
 
@@ -48,7 +49,9 @@ def continuous_model(
 def shown_model(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -> Model:
     """Any node whose query is shown; its configuration does not matter then."""
     relation = plain(node.get("relation_name") or node["name"])
-    return Model(node["name"], relation, sql, arrivals=_arrivals(node, graph), file=_file(node))
+    return Model(
+        node["name"], relation, authored(sql), arrivals=_arrivals(node, graph), file=_file(node)
+    )
 
 
 def expectations_of(node: Mapping[str, Any]) -> tuple[Expectation, ...]:
@@ -79,7 +82,7 @@ def expected_model(node: Mapping[str, Any], sql: str) -> Model:
     return Model(
         node["name"],
         relation,
-        sql,
+        authored(sql),
         parsed,
         file=_file(node),
         properties=config.get("tblproperties") or {},

@@ -8,7 +8,7 @@ from typing import Any
 
 from dbt.adapters.base import BaseRelation
 
-from tapestry.runs.sources.literals import string
+from tapestry.quoting import string
 
 SEARCHED_FIRST = ("dbt_utils",)
 """Packages whose macros have a version of this adapter's where Spark needs one."""

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.tapestry.handle import literal
+from tapestry.quoting import authored, identifier, string
 
 if TYPE_CHECKING:
     import agate
@@ -21,7 +21,7 @@ def seed_batches(table: agate.Table, types: Sequence[str], quote: bool = True) -
     false`) the names stand as they are in the file.
     """
     columns = [
-        f"cast(c{place} as {type_}) as {_quoted(name) if quote else name}"
+        f"cast(c{place} as {authored(type_)}) as {identifier(name) if quote else authored(name)}"
         for place, (name, type_) in enumerate(zip(table.column_names, types, strict=True))
     ]
     names = ", ".join(f"c{place}" for place in range(len(columns)))
@@ -36,16 +36,12 @@ def seed_batches(table: agate.Table, types: Sequence[str], quote: bool = True) -
     ]
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 def _text(value: Any) -> str:
     """A value as SQL text that any cast understands; a column of NULLs stays castable."""
     if value is None:
         return "cast(null as string)"
     if isinstance(value, bool):
-        return f"'{str(value).lower()}'"
+        return string(str(value).lower())
     if isinstance(value, dt.datetime):
-        return f"'{value.isoformat(sep=' ')}'"
-    return literal(str(value))
+        return string(value.isoformat(sep=" "))
+    return string(str(value))

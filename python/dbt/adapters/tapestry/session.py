@@ -81,6 +81,7 @@ class DbtSession:
         if session is None:
             return None
         with self._adapter.connections.exception_handler(sql):
+            # sql: a statement of the caller
             return len(session.sql(sql).inputFiles())
 
     def _frame(self, sql: str, settings: Mapping[str, str] | None = None) -> Any:
@@ -171,6 +172,7 @@ class DbtSession:
 def frame(spark: SparkSession, sql: str, settings: Mapping[str, str] | None = None) -> DataFrame:
     """A query as a dataframe of a session, analysed with some settings."""
     with _set_inside(spark.conf, settings or {}):
+        # sql: a statement of the caller
         return spark.sql(sql)
 
 

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from tapestry.errors import ConfigurationError
+from tapestry.quoting import authored
 
 RULES = ("warn", "drop", "fail")
 """What happens to a row that breaks an expectation; the first is the default."""
@@ -117,7 +118,7 @@ def _one(entry: Any) -> Expectation:
             hint='write it as text: "author is not null"',
         )
     condition = condition.strip().rstrip(";").rstrip()
-    return Expectation(_name(entry, " ".join(condition.split())), rule, condition)
+    return Expectation(_name(entry, " ".join(condition.split())), rule, authored(condition))
 
 
 def _of_great_expectations(entry: Mapping[str, Any], kind: str, rule: str) -> Expectation:

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tapestry.quoting import identifier, string
 from tapestry.runs.expectations.declare import Expectation
-from tapestry.runs.sources.literals import identifier, string
 
 _Arguments = Mapping[str, Any]
 _Made = str | None

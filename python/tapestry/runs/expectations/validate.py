@@ -14,12 +14,12 @@ import sqlglot
 from sqlglot import exp
 
 from tapestry.errors import ConfigurationError
+from tapestry.quoting import identifier
 from tapestry.runs.expectations import great
 from tapestry.runs.expectations.declare import Expectation, near
 from tapestry.runs.expectations.row_conditions import condition_of, on_rows
 from tapestry.runs.memory import Memory
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import identifier
 
 SELECT = "SELECT "
 _UNRESOLVED = re.compile(
@@ -155,6 +155,7 @@ def _with_versions(tree: exp.Expr, condition: str, pinning: Pinning) -> str:
             continue
         if len(parts) == 1 and table.name.lower() in inside:
             continue
+        # sql: VERSION AS OF and a number
         version = pinning(".".join(part.name for part in parts))
         if version:
             places[parts[-1].meta["end"] + 1 - len(SELECT)] = version

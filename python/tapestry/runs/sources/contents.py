@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tapestry.runs.sources.literals import identifier, string
+from tapestry.quoting import identifier, string
 from tapestry.sql.catalog import Column
 
 _PLAIN = re.compile(

@@ -13,10 +13,10 @@ from typing import Any
 
 from tapestry.errors import Refusal
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
+from tapestry.quoting import identifier, relation_name
 from tapestry.runs.column_types import columns_in, in_full
 from tapestry.runs.maps import as_map
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import identifier, relation_name
 from tapestry.sql.catalog import Column, View
 from tapestry.sql.fixed import zone_is_fixed
 
@@ -167,6 +167,7 @@ def _parts(
 
 
 def _view(name: str, columns: tuple[Column, ...], details: Mapping[str, str]) -> View:
+    # sql: the query of the view, as Spark keeps it
     sql = details.get("View Text") or details.get("View Original Text", "")
     namespace = details.get("View Catalog and Namespace", "").replace("`", "")
     produced = details.get("View Query Output Columns", "").strip("[]").replace("`", "")

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from tapestry.quoting import timestamp
 from tapestry.runs.session import Session
 from tapestry.runs.sources.contents import keys
 from tapestry.runs.sources.describe import SourceTable, arrival_sql
-from tapestry.runs.sources.literals import timestamp
 from tapestry.sql.catalog import Column
 
 

@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Literal
 
 from tapestry.errors import SourceHistoryGone
+from tapestry.quoting import identifier, string, timestamp
 from tapestry.runs.session import Session
 from tapestry.runs.sources.describe import SourceTable
-from tapestry.runs.sources.literals import identifier, string, timestamp
 from tapestry.sql.catalog import Column
 
 Kind = Literal["append", "compaction", "metadata", "rewrite"]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tapestry.errors import SourceHistoryGone
 from tapestry.instants import at_or_after
+from tapestry.quoting import strings, timestamp
 from tapestry.runs.sources.contents import (
     column_list,
     content_hash,
@@ -22,7 +23,6 @@ from tapestry.runs.sources.contents import (
 from tapestry.runs.sources.describe import arrival_sql
 from tapestry.runs.sources.fingerprints import fingerprint
 from tapestry.runs.sources.history import NAMES, Commit
-from tapestry.runs.sources.literals import strings, timestamp
 from tapestry.runs.sources.rewrites import Versions, columns_at, compare
 from tapestry.runs.sources.since import Since
 from tapestry.sql.catalog import Column

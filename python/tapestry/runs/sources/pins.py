@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from threading import Lock
 
+from tapestry.quoting import relation_name
 from tapestry.runs.session import Session
 from tapestry.runs.sources.describe import SourceTable, describe
-from tapestry.runs.sources.literals import relation_name
 from tapestry.sql.catalog import View
 
 

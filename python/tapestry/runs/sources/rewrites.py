@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from tapestry.errors import SourceRewritten
-from tapestry.runs.column_types import columns_of_query
+from tapestry.quoting import identifier, strings, timestamp
+from tapestry.runs.column_types import columns_of_query, sql_type
 from tapestry.runs.session import Session
 from tapestry.runs.sources.contents import key_names, named_keys
 from tapestry.runs.sources.describe import SourceTable, arrival_sql
 from tapestry.runs.sources.history import NAMES, Commit
-from tapestry.runs.sources.literals import identifier, strings, timestamp
 from tapestry.sql.catalog import Column
 
 
@@ -146,7 +146,7 @@ def _adapted(column: Column, old: Column | None) -> str:
     """A column of the new schema, read from the old version."""
     name = identifier(column.name)
     if old is None:
-        return f"CAST(NULL AS {column.type}) AS {name}"
+        return f"CAST(NULL AS {sql_type(column.type)}) AS {name}"
     if old.type == column.type:
         return f"_tap_s.{name}"
-    return f"CAST(_tap_s.{name} AS {column.type}) AS {name}"
+    return f"CAST(_tap_s.{name} AS {sql_type(column.type)}) AS {name}"

@@ -26,7 +26,8 @@ from zlib import crc32
 
 from tapestry.instants import from_micros
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
-from tapestry.runs.column_types import columns_of_table
+from tapestry.quoting import identifier, relation_name, string, strings, token
+from tapestry.runs.column_types import columns_of_table, sql_type
 from tapestry.runs.errors_of_delta import files_gone
 from tapestry.runs.session import Session
 from tapestry.runs.sources.contents import (
@@ -39,7 +40,6 @@ from tapestry.runs.sources.contents import (
 )
 from tapestry.runs.sources.describe import LATE
 from tapestry.runs.sources.late import FEW
-from tapestry.runs.sources.literals import identifier, relation_name, string, strings
 from tapestry.runs.sources.pins import Pin
 from tapestry.sql.catalog import Column
 
@@ -152,7 +152,7 @@ def read_side(
     """
     schema, _, table = side.name.rpartition(".")
     scope = f" IN {relation_name(schema)}" if schema else ""
-    if not session.rows(f"SHOW TABLES{scope} LIKE {string(table)}"):
+    if not session.rows(f"SHOW TABLES{scope} LIKE {token(table)}"):
         return side
     try:
         columns = columns_of_table(session, side.name)
@@ -274,5 +274,5 @@ def _item(column: Column, known: str | None) -> str:
     if known == column.type:
         return name
     if known is None:
-        return f"CAST(NULL AS {column.type}) AS {name}"
-    return f"CAST({name} AS {column.type}) AS {name}"
+        return f"CAST(NULL AS {sql_type(column.type)}) AS {name}"
+    return f"CAST({name} AS {sql_type(column.type)}) AS {name}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from sqlglot import Token, TokenType, exp
@@ -73,6 +75,7 @@ def parse(sql: str) -> exp.Query:
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise Refusal("a continuous model is one SELECT", sql, "put one SELECT into the model file")
     tree = _without_parentheses(statements[0])
+    _keep_dollars(tree, tokens, sql)
     _name_again(tree)
     _leave_out_hints(tree)
     name_fields(tree)
@@ -88,6 +91,30 @@ def parse(sql: str) -> exp.Query:
         _replace_semi_joins(select)
     _refuse_nested_semi_joins(tree)
     return inline_inner_ctes(tree)
+
+
+def _keep_dollars(tree: exp.Expr, tokens: Sequence[Token], sql: str) -> None:
+    r"""Keep variables out of ``'$\{env:HOME}'``, which the author wrote so that there is none.
+
+    sqlglot would write the literal without the backslash, and Spark puts a variable's value where
+    it finds ``${…}``. What the author wrote as ``${…}`` is Spark's to replace.
+    """
+    kept = {
+        token.text
+        for token in tokens
+        if token.token_type == TokenType.STRING
+        and "${" in token.text
+        and "${" not in sql[token.start : token.end + 1]
+    }
+    for literal in list(tree.find_all(exp.Literal)) if kept else ():
+        if literal.is_string and literal.this in kept:
+            first, *rest = (
+                exp.Literal.string(part) for part in re.split(r"(?<=\$)(?=\{)", literal.this)
+            )
+            joined: exp.Expr = first
+            for part in rest:
+                joined = exp.DPipe(this=joined, expression=part)
+            literal.replace(exp.Paren(this=joined))
 
 
 def _unread(where: str) -> Refusal:

@@ -164,7 +164,9 @@ def _likely(message: str, catalog: Catalog) -> str:
     name, *table = re.findall(r"'(\w+)'", message) or re.findall(r"\w+", message)[-1:]
     if name.lower() in spelling:
         if table:
+            # sql: only shown, to people
             return f"is a relation in FROM called {table[0]}, and does it have {name}?"
+        # sql: only shown, to people
         return f"one relation in FROM must have {name}, or write alias.{name}"
     near = get_close_matches(name, known, 3)
     if near:

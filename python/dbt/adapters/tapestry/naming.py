@@ -1,0 +1,42 @@
+"""How names of relations and columns stand in SQL: whatever they hold, as one name.
+
+dbt-spark writes a schema, an alias and a column as they are, or between two backticks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dbt.adapters.spark import SparkColumn
+from dbt.adapters.spark.relation import SparkRelation
+
+from tapestry.quoting import identifier, rendered_name
+from tapestry.runs.column_types import sql_type
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TapestryRelation(SparkRelation):
+    """A relation; a schema or an alias that is no plain name gets its backticks."""
+
+    def _render_iterator(self) -> Iterator[tuple[Any, str | None]]:
+        for key, part in super()._render_iterator():
+            yield key, None if part is None else rendered_name(part)
+
+    def quoted(self, identifier_: str) -> str:
+        """The part in backticks, where the project asks for them; once is enough."""
+        return identifier_ if identifier_.startswith("`") else identifier(identifier_)
+
+
+@dataclass
+class TapestryColumn(SparkColumn):
+    """A column whose name and type can stand in SQL again."""
+
+    @property
+    def quoted(self) -> str:
+        return identifier(self.column)
+
+    @property
+    def data_type(self) -> str:
+        return sql_type(self.dtype)

@@ -1,0 +1,216 @@
+"""Names and values as text of Spark SQL: the one way from a value into a statement.
+
+A statement is put together from three things only: texts that stand in this package, texts of
+the author (a model's query), and what a function here makes of a value. ``Sql`` marks such a text,
+and tests/test_splices.py finds what gets into a statement past it.
+
+Whatever the value, the text made of it is one token, or one expression in parentheses, in every
+session. No session's settings are asked or changed, so two of them need care:
+
+- ``spark.sql.parser.escapedStringLiterals`` decides whether a backslash in a literal means
+  something: ``string`` writes none.
+- ``spark.sql.variable.substitute`` puts environment variables, properties of the JVM and settings
+  where a statement has ``${…}``, before it is parsed, in literals and names too: ``string`` never
+  writes a brace behind a dollar. A name cannot be written in another way, hence such a name is
+  refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from typing import NewType
+
+from tapestry.errors import Refusal
+
+Sql = NewType("Sql", str)
+"""A text that is SQL already: from a function of this module, or made of such texts only."""
+
+_ODD = re.compile(r"[\\'\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]+")
+"""What a literal does not hold here: what ends it, or can mean something else in some session."""
+_SPLIT = re.compile(rf"({_ODD.pattern})|(?<=\$)(?=\{{)")
+MOST_PIECES = 16
+SPARK = ("spark", "databricks")
+_REFERENCE = re.compile(r"\$\{\S+?\}")
+"""A variable, as Spark's ``ConfigReader`` finds it."""
+_PARTS = re.compile(r"(?:`(?:[^`]|``)*`|[^`.]+)(?:\.(?:`(?:[^`]|``)*`|[^`.]+))*")
+_PART = re.compile(r"`((?:[^`]|``)*)`|([^`.]+)")
+_PLAIN_PARTS = re.compile(r"(?:`(?:[^`]|``)*`|\w+)(?:\.(?:`(?:[^`]|``)*`|\w+))*", re.ASCII)
+_TYPE = re.compile(r"[A-Za-z_][\w ]*(?:\([\w ,:]*\))?", re.ASCII)
+
+
+def authored(text: str) -> Sql:
+    """What an author of the project wrote as SQL: a query, a condition, a clause.
+
+    It stays as it is. Nothing from a table, a file of data, a server or a message is authored.
+    """
+    return Sql(text)
+
+
+def identifier(name: str) -> Sql:
+    """One part of a name, in backticks.
+
+    Raises Refusal for a name in which Spark replaces a variable, in backticks too.
+
+    >>> identifier("a`b.c")
+    '`a``b.c`'
+    """
+    if _REFERENCE.search(name):
+        raise Refusal(
+            "a name holds ${…}: Spark puts the value of a variable there, in backticks too",
+            where=name,
+            hint="rename it (a view over the table can do that, if it is not yours)",
+        )
+    return Sql("`" + name.replace("`", "``") + "`")
+
+
+def identifiers(names: Iterable[str]) -> Sql:
+    """A comma-separated list of names."""
+    return Sql(", ".join(identifier(name) for name in names))
+
+
+def relation_name(name: str) -> Sql:
+    """A dotted name with every part in backticks; a part that has them keeps its dots.
+
+    >>> relation_name("db.`a.b`"), relation_name("db.a`b")
+    ('`db`.`a.b`', '`db`.`ab`')
+    """
+    if not _PARTS.fullmatch(name):
+        name = name.replace("`", "")
+    parts = [bare or quoted.replace("``", "`") for quoted, bare in _PART.findall(name)]
+    return Sql(".".join(identifier(part) for part in parts))
+
+
+def rendered_name(part: str) -> Sql:
+    """A schema or an alias as dbt was given it: as it stands where it is a name, else in backticks.
+
+    A schema of several parts (``catalog.schema``), and one that has its backticks, stay.
+
+    >>> rendered_name("lake.raw"), rendered_name("my-table"), rendered_name("`a.b`")
+    ('lake.raw', '`my-table`', '`a.b`')
+    """
+    if _PLAIN_PARTS.fullmatch(part) and not _REFERENCE.search(part):
+        return Sql(part)
+    return identifier(part)
+
+
+def path(folder: str, file_format: str) -> Sql:
+    """A folder or file that stands in FROM.
+
+    >>> path("/data/it`s", "delta")
+    'delta.`/data/it``s`'
+    """
+    if file_format not in ("delta", "parquet", "text", "json"):
+        raise ValueError(f"no format of files: {file_format}")
+    return Sql(f"{file_format}.{identifier(folder)}")
+
+
+def string(text: str, dialect: str = "spark") -> Sql:
+    r"""A text as an expression: the same text in every session.
+
+    A literal where that suffices; else literals with the odd characters, as their bytes, between
+    them; of many, the whole text as bytes (Spark's parser recurs into each ``||``). Spark makes one
+    literal of it before it plans, so nothing is computed for each row.
+
+    >>> string("plain"), string("it's"), string("${env:HOME}")
+    ("'plain'", "('it' || CAST(X'27' AS STRING) || 's')", "('$' || '{env:HOME}')")
+
+    The other engines (``duckdb``, ``postgres``) read literals as the standard says.
+    """
+    if dialect not in SPARK:
+        return standard_string(text)
+    pieces = [
+        f"CAST(X'{piece.encode().hex().upper()}' AS STRING)" if _ODD.match(piece) else f"'{piece}'"
+        for piece in _SPLIT.split(_encodable(text))
+        if piece
+    ]
+    if len(pieces) > MOST_PIECES:
+        return Sql(f"CAST(X'{_encodable(text).encode().hex().upper()}' AS STRING)")
+    if len(pieces) > 1:
+        return Sql(f"({' || '.join(pieces)})")
+    return Sql(pieces[0] if pieces else "''")
+
+
+def standard_string(text: str) -> Sql:
+    """A literal of standard SQL, as DuckDB and PostgreSQL read it; neither takes a NUL.
+
+    >>> standard_string("it's")
+    "'it''s'"
+    """
+    return Sql("'" + _encodable(text).replace("\x00", "\ufffd").replace("'", "''") + "'")
+
+
+def standard_identifier(name: str) -> Sql:
+    """A name as DuckDB and PostgreSQL read it.
+
+    >>> standard_identifier('a"b')
+    '"a""b"'
+    """
+    return Sql('"' + name.replace('"', '""') + '"')
+
+
+def strings(texts: Iterable[str]) -> Sql:
+    """A comma-separated list of texts."""
+    return Sql(", ".join(string(text) for text in texts))
+
+
+def token(text: str) -> Sql:
+    r"""A text as one literal, where the grammar takes no expression: a comment, a property, a path.
+
+    Backslashes are the only way to write some texts so. In a session with ``escapedStringLiterals``
+    they stand in the comment; they end no literal there either, and no variable is replaced.
+
+    >>> print(token("it's ${env:HOME}"))
+    'it\'s $\{env:HOME}'
+    """
+    return Sql(f"'{inside(text)}'")
+
+
+def properties(named: Mapping[str, object]) -> Sql:
+    """The names and values of TBLPROPERTIES, or of the options of an INSERT."""
+    return Sql(", ".join(f"{token(key)} = {token(str(value))}" for key, value in named.items()))
+
+
+def inside(text: str) -> Sql:
+    """What stands between the quotes of ``token``."""
+    escaped = _encodable(text).replace("\\", "\\\\").replace("'", "\\'")
+    return Sql(escaped.replace("\x00", "\\u0000").replace("${", "$\\{"))
+
+
+def _encodable(text: str) -> str:
+    """A text that can be sent: half a character (a lone surrogate) becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def remark(text: str) -> Sql:
+    """What may stand behind ``--``: one line, without variables.
+
+    >>> remark("a\\nb ${env:HOME}")
+    'a b $ {env:HOME}'
+    """
+    return Sql(" ".join(text.split()).replace("${", "$ {"))
+
+
+def timestamp(instant: datetime) -> Sql:
+    """A TIMESTAMP literal that names its zone, so that the session's zone does not matter."""
+    text = instant.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return Sql(f"TIMESTAMP '{text.rjust(26, '0')}+00:00'")
+
+
+def type_text(text: str) -> Sql:
+    """A simple type as it stands: words, and perhaps numbers in parentheses.
+
+    Raises Refusal for anything else: a field's name can make any text of a type (Spark tells
+    nested types without quotes).
+
+    >>> type_text("decimal(38, 2)"), type_text("interval day to second")
+    ('decimal(38, 2)', 'interval day to second')
+    """
+    if not _TYPE.fullmatch(text):
+        raise Refusal(
+            "a type could not be read: the name of a field in it has characters of a type's own",
+            where=text,
+            hint="rename the field: in a view, CAST the column to a struct with another name in it",
+        )
+    return Sql(text)

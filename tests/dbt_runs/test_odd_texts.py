@@ -1,0 +1,226 @@
+"""Names and values of every shape, through every kind of model and every command, on Spark."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+from dbt.tests.util import run_dbt
+from tests.odd_texts import TEXTS
+
+from tapestry.cli.main import commands
+
+# A CSV file has no NUL, and dbt's reader takes an empty cell for NULL.
+VALUES = dict(
+    enumerate((text for text in TEXTS.values() if text.strip() and "\x00" not in text), 1)
+)
+ODD = 'o\'dd \\ -- "x"; /* é😀 {a} select'
+PLAIN_ODD = f"`{ODD}`"
+MAPPED = "tblproperties={'delta.columnMapping.mode': 'name'}"
+DESCRIPTION = 'it\'s ${env:HOME} \\ {% raw %}{{ a }}{% endraw %} -- "b"'
+SAID = DESCRIPTION.replace("{% raw %}", "").replace("{% endraw %}", "")
+LISTED = [text for text in VALUES.values() if "{{" not in text]
+
+MODELS = {
+    "as_table.sql": (
+        f"{{{{ config(materialized='table', {MAPPED}) }}}} select * from {{{{ ref('odd') }}}}"
+    ),
+    "as_view.sql": "select * from {{ ref('odd') }}",
+    "growing.sql": (
+        f"{{{{ config(materialized='incremental', unique_key='id', {MAPPED}) }}}}"
+        " select * from {{ ref('odd') }}"
+    ),
+    "answers.sql": (
+        f"{{{{ config(materialized='continuous', {MAPPED}) }}}}\n"
+        f"select m.id, m.{PLAIN_ODD}, '$\\{{env:HOME}}' as kept, 'it''s' as s\n"
+        "from {{ ref('odd') }} m where now() >= m.ts + interval 1 day"
+    ),
+    "by_hand.sql": (
+        f"{{{{ config(materialized='incremental', {MAPPED}) }}}} "
+        f"select id, {PLAIN_ODD}, timestamp'2026-01-02' as loaded_at from {{{{ ref('odd') }}}}"
+    ),
+}
+SCHEMA = {
+    "version": 2,
+    "seeds": [
+        {
+            "name": "odd",
+            "config": {"meta": {"arrival": "ts"}, "column_types": {ODD: "string"}},
+            "columns": [{"name": ODD, "quote": True}],
+        }
+    ],
+    "models": [
+        {
+            "name": "answers",
+            "description": DESCRIPTION,
+            "config": {
+                "persist_docs": {"relation": True, "columns": True},
+                "deliver": [
+                    {"name": "it's a copy", "to": "table", "table": "odd_copy"},
+                    {"name": "file", "to": "file", "path": "out"},
+                ],
+                "expectations": [
+                    {
+                        "expect_column_values_to_be_in_set": {
+                            "column": ODD,
+                            "value_set": LISTED[1:],
+                        },
+                        "on_violation": "drop",
+                    },
+                ],
+            },
+            "columns": [{"name": ODD, "quote": True, "description": DESCRIPTION}],
+        },
+        {
+            "name": "as_view",
+            "description": DESCRIPTION,
+            "config": {"persist_docs": {"relation": True, "columns": True}},
+            "columns": [
+                {
+                    "name": ODD,
+                    "quote": True,
+                    "description": DESCRIPTION,
+                    "data_tests": [{"accepted_values": {"arguments": {"values": LISTED}}}],
+                }
+            ],
+        },
+    ],
+    "unit_tests": [
+        {
+            "name": "any_value",
+            "model": "by_hand",
+            "overrides": {"macros": {"is_incremental": False}},
+            "given": [
+                {
+                    "input": "ref('odd')",
+                    "rows": [
+                        {"id": number, ODD.lower(): text}
+                        for number, text in VALUES.items()
+                        if "{{" not in text
+                    ],
+                }
+            ],
+            "expect": {
+                "rows": [
+                    {"id": number, ODD.lower(): text}
+                    for number, text in VALUES.items()
+                    if "{{" not in text
+                ]
+            },
+        }
+    ],
+}
+SNAPSHOTS = (
+    "{% snapshot kept %}{{ config(unique_key='id', strategy='check', check_cols=['ts'],"
+    f" {MAPPED}, target_schema=target.schema) }}}} select * from {{{{ ref('odd') }}}}"
+    "{% endsnapshot %}"
+)
+
+
+def _csv() -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["id", "ts", ODD])
+    writer.writerows([number, "2026-01-01 00:00:00", value] for number, value in VALUES.items())
+    return text.getvalue()
+
+
+def tapestry(project: Any, *arguments: str) -> Result:
+    """A command on the project."""
+    where = ["--project-dir", str(project.project_root), "--profiles-dir", project.profiles_dir]
+    return CliRunner().invoke(commands, [*arguments, *where])
+
+
+class TestOddTexts:
+    """One project, built once, then each command."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {**MODELS, "schema.yml": yaml.safe_dump(SCHEMA, allow_unicode=True)}
+
+    @pytest.fixture(scope="class")
+    def seeds(self) -> dict[str, str]:
+        return {"odd.csv": _csv()}
+
+    @pytest.fixture(scope="class")
+    def snapshots(self) -> dict[str, str]:
+        return {"kept.sql": SNAPSHOTS}
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return {"seeds": {"+tblproperties": {"delta.columnMapping.mode": "name"}}}
+
+    def rows(self, project: Any, table: str, column: str = PLAIN_ODD) -> dict[int, str]:
+        named = column.replace("{", "{{").replace("}", "}}")  # dbt formats the text
+        found = project.run_sql(f"select id, {named} from {{schema}}.{table}", fetch="all")
+        assert len(found) == len(dict(found))
+        return dict(found)
+
+    def test_every_kind_of_model(self, project: Any, as_of: Callable[[str], None]) -> None:
+        as_of("2026-01-05")
+        run_dbt(["seed"])
+        assert self.rows(project, "odd") == VALUES
+        results = run_dbt(["build", "--exclude", "resource_type:seed"])
+        assert {str(r.status) for r in results} <= {"success", "pass", "warn"}
+        for table in ("as_table", "as_view", "growing", "kept", "by_hand"):
+            assert self.rows(project, table) == VALUES
+        accepted = {number: text for number, text in VALUES.items() if text in LISTED[1:]}
+        assert self.rows(project, "answers") == accepted
+        assert set(self.rows(project, "answers", "kept").values()) == {"${env:HOME}"}
+        rejected = self.rows(project, "answers__rejected")
+        assert rejected == {n: t for n, t in VALUES.items() if n not in accepted}
+        assert self.rows(project, "odd_copy") == accepted
+
+    def test_descriptions(self, project: Any) -> None:
+        for table in ("answers", "as_view"):
+            told = project.run_sql(f"describe table extended {{schema}}.{table}", fetch="all")
+            assert [row[2] for row in told if row[0] == ODD] == [SAID]
+            assert [row[1] for row in told if row[0] == "Comment"] == [SAID]
+
+    def test_again(self, project: Any, as_of: Callable[[str], None]) -> None:
+        as_of("2026-01-06")
+        before = self.rows(project, "answers")
+        results = run_dbt(["build"])
+        assert {str(r.status) for r in results} <= {"success", "pass", "warn", "no-op"}
+        assert self.rows(project, "answers") == before
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ["explain", "answers"],
+            ["verify", "answers"],
+            ["report"],
+            ["eject", "--dialect", "spark", "--into", "ejected"],
+            ["doctor"],
+            ["rewind", "answers", "--to", "2026-01-05", "--yes"],
+            ["deliver", "answers"],
+            ["replay", "--from", "2026-01-06", "--to", "2026-01-07", "--select", "answers"],
+            ["adopt", "answers", "--arrived", "_matched_at", "--dry-run"],
+        ],
+        ids=lambda command: command[0],
+    )
+    def test_commands(self, project: Any, command: list[str]) -> None:
+        done = tapestry(project, *command)
+        assert "Traceback" not in done.output
+        assert os.environ["HOME"] not in done.output.replace(str(project.project_root), "")
+        assert done.exit_code in (0, 1), done.output
+
+    def test_a_model_is_verified(self, project: Any) -> None:
+        done = tapestry(project, "verify", "answers", "--json")
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.output)
+
+    def test_show(self, project: Any) -> None:
+        results = run_dbt(["show", "--select", "answers", "--limit", "100"])
+        shown = results[0].agate_table
+        assert {
+            row["id"]: row[ODD.lower() if ODD not in shown.column_names else ODD]
+            for row in shown.rows
+        } == VALUES
