@@ -17,9 +17,9 @@ from tests.odd_texts import TEXTS
 
 from tapestry.cli.main import commands
 
-# A CSV file has no NUL, and dbt's reader takes an empty cell for NULL.
+# A CSV file has no NUL, and dbt's reader takes an empty cell for NULL and \r\n for \n.
 VALUES = dict(
-    enumerate((text for text in TEXTS.values() if text.strip() and "\x00" not in text), 1)
+    enumerate((t.replace("\r\n", "\n") for t in TEXTS.values() if t.strip() and "\x00" not in t), 1)
 )
 ODD = 'o\'dd \\ -- "x"; /* é😀 {a} select'
 PLAIN_ODD = f"`{ODD}`"
@@ -63,7 +63,7 @@ SCHEMA = {
             "config": {
                 "persist_docs": {"relation": True, "columns": True},
                 "deliver": [
-                    {"name": "it's a copy", "to": "table", "table": "odd_copy"},
+                    {"name": "copy", "to": "table", "table": "odd_copy"},
                     {"name": "file", "to": "file", "path": "out"},
                 ],
                 "expectations": [
