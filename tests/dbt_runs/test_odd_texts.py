@@ -28,6 +28,15 @@ DESCRIPTION = 'it\'s ${env:HOME} \\ {% raw %}{{ a }}{% endraw %} -- "b"'
 SAID = DESCRIPTION.replace("{% raw %}", "").replace("{% endraw %}", "")
 LISTED = [text for text in VALUES.values() if "{{" not in text]
 
+RENDERED = [number for number, text in VALUES.items() if text not in LISTED]
+ACCEPTED = {
+    "accepted_values": {
+        "arguments": {"values": LISTED},
+        # dbt renders the values, Jinja's braces in them too.
+        "config": {"where": f"id not in ({', '.join(map(str, RENDERED))})"},
+    }
+}
+
 MODELS = {
     "as_table.sql": (
         f"{{{{ config(materialized='table', {MAPPED}) }}}} select * from {{{{ ref('odd') }}}}"
@@ -87,7 +96,7 @@ SCHEMA = {
                     "name": ODD,
                     "quote": True,
                     "description": DESCRIPTION,
-                    "data_tests": [{"accepted_values": {"arguments": {"values": LISTED}}}],
+                    "data_tests": [ACCEPTED],
                 }
             ],
         },
