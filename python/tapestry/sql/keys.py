@@ -23,6 +23,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from tapestry.sql.work import size, spend
+
 NOTHING = "-"
 """The part of a relation that has no row: the null side of an outer join."""
 PART, INNER, STAMP = "|", "/", "@"
@@ -49,6 +51,7 @@ def of_values(values: Sequence[exp.Expr]) -> exp.Expr:
     """What stands for a row that counts by value; NULL differs from every text."""
     parts = []
     for value in values:
+        spend(8 + 3 * size(value), "what identifies an answer")
         text = exp.cast(value.copy(), "text")
         size = exp.cast(exp.Length(this=text.copy()), "text")
         written = _concat([size, exp.Literal.string(":"), text])
@@ -60,12 +63,14 @@ def of_arm(number: int, parts: Sequence[exp.Expr]) -> exp.Expr:
     """The key of an answer in the ``number``-th arm of a UNION ALL (1 where there is none)."""
     pieces: list[exp.Expr] = [exp.Literal.string(str(number))]
     for part in parts:
+        spend(size(part), "what identifies an answer")
         pieces += [exp.Literal.string(PART), part.copy()]
     return _concat(pieces)
 
 
 def nested(key: exp.Expr) -> exp.Expr:
     """The part of a row of a derived table, whose own key this is."""
+    spend(2 + size(key), "what identifies an answer")
     pair = [exp.Literal.string(PART), exp.Literal.string(INNER)]
     return exp.Anonymous(this="REPLACE", expressions=[key.copy(), *pair])
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
 from tapestry.names import ARRIVAL
 from tapestry.sql.fixed import length_of, zone_is_fixed
 from tapestry.sql.ir import SourceTable
+from tapestry.sql.passes.read_tokens import read_one
 
 _DAY = 86_400_000_000
 
@@ -158,7 +159,7 @@ def parse_assumptions(
 def _parse_one(text: str, arrivals: Mapping[str, set[str]], zone: str) -> Assumption:
     hint = "write it as r.ts >= m.ts, with the aliases of the model's SQL and arrival columns"
     try:
-        tree = parse_one(text, dialect="spark")
+        tree = read_one(text)
     except SqlglotError as error:
         raise Refusal("an assumption could not be read", text, hint) from error
     if isinstance(tree, exp.LT | exp.LTE):

@@ -24,24 +24,28 @@ from tapestry.sql.selects import aliases_of, expressions_of, on_of, source_colum
 from tapestry.sql.strategy_bounds import fits_bounds
 from tapestry.sql.strategy_candidates import edges
 from tapestry.sql.strategy_least import MANY, without_subqueries
+from tapestry.sql.work import size, spend
 
 LONGEST = 1_000_000
 """Characters of a run's SQL, by this reckoning."""
+A_UNIT = 20
+"""Characters that are written for a unit of work."""
 LINE, INSTANT, RELATION = 20, 60, 50
 
 
 def refuse_too_long(parts: Sequence[Part], order: Order, sql: str) -> None:
     """Raise Refusal where the SQL of a run would be too long to be written, or planned."""
-    size = text_size(parts, order)
-    if size <= LONGEST:
+    characters = text_size(parts, order)
+    spend(characters // A_UNIT, "characters of the SQL of a run")
+    if characters <= LONGEST:
         return
     blocks = [block for part in parts for block in part.blocks]
     disjuncts = sum(len(block.disjuncts) for block in blocks)
     subqueries = sum(len(one.exists) for block in blocks for one in block.disjuncts)
     raise Refusal(
-        f"the SQL of a run would be about {size / 1e6:,.1f} million characters long (ways to form a"
-        f" row of FROM: {len(blocks)}, alternatives in them: {disjuncts}, subqueries in those:"
-        f" {subqueries})",
+        f"the SQL of a run would be about {characters / 1e6:,.1f} million characters long (ways to"
+        f" form a row of FROM: {len(blocks)}, alternatives in them: {disjuncts}, subqueries in"
+        f" those: {subqueries})",
         sql,
         "write it as several models and a UNION ALL of them; use fewer ORs over now() and"
         " subqueries, fewer outer joins and UNIONs inside of joins",
@@ -68,6 +72,7 @@ class _Sizes:
         total = 0
         for node in nodes:
             if id(node) not in self.known:
+                spend(2 * size(node), "expressions of the SQL of a run")
                 self.known[id(node)] = (node, len(node.sql("spark")))
             total += self.known[id(node)][1] + beside
         return total
@@ -81,6 +86,7 @@ class _Sizes:
     def by_bounds(self, block: Block) -> int:
         """Each disjunct in branches, each with all others beside it."""
         total = 0
+        spend(len(block.disjuncts) ** 2, "pairs of alternatives")
         for one in block.disjuncts:
             first = self.first(one)
             each = self.of(block.select + block.keys) + self.relations(one.tables)
@@ -119,6 +125,7 @@ class _Sizes:
             each = head + self.own(one) + self.reached(one) + self.first(one)
             total += each * self.branches(one)
             for edge in edges(one):
+                spend(2 * len(edge.chain), "instants at which a subquery may change")
                 last = edge.last
                 instant = self.of(last.uppers if edge.rises_at_end else last.lowers)
                 each = head + self.own(one) + self.of(one.lowers + one.uppers, instant + LINE)
@@ -151,10 +158,10 @@ class _Sizes:
     def inner(self, exists: Exists, instant: int, head: int = 0) -> int:
         """``[NOT] EXISTS`` at an instant; ``head``: what a nested one carries along."""
         inner = exists.inner
-        size = 2 * RELATION + self.relations(inner.tables) + self.of(inner.conditions)
-        size += self.of(inner.lowers + inner.uppers, instant + LINE)
-        size += head * bool(inner.exists)
-        return size + sum(self.inner(one, instant, head) for one in inner.exists)
+        text = 2 * RELATION + self.relations(inner.tables) + self.of(inner.conditions)
+        text += self.of(inner.lowers + inner.uppers, instant + LINE)
+        text += head * bool(inner.exists)
+        return text + sum(self.inner(one, instant, head) for one in inner.exists)
 
     def relations(self, tables: tuple[Table, ...]) -> int:
         """Tables in FROM: a table by value is written out."""

@@ -32,6 +32,7 @@ from tapestry.sql.strategy_bounds import fits_bounds
 from tapestry.sql.strategy_candidates import edges
 from tapestry.sql.strategy_least import without_subqueries
 from tapestry.sql.trace import NAMES, QUERY, Step, last_steps, step
+from tapestry.sql.work import bounded
 
 ALTERNATIVES = 1_024
 """So many disjuncts may an arm of the outermost UNION ALL have, all its blocks together."""
@@ -237,14 +238,8 @@ def rewrite(
     of interest from below.  Raises Refusal with the reason, the place in the SQL and a way out;
     ``steps`` then holds the steps up to the one that refuses.
     """
-    try:
+    with bounded(sql):
         return _rewrite(sql, catalog, assume, begin, [] if steps is None else steps)
-    except RecursionError:
-        raise Refusal(
-            "the query is nested too deeply",
-            sql,
-            "unite fewer queries at once, or put steps into models of their own",
-        ) from None
 
 
 def _rewrite(

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql.ir import Formula, Table
+from tapestry.sql.work import size, spend
 
 Columns = Mapping[str, exp.Expr]
 
@@ -46,7 +47,9 @@ class Scope:
                         "compare through the level between, or join there; a semi or anti join"
                         " inside a subquery is a level, too",
                     )
-                return columns[node.name].copy()
+                found = columns[node.name]
+                spend(size(found), "expressions where their columns are used")
+                return found.copy()
             blocks += bool(scope.columns)
             scope = scope.parent
         raise Refusal("a column could not be resolved", node.sql("spark"), "qualify it")

@@ -20,8 +20,10 @@ from tapestry.sql.passes.inline_views import inline_views
 from tapestry.sql.passes.parse import is_cte, parse, table_name
 from tapestry.sql.scan import Scan
 from tapestry.sql.tell_apart import tell_apart
+from tapestry.sql.work import bounded_by_text
 
 
+@bounded_by_text
 def static_answer(
     sql: str, catalog: Catalog, s: datetime | str, scans: Mapping[str, Scan], dialect: str = "spark"
 ) -> str:

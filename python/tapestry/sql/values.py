@@ -29,6 +29,10 @@ from tapestry.sql.ir import (
     all_of,
     any_of,
 )
+from tapestry.sql.work import spend
+
+_ARM = 4
+"""Units for an arm, besides those for its columns."""
 
 INTERNAL = frozenset({"_k", "_b", "_f", "_e", "_w", "_r", "_n", "_o", "_at", "_rank"})
 """Aliases that the rendering uses for relations of its own, and for columns beside them."""
@@ -71,6 +75,7 @@ def member(query: Bag | SetQuery | UnionAll, values: tuple[exp.Expr, ...]) -> Fo
 
 def negated(formula: Formula) -> Formula:
     """The negation of a membership formula, which is never unknown."""
+    spend(1, "rows of queries that count by value")
     if isinstance(formula, And):
         return any_of(*(negated(part) for part in formula.parts))
     if isinstance(formula, Or):
@@ -82,6 +87,7 @@ def negated(formula: Formula) -> Formula:
 def universe_of(query: Bag | SetQuery | UnionAll) -> tuple[Arm, ...]:
     """Arms whose values are all that the query may ever hold (of EXCEPT, the left side's)."""
     if isinstance(query, Bag):
+        spend(len(query.arms), "rows of queries that count by value")
         return query.arms
     if isinstance(query, SetQuery) and query.operator in ("except", "intersect"):
         return universe_of(query.inputs[0])
@@ -161,11 +167,13 @@ def _all_arms(query: Bag | SetQuery | UnionAll) -> Iterator[Arm]:
 
 def _outer_columns(arm: Arm, around: frozenset[str]) -> Iterator[exp.Column]:
     """Columns of tables that stand neither in the arm nor in those around it within the query."""
+    spend(_ARM + len(arm.tables), "rows of queries that count by value")
     known = around | {table.alias for table in arm.tables}
     joins = (on for table in arm.tables if isinstance(table, SourceTable) for on in table.on or ())
     todo: list[Formula] = [arm.where, *map(Condition, (*arm.select, *joins))]
     while todo:
         formula = todo.pop()
+        spend(1, "rows of queries that count by value")
         if isinstance(formula, And | Or):
             todo += formula.parts
         elif isinstance(formula, ExistsFormula):
@@ -177,6 +185,7 @@ def _outer_columns(arm: Arm, around: frozenset[str]) -> Iterator[exp.Column]:
 
 
 def _same(arm: Arm, values: tuple[exp.Expr, ...]) -> list[Formula]:
+    spend(_ARM + 4 * len(values), "rows of queries that count by value")
     return [
         Condition(exp.NullSafeEQ(this=timing.wrapped(mine), expression=timing.wrapped(value)))
         for mine, value in zip(arm.select, values, strict=True)

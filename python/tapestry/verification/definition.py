@@ -18,6 +18,7 @@ from tapestry.sql.passes.inline_views import inline_views
 from tapestry.sql.passes.parse import is_cte, parse, table_name
 from tapestry.sql.passes.resolve_names import output_names, resolve_names
 from tapestry.sql.scan import Scan
+from tapestry.sql.work import bounded
 from tapestry.verification.from_clause import AT, INSTANTS
 from tapestry.verification.intervals import may_hold_again
 from tapestry.verification.restriction import (
@@ -64,10 +65,11 @@ class Definition:
         cls, sql: str, catalog: Catalog, scans: Mapping[str, Scan], dialect: str = "spark"
     ) -> Definition:
         """The definition of an author's query; raises Refusal for what cannot be read."""
-        parsed = parse(sql)
-        resolved = resolve_names(inline_views(parsed, catalog), catalog)
-        columns = output_names(resolved, catalog)
-        kinds = tuple(by_value(arm) for arm, _ in arms(resolved, {}))
+        with bounded(sql):
+            parsed = parse(sql)
+            resolved = resolve_names(inline_views(parsed, catalog), catalog)
+            columns = output_names(resolved, catalog)
+            kinds = tuple(by_value(arm) for arm, _ in arms(resolved, {}))
         return cls(resolved, columns, kinds, catalog, scans, dialect)
 
     @property

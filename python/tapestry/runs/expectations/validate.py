@@ -10,16 +10,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
-from tapestry.errors import ConfigurationError
+from tapestry.errors import ConfigurationError, Refusal
 from tapestry.quoting import identifier
 from tapestry.runs.expectations import great
 from tapestry.runs.expectations.declare import Expectation, near
 from tapestry.runs.expectations.row_conditions import condition_of, on_rows
 from tapestry.runs.memory import Memory
 from tapestry.runs.session import Session
+from tapestry.sql.passes.read_tokens import read_one
 
 SELECT = "SELECT "
 _UNRESOLVED = re.compile(
@@ -126,8 +127,10 @@ def _no_column(
 def _pinned(expectation: Expectation, condition: str, file: str, pinning: Pinning) -> str:
     """The condition with the version behind every table; it has to be one expression over a row."""
     try:
-        tree = sqlglot.parse_one(SELECT + condition, read="spark")
-    except sqlglot.errors.SqlglotError as error:
+        tree = read_one(SELECT + condition)
+    except Refusal as error:
+        raise _no_condition(expectation, error.reason, file) from error
+    except SqlglotError as error:
         text = " ".join(str(error).split("\n")[0].split())
         raise _no_condition(expectation, text, file) from error
     others = [k for k, value in tree.args.items() if value and k not in ("expressions", "kind")]

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql.passes.open_parentheses import relations_of
+from tapestry.sql.work import NODE, size, spend
 
 MOST = 2_000
 """So many uses of such CTEs are written out."""
@@ -71,6 +72,7 @@ def inline_inner_ctes(tree: exp.Query) -> exp.Query:
                 "write them as views or models",
             )
         cte = bodies[use.meta[_CTE]]
+        spend(NODE * size(cte.this), "CTEs of subqueries where they are used", tree.sql("spark"))
         _refuse_captured(cte, use)
         columns = _columns(use) or _columns(cte)
         alias = exp.TableAlias(

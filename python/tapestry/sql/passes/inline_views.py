@@ -9,6 +9,7 @@ from tapestry.sql.catalog import Catalog, View
 from tapestry.sql.passes.inline_inner_ctes import inline_inner_ctes
 from tapestry.sql.passes.parse import is_cte, parse, table_name
 from tapestry.sql.passes.refuse_nondeterministic import user_defined
+from tapestry.sql.work import NODE, size, spend
 
 _DEEPEST = 50
 _NAME = ("this", "db", "catalog")
@@ -27,6 +28,7 @@ def inline_views(tree: exp.Query, catalog: Catalog, depth: int = 0) -> exp.Query
             tree.sql("spark"),
             "define one of them without the others",
         )
+    spend(NODE * size(tree), "the query with its views")
     tree = tree.copy()
     for table in list(tree.find_all(exp.Table)):
         name = table_name(table)

@@ -25,13 +25,19 @@ from tapestry.sql.ir import (
     ExistsFormula,
     Formula,
     Lower,
+    Or,
     Upper,
     all_of,
     any_of,
 )
 from tapestry.sql.passes.solve_time_atoms import OPERATORS, solve_time_atom
+from tapestry.sql.work import size, spend
 
 CONDITIONS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Exists, exp.In, exp.Between)
+
+
+_CONDITION = 4
+"""Units for a condition, besides those for its nodes."""
 
 
 class Context(Protocol):
@@ -66,9 +72,31 @@ def is_opaque(node: exp.Expr) -> bool:
 class _Truth:
     def __init__(self, context: Context) -> None:
         self.context = context
+        self.weights: dict[int, int] = {}
+        self.known: dict[tuple[int, str], tuple[exp.Expr, Formula]] = {}
+        """By the identity of a condition, which is kept so that this stays its own, and by what is
+        wanted of it: a comparison of conditions asks for each several times."""
 
     def of(self, node: exp.Expr, wanted: str) -> Formula:
         """The formula for ``node`` being 'true', 'false' or 'unknown'."""
+        key = (id(node), wanted)
+        if key not in self.known:
+            spend(_CONDITION + size(node), "conditions on time and subqueries")
+            formula = self.made(node, wanted)
+            self.known[key] = (node, formula)
+            spend(self.weight(formula) // 4, "conditions on time and subqueries")
+        return self.known[key][1]
+
+    def weight(self, formula: Formula) -> int:
+        """How many parts a formula has, each counted wherever it stands: passes go over them so."""
+        if not isinstance(formula, And | Or):
+            return 1
+        if id(formula) not in self.weights:
+            self.weights[id(formula)] = 1 + sum(map(self.weight, formula.parts))
+        return self.weights[id(formula)]
+
+    def made(self, node: exp.Expr, wanted: str) -> Formula:
+        """The same, not known yet."""
         while isinstance(node, exp.Paren):
             node = node.this
         if isinstance(node, exp.Boolean):
@@ -321,32 +349,19 @@ class _Truth:
 
     def equivalence(self, node: exp.Expr, left: exp.Expr, right: exp.Expr, wanted: str) -> Formula:
         """``a = b``, ``<=>`` and their negations between conditions."""
+        if not isinstance(node, exp.EQ | exp.NEQ | exp.NullSafeEQ | exp.NullSafeNEQ):
+            raise self.refuse(node)
 
         def both(first: str, second: str) -> Formula:
             return all_of(self.of(left, first), self.of(right, second))
 
-        same = any_of(both("true", "true"), both("false", "false"))
-        different = any_of(both("true", "false"), both("false", "true"))
-        either = any_of(self.of(left, "unknown"), self.of(right, "unknown"))
-        one_unknown = any_of(
-            both("unknown", "true"),
-            both("unknown", "false"),
-            both("true", "unknown"),
-            both("false", "unknown"),
-        )
-        if isinstance(node, exp.EQ | exp.NEQ):
-            answers = {"true": same, "false": different, "unknown": either}
-        elif isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ):
-            answers = {
-                "true": any_of(same, both("unknown", "unknown")),
-                "false": any_of(different, one_unknown),
-                "unknown": FALSE,
-            }
-        else:
-            raise self.refuse(node)
-        if isinstance(node, exp.NEQ | exp.NullSafeNEQ):
-            answers["true"], answers["false"] = answers["false"], answers["true"]
-        return answers[wanted]
+        safe = isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ)
+        if wanted == "unknown":
+            return FALSE if safe else any_of(self.of(left, wanted), self.of(right, wanted))
+        equal = (wanted == "true") == isinstance(node, exp.EQ | exp.NullSafeEQ)
+        values = ("true", "false", "unknown") if safe else ("true", "false")
+        pairs = [(a, b) for a in values for b in values if (a == b) == equal]
+        return any_of(*(both(*pair) for pair in pairs))
 
 
 def case_branches(

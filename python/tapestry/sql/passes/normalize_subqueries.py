@@ -50,6 +50,10 @@ from tapestry.sql.passes.refuse_unsupported import (
 )
 from tapestry.sql.scope import Columns, Scope, Way, with_ctes
 from tapestry.sql.values import Names, arms_of, found_in, member, one, union_all, value_table
+from tapestry.sql.work import spend
+
+_ROW = 40
+"""Units for a SELECT, or a way to form a row of FROM."""
 
 
 def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[Part, ...]:
@@ -74,6 +78,7 @@ class _Builder:
         self.names = Names()
         self.numbers = count(1)
         self.place: tuple[int, ...] = ()
+        self.sizes: dict[int, int] = {}
 
     # -- queries ------------------------------------------------------------------------------
     def query(self, node: exp.Expr, scope: Scope, top: bool = False) -> Bag | SetQuery | UnionAll:
@@ -100,6 +105,9 @@ class _Builder:
             scope = with_ctes(node, scope)
             node = node.this
         scope = with_ctes(node, scope)
+        if id(node) not in self.sizes:
+            self.sizes[id(node)] = sum(1 for _ in node.walk(prune=_is_other_query(node)))
+        spend(_ROW + 4 * self.sizes[id(node)], "queries in FROM, each where it is used")
         refuse_modifiers(node)
         if isinstance(node, exp.SetOperation):
             return self.set_operation(node, scope, top)
@@ -212,6 +220,8 @@ class _Builder:
         refuse_names(names, len(selects), by_value, node)
         for number, part in enumerate(inputs, start=1):
             if isinstance(part, Bag):
+                ways = sum(4 + len(arm.keys) for arm in part.arms)
+                spend(ways * (4 + len(names)), "columns of derived tables")
                 for arm in part.arms:
                     columns = dict(zip(names, arm.select, strict=True))
                     key = keys.nested(keys.of_arm(number, arm.keys))
@@ -268,6 +278,7 @@ class _Builder:
         return result
 
     def joined(self, left: Way, right: Way, node: exp.Join, scope: Scope) -> Way:
+        spend(_ROW + len(left.tables) + len(right.tables), "ways to form a row of FROM")
         columns = {**left.columns, **right.columns}
         where = all_of(left.where, right.where, self.on(columns, node, scope))
         return Way(left.tables + right.tables, where, columns, left.keys + right.keys)
@@ -290,6 +301,7 @@ class _Builder:
         for row in kept:
             arms = []
             for candidate in other:
+                spend(_ROW + len(candidate.tables), "ways to form a row of FROM")
                 both = {**row.columns, **candidate.columns}
                 match = all_of(candidate.where, self.on(both, node, scope))
                 arms.append(Arm(candidate.tables, match, ()))
@@ -359,6 +371,10 @@ class _Context:
             for arm in arms
         )
         return ExistsFormula(False, tuple(narrowed))
+
+
+def _is_other_query(query: exp.Expr) -> Callable[[exp.Expr], bool]:
+    return lambda node: isinstance(node, exp.Query) and node is not query
 
 
 def _listed(node: exp.Expr) -> bool:

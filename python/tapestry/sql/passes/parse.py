@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from sqlglot import Token, TokenType, exp
-from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
+from tapestry.sql.passes.balance_connectors import balance_connectors
 from tapestry.sql.passes.inline_inner_ctes import cte_of, inline_inner_ctes
 from tapestry.sql.passes.name_fields import NAMED_STRUCT, name_fields
 from tapestry.sql.passes.open_parentheses import open_parentheses
+from tapestry.sql.passes.read_tokens import SPARK, read_tokens
 from tapestry.sql.passes.refuse_nondeterministic import spark_functions, user_defined
 from tapestry.sql.passes.refuse_unread import (
     refuse_second_comparison,
@@ -22,8 +23,8 @@ from tapestry.sql.passes.refuse_unread import (
 )
 from tapestry.sql.passes.refuse_unsupported import refuse_modifiers
 from tapestry.sql.timing import has_mark
+from tapestry.sql.work import bounded_by_text, spend_tree
 
-SPARK = Dialect.get_or_raise("spark")
 _UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Lateral, "LATERAL VIEW and lateral subqueries", "explode in a view or table upstream"),
     (exp.Pivot, "PIVOT", "write one CASE per column in a view upstream"),
@@ -47,6 +48,7 @@ _ELEMENT_OF = "_tap_of_"
 _AS_WRITTEN = {"to_char": exp.ToChar, "parse_json": exp.ParseJSON, "unix_date": exp.UnixDate}
 
 
+@bounded_by_text
 def parse(sql: str) -> exp.Query:
     """One SELECT (or set operation) as a sqlglot tree; semi and anti joins become [NOT] EXISTS.
 
@@ -65,7 +67,7 @@ def parse(sql: str) -> exp.Query:
         tokens = _tokens(sql)
         refuse_second_comparison(tokens)
         parsed = SPARK.parser().parse(tokens, sql)
-    except (SqlglotError, RecursionError) as error:
+    except SqlglotError as error:
         raise _unread(_first_line(error)) from error
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         # How the parser's builders of functions fail where an argument is missing.
@@ -74,8 +76,9 @@ def parse(sql: str) -> exp.Query:
     statements = [s for s in parsed if s is not None and not isinstance(s, exp.Semicolon)]
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise Refusal("a continuous model is one SELECT", sql, "put one SELECT into the model file")
-    tree = _without_parentheses(statements[0])
+    tree = balance_connectors(_without_parentheses(statements[0]))
     _keep_dollars(tree, tokens, sql)
+    spend_tree(tree, "the query's text")
     _name_again(tree)
     _leave_out_hints(tree)
     name_fields(tree)
@@ -266,7 +269,7 @@ def _tokens(sql: str) -> list[Token]:
     ["it's", 'me']
     """
     tokens: list[Token] = []
-    for token in SPARK.tokenize(sql):
+    for token in read_tokens(sql):
         last = tokens[-1] if tokens else None
         both = last is not None and last.token_type == token.token_type == TokenType.STRING
         if last is not None and both and token.start == last.end + 1:

@@ -19,6 +19,7 @@ from tapestry.sql.join_using import join_using
 from tapestry.sql.passes.balance_connectors import balance_connectors
 from tapestry.sql.passes.expand_stars import expand_stars, refuse_merged_stars
 from tapestry.sql.passes.parse import is_cte, table_name
+from tapestry.sql.passes.spend_names import spend_names
 from tapestry.sql.spelling import Spell, note_spelling, spell_field, spelt
 from tapestry.sql.tell_apart import tell_apart
 
@@ -48,6 +49,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
         if join.method == "NATURAL":
             raise Refusal("NATURAL JOIN", join.sql("spark"), "write USING (column, ...) or ON")
     refuse_merged_stars(tree)
+    spend_names(tree, catalog)
     _recognize_clock_columns(tree, catalog)
     written = _for_sqlglot(tree, depth)
     try:

@@ -42,6 +42,10 @@ from tapestry.sql.expressions import (
 from tapestry.sql.fixed import DAY_UNITS, SHORT_UNITS, most_of, span_of, unit_name
 from tapestry.sql.ir import Condition, Formula, Lower, Upper, all_of, any_of
 from tapestry.sql.kinds import NOT_MONOTONE, Kinds
+from tapestry.sql.work import size, spend
+
+_PEELED = 4
+"""Units for a node of a comparison that is solved."""
 
 OPERATORS: dict[type[exp.Expr], str] = {
     exp.GT: ">",
@@ -73,6 +77,7 @@ def solve_time_atom(comparison: exp.Expr, zone: str) -> TimeAtom:
 
     Raises Refusal, with the place, where the side is not monotone in now().
     """
+    spend(size(comparison) * _PEELED, "comparisons with now()")
     operator = OPERATORS[type(comparison)]
     left, right = comparison.this, comparison.expression
     if timing.contains_now(left) and timing.contains_now(right):

@@ -19,6 +19,7 @@ from tapestry.sql.frame import Frame, at_most, greater
 from tapestry.sql.ir import Table
 from tapestry.sql.order import Order, base_and_offset
 from tapestry.sql.selects import aliases_of, on_of
+from tapestry.sql.work import spend
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ def drop_redundant_bounds(bounds: tuple[exp.Expr, ...], order: Order) -> tuple[e
     The result has the same maximum; a bound of a source with late rows is kept behind the bounds
     that would imply it.
     """
+    spend(len(bounds) ** 2 // 4, "pairs of bounds")
     kept: list[exp.Expr] = []
     behind: list[exp.Expr] = []
     for i, bound in enumerate(bounds):

@@ -8,6 +8,8 @@ iff some part is, AND iff all parts are.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -28,35 +30,32 @@ from tapestry.sql.ir import (
     Table,
     Upper,
 )
+from tapestry.sql.work import spend
 
 LIMIT = 64
 
 
+Term: TypeAlias = Condition | Lower | Upper | Exists
+
+
 @dataclass(frozen=True)
 class _Terms:
-    """A conjunction in the making."""
+    """A conjunction in the making: its terms by number, in their order."""
 
-    conditions: tuple[exp.Expr, ...] = ()
-    lowers: tuple[exp.Expr, ...] = ()
-    uppers: tuple[exp.Expr, ...] = ()
-    exists: tuple[Exists, ...] = ()
+    numbers: tuple[int, ...] = ()
+
+    @cached_property
+    def all(self) -> frozenset[int]:
+        """The terms without their order."""
+        return frozenset(self.numbers)
 
     def merged(self, other: _Terms) -> _Terms:
-        return _Terms(
-            _distinct(self.conditions + other.conditions),
-            _distinct(self.lowers + other.lowers),
-            _distinct(self.uppers + other.uppers),
-            tuple(dict.fromkeys(self.exists + other.exists)),
-        )
+        more = tuple(number for number in other.numbers if number not in self.all)
+        return _Terms(self.numbers + more)
 
     def implied_by(self, other: _Terms) -> bool:
         """Has the other conjunction all terms of this one (and so adds nothing beside it)?"""
-        return (
-            set(self.conditions) <= set(other.conditions)
-            and set(self.lowers) <= set(other.lowers)
-            and set(self.uppers) <= set(other.uppers)
-            and set(self.exists) <= set(other.exists)
-        )
+        return self.all <= other.all
 
 
 def to_standard_form(arm: Arm, extra: tuple[exp.Expr, ...] = ()) -> Block:
@@ -68,8 +67,9 @@ def to_standard_form(arm: Arm, extra: tuple[exp.Expr, ...] = ()) -> Block:
     Raises Refusal where there would be more than 64 disjuncts.
     """
     disjuncts = []
-    for terms in _expand(arm.where):
-        conjunction = _conjunction(arm.tables, terms)
+    expansion = _Expansion()
+    for terms in expansion.of(arm.where):
+        conjunction = expansion.conjunction(arm.tables, terms)
         lowers = _distinct(conjunction.lowers + extra)
         disjuncts.append(replace(conjunction, lowers=lowers))
     return Block(arm.tables, arm.select, tuple(disjuncts), arm.keys)
@@ -99,64 +99,104 @@ def _instant(name: str, table: SourceTable) -> exp.Expr:
     return column
 
 
-def _conjunction(tables: tuple[Table, ...], terms: _Terms) -> Conjunction:
-    lowers = _distinct(arrivals(tables) + terms.lowers)
-    uppers = _distinct(terms.uppers + _ends(tables))
-    return Conjunction(tables, terms.conditions, lowers, uppers, terms.exists)
+class _Expansion:
+    """One arm's formula distributed: equal terms have one number, and each part is done once."""
 
+    def __init__(self) -> None:
+        self.numbers: dict[Term, int] = {}
+        self.terms: list[Term] = []
+        self.done: dict[int, tuple[Formula, list[_Terms]]] = {}
+        """By the identity of a formula, which is kept so that this stays its own."""
 
-def _expand(formula: Formula) -> list[_Terms]:
-    if isinstance(formula, Condition):
-        return [_Terms(conditions=(formula.sql,))]
-    if isinstance(formula, Lower):
-        return [_Terms(lowers=(formula.bound,))]
-    if isinstance(formula, Upper):
-        return [_Terms(uppers=(formula.bound,))]
-    if isinstance(formula, ExistsFormula):
-        return _expand_exists(formula)
-    if isinstance(formula, Or):
-        return _bounded(_absorbed([terms for part in formula.parts for terms in _expand(part)]))
-    assert isinstance(formula, And)
-    product = [_Terms()]
-    for part in formula.parts:
-        factors = _expand(part)
-        _bounded_count(len(product) * len(factors))
-        product = _bounded(_absorbed([a.merged(b) for a in product for b in factors]))
-    return product
+    def of(self, formula: Formula) -> list[_Terms]:
+        """The conjunctions that the formula is a disjunction of."""
+        if id(formula) not in self.done:
+            spend(1, "terms of alternatives")
+            self.done[id(formula)] = (formula, self.made(formula))
+        return self.done[id(formula)][1]
 
+    def made(self, formula: Formula) -> list[_Terms]:
+        """The same, not known yet."""
+        if isinstance(formula, Condition | Lower | Upper):
+            return [self.single(formula)]
+        if isinstance(formula, ExistsFormula):
+            return self.of_exists(formula)
+        if isinstance(formula, Or):
+            return _bounded(_absorbed([terms for part in formula.parts for terms in self.of(part)]))
+        assert isinstance(formula, And)
+        return self.product([self.of(part) for part in formula.parts])
 
-def _expand_exists(formula: ExistsFormula) -> list[_Terms]:
-    """EXISTS over a union is an OR of EXISTS; NOT EXISTS over a union is an AND of NOT EXISTS."""
-    inner = [
-        _flattened(_conjunction(arm.tables, terms))
-        for arm in formula.arms
-        for terms in _expand(arm.where)
-    ]
-    if not formula.negated:
-        return _bounded([_Terms(exists=(Exists(False, conjunction),)) for conjunction in inner])
-    _bounded_count(len(inner))
-    return [_Terms(exists=tuple(Exists(True, conjunction) for conjunction in inner))]
+    def product(self, factors: list[list[_Terms]]) -> list[_Terms]:
+        """One conjunction for each choice of an alternative from every factor."""
+        alone = dict.fromkeys(n for one in factors if len(one) == 1 for n in one[0].numbers)
+        product = [_Terms(tuple(alone))]
+        for factor in factors:
+            if len(factor) == 1:
+                continue
+            _bounded_count(len(product) * len(factor))
+            pairs = len(product) * len(factor)
+            spend(pairs + pairs * len(product[0].numbers) // 50, "terms of alternatives")
+            product = _bounded(_absorbed([a.merged(b) for a in product for b in factor]))
+        return product if all(factors) else []
+
+    def single(self, term: Term) -> _Terms:
+        """One term: how it is called in this expansion."""
+        number = self.numbers.setdefault(term, len(self.terms))
+        if number == len(self.terms):
+            self.terms.append(term)
+        return _Terms((number,))
+
+    def of_exists(self, formula: ExistsFormula) -> list[_Terms]:
+        """EXISTS over a union is an OR of EXISTS; NOT EXISTS over one an AND of NOT EXISTS."""
+        inner = [
+            _flattened(self.conjunction(arm.tables, terms))
+            for arm in formula.arms
+            for terms in self.of(arm.where)
+        ]
+        singles = [self.single(Exists(formula.negated, conjunction)) for conjunction in inner]
+        if not formula.negated:
+            return _bounded(singles)
+        _bounded_count(len(inner))
+        return [_Terms(tuple(dict.fromkeys(n for one in singles for n in one.numbers)))]
+
+    def conjunction(self, tables: tuple[Table, ...], terms: _Terms) -> Conjunction:
+        """The terms over these tables, with what their rows' arrivals and ends add."""
+        spend(1 + len(terms.numbers) // 4 + len(tables), "terms of alternatives")
+        found = [self.terms[number] for number in terms.numbers]
+        lowers = tuple(one.bound for one in found if isinstance(one, Lower))
+        uppers = tuple(one.bound for one in found if isinstance(one, Upper))
+        return Conjunction(
+            tables,
+            tuple(one.sql for one in found if isinstance(one, Condition)),
+            _distinct(arrivals(tables) + lowers),
+            _distinct(uppers + _ends(tables)),
+            tuple(one for one in found if isinstance(one, Exists)),
+        )
 
 
 def _flattened(conjunction: Conjunction) -> Conjunction:
     """Inside an EXISTS, EXISTS(r and EXISTS(u)) is EXISTS(r, u): a positive level is a join."""
-    tables, kept = conjunction.tables, []
-    merged = _Terms(conjunction.conditions, conjunction.lowers, conjunction.uppers)
+    tables, kept = conjunction.tables, list[Exists]()
+    conditions, lowers, uppers = conjunction.conditions, conjunction.lowers, conjunction.uppers
     for exists in conjunction.exists:
         if exists.negated:
             kept.append(exists)
             continue
         inner = exists.inner
         tables += inner.tables
-        merged = merged.merged(_Terms(inner.conditions, inner.lowers, inner.uppers))
+        conditions += inner.conditions
+        lowers += inner.lowers
+        uppers += inner.uppers
         kept += inner.exists
-    return Conjunction(tables, merged.conditions, merged.lowers, merged.uppers, tuple(kept))
+    bounds = _distinct(conditions), _distinct(lowers), _distinct(uppers)
+    return Conjunction(tables, *bounds, tuple(kept))
 
 
 def _absorbed(terms: list[_Terms]) -> list[_Terms]:
     """``A or (A and B)`` is ``A``: drop what another disjunct covers."""
     if len(terms) > 4 * LIMIT:
         return terms
+    spend(len(terms) ** 2 // 20, "terms of alternatives")
     kept: list[_Terms] = []
     for candidate in terms:
         if any(other.implied_by(candidate) for other in kept):

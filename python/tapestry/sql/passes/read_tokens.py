@@ -1,0 +1,131 @@
+"""A text's tokens, if there are not too many and not too many inside of each other.
+
+The parser calls itself for each level of nesting, as machine code without a bound: 20,000 levels
+of one type in another end the process. And where it cannot tell a type from a function, or which
+JOIN an ON belongs to, it tries both readings: each level doubles the time. So levels are counted,
+and tried readings reckoned, from the tokens, before it sees any.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ParseError
+from sqlglot.parser import Parser
+
+from tapestry.errors import Refusal
+from tapestry.sql.work import bounded_by_text, spend, spend_tree, too_deep
+
+SPARK = Dialect.get_or_raise("spark")
+CHARACTERS = 500_000
+"""Characters of one text."""
+LEVELS = 60
+"""Parentheses, brackets, CASEs and signs inside of each other."""
+TYPE_LEVELS = 16
+"""Types inside of each other."""
+_ENDLESS = 2**40
+_READING = 2
+"""Units for a token that is read once."""
+_OPEN = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
+_CLOSE = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
+_SIGNS = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
+_LAMBDAS = frozenset({TokenType.ARROW, TokenType.FARROW, TokenType.VAR})
+_TYPES = frozenset(Parser.TYPE_TOKENS)
+_MATCHED = frozenset({TokenType.ON, TokenType.USING})
+_COMPLETE = frozenset({TokenType.CROSS, TokenType.NATURAL})
+
+
+def read_tokens(sql: str) -> list[Token]:
+    """The tokens of a text; raises Refusal for one that is too long, or nested too deeply.
+
+    A text that cannot be read raises SqlglotError.
+    """
+    if len(sql) > CHARACTERS:
+        raise Refusal(
+            f"the text has {len(sql):,} characters, more than {CHARACTERS:,}",
+            sql[:200],
+            "put long lists of values into a seed and join it, or split the model",
+        )
+    spend(len(sql) // 50, "characters")
+    tokens = SPARK.tokenize(sql)
+    spend(_READING * len(tokens), "words and signs")
+    levels = _Levels()
+    for token in tokens:
+        levels.add(token.token_type)
+        if len(levels.open) + levels.signs + levels.lambdas > LEVELS or levels.types > TYPE_LEVELS:
+            raise too_deep(sql[max(0, token.start - 100) : token.start + 100])
+        spend(min(levels.readings, _ENDLESS) - 1, "readings of types as functions")
+        spend(2 ** min(levels.joins, 40) // 8, "readings of JOINs without ON")
+    return tokens
+
+
+@bounded_by_text
+def read_one(sql: str) -> exp.Expr:
+    """The tree of one statement or condition, with the same bounds.
+
+    Raises Refusal for a text past them, SqlglotError for one that cannot be read.
+    """
+    trees = SPARK.parser().parse(read_tokens(sql), sql)
+    if len(trees) != 1 or trees[0] is None:
+        raise ParseError("it is not one statement")
+    spend_tree(trees[0], "the text")
+    return trees[0]
+
+
+@dataclass(frozen=True)
+class _Open:
+    """What is not closed yet: by what, how many readings it makes, how many JOINs stand before."""
+
+    kind: TokenType
+    readings: int
+    joins: int
+
+
+class _Levels:
+    """Where in the nesting of a text a token stands."""
+
+    def __init__(self) -> None:
+        self.open: list[_Open] = []
+        self.readings = 1
+        self.joins = self.signs = self.lambdas = self.types = 0
+        self.last: TokenType | None = None
+        self.type_ended = False
+
+    def add(self, kind: TokenType) -> None:
+        """Go on by one token."""
+        is_type = self.last in _TYPES or self.type_ended
+        self.type_ended = kind == TokenType.GT and self.types > 0
+        self.signs = self.signs + 1 if kind in _SIGNS else 0
+        self.lambdas = self.lambdas + (kind == TokenType.ARROW) if kind in _LAMBDAS else 0
+        if kind in _OPEN:
+            self.begin(kind, 2 if is_type and kind == TokenType.L_PAREN else 1)
+        elif kind == TokenType.END:
+            if self.open and self.open[-1].kind == TokenType.CASE:
+                self.end()
+        elif kind in _CLOSE:
+            while self.open and self.open[-1].kind == TokenType.CASE:
+                self.end()
+            if self.open:
+                self.end()
+        elif kind == TokenType.LT and self.last in _TYPES:
+            self.types += 1
+        elif kind == TokenType.GT:
+            self.types = max(0, self.types - 1)
+        elif kind == TokenType.JOIN and self.last not in _COMPLETE:
+            self.joins += 1
+        elif kind in _MATCHED:
+            self.joins = max(self.open[-1].joins if self.open else 0, self.joins - 1)
+        self.last = kind
+
+    def begin(self, kind: TokenType, readings: int) -> None:
+        """Something opens."""
+        self.open.append(_Open(kind, readings, self.joins))
+        self.readings *= readings
+
+    def end(self) -> None:
+        """What was opened last closes."""
+        closed = self.open.pop()
+        self.readings //= closed.readings
+        self.joins = closed.joins

@@ -1,0 +1,134 @@
+"""How much work a query's text may cost: one budget for all that is derived from it.
+
+Nothing in SQL bounds what a short text stands for: CTEs that use the one before twice double it,
+comparisons of conditions double their alternatives. So whoever makes many of something says so
+*before* it is made (``spend``), and a text that would cost more is refused with what grew. What is
+counted are nodes of trees, not seconds: a text is accepted on every machine or on none.
+
+The budget is a context variable, not an argument: it belongs to the text, not to a pass, and would
+pass through a hundred functions that have no other use for it. ``bounded`` alone sets it; what it
+calls shares the budget of the outermost one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+
+MOST = 200_000
+"""Units of work for one text: one takes five to ten microseconds."""
+FRAMES = 6_000
+"""Python calls inside of each other, which a tree of ``DEEPEST`` levels needs at most."""
+NODE = 6
+"""Units for a node that all passes up to the names go over."""
+DEEPEST = 300
+"""Levels of a query's tree."""
+_HINT = (
+    "write steps that are used several times as models, and several models with a UNION ALL of"
+    " them; use fewer ORs, comparisons of conditions, and tables in one query"
+)
+_P, _T = ParamSpec("_P"), TypeVar("_T")
+
+
+@dataclass
+class _Work:
+    """What one text has cost so far, by what was made."""
+
+    sql: str
+    done: Counter[str] = field(default_factory=Counter)
+    total: int = 0
+
+
+_work: ContextVar[_Work | None] = ContextVar("work", default=None)
+
+
+def spend(units: int, what: str, where: str = "") -> None:
+    """Note that so much work comes next.
+
+    Raises Refusal where it is more than a text may cost; ``what`` says of what there are so many.
+    """
+    work = _work.get()
+    if work is None:
+        return
+    work.done[what] += units
+    work.total += units
+    if work.total > MOST:
+        most = ", ".join(f"{kind}: {n / MOST:.0%}" for kind, n in work.done.most_common(3))
+        raise Refusal(
+            f"the query stands for too much to be rewritten in time ({most} of what is allowed)",
+            where or work.sql,
+            _HINT,
+        )
+
+
+@contextmanager
+def bounded(sql: str) -> Iterator[None]:
+    """Bound the work on a text; inside of another one it belongs to that.
+
+    Raises Refusal, too, where the text is nested more deeply than Python's calls can be.
+    """
+    if _work.get() is not None:
+        yield
+        return
+    # Raised for good: another thread may be in the middle of a deep tree.
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), FRAMES))
+    token = _work.set(_Work(sql))
+    try:
+        yield
+    except RecursionError:
+        raise too_deep(sql) from None
+    finally:
+        _work.reset(token)
+
+
+def bounded_by_text(made: Callable[_P, _T]) -> Callable[_P, _T]:
+    """The function with its work bounded; its first argument is the query's text."""
+
+    @wraps(made)
+    def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        with bounded(str(args[0] if args else kwargs.get("sql", ""))):
+            return made(*args, **kwargs)
+
+    return wrapper
+
+
+def too_deep(where: str) -> Refusal:
+    """The refusal of a text that is nested too deeply."""
+    return Refusal(
+        "the query is nested too deeply",
+        where,
+        "unite fewer queries at once, or put steps into models of their own",
+    )
+
+
+def size(node: exp.Expr) -> int:
+    """How many nodes a tree has."""
+    return sum(1 for _ in node.walk())
+
+
+def spend_tree(tree: exp.Expr, what: str) -> None:
+    """Spend what the passes up to the names cost a query; raise Refusal for one too deep.
+
+    A pass that looks up from each node climbs as many levels as there are above it.
+    """
+    count = levels = literals = 0
+    left = [(tree, 1)]
+    while left:
+        node, depth = left.pop()
+        count += 1
+        literals += isinstance(node, exp.Literal)
+        levels += depth
+        if depth > DEEPEST:
+            raise too_deep(node.sql("spark") if count < DEEPEST else "")
+        left += [(child, depth + 1) for child in node.iter_expressions()]
+    spend(NODE * (count - literals) + 2 * literals + levels // 20, what)
