@@ -53,8 +53,8 @@ def of_values(values: Sequence[exp.Expr]) -> exp.Expr:
     for value in values:
         spend(8 + 3 * size(value), "what identifies an answer")
         text = exp.cast(value.copy(), "text")
-        size = exp.cast(exp.Length(this=text.copy()), "text")
-        written = _concat([size, exp.Literal.string(":"), text])
+        length = exp.cast(exp.Length(this=text.copy()), "text")
+        written = _concat([length, exp.Literal.string(":"), text])
         parts.append(exp.Coalesce(this=written, expressions=[nothing()]))
     return exp.MD5(this=_concat(parts))
 

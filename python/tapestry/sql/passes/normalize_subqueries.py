@@ -106,7 +106,7 @@ class _Builder:
             node = node.this
         scope = with_ctes(node, scope)
         if id(node) not in self.sizes:
-            self.sizes[id(node)] = sum(1 for _ in node.walk(prune=_is_other_query(node)))
+            self.sizes[id(node)] = _own_size(node)
         spend(_ROW + 4 * self.sizes[id(node)], "queries in FROM, each where it is used")
         refuse_modifiers(node)
         if isinstance(node, exp.SetOperation):
@@ -373,8 +373,13 @@ class _Context:
         return ExistsFormula(False, tuple(narrowed))
 
 
-def _is_other_query(query: exp.Expr) -> Callable[[exp.Expr], bool]:
-    return lambda node: isinstance(node, exp.Query) and node is not query
+def _own_size(query: exp.Expr) -> int:
+    """The nodes of a query without those of the queries in it; literals cost next to nothing."""
+
+    def is_other(node: exp.Expr) -> bool:
+        return isinstance(node, exp.Query) and node is not query
+
+    return sum(not isinstance(node, exp.Literal) for node in query.walk(prune=is_other))
 
 
 def _listed(node: exp.Expr) -> bool:
