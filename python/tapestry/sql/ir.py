@@ -189,3 +189,15 @@ def any_of(*parts: Formula) -> Formula:
     if any(part == TRUE for part in flat):
         return TRUE
     return flat[0] if len(flat) == 1 else Or(tuple(flat))
+
+
+def weight_of(formula: Formula, known: dict[int, int]) -> int:
+    """How many parts a formula has, each counted wherever it stands: passes go over them so.
+
+    ``known``, by the identity of formulas that are kept, saves to count a part twice.
+    """
+    if not isinstance(formula, And | Or):
+        return 1
+    if id(formula) not in known:
+        known[id(formula)] = 1 + sum(weight_of(part, known) for part in formula.parts)
+    return known[id(formula)]

@@ -17,8 +17,11 @@ from tapestry.errors import Refusal
 from tapestry.sql.common_types import as_type, common_type, shape_of, type_of
 from tapestry.sql.ir import Arm, Bag, SetQuery, UnionAll
 from tapestry.sql.values import Names, arms_of, counted, one, union_all, universe_of
+from tapestry.sql.work import spend
 
 Side = Bag | SetQuery | UnionAll
+_LEAF = 6
+"""Units for an arm whose types are compared with those beside it."""
 
 
 def align_sides(sides: list[Side], node: exp.SetOperation, top: bool, names: Names) -> list[Side]:
@@ -60,6 +63,7 @@ def _common(one_value: exp.Expr, other_value: exp.Expr) -> str | None:
 def _is_even(side: Side, place: int) -> bool:
     """Have all arms of a side one type there? Else the outermost UNION was left to the engine."""
     first, *others = _leaves(side)
+    spend(_LEAF * (1 + len(others)), "arms of UNIONs")
     return all(_common(first.select[place], other.select[place]) == "" for other in others)
 
 

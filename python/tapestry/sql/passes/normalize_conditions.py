@@ -25,10 +25,10 @@ from tapestry.sql.ir import (
     ExistsFormula,
     Formula,
     Lower,
-    Or,
     Upper,
     all_of,
     any_of,
+    weight_of,
 )
 from tapestry.sql.passes.solve_time_atoms import OPERATORS, solve_time_atom
 from tapestry.sql.work import size, spend
@@ -84,16 +84,8 @@ class _Truth:
             spend(_CONDITION + size(node), "conditions on time and subqueries")
             formula = self.made(node, wanted)
             self.known[key] = (node, formula)
-            spend(self.weight(formula) // 4, "conditions on time and subqueries")
+            spend(weight_of(formula, self.weights) // 4, "conditions on time and subqueries")
         return self.known[key][1]
-
-    def weight(self, formula: Formula) -> int:
-        """How many parts a formula has, each counted wherever it stands: passes go over them so."""
-        if not isinstance(formula, And | Or):
-            return 1
-        if id(formula) not in self.weights:
-            self.weights[id(formula)] = 1 + sum(map(self.weight, formula.parts))
-        return self.weights[id(formula)]
 
     def made(self, node: exp.Expr, wanted: str) -> Formula:
         """The same, not known yet."""
