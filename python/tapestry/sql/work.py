@@ -111,6 +111,12 @@ def too_deep(where: str) -> Refusal:
     )
 
 
+def spent() -> int:
+    """The units that the text in work has cost so far; 0 outside of ``bounded``."""
+    work = _work.get()
+    return 0 if work is None else work.total
+
+
 def size(node: exp.Expr) -> int:
     """How many nodes a tree has."""
     return sum(1 for _ in node.walk())

@@ -50,12 +50,12 @@ def read_tokens(sql: str) -> list[Token]:
         )
     spend(len(sql) // 50, "characters")
     tokens = SPARK.tokenize(sql)
-    spend(_READING * len(tokens), "words and signs")
     levels = _Levels()
     for token in tokens:
         levels.add(token.token_type)
         if len(levels.open) + levels.signs + levels.lambdas > LEVELS or levels.types > TYPE_LEVELS:
             raise too_deep(sql[max(0, token.start - 100) : token.start + 100])
+        spend(_READING, "words and signs")
         spend(min(levels.readings, _ENDLESS) - 1, "readings of types as functions")
         spend(2 ** min(levels.joins, 40) // 8, "readings of JOINs without ON")
     return tokens

@@ -1,0 +1,187 @@
+"""Short texts that stand for much: each ends soon, with SQL or with what grew."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import threading
+from time import thread_time
+
+import pytest
+from tests.marks import more
+from tests.sql.test_pairs import CATALOG, START
+
+from tapestry.errors import Refusal
+from tapestry.sql import Catalog, Scan, View, Window, relation_names, rewrite, static_answer, work
+
+SECONDS = 8
+"""Of processor time: two on an idle one, which takes longer for the same beside others."""
+FROM = "select id from messages where "
+SCANS = {
+    "messages": Scan("db.messages", "arrived", "rowid", late=True),
+    "authors": Scan("db.authors", None, "rowid"),
+}
+TOO_MUCH = "the query stands for too much"
+DEEP_OR_MUCH = f"too deeply|{TOO_MUCH}"
+
+
+def chained(body: str, count: int, first: str = "select id from messages") -> str:
+    """A CTE after the other, each made from the one before it."""
+    ctes = [f"c0 as ({first})"]
+    ctes += [f"c{n} as ({body.format(p=f'c{n - 1}', n=n)})" for n in range(1, count + 1)]
+    return f"with {', '.join(ctes)} select id from c{count}"
+
+
+def nested(before: str, inside: str, after: str, count: int) -> str:
+    """Some text inside of itself."""
+    return before * count + inside + after * count
+
+
+def compared(operator: str, count: int) -> str:
+    """``((now() > due) = (now() > …)) = …``."""
+    text = "(now() > due)"
+    for n in range(1, count):
+        text = f"({text} {operator} (now() > due + interval {n} hours))"
+    return FROM + text
+
+
+DOUBLES = {
+    "joined": "select a.id from {p} a join {p} b on a.id = b.id",
+    "united": "select id from {p} union all select id from {p}",
+    "values": "select id from {p} union select id from {p}",
+    "looked for": "select id from {p} where id in (select id from {p})",
+    "missed": "select id from {p} c where not exists (select 1 from {p} d where d.id = c.id)",
+    "stars": "select a.*, b.id as m{n} from {p} a join {p} b on a.id = b.id",
+    "added": "select id + id as id from {p}",
+}
+GROWN = {
+    **{f"{name}: {n}": (chained(DOUBLES[name], n), TOO_MUCH) for name in DOUBLES for n in (17, 60)},
+    "outer joins": (
+        chained("select a.id from {p} a left join {p} b on a.id = b.id", 12),
+        "ways to form a row",
+    ),
+    "conditions compared": (compared("=", 12), "more than 64 alternatives"),
+    "and many": (compared("=", 40), TOO_MUCH),
+    "with NULLs": (compared("<=>", 12), TOO_MUCH),
+    "not": (compared("<>", 40), TOO_MUCH),
+    "10,000 ANDs": (FROM + " and ".join(f"id <> {n}" for n in range(10_000)), TOO_MUCH),
+    "20,000 sums": (f"select {' + '.join(['id'] * 20_000)} as x from messages", DEEP_OR_MUCH),
+    "20,000 ||": (f"select {' || '.join(['author'] * 20_000)} as x from messages", DEEP_OR_MUCH),
+    "a long list": (FROM + f"id in ({','.join(map(str, range(60_000)))})", TOO_MUCH),
+    "10 MB": (FROM + f"author = '{'x' * 10_000_000}'", "characters, more than"),
+    "comments": ("/*" + "x" * 1_000_000 + "*/ select 1 from messages", "characters, more than"),
+    "columns": (
+        f"select {', '.join(f'id as c{n}' for n in range(20_000))} from messages",
+        TOO_MUCH,
+    ),
+    "parentheses": (FROM + nested("(", "id = 1", ")", 200_000), "too deeply"),
+    "open ones": (FROM + "(" * 100_000, "too deeply"),
+    "NOT": (FROM + "not " * 20_000 + "id = 1", "too deeply"),
+    "signs": (f"select {'- ' * 20_000}id as x from messages", "too deeply"),
+    "CASE": (f"select {nested('case when id = 1 then ', 'id', ' end', 5_000)} as x", "too deeply"),
+    "functions": (f"select {nested('abs(', 'id', ')', 20_000)} as x from messages", DEEP_OR_MUCH),
+    "types": (f"select cast(id as {nested('array<', 'int', '>', 20_000)}) as x", "too deeply"),
+    "structs": (f"select cast(id as {nested('struct<a:', 'int', '>', 20_000)}) as x", "too deeply"),
+    "typed calls": (f"select {nested('struct(', 'id', ')', 40)} as x from messages", TOO_MUCH),
+    "mixed types": (f"select {nested('array(array<int>(', 'id', '))', 14)} as x", TOO_MUCH),
+    "dates": (f"select {nested('date(', 'ts', ')', 40)} as x from messages", TOO_MUCH),
+    "JOINs without ON": (f"select 1 as x from messages a{' join messages b' * 40}", TOO_MUCH),
+    "subqueries": (nested("select id from (", "select id from messages", ") q", 1_000), "deeply"),
+    "casts": (f"select id{'::int' * 20_000} as x from messages", DEEP_OR_MUCH),
+    "fields": (f"select id{'.a' * 5_000} as x from messages", DEEP_OR_MUCH),
+    "elements": (f"select id{'[0]' * 5_000} as x from messages", DEEP_OR_MUCH),
+    "lambdas": (f"select {'x -> ' * 5_000}x as x from messages", "too deeply"),
+    "arms": (" union all ".join(["select id from messages"] * 5_000), DEEP_OR_MUCH),
+}
+KEPT = {
+    "conditions compared": compared("=", 6),
+    "with NULLs": compared("<=>", 3),
+    "a list": FROM + f"id in ({','.join(map(str, range(5_000)))})",
+    "parentheses": FROM + nested("(", "id = 1", ")", 50),
+    "functions": f"select {nested('abs(', 'id', ')', 50)} as x from messages",
+    "ctes": chained("select id from {p} where id <> 3", 30),
+    "subqueries": nested("select id from (", "select id from messages", ") q", 20),
+    "arms": " union all ".join(["select id from messages"] * 40),
+    "||": f"select {' || '.join(['author'] * 200)} as x from messages",
+    "subtractions": f"select {' - '.join(['id'] * 100)} as x from messages",
+    "columns": f"select {', '.join(f'id as c{n}' for n in range(300))} from messages",
+    "joins": "select a.id from messages a"
+    + "".join(f" join messages b{n} on b{n}.id = a.id" for n in range(20)),
+}
+
+
+def _ends(sql: str, catalog: Catalog = CATALOG) -> str:
+    """The refusal's reason, or '' with the SQL of a run: in time, whatever it is."""
+    begun = thread_time()
+    try:
+        rewriting = rewrite(sql, catalog)
+    except Refusal as refusal:
+        return refusal.reason if refusal.hint else "no hint"
+    finally:
+        assert thread_time() - begun < SECONDS
+    assert rewriting.incremental(Window(None, START), SCANS)
+    return ""
+
+
+@pytest.mark.parametrize("name", GROWN)
+@pytest.mark.parametrize("most", [work.MOST // 10, more(work.MOST)])
+def test_what_grows_is_refused_in_time_and_named(
+    name: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other doors end as soon: what a text reads, and what it says at an instant.
+
+    A tenth of the budget is as good for the reasons, and takes a tenth of the time.
+    """
+    monkeypatch.setattr(work, "MOST", most)
+    sql, reason = GROWN[name]
+    assert re.search(reason, _ends(sql))
+    for door in (relation_names, lambda text: static_answer(text, CATALOG, START, SCANS)):
+        begun = thread_time()
+        with contextlib.suppress(Refusal):
+            door(sql)
+        assert thread_time() - begun < SECONDS
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_does_not_grow_is_kept(name: str) -> None:
+    assert _ends(KEPT[name]) == ""
+
+
+def test_views_that_double_each_other_are_refused() -> None:
+    views = {"v0": View("v0", "select id from messages")}
+    for n in range(1, 30):
+        views[f"v{n}"] = View(f"v{n}", DOUBLES["joined"].format(p=f"v{n - 1}", n=n))
+    catalog = Catalog({**CATALOG.relations, **views})
+    assert TOO_MUCH in _ends("select id from v29", catalog)
+    assert _ends("select id from v3", catalog) == ""
+
+
+def test_a_text_costs_the_same_wherever_it_is_read() -> None:
+    """In a deep stack, in a thread, and again: what is counted are nodes, not time."""
+
+    def cost() -> int:
+        with work.bounded(KEPT["ctes"]):
+            rewrite(KEPT["ctes"], CATALOG)
+            return work.spent()
+
+    def deeper(levels: int) -> int:
+        return cost() if levels == 0 else deeper(levels - 1)
+
+    costs = [cost(), deeper(400)]
+    thread = threading.Thread(target=lambda: costs.append(cost()))
+    thread.start()
+    thread.join()
+    assert len(costs) == 3
+    assert len(set(costs)) == 1
+    assert 0 < costs[0] < work.MOST / 3
+
+
+def test_each_text_has_a_budget_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one has cost is nothing to the next, after a refusal too."""
+    monkeypatch.setattr(work, "MOST", work.MOST // 10)
+    for _ in range(3):
+        assert TOO_MUCH in _ends(GROWN["added: 60"][0])
+        assert _ends(KEPT["conditions compared"]) == ""
+    assert work.spent() == 0
+    assert sys.getrecursionlimit() >= work.FRAMES
