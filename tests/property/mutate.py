@@ -1,7 +1,7 @@
-"""Texts that may stand for much: accepted ones, changed at random, and pieces put inside of pieces.
+"""Texts that may stand for much: accepted ones changed at random, and pieces inside of pieces.
 
-Each number is one text, always the same. ``python -m tests.property.mutate FIRST COUNT`` tells which
-of so many take more than two seconds of processor time, or end otherwise than they should.
+Each number is one text, always the same. ``python -m tests.property.mutate FIRST COUNT`` tells
+which take more than two seconds of processor time, or end otherwise than they should.
 """
 
 from __future__ import annotations

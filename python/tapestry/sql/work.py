@@ -37,7 +37,8 @@ _HINT = (
     "write steps that are used several times as models, and several models with a UNION ALL of"
     " them; use fewer ORs, comparisons of conditions, and tables in one query"
 )
-_P, _T = ParamSpec("_P"), TypeVar("_T")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 @dataclass
