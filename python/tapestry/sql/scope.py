@@ -48,7 +48,7 @@ class Scope:
                         " inside a subquery is a level, too",
                     )
                 found = columns[node.name]
-                spend(size(found), "expressions where their columns are used")
+                spend(2 * size(found), "expressions where their columns are used")
                 return found.copy()
             blocks += bool(scope.columns)
             scope = scope.parent

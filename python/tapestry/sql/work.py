@@ -136,6 +136,7 @@ def spend_tree(tree: exp.Expr, what: str) -> None:
         literals += isinstance(node, exp.Literal)
         levels += depth
         if depth > DEEPEST:
-            raise too_deep(node.sql("spark") if count < DEEPEST else "")
+            work = _work.get()
+            raise too_deep(tree.key.upper() if work is None else work.sql)
         left += [(child, depth + 1) for child in node.iter_expressions()]
     spend(NODE * (count - literals) + 2 * literals + levels // 20, what)
