@@ -6,10 +6,11 @@ import json
 import os
 import platform
 import subprocess
-import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tapestry.folders import shared_temporary
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,7 +25,10 @@ REAL_ENV = "TAPESTRY_MESSAGES"
 
 def bench_root() -> Path:
     """Where data and warehouse lie: $TAPESTRY_BENCH_ROOT, else a temporary folder."""
-    root = Path(os.environ.get(DATA_ENV) or Path(tempfile.gettempdir()) / "tapestry-bench")
+    given = os.environ.get(DATA_ENV)
+    if not given:
+        return shared_temporary("tapestry-bench")
+    root = Path(given)
     root.mkdir(parents=True, exist_ok=True)
     return root
 

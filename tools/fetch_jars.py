@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry.embedded import start
+from tapestry.folders import temporary_folder
 
 
 def main() -> int:
     """Write a small Delta table to prove that the jars are there; else say what is wrong."""
     try:
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             session = start(root=folder)
             session.range(1).write.format("delta").save(f"{folder}/table")
             session.stop()

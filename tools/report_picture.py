@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -23,9 +22,9 @@ def main() -> None:
     from tests.report.made_up import bulletin_board
 
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        page = Path(folder) / "report.html"
-        report_of(Path(folder), *bulletin_board(), project="bulletin_board").write(page)
+    with temporary_folder() as folder, sync_playwright() as playwright:
+        page = folder / "report.html"
+        report_of(folder, *bulletin_board(), project="bulletin_board").write(page)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         view = browser.new_page(viewport={"width": 1200, "height": 1420})
         view.goto(page.as_uri())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +15,7 @@ from tapestry.cli.ending import described, short
 from tapestry.cli.project import Project, open_project, project_options
 from tapestry.cli.sizes import Size
 from tapestry.errors import ConfigurationError, MailboxUnreadable
+from tapestry.folders import temporary_folder
 from tapestry.mail.files import DEEPEST
 from tapestry.mail.limits import GIB, MIB, Limits
 from tapestry.words import counted, printable
@@ -185,9 +185,9 @@ def load_file(
     """
     from tapestry.mail.append import append_new
 
-    with tempfile.TemporaryDirectory(prefix="tapestry-load-") as folder:
+    with temporary_folder() as folder:
         # Whatever the file is called: Spark is told of a name of our own.
-        staged = Path(folder) / "messages.parquet"
+        staged = folder / "messages.parquet"
         try:
             held = _stage(file, staged, newsgroup, limits)
         except (MailboxUnreadable, PermissionError, FileNotFoundError) as error:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from tapestry.errors import ConfigurationError
+from tapestry.folders import dbt_folder
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 PROJECT_FILE = "dbt_project.yml"
@@ -181,7 +182,7 @@ def profiles_folder(root: Path, given_dir: Path | None = None) -> Path:
     Raises ConfigurationError where there is none.
     """
     given = given_dir or os.environ.get("DBT_PROFILES_DIR")
-    folders = [Path.cwd(), root, root / "profiles", Path.home() / ".dbt"]
+    folders = [Path.cwd(), root, root / "profiles", dbt_folder()]
     folders = [Path(given)] if given else folders
     for folder in folders:
         if (folder / "profiles.yml").is_file():

@@ -2,19 +2,23 @@
 
 Spark's own choice, Derby, admits one process: a second `dbt run`, or a report beside a schedule,
 would fail. H2 in AUTO_SERVER mode opens the file in the first process, and the others come in
-through it; when that process leaves or is killed, another takes over. docs/adapter.md has the
-alternatives and what was tried.
+through it; when that process leaves or is killed, another takes over. `catalog_access` lets nobody
+in but their owner. docs/adapter.md has the alternatives and what was tried.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.tapestry.catalog_access import USER, connection_with, prepared, url_of
+from tapestry.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -39,9 +43,10 @@ def catalog_settings(warehouse: Path) -> dict[str, str]:
     """Spark settings that put the catalog into the warehouse's folder."""
     return {
         "spark.sql.catalogImplementation": "hive",
-        f"{_JDO}ConnectionURL": f"jdbc:h2:file:{warehouse.absolute() / 'catalog'};AUTO_SERVER=TRUE",
+        f"{_JDO}ConnectionURL": url_of(warehouse),
         f"{_JDO}ConnectionDriverName": DRIVER,
-        f"{_JDO}ConnectionUserName": "sa",
+        f"{_JDO}ConnectionUserName": USER,
+        # Not the real one: that is told to Hive alone, when the catalog is opened.
         f"{_JDO}ConnectionPassword": "",
         # H2 sees INFORMATION_SCHEMA and PUBLIC; DataNucleus would look for its tables in both.
         "spark.hadoop.datanucleus.mapping.Schema": "PUBLIC",
@@ -50,11 +55,12 @@ def catalog_settings(warehouse: Path) -> dict[str, str]:
     }
 
 
-def open_catalog(context: SparkContext, settings: Mapping[str, str]) -> None:
+def open_catalog(context: SparkContext, settings: Mapping[str, str], warehouse: Path) -> None:
     """Open the database before Hive does, which would try ten times with two seconds between.
 
-    Does nothing where the profile names another catalog. Raises DbtRuntimeError where the file
-    cannot be opened.
+    Does nothing where the profile names another kind of catalog; of an H2 database that the profile
+    names, user and password are the profile's. Raises DbtRuntimeError where the file cannot be
+    opened, ConfigurationError where the catalog is not its user's alone.
     """
     url = settings.get(f"{_JDO}ConnectionURL", "")
     if settings.get(f"{_JDO}ConnectionDriverName") != DRIVER or not url.startswith("jdbc:h2:"):
@@ -63,7 +69,15 @@ def open_catalog(context: SparkContext, settings: Mapping[str, str]) -> None:
     # Hive looks drivers up from Spark's own class loader, which does not see the jars of a
     # session; a driver registered through Spark is wrapped in a class that it sees.
     jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(DRIVER)
-    connection = _connect(jvm, url)
+    if url == url_of(warehouse):
+        with prepared(jvm, warehouse) as password:
+            connection = _patiently(lambda: connection_with(jvm, url, password))
+        # Neither among Spark's settings, which pass through command lines and messages to workers,
+        # nor on its page: the settings of Hadoop, of which Hive takes its copy afterwards.
+        context._jsc.hadoopConfiguration().set("javax.jdo.option.ConnectionPassword", password)
+    else:
+        given = (settings.get(f"{_JDO}Connection{key}", "") for key in ("UserName", "Password"))
+        connection = _patiently(partial(jvm.java.sql.DriverManager.getConnection, url, *given))
     statement = connection.createStatement()
     for table, prefix in _TRANSACTION_TABLES.items():
         columns = ", ".join(f"{prefix}_{part} VARCHAR" for part in ("DATABASE", "TABLE"))
@@ -73,18 +87,20 @@ def open_catalog(context: SparkContext, settings: Mapping[str, str]) -> None:
     _call_it_derby(jvm)
 
 
-def _connect(jvm: Any, url: str) -> Any:
+def _patiently(connect: Callable[[], Any]) -> Any:
     """A connection; while another process is just opening or leaving the file, try again."""
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            return jvm.java.sql.DriverManager.getConnection(url, "sa", "")
+            return connect()
+        except ConfigurationError:
+            raise
         except Exception as error:
             reason = str(getattr(error, "java_exception", error)).splitlines()[0]
             logger.debug(f"the catalog did not open, attempt {attempt}: {reason}")
             time.sleep(0.25 * attempt)
     raise DbtRuntimeError(
         f"Spark's catalog did not open: {reason}\n"
-        "It is the file catalog.mv.db in the warehouse: is the folder writable?"
+        "It is the file .catalog/catalog.mv.db in the warehouse: is the folder writable?"
     )
 
 

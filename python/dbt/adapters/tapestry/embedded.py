@@ -16,12 +16,18 @@ from dbt.adapters.tapestry import engine
 from dbt.adapters.tapestry.catalog import open_catalog
 from dbt.adapters.tapestry.jars import remember
 from dbt.adapters.tapestry.java import check_java
-from dbt.adapters.tapestry.log import hush_pyspark, log4j_properties, spark_log, tail
+from dbt.adapters.tapestry.launch import launch
+from dbt.adapters.tapestry.log import hush_pyspark, spark_log, tail
 from dbt.adapters.tapestry.log_store import use_links
-from dbt.adapters.tapestry.settings import SESSION_DEFAULTS, WAREHOUSE, start_settings
+from dbt.adapters.tapestry.settings import (
+    SESSION_DEFAULTS,
+    WAREHOUSE,
+    start_settings,
+    warehouse_of,
+)
+from tapestry.errors import TapestryError
 
 if TYPE_CHECKING:
-    from py4j.java_gateway import JavaGateway
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -75,12 +81,13 @@ def _text(root: Path | str | None) -> str | None:
 def _start(settings: Mapping[str, str], log: Path) -> SparkContext:
     """A Spark of this process's own, with its catalog open."""
     check_java()
-    Path(settings[WAREHOUSE].removeprefix("file:")).mkdir(parents=True, exist_ok=True)
+    warehouse = warehouse_of(settings)
+    warehouse.mkdir(parents=True, exist_ok=True)
     context = _context(settings, log)
     use_links(context)
     try:
-        open_catalog(context, settings)
-    except DbtRuntimeError:
+        open_catalog(context, settings, warehouse)
+    except (DbtRuntimeError, TapestryError):
         context.stop()
         raise
     if "spark.jars.packages" in settings:
@@ -92,7 +99,7 @@ def settings_for(
     given: Mapping[str, str], *, root: Path | str | None = None, master: str | None = None
 ) -> dict[str, str]:
     """What a Spark for this project is started with."""
-    return start_settings(given, Path(root or Path.cwd()).absolute(), master, log4j_properties())
+    return start_settings(given, Path(root or Path.cwd()).absolute(), master)
 
 
 def new_session(spark: SparkSession, given: Mapping[str, str]) -> SparkSession:
@@ -118,7 +125,12 @@ def _context(settings: Mapping[str, str], log: Path) -> SparkContext:
         conf.set(key, value)
     began = time.monotonic()
     try:
-        context = SparkContext(conf=conf, gateway=_launch(conf, log))
+        gateway, folder = launch(settings, log)
+        if "spark.driver.bindAddress" in settings:  # no other machine takes part
+            conf.setIfMissing("spark.hadoop.hadoop.tmp.dir", str(folder / "hadoop"))
+        context = SparkContext(conf=conf, gateway=gateway)
+    except TapestryError:
+        raise
     except PySparkRuntimeError as error:
         raise DbtRuntimeError(f"Spark did not start: {_cause(log)}\nSee {log}") from error
     except Exception as error:
@@ -126,13 +138,6 @@ def _context(settings: Mapping[str, str], log: Path) -> SparkContext:
         raise DbtRuntimeError(f"Spark did not start: {reason}\nSee {log}") from error
     logger.debug(f"Spark {context.version} started in {time.monotonic() - began:.1f} s, log {log}")
     return context
-
-
-def _launch(conf: object, log: Path) -> JavaGateway:
-    from pyspark.java_gateway import launch_gateway
-
-    with log.open("ab") as output:
-        return launch_gateway(conf, popen_kwargs={"stdout": output, "stderr": output})
 
 
 def _cause(log: Path) -> str:

@@ -31,6 +31,10 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.tapestry.listeners import listeners
+from tapestry.errors import ConfigurationError
+from tapestry.folders import cache_folder, open_lock, read_own, write_own
+
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
@@ -38,8 +42,9 @@ logger = AdapterLogger("Tapestry")
 VARIABLE = "TAPESTRY_ENGINE"
 """Environment: `own` (never join), an offer's file (join that one), or nothing (join what fits)."""
 OWN = "own"
-_UNLIKE = ("spark.jars", "spark.jars.packages")
+_UNLIKE = ("spark.jars", "spark.jars.packages", "spark.jars.ivy")
 """The same jars, before and after Ivy has fetched them."""
+_FOLDER = "engines"
 
 
 @dataclass(frozen=True)
@@ -65,12 +70,9 @@ def write_offer(context: SparkContext, settings: Mapping[str, str]) -> Path:
     gateway: Any = context._gateway
     parameters = gateway.gateway_parameters
     offer = Offer(parameters.port, parameters.auth_token, os.getpid(), digest(settings))
-    path = _folder() / f"engine-{offer.digest}-{offer.process}.json"
-    partial = path.with_suffix(".partial")
-    lock_of(path).touch(0o600)
-    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(asdict(offer), file)
-    partial.replace(path)
+    path = cache_folder(_FOLDER) / f"engine-{offer.digest}-{offer.process}.json"
+    os.close(open_lock(lock_of(path)))
+    write_own(path, json.dumps(asdict(offer)).encode())
     return path
 
 
@@ -90,8 +92,16 @@ def join(settings: Mapping[str, str]) -> SparkContext | None:
     wish = os.environ.get(VARIABLE, "")
     if wish == OWN:
         return None
-    paths = [Path(wish)] if wish else sorted(_folder().glob(f"engine-{digest(settings)}-*.json"))
+    paths = [Path(wish)] if wish else _offers(digest(settings))
     return next((context for path in paths if (context := join_offer(path)) is not None), None)
+
+
+def _offers(settings: str) -> list[Path]:
+    """What is offered with settings of this digest; nothing where no cache can be kept."""
+    try:
+        return sorted(cache_folder(_FOLDER).glob(f"engine-{settings}-*.json"))
+    except OSError:
+        return []
 
 
 def join_offer(path: Path) -> SparkContext | None:
@@ -100,7 +110,7 @@ def join_offer(path: Path) -> SparkContext | None:
     if offer is None:
         return None
     try:
-        lock = os.open(lock_of(path), os.O_RDONLY)  # held as long as this process lives
+        lock = os.open(lock_of(path), os.O_RDONLY | os.O_NOFOLLOW)  # held as long as this process lives
     except OSError:
         return None
     fcntl.flock(lock, fcntl.LOCK_SH)
@@ -146,19 +156,22 @@ def launch(wanted: Mapping[str, Any], idle: float | None = None) -> tuple[Any, P
 
 
 def _read(path: Path) -> Offer | None:
-    """An offer of this user's; that of a process which is gone is removed."""
+    """An offer of this user's; that of a process which is gone is removed.
+
+    Whoever listens where it leads is asked for rows as pickles, which run what they hold: a port
+    that became free and was taken by another user is not gone to.
+    """
     try:
-        found = path.stat()
-        if found.st_uid != os.getuid() or found.st_mode & 0o077:
+        if path.lstat().st_mode & 0o077:
             return None
-        offer = Offer(**json.loads(path.read_text()))
+        offer = Offer(**json.loads(read_own(path)))
         os.kill(offer.process, 0)
+        return offer if listeners(offer.port) <= {os.geteuid()} else None
     except ProcessLookupError:
         withdraw(path)
         return None
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, ConfigurationError):
         return None
-    return offer
 
 
 def _attach(offer: Offer) -> SparkContext:
@@ -211,11 +224,3 @@ def _release(gateway: Any) -> None:
         for key in list(ThreadSafeFinalizer.finalizers):
             if str(key).startswith(place):
                 client.garbage_collect_object(str(key)[len(place) :], False)
-
-
-def _folder() -> Path:
-    """A folder of this user's alone."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "dbt-tapestry" / "engines"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder

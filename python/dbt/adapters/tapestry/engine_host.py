@@ -69,7 +69,7 @@ def _hold(path: Path, idle: float | None) -> None:
     """
     from dbt.adapters.tapestry.engine import lock_of
 
-    lock = os.open(lock_of(path), os.O_RDWR)
+    lock = os.open(lock_of(path), os.O_RDWR | os.O_NOFOLLOW)
     seen = time.monotonic()
     while _jvm_alive():
         if idle is None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import urlparse
 
 from dbt_common.exceptions import DbtRuntimeError
+
+from tapestry.folders import cache_folder, check_way, ivy_folder, read_own, write_own
 
 SCALA = "2.13"
 # The last H2 that Hive's metastore can use: 2.x has no LONGVARCHAR of the length it asks for.
@@ -42,6 +45,8 @@ def jar_settings(settings: Mapping[str, str]) -> dict[str, str]:
     if known:
         del settings["spark.jars.packages"]
         settings["spark.jars"] = ",".join(filter(None, [*known, settings.get("spark.jars")]))
+    elif "spark.jars.ivy" not in settings:
+        settings["spark.jars.ivy"] = str(ivy_folder())
     return settings
 
 
@@ -50,29 +55,24 @@ def remember(coordinates: str, jars: str) -> None:
     files = [urlparse(jar).path for jar in jars.split(",") if jar]
     if not files or not all(os.path.isfile(file) for file in files):
         return
-    path = _memory(coordinates)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(f".{os.getpid()}")
-        partial.write_text("\n".join(files))
-        partial.replace(path)
-    except OSError:
-        pass  # only the next start's second is lost
+    with suppress(OSError):  # only the next start's second is lost
+        write_own(_memory(coordinates), "\n".join(files).encode())
 
 
 def _remembered(coordinates: str) -> list[str]:
-    """The files for these coordinates, if all of them are still there."""
+    """The files for these coordinates, if all of them are still there.
+
+    Raises ConfigurationError where somebody else could have written one: Spark runs what they hold.
+    """
     try:
-        files = _memory(coordinates).read_text().splitlines()
+        files = read_own(_memory(coordinates)).decode().splitlines()
     except OSError:
         return []
-    return files if files and all(os.path.isfile(file) for file in files) else []
-
-
-def cache_folder() -> Path:
-    """What is kept from start to start; whatever is missing there is made again."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "dbt-tapestry"
+    if not files or not all(os.path.isfile(file) for file in files):
+        return []
+    for file in files:
+        check_way(Path(file))
+    return files
 
 
 def _memory(coordinates: str) -> Path:

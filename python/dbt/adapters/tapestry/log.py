@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 FILE_NAME = "spark.log"
 
-_LOG4J = """\
+LOG4J = """\
 status = error
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
@@ -18,6 +17,8 @@ appender.file.target = SYSTEM_ERR
 appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 """
+"""The JVM's standard error is the log file, so the console appender writes there: one file for
+log4j, Ivy and what the JVM itself says before log4j is up."""
 
 
 def spark_log(log_path: str | None, project_root: str | None = None) -> Path:
@@ -26,22 +27,6 @@ def spark_log(log_path: str | None, project_root: str | None = None) -> Path:
     folder = root / (log_path or "logs")
     folder.mkdir(parents=True, exist_ok=True)
     return folder / FILE_NAME
-
-
-def log4j_properties() -> Path:
-    """Write the log4j settings to a file of this user and return its path.
-
-    The JVM's standard error is the log file, so the console appender writes there: one file for
-    log4j, Ivy and what the JVM itself says before log4j is up.
-    """
-    folder = Path(tempfile.gettempdir()) / f"dbt-tapestry-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    path = folder / "log4j2.properties"
-    if not path.exists() or path.read_text() != _LOG4J:
-        partial = folder / f"log4j2.properties.{os.getpid()}"
-        partial.write_text(_LOG4J)
-        partial.replace(path)
-    return path
 
 
 def tail(path: Path, lines: int = 200) -> str:

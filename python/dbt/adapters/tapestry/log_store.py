@@ -12,14 +12,16 @@ the commits of a table.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
 
-from dbt.adapters.tapestry.jars import cache_folder
+from tapestry.folders import cache_folder, open_own, write_own
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -60,14 +62,14 @@ def _jar(jvm: object, loader: object) -> Path:
     source = _SOURCE.read_text()
     digest = hashlib.sha256(source.encode()).hexdigest()[:16]
     jar = cache_folder() / f"link-log-store-{digest}.jar"
-    if jar.exists():
+    with suppress(FileNotFoundError):
+        os.close(open_own(jar))
         return jar
     compiler = jvm.org.codehaus.janino.SimpleCompiler()  # type: ignore[attr-defined]
     compiler.setParentClassLoader(loader)
     compiler.cook(source)
-    jar.parent.mkdir(parents=True, exist_ok=True)
-    partial = jar.with_suffix(f".{os.getpid()}")
-    with zipfile.ZipFile(partial, "w") as archive:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
         archive.writestr(f"{CLASS.replace('.', '/')}.class", bytes(compiler.getBytecodes()[CLASS]))
-    partial.replace(jar)
+    write_own(jar, content.getvalue())
     return jar

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -26,6 +27,9 @@ FILE_MANAGER = (
 )
 """Spark's other way of writing a small file at once: it starts fewer programs on a local disk."""
 
+_ONE_PROCESS = re.compile(r"local(\[[^\]]*\])?")
+"""Masters for which Spark is one process."""
+
 _COMBINED = {
     "spark.driver.extraJavaOptions": " ",
     "spark.sql.extensions": ",",
@@ -36,7 +40,7 @@ _COMBINED = {
 
 
 def start_settings(
-    given: Mapping[str, str], root: Path, master: str | None, log4j: Path
+    given: Mapping[str, str], root: Path, master: str | None
 ) -> dict[str, str]:
     """All settings for a new Spark: the defaults below, overridden or extended by `given`."""
     settings = {**_general(master), **_delta(), **SESSION_DEFAULTS}
@@ -46,7 +50,6 @@ def start_settings(
         settings["spark.buffer.pageSize"] = "512k"
     settings["spark.driver.extraJavaOptions"] = " ".join(
         [
-            f"-Dlog4j2.configurationFile={log4j.as_uri()}",
             # The catalog's server is for this machine's processes alone.
             "-Dh2.bindAddress=127.0.0.1",
             # Without its native library Hadoop starts a `chmod` for every file of rows; this is the
@@ -57,14 +60,23 @@ def start_settings(
         ]
     )
     settings[WAREHOUSE] = given.get(WAREHOUSE, str(root / "warehouse"))
-    settings.update(catalog_settings(Path(settings[WAREHOUSE].removeprefix("file:"))))
+    settings.update(catalog_settings(warehouse_of(settings)))
     for key, value in given.items():
         separator = _COMBINED.get(key)
         if separator and settings.get(key):
             settings[key] += separator + value
         else:
             settings[key] = value
+    if _ONE_PROCESS.fullmatch(settings["spark.master"]):
+        # Spark listens even then, and reads Java objects from whoever connects; any user of the
+        # machine can. It makes itself a secret for this, which never leaves the process.
+        settings.setdefault("spark.authenticate", "true")
     return jar_settings(settings)
+
+
+def warehouse_of(settings: Mapping[str, str]) -> Path:
+    """The folder in which tables and the catalog lie."""
+    return Path(settings[WAREHOUSE].removeprefix("file:"))
 
 
 def _general(master: str | None) -> dict[str, str]:

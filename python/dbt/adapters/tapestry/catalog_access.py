@@ -1,0 +1,195 @@
+"""Who may open the catalog: its folder, its password, and catalogs that older versions made.
+
+Whoever can log in to H2 can run programs as the user whose process has the file open. So the
+catalog lies in a folder that its owner alone can enter, whatever the umask is when H2 makes one of
+its files anew, and its password is random, in a file of that folder. The password is written first
+and the database told it then, so that a process killed in between leaves one of two states, and
+both can be opened: with the password, or with the empty one of before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tapestry.errors import ConfigurationError
+from tapestry.folders import open_lock, open_own, own_folder, read_own, write_own
+
+FOLDER = ".catalog"
+"""In the warehouse; Spark takes no folder with such a name for a schema or a table."""
+USER = "sa"
+_FILE = "catalog.mv.db"
+_PASSWORD = "password"
+_BYTES = 32
+_WAIT = 120.0
+"""Seconds for another process that is just opening the catalog."""
+_WRONG_PASSWORD, _HELD = 28000, 90020
+"""H2's numbers for these errors."""
+_MOVED = """\
+The catalog of this warehouse is in the folder .catalog beside this one, with a password.
+This folder keeps older versions of dbt-tapestry from starting an empty one in its place.
+"""
+
+
+def url_of(warehouse: Path) -> str:
+    """The catalog's address. H2 and Hadoop would read more than a path in some characters."""
+    path = str(warehouse.absolute() / FOLDER / _FILE.removesuffix(".mv.db"))
+    if ";" in path or "${" in path or not path.isprintable():
+        raise ConfigurationError(
+            f"the warehouse's path holds ';', '${{' or a control character: {path!r}",
+            hint="move the project, or set spark.sql.warehouse.dir to a path without it",
+        )
+    return f"jdbc:h2:file:{path};AUTO_SERVER=TRUE"
+
+
+@contextlib.contextmanager
+def prepared(jvm: Any, warehouse: Path) -> Iterator[str]:
+    """The password of a warehouse's catalog, which may be opened with it inside this block.
+
+    One process at a time is in the block, so that two first ones agree on a password. Raises
+    ConfigurationError where the catalog is not this user's alone, or cannot be moved over.
+    """
+    folder = own_folder(warehouse / FOLDER)
+    with _alone(folder / "lock"):
+        password = password_of(folder)
+        _move_over(jvm, warehouse, folder, password)
+        _forget_the_dead(folder)
+        yield password
+
+
+def password_of(folder: Path) -> str:
+    """The catalog's password; made by the first process. The caller holds the lock."""
+    path = folder / _PASSWORD
+    try:
+        descriptor = open_own(path)
+        os.fchmod(descriptor, 0o600)
+        os.close(descriptor)
+    except FileNotFoundError:
+        write_own(path, secrets.token_hex(_BYTES).encode())
+    found = read_own(path).decode("ascii", "replace").strip()
+    if len(found) != 2 * _BYTES or set(found) - set("0123456789abcdef"):
+        raise ConfigurationError(
+            f"{path} does not hold the catalog's password",
+            hint="put the file back from a backup of the warehouse",
+        )
+    return found
+
+
+def connection_with(jvm: Any, url: str, password: str) -> Any:
+    """A connection as the catalog's user; one who has no password yet is given it.
+
+    Raises ConfigurationError where neither opens it, Py4JJavaError for everything else.
+    """
+    manager = jvm.java.sql.DriverManager
+    try:
+        return manager.getConnection(url, USER, password)
+    except Exception as error:
+        if error_code(error) != _WRONG_PASSWORD:
+            raise
+    try:
+        connection = manager.getConnection(url, USER, "")
+    except Exception as error:
+        if error_code(error) != _WRONG_PASSWORD:
+            raise
+        folder = url.removeprefix("jdbc:h2:file:").partition(";")[0].rpartition("/")[0]
+        raise ConfigurationError(
+            "the password in the catalog's folder is not the catalog's",
+            folder,
+            "put password and catalog.mv.db back from one backup of the warehouse",
+        ) from None
+    connection.createStatement().execute(f"ALTER USER {USER} SET PASSWORD '{password}'")
+    return connection
+
+
+def error_code(error: Exception) -> int | None:
+    """H2's number of an error, None where it is another kind of error."""
+    java = getattr(error, "java_exception", None)
+    try:
+        return int(java.getErrorCode())  # type: ignore[union-attr]
+    except Exception:
+        return None
+
+
+def _move_over(jvm: Any, warehouse: Path, folder: Path, password: str) -> None:
+    """A catalog as older versions made it, for everyone and without a password, becomes ours.
+
+    It is opened without letting others in, which tells whether an older version still has it open;
+    the password is set before it is moved, so that none can open it meanwhile.
+    """
+    old, new = warehouse / _FILE, folder / _FILE
+    if not os.path.lexists(old) or old.is_dir():
+        return
+    if new.exists():
+        raise ConfigurationError(
+            "the warehouse has two catalogs: an older version of dbt-tapestry made another one",
+            f"{old} beside {new}",
+            "move the first away; what the older version created meanwhile has to be built again",
+        )
+    os.close(open_own(old))
+    url = f"jdbc:h2:file:{warehouse.absolute() / 'catalog'};IFEXISTS=TRUE;TRACE_LEVEL_FILE=0"
+    try:
+        connection = connection_with(jvm, url, password)
+    except Exception as error:
+        if error_code(error) != _HELD:
+            raise
+        raise ConfigurationError(
+            "an older version of dbt-tapestry has the catalog open, without a password",
+            str(old),
+            "end it (dbt run, tapestry watch, a Spark that keep_warm left), then run this again:"
+            " the catalog is moved over once",
+        ) from None
+    connection.createStatement().execute("SHUTDOWN")
+    old.replace(new)
+    old.mkdir()
+    (old / "README").write_text(_MOVED)
+    for left in ("catalog.trace.db", "catalog.lock.db"):
+        (warehouse / left).unlink(missing_ok=True)
+
+
+def _forget_the_dead(folder: Path) -> None:
+    """Remove the address of a catalog's server that was killed.
+
+    A port that became free can be taken by any user of the machine; H2 would send him the password
+    (hashed) and believe what he answers. A process that has the file open holds a lock on it.
+    """
+    address = folder / "catalog.lock.db"
+    try:
+        descriptor = os.open(folder / _FILE, os.O_RDWR | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        address.unlink(missing_ok=True)
+        return
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        address.unlink(missing_ok=True)
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    lock = open_lock(path)
+    until = time.monotonic() + _WAIT
+    try:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise ConfigurationError(
+                        f"another process has been opening the catalog for {_WAIT:.0f} seconds",
+                        str(path),
+                        "end it, if it hangs",
+                    ) from None
+                time.sleep(0.1)
+        yield
+    finally:
+        os.close(lock)

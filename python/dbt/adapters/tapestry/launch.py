@@ -1,0 +1,135 @@
+"""The JVM of an embedded Spark: started so that its settings and files are its user's alone.
+
+pyspark would write every setting into the command line, which each user of the machine can read:
+passwords and keys of a profile too. Here they go through a file that only its owner can read, which
+is removed when the JVM has read it. What the JVM writes to the temporary directory (rows that do
+not fit into memory, libraries that it unpacks and loads, its own log4j settings) lies in a new
+folder of this user's alone, and goes with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.tapestry.log import LOG4J
+from tapestry.folders import new_temporary, old_temporary, open_lock, write_own
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
+
+_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+_OPTIONS = "spark.driver.extraJavaOptions"
+_held: list[int] = []
+"""Locks on the folders of this process's JVMs: as long as it lives they are not left over."""
+
+
+def launch(settings: Mapping[str, str], log: Path) -> tuple[JavaGateway, Path]:
+    """A JVM with its output in the log, ready for a Spark with these settings; and its folder.
+
+    Raises what pyspark raises where it does not start.
+    """
+    from pyspark.java_gateway import launch_gateway
+
+    _sweep()
+    folder = new_temporary()
+    _held.append(open_lock(folder / "lock"))
+    fcntl.flock(_held[-1], fcntl.LOCK_SH)
+    try:
+        write_own(folder / "log4j2.properties", LOG4J.encode())
+        options = [
+            f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}",
+            f"-Djava.io.tmpdir={folder}",
+            settings.get(_OPTIONS, ""),
+        ]
+        given, others = _own_properties(os.environ.get(_ARGUMENTS, "pyspark-shell"))
+        file = folder / "spark.properties"
+        text = properties({**settings, _OPTIONS: " ".join(options)})
+        write_own(file, others + text.encode())
+        arguments = ["--properties-file", str(file), "--load-spark-defaults", *given]
+        with log.open("ab") as output, _variable(_ARGUMENTS, shlex.join(arguments)):
+            gateway: Any = launch_gateway(None, popen_kwargs={"stdout": output, "stderr": output})
+        file.unlink()
+        jvm = gateway.jvm
+        jvm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(
+            jvm.java.io.File(str(folder))
+        )
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return gateway, folder
+
+
+def properties(settings: Mapping[str, str]) -> str:
+    """A file of Java properties, in ASCII.
+
+    >>> properties({"a b": " x=1\\n"})
+    'a\\\\ b=\\\\ x=1\\\\n\\n'
+    """
+    return "".join(
+        f"{_escaped(key, ' =:#!')}={_escaped(value, '', lead=' ')}\n"
+        for key, value in settings.items()
+    )
+
+
+_NAMED = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
+
+
+def _escaped(text: str, special: str, lead: str = "") -> str:
+    written = []
+    for place, letter in enumerate(text):
+        if letter in _NAMED:
+            written.append(_NAMED[letter])
+        elif letter in special or (letter in lead and not place):
+            written.append(f"\\{letter}")
+        elif " " <= letter <= "~":
+            written.append(letter)
+        else:
+            units = letter.encode("utf-16-be", "surrogatepass").hex()
+            written += [f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)]
+    return "".join(written)
+
+
+def _own_properties(arguments: str) -> tuple[list[str], bytes]:
+    """The user's arguments for spark-submit without a file of properties; and its content.
+
+    spark-submit reads one such file, the last; ours stands behind his, and wins.
+    """
+    given = shlex.split(arguments)
+    content = b""
+    while "--properties-file" in given[:-1]:
+        at = given.index("--properties-file")
+        content = Path(given[at + 1]).read_bytes() + b"\n"
+        del given[at : at + 2]
+    return given, content
+
+
+@contextlib.contextmanager
+def _variable(name: str, value: str) -> Iterator[None]:
+    """An environment variable for a while; the caller sees to it that none starts beside."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before
+
+
+def _sweep() -> None:
+    """Remove what JVMs left that were killed: folders whose lock nobody holds."""
+    for folder in old_temporary():
+        with contextlib.suppress(OSError):
+            lock = os.open(folder / "lock", os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)

@@ -1,0 +1,241 @@
+"""Folders and files of the user's own, for all that lies outside the project.
+
+On a machine with several users somebody else can make a folder in the temporary directory first,
+or put a link where a file is expected; what is read from there, or run, is then his. Every such
+place of this package goes through this module (docs/security.md lists them). A place is believed
+where nobody but its owner and root could have written it: each folder on the way to it belongs to
+this user or to root, and nobody else may write there. The temporary directory itself is open to
+all, but its sticky bit keeps everyone from renaming what is another's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import grp
+import os
+import pwd
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tapestry.errors import ConfigurationError
+
+PREFIX = "dbt-tapestry-"
+_LIMIT = 1 << 20
+"""Bytes: no file of ours is larger that is read at once."""
+
+
+def cache_folder(*parts: str) -> Path:
+    """`~/.cache/dbt-tapestry/<parts>` (`XDG_CACHE_HOME`), there afterwards and this user's alone.
+
+    Whatever is missing there is made again. Raises ConfigurationError where somebody else could
+    have written it, and OSError where it cannot be made.
+    """
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    cache = Path(given) if os.path.isabs(given) else Path.home() / ".cache"
+    folder = cache / "dbt-tapestry"
+    check_way(folder)
+    own_folder(folder)
+    for part in parts:
+        folder = own_folder(folder / part)
+    return folder
+
+
+def ivy_folder() -> Path:
+    """Where Spark keeps the jars that it fetches: below the home that Java takes for the user's.
+
+    Raises ConfigurationError where others could have put jars there.
+    """
+    try:
+        home = pwd.getpwuid(os.geteuid()).pw_dir
+    except KeyError:
+        home = str(Path.home())
+    folder = Path(home) / ".ivy2.5.2"
+    check_way(folder)
+    return folder
+
+
+def dbt_folder() -> Path:
+    """`~/.dbt`, where dbt looks for profiles: the user's own, and dbt's, who reads them."""
+    return Path.home() / ".dbt"
+
+
+def shared_temporary(name: str) -> Path:
+    """A folder of a fixed name in the temporary directory, this user's alone: large data that is
+    made once. Raises ConfigurationError where somebody else made it first."""
+    folder = Path(tempfile.gettempdir()) / f"{name}-{os.geteuid()}"
+    check_way(folder)
+    return own_folder(folder)
+
+
+def new_temporary() -> Path:
+    """A new folder in the temporary directory, of a name that nobody can foresee, for its maker.
+
+    Raises ConfigurationError where others may rename what is in the temporary directory.
+    """
+    check_way(Path(tempfile.gettempdir()) / PREFIX)
+    return Path(tempfile.mkdtemp(prefix=PREFIX))
+
+
+def old_temporary() -> list[Path]:
+    """The folders that `new_temporary` made for this user, of this process and of others."""
+    return [
+        folder
+        for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*")
+        if (found := folder.lstat()).st_uid == os.geteuid() and stat.S_ISDIR(found.st_mode)
+    ]
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """The same, removed afterwards with all that is in it."""
+    folder = new_temporary()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def own_folder(path: Path) -> Path:
+    """The folder, made if it is missing, with access for this user alone.
+
+    One that others may only look into is closed to them. Raises ConfigurationError where it is a
+    link or somebody else's, or where others may write: what stands in it need not be ours.
+    """
+    for missing in reversed([each for each in (path, *path.parents) if not os.path.lexists(each)]):
+        missing.mkdir(mode=0o700, exist_ok=True)  # another process of ours may be first
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        found = path.lstat()
+        if not stat.S_ISDIR(found.st_mode):
+            raise _refusal(path, "is a link or a file, not a folder") from None
+        _check_owner(path, found)
+        raise
+    try:
+        found = os.fstat(descriptor)
+        _check_owner(path, found)
+        if found.st_mode & 0o077:
+            os.fchmod(descriptor, 0o700)
+    finally:
+        os.close(descriptor)
+    return path
+
+
+def read_own(path: Path, limit: int = _LIMIT) -> bytes:
+    """A file of this user's, which no other can have written.
+
+    Raises ConfigurationError where that is not so, or where it is longer than the limit (bytes);
+    FileNotFoundError where there is none.
+    """
+    with open(open_own(path), "rb") as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise _refusal(path, f"is longer than {limit} bytes")
+    return content
+
+
+def open_own(path: Path) -> int:
+    """A descriptor to read such a file from; errors as above."""
+    try:
+        # not blocking: the other end of a pipe may never come
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _refusal(path, f"cannot be read ({error.strerror}; is it a link?)") from None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise _refusal(path, "is no file")
+        _check_owner(path, found)
+    except ConfigurationError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check_owner(path: Path, found: os.stat_result) -> None:
+    if found.st_uid != os.geteuid():
+        raise _refusal(path, f"belongs to {_name(found.st_uid)}")
+    if _others_write(found):
+        raise _refusal(path, "can be written by other users")
+
+
+def write_own(path: Path, content: bytes) -> None:
+    """Put a file of mode 0600 in its place, whole or not at all; a link there is replaced."""
+    descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(partial, path)
+    except BaseException:
+        Path(partial).unlink(missing_ok=True)
+        raise
+
+
+def open_lock(path: Path) -> int:
+    """A descriptor of a file to hold locks on, made if it is missing; no link is followed."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+
+
+def check_way(path: Path) -> None:
+    """May nobody but this user and root change where this path leads?
+
+    The folders above it are looked at, and it where it is there, as they are written and where
+    links lead. Raises ConfigurationError with the one that others may change.
+    """
+    trusted = {os.geteuid(), 0, os.lstat("/").st_uid}  # who owns / owns the machine
+    written = Path(os.path.abspath(path))
+    real = Path(os.path.realpath(written))
+    for each in dict.fromkeys((*reversed(written.parents), *reversed(real.parents), written, real)):
+        try:
+            found = each.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if found.st_uid not in trusted:
+            raise _refusal(each, f"belongs to {_name(found.st_uid)}")
+        sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
+        if not sticky and not stat.S_ISLNK(found.st_mode) and _others_write(found):
+            raise _refusal(each, "can be written by other users")
+
+
+def _others_write(found: os.stat_result) -> bool:
+    """May a user write there who is neither the owner nor root?"""
+    if found.st_mode & stat.S_IWOTH:
+        return True
+    return bool(found.st_mode & stat.S_IWGRP) and not _own_group(found.st_gid)
+
+
+def _own_group(group: int) -> bool:
+    """Root's group, or the one that many systems make for each user, with nobody else in it.
+
+    With such groups the usual umask is 002, and all that a user makes can be written by his group.
+    """
+    if group == 0:
+        return True
+    try:
+        user, members = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+    except KeyError:
+        return False
+    alike = group == user.pw_gid and members.gr_name == user.pw_name
+    return alike and not set(members.gr_mem) - {user.pw_name}
+
+
+def _name(user: int) -> str:
+    try:
+        return f"the user {pwd.getpwuid(user).pw_name}"
+    except KeyError:
+        return f"the user {user}"
+
+
+def _refusal(path: Path, what: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{path} {what}: what stands there need not be yours, and is not used",
+        hint="remove it, or give it to yourself alone (chown, chmod go-w). The cache is in"
+        " XDG_CACHE_HOME, temporary files in TMPDIR: others can be named there",
+    )
