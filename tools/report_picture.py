@@ -11,6 +11,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from tapestry.folders import temporary_folder
+
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs/images/report.png"
 

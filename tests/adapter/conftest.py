@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,45 @@ def embedded_spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
 def warehouse(embedded_spark: SparkSession) -> Path:
     """The folder under which the tables of all test classes lie."""
     return Path(str(embedded_spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))
+
+
+@pytest.fixture(scope="session")
+def h2(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A JVM with the catalog's database and nothing else, with the options that Spark's gets."""
+    yield from _jvm_of_h2(tmp_path_factory.mktemp("h2"))
+
+
+@pytest.fixture(scope="session")
+def other_h2(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A second process that opens catalogs."""
+    yield from _jvm_of_h2(tmp_path_factory.mktemp("h2"))
+
+
+def _jvm_of_h2(folder: Path) -> Iterator[Any]:
+    from importlib.util import find_spec
+
+    from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+    from dbt.adapters.tapestry.settings import start_settings
+
+    settings = start_settings({}, folder, None)
+    (database,) = [jar for jar in settings["spark.jars"].split(",") if "h2database" in jar]
+    found = find_spec("pyspark")
+    assert found is not None
+    assert found.origin is not None
+    (py4j,) = Path(found.origin).parent.glob("jars/py4j-*.jar")
+    home = os.environ.get("JAVA_HOME")
+    port, token = launch_gateway(
+        jarpath=str(py4j),
+        classpath=database,
+        javaopts=[*settings["spark.driver.extraJavaOptions"].split(), "-Xmx64m"],
+        java_path=os.path.join(home, "bin", "java") if home else "java",
+        die_on_exit=True,
+        enable_auth=True,
+    )
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
+    yield gateway.jvm
+    gateway.shutdown()
 
 
 @pytest.fixture(scope="class")

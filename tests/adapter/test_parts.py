@@ -27,6 +27,8 @@ from dbt.adapters.tapestry.nodes import shown_model
 from dbt.adapters.tapestry.reading import files_of, sizes_of
 from dbt.adapters.tapestry.seeds import seed_batches
 from dbt.adapters.tapestry.settings import start_settings
+from tapestry.errors import ConfigurationError
+from tapestry.folders import ivy_folder
 from tapestry.runs import run
 
 JAVA_SH = Path(__file__).parents[2] / "tools" / "java.sh"
@@ -101,13 +103,39 @@ def test_jars_are_remembered_while_they_are_there(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     wanted = jars.packages()
-    assert jars.jar_settings({}) == {"spark.jars.packages": wanted}
+    fetched = {"spark.jars.packages": wanted, "spark.jars.ivy": str(ivy_folder())}
+    assert jars.jar_settings({}) == fetched
+    given = {"spark.jars.ivy": str(tmp_path / "ivy")}
+    assert jars.jar_settings(given) == {**fetched, **given}
     jar = tmp_path / "delta.jar"
     jar.touch()
     jars.remember(wanted, f"file://{jar}")
     assert jars.jar_settings({}) == {"spark.jars": str(jar)}
     jar.unlink()
-    assert jars.jar_settings({}) == {"spark.jars.packages": wanted}
+    assert jars.jar_settings({}) == fetched
+
+
+def test_jars_that_others_could_have_written_are_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    wanted = jars.packages()
+    jar = tmp_path / "fetched" / "delta.jar"
+    jar.parent.mkdir()
+    jar.touch()
+    jars.remember(wanted, f"file://{jar}")
+    for place in (jar, jar.parent):
+        before = place.stat().st_mode
+        place.chmod(before | stat.S_IWOTH)
+        with pytest.raises(ConfigurationError, match=f"{place} can be written by other users"):
+            jars.jar_settings({})
+        place.chmod(before)
+    assert jars.jar_settings({}) == {"spark.jars": str(jar)}
+    (memory,) = (tmp_path / "dbt-tapestry").glob("jars-*.txt")
+    memory.unlink()
+    memory.symlink_to(tmp_path / "other")
+    with pytest.raises(ConfigurationError, match="link"):
+        jars.jar_settings({})
 
 
 def _java(folder: Path, text: str) -> None:

@@ -110,7 +110,8 @@ def join_offer(path: Path) -> SparkContext | None:
     if offer is None:
         return None
     try:
-        lock = os.open(lock_of(path), os.O_RDONLY | os.O_NOFOLLOW)  # held as long as this process lives
+        # held as long as this process lives
+        lock = os.open(lock_of(path), os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
         return None
     fcntl.flock(lock, fcntl.LOCK_SH)

@@ -39,9 +39,7 @@ _COMBINED = {
 """Lists: what the profile gives is added to what the adapter needs."""
 
 
-def start_settings(
-    given: Mapping[str, str], root: Path, master: str | None
-) -> dict[str, str]:
+def start_settings(given: Mapping[str, str], root: Path, master: str | None) -> dict[str, str]:
     """All settings for a new Spark: the defaults below, overridden or extended by `given`."""
     settings = {**_general(master), **_delta(), **SESSION_DEFAULTS}
     if settings["spark.master"].startswith("local") and "spark.driver.memory" not in given:
