@@ -262,13 +262,3 @@ def test_a_server_that_was_killed_is_not_gone_to(h2: Any, other_h2: Any, warehou
 def test_a_path_that_means_more_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigurationError, match="path holds"):
         url_of(tmp_path / name)
-
-
-def test_properties_arrive_as_they_were_given(h2: Any) -> None:
-    from dbt.adapters.tapestry.launch import properties
-
-    given = {"spark.a b=c:d": " x\ty\\z\n", "#k": "ü€𝄞 = : # !", "!": "", "e": "trailing  "}
-    read = h2.java.util.Properties()
-    read.load(h2.java.io.StringReader(properties(given)))
-    assert {key: read.getProperty(key) for key in given} == given
-    assert read.size() == len(given)

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from tapestry.cli.ending import short
-from tapestry.errors import TapestryError
+from tapestry.errors import ConfigurationError, TapestryError
 
 OK, NOTE, WRONG, SKIPPED = "ok", "note", "wrong", "skipped"
 INSTALL_LOCAL: Final = 'pip install "dbt-tapestry[local]"'
@@ -67,6 +67,8 @@ def check_jars(given: dict[str, str]) -> Finding:
         settings = jar_settings(given)
     except DbtRuntimeError as error:
         return Finding("jars", WRONG, error.msg.splitlines()[0], INSTALL_LOCAL)
+    except ConfigurationError as error:
+        return trouble("jars", error)
     wanted = settings.get("spark.jars.packages")
     if wanted is None:
         count = len(settings["spark.jars"].split(","))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,8 @@ def start(
     is the current folder unless said. `given` are Spark settings that override the defaults.
     Where another process of this user offers a Spark with the same settings, that one is joined;
     with `keep_warm` (seconds) a process is started that offers one until it was left alone so long.
-    Raises DbtRuntimeError, with what to do, where Java, a jar or the catalog is missing.
+    Raises DbtRuntimeError, with what to do, where Java, a jar or the catalog is missing, and where
+    others could have written what Spark would read or run.
     """
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -60,7 +62,7 @@ def start(
     hush_pyspark()
     if master and master.startswith("sc://"):
         return _connect(master)
-    with _lock:
+    with _lock, _dbt_errors():
         running = SparkContext._active_spark_context
         if running is not None and running._jsc is not None:
             _warn_of_other_warehouse(running, given, root)
@@ -72,6 +74,14 @@ def start(
             _, offer = engine.launch({**wanted, "log_path": log_path}, keep_warm)
             joined = engine.join_offer(offer)
         return SparkSession(joined or _start(settings, spark_log(log_path, _text(root))))
+
+
+@contextmanager
+def _dbt_errors() -> Iterator[None]:
+    try:
+        yield
+    except TapestryError as error:
+        raise DbtRuntimeError(str(error)) from error
 
 
 def _text(root: Path | str | None) -> str | None:
