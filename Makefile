@@ -25,8 +25,10 @@ QUICK := tests/test_house.py tests/sql tests/property --ignore=$(ORACLE) tests/v
   tests/report \
   tests/docs tests/expectations tests/demo/test_expected.py tests/demo/test_generator.py \
   tests/eject/test_duckdb_and_postgres.py tests/eject/test_postgres_dialect.py \
-  tests/delivery tests/schedule tests/adapter/test_elsewhere.py tests/cli $(WITH_SPARK:%=--ignore=%)
+  tests/delivery tests/schedule tests/adapter/test_elsewhere.py tests/adapter/test_folders.py \
+  tests/cli $(WITH_SPARK:%=--ignore=%)
 GATE := $(WITH_SPARK) tests/adapter/test_parts.py tests/adapter/test_session.py tests/adapter/test_engine.py \
+  tests/adapter/test_launch.py tests/adapter/test_catalog_access.py \
   tests/spark/test_time_atoms.py tests/spark/test_pairs.py tests/spark/test_random_queries.py \
   tests/spark/test_run_config.py tests/spark/test_run_windows.py tests/spark/test_random_lives.py \
   tests/spark/test_ended_rows.py tests/spark/test_claim_beside.py tests/spark/test_sharing.py \

@@ -69,6 +69,7 @@ def refused(h2: Any, url: str, password: str = "") -> int | None:
     return error_code(error.value)
 
 
+@pytest.mark.more
 def test_a_new_catalog_has_a_password_that_its_owner_alone_can_read(
     h2: Any, warehouse: Path
 ) -> None:
@@ -160,6 +161,7 @@ def test_an_old_catalog_is_moved_over_without_loss(h2: Any, warehouse: Path) -> 
         assert rows(connection) == 2
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("killed", ["written", "told", "moved"])
 def test_a_move_that_was_killed_is_finished(
     h2: Any, warehouse: Path, monkeypatch: pytest.MonkeyPatch, killed: str
@@ -184,6 +186,7 @@ def test_a_move_that_was_killed_is_finished(
         assert rows(connection) == 2
 
 
+@pytest.mark.more
 def test_an_old_version_that_has_it_open_is_named(h2: Any, other_h2: Any, warehouse: Path) -> None:
     held = old_catalog(other_h2, warehouse)
     with (
@@ -215,6 +218,7 @@ def test_an_old_catalog_behind_a_link_is_refused(h2: Any, warehouse: Path, tmp_p
         pass
 
 
+@pytest.mark.more
 def test_a_lost_or_broken_password_is_said(h2: Any, warehouse: Path) -> None:
     with opened(h2, warehouse) as connection:
         run(connection, "CREATE TABLE t (a INT)")

@@ -62,6 +62,11 @@ def test_settings_go_through_a_file_that_is_gone_afterwards(
     assert folder.parent == temporary
 
 
+def test_a_folder_with_spaces_and_quotes_is_one_option() -> None:
+    assert launching._option("-Da=/plain") == "-Da=/plain"
+    assert launching._option('-Da=/x y/"z\\') == '"-Da=/x y/\\"z\\\\"'
+
+
 def test_the_users_own_arguments_stay(
     submitted: list[list[str]], temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

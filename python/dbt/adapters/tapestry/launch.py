@@ -45,7 +45,7 @@ def launch(settings: Mapping[str, str], log: Path) -> tuple[JavaGateway, Path]:
         write_own(folder / "log4j2.properties", LOG4J.encode())
         options = [
             f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}",
-            f"-Djava.io.tmpdir={folder}",
+            _option(f"-Djava.io.tmpdir={folder}"),
             settings.get(_OPTIONS, ""),
         ]
         given, others = _own_properties(os.environ.get(_ARGUMENTS, "pyspark-shell"))
@@ -64,6 +64,12 @@ def launch(settings: Mapping[str, str], log: Path) -> tuple[JavaGateway, Path]:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return gateway, folder
+
+
+def _option(text: str) -> str:
+    """One of Java's options, for a line of them that Spark takes apart at spaces."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return text if text == escaped and " " not in text else f'"{escaped}"'
 
 
 def properties(settings: Mapping[str, str]) -> str:
