@@ -81,11 +81,13 @@ def new_temporary() -> Path:
 
 def old_temporary() -> list[Path]:
     """The folders that `new_temporary` made for this user, of this process and of others."""
-    return [
-        folder
-        for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*")
-        if (found := folder.lstat()).st_uid == os.geteuid() and stat.S_ISDIR(found.st_mode)
-    ]
+    mine = []
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):  # gone meanwhile
+            found = folder.lstat()
+            if found.st_uid == os.geteuid() and stat.S_ISDIR(found.st_mode):
+                mine.append(folder)
+    return mine
 
 
 @contextlib.contextmanager

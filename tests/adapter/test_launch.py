@@ -95,20 +95,25 @@ def test_a_jvm_that_does_not_start_leaves_nothing(
 
 
 def test_what_killed_processes_left_is_removed(temporary: Path) -> None:
-    names = ("left", "held", "other", "link")
-    left, held, other, link = (temporary / f"{PREFIX}{name}" for name in names)
-    for folder in (left, held, other):
+    names = ("left", "held", "new", "other", "link")
+    left, held, new, other, link = (temporary / f"{PREFIX}{name}" for name in names)
+    for folder in (left, held, new, other):
         folder.mkdir(0o700)
         (folder / "data").touch()
+    os.close(open_lock(new / "lock"))  # of a process that is just starting
     os.close(open_lock(left / "lock"))
+    os.utime(left / "lock", (0, 0))
     lock = open_lock(held / "lock")
+    os.utime(held / "lock", (0, 0))
     fcntl.flock(lock, fcntl.LOCK_SH)
     link.symlink_to(temporary / "elsewhere")
     (temporary / "elsewhere").mkdir()
     os.close(open_lock(temporary / "elsewhere" / "lock"))
+    os.utime(temporary / "elsewhere" / "lock", (0, 0))
     launching._sweep()
     assert not left.exists()
     assert (held / "data").exists()
+    assert (new / "data").exists()
     assert (other / "data").exists()  # of a program that holds no JVM
     assert (temporary / "elsewhere" / "lock").exists()
     os.close(lock)

@@ -14,6 +14,7 @@ import fcntl
 import os
 import shlex
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 _OPTIONS = "spark.driver.extraJavaOptions"
+_NEW = 60.0
 _held: list[int] = []
 """Locks on the folders of this process's JVMs: as long as it lives they are not left over."""
 
@@ -130,12 +132,16 @@ def _variable(name: str, value: str) -> Iterator[None]:
 
 
 def _sweep() -> None:
-    """Remove what JVMs left that were killed: folders whose lock nobody holds."""
+    """Remove what JVMs left that were killed: folders whose lock nobody holds.
+
+    A new lock stays: between its making and its first holder another process may look.
+    """
     for folder in old_temporary():
         with contextlib.suppress(OSError):
             lock = os.open(folder / "lock", os.O_RDWR | os.O_NOFOLLOW)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+                if time.time() - os.fstat(lock).st_mtime > _NEW:
+                    shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(lock)
