@@ -192,7 +192,7 @@ def test_another_user_sees_nothing_of_ours(open_folder: Path) -> None:
 OUTSIDE = {"gettempdir", "mkdtemp", "mkstemp", "mktemp", "TemporaryDirectory", "TemporaryFile"}
 OUTSIDE |= {"NamedTemporaryFile", "SpooledTemporaryFile", "gettempdirb", "gettempprefix"}
 OUTSIDE |= {"home", "expanduser", "tempfile", "getpwuid"}
-_LEADS = re.compile(r"HOME$|~[\w-]*/|.*(/tmp\b|/dev/shm|\bXDG_|\bTMPDIR\b)", re.DOTALL)
+_LEADS = re.compile(r"HOME$|~[\w-]*/|.*(/tmp\b|/dev/shm)|XDG_|TMPDIR$", re.DOTALL)
 
 
 def _used(text: str) -> list[str]:
