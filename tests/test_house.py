@@ -155,7 +155,13 @@ def test_the_adapter_imports_only_the_layers_below() -> None:
 
     And deliveries, which know nothing of it: they follow the runs of an invocation.
     """
-    below = ("tapestry.errors", "tapestry.folders", "tapestry.instants", "tapestry.names", "tapestry.quoting")
+    below = (
+        "tapestry.errors",
+        "tapestry.folders",
+        "tapestry.instants",
+        "tapestry.names",
+        "tapestry.quoting",
+    )
     below += ("tapestry.sql", "tapestry.runs", "tapestry.delivery")
     wrong = []
     for path in _tracked("python/dbt/adapters/tapestry/*.py"):
