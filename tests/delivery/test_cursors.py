@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -239,9 +239,18 @@ def test_a_table_in_a_schema_that_is_not_there(world: World) -> None:
 def test_an_engine_slower_than_a_sink_is_patient(world: World) -> None:
     world.create({**FILE, "patience": "5 seconds"}).deliver()
     world.run(20, (2, 15))
-    minutes = count(step=60)
-    slow = SimpleNamespace(monotonic=lambda: next(minutes))
-    world.monkeypatch.setattr("tapestry.delivery.deliver.time", slow)
+    lost = [0.0]  # every statement takes a minute
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + lost[0])
+    world.monkeypatch.setattr("tapestry.delivery.deliver.time", clock)
+    world.monkeypatch.setattr("tapestry.delivery.send.time", clock)
+    world.monkeypatch.setattr("tapestry.delivery.send_file.time", clock)
+    ask = world.session._execute
+
+    def slowly(sql: str) -> Any:
+        lost[0] += 60
+        return ask(sql)
+
+    world.monkeypatch.setattr(world.session, "_execute", slowly)
     assert [outcome.error for outcome in world.deliver()] == [""]
     assert world.files() == [[2]]
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from tests.delivery.world import World
 
-from tapestry.delivery import declare, retry, send_file, send_table, send_webhook
+from tapestry.delivery import declare, retry, send_table, send_webhook
 from tapestry.delivery.batch import Delivery
+from tapestry.delivery.csv_text import as_csv
 from tapestry.delivery.cursors import Batch
 from tapestry.delivery.declare import parse_sinks
 from tapestry.delivery.parquet import arrow_type, as_parquet
@@ -120,7 +121,7 @@ def test_formats_of_files(world: World) -> None:
 
 def test_csv_keeps_numbers_as_they_are() -> None:
     rows = ['{"a": 12345678901234567890.10, "b": "x,\\"y\\"\\nz", "c": [1, null], "d": true}']
-    (row,) = list(csv.DictReader(io.StringIO(send_file.as_csv(rows, list("abcd")), newline="")))
+    (row,) = list(csv.DictReader(io.StringIO(as_csv(rows, list("abcd")), newline="")))
     assert row == {"a": "12345678901234567890.10", "b": 'x,"y"\nz', "c": '["1", null]', "d": "true"}
 
 

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+from tapestry.delivery.addresses import parse_address, parse_addresses
 from tapestry.delivery.templates import check_template
 from tapestry.errors import ConfigurationError
 from tapestry.runs.instants import parse_length
@@ -40,12 +41,18 @@ class Sink:
 
 @dataclass(frozen=True)
 class FileSink(Sink):
-    """One file a batch, in a folder: ``<model>-<sink>-<number>.<format>``."""
+    """One file a batch, in a folder: ``<model>-<sink>-<number>.<format>``.
+
+    spreadsheet_safe
+        In CSV no cell is one that a spreadsheet takes for a formula. False is for machines, which
+        then read every text as it is.
+    """
 
     kind = "file"
     exactly_once = True
     path: str = ""
     format: str = "jsonl"
+    spreadsheet_safe: bool = True
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class MailSink(Sink):
     user_env: str = ""
     password_env: str = ""
     ca_file: str = ""
-    timeout: timedelta = timedelta(seconds=20)
+    timeout: timedelta = timedelta(seconds=30)
     digest: bool = True
     subject: str = ""
     body: str = ""
@@ -234,6 +241,11 @@ def _check(sink: Sink) -> None:
             )
         for text in (sink.subject, sink.body):
             check_template(text)
+        parse_address(sink.sender, "sender")
+        if not parse_addresses(sink.recipients, "recipients"):
+            raise ConfigurationError(
+                "deliver: recipients: there is no address", hint="write it like [ann@example.org]"
+            )
 
 
 def _check_webhook(sink: WebhookSink) -> None:

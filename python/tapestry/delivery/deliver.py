@@ -3,7 +3,9 @@
 Killed anywhere, the batch that was claimed is sent again: every answer arrives at least once; in a
 file and in a table exactly once, because there a repetition replaces or is skipped. Sending runs in
 a thread a sink: one that is down or slow keeps nobody waiting but the end of the invocation, and
-that no longer than its ``patience``. Only this thread speaks SQL.
+that no longer than its ``patience``. A thread that is stuck all the same (in a file system that
+does not answer, say) is left behind; its sink is left alone until it is over. Only this thread
+speaks SQL.
 """
 
 from __future__ import annotations
@@ -11,14 +13,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from tapestry.delivery import cursors
 from tapestry.delivery.batch import Delivery
 from tapestry.delivery.cursors import Batch
 from tapestry.delivery.declare import Sink, TableSink, parse_sinks
+from tapestry.delivery.exchange import in_background
 from tapestry.delivery.retry import SinkError
 from tapestry.delivery.rows import Answers, end_of_batch, read_json
 from tapestry.delivery.send import Sent, send
@@ -35,7 +39,11 @@ from tapestry.runs.standing import stand
 from tapestry.runs.state import StateRow
 from tapestry.words import counted
 
-THREADS = 64
+GRACE = 0.5
+"""Seconds after a sink's deadline in which its thread may still tell what it knows."""
+_stuck: dict[tuple[str, str, str], Future[Sent]] = {}
+"""Threads that were left behind, by the table of deliveries, model and sink."""
+UnderWay = dict[Future[Sent], tuple["_Line", Delivery]]
 
 
 @dataclass
@@ -148,24 +156,17 @@ class _Run:
         """Send until every sink has everything, or has used up its patience."""
         if not self.lines:
             return self.outcomes
-        with ThreadPoolExecutor(min(THREADS, len(self.lines))) as pool:
-            under_way: dict[Future[Sent], tuple[_Line, Delivery]] = {}
-            for line in self.lines:
-                self._start(pool, under_way, line)
-            while under_way:
-                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-                for future in done:
-                    line, delivery = under_way.pop(future)
-                    if self._note(line, delivery, future.result()):
-                        self._start(pool, under_way, line)
+        under_way: UnderWay = {}
+        for line in self.lines:
+            self._start(under_way, line)
+        while under_way:
+            for future in _over(under_way):
+                line, delivery = under_way.pop(future)
+                if self._note(line, delivery, self._sent(future, line, delivery)):
+                    self._start(under_way, line)
         return self.outcomes
 
-    def _start(
-        self,
-        pool: ThreadPoolExecutor,
-        under_way: dict[Future[Sent], tuple[_Line, Delivery]],
-        line: _Line,
-    ) -> None:
+    def _start(self, under_way: UnderWay, line: _Line) -> None:
         """The sink's next batch; one for a table is over when this returns."""
         while True:
             try:
@@ -177,8 +178,9 @@ class _Run:
                 return
             line.begin()
             if not isinstance(line.sink, TableSink):
-                future = pool.submit(send, line.sink, delivery, line.deadline)
-                under_way[future] = (line, delivery)
+                action = partial(send, line.sink, delivery, line.deadline)
+                name = f"delivery of {line.model.name} to {line.sink.name}"
+                under_way[in_background(action, name)] = (line, delivery)
                 return
             line.outcome.rows = None
             try:
@@ -189,8 +191,27 @@ class _Run:
             if not self._note(line, delivery, sent):
                 return
 
+    def _sent(self, future: Future[Sent], line: _Line, delivery: Delivery) -> Sent:
+        """What a thread tells; of one that is stuck, that it is."""
+        if future.done():
+            return future.result()
+        _stuck[self._key(line)] = future
+        seconds = line.sink.patience.total_seconds()
+        return Sent(
+            delivery.batch.parts, f"it was not over within {seconds:g} s, and is left alone"
+        )
+
+    def _key(self, line: _Line) -> tuple[str, str, str]:
+        return self.table, plain(line.model.relation), line.sink.name
+
     def _next(self, line: _Line) -> Delivery | None:
         """The batch to be sent now, with its rows; None where there is none."""
+        stuck = _stuck.get(self._key(line))
+        if stuck is not None:
+            if not stuck.done():
+                line.outcome.error = "an earlier delivery to it is still stuck in this process"
+                return None
+            del _stuck[self._key(line)]
         batch = self._batch(line)
         if batch is None:
             return None
@@ -253,6 +274,16 @@ class _Run:
         if outcome.rows is not None:
             outcome.rows += len(delivery.rows)
         return True
+
+
+def _over(under_way: UnderWay) -> list[Future[Sent]]:
+    """Wait until something is over: sent, failed, or without an answer when patience is."""
+    first = min(line.deadline for line, _ in under_way.values()) + GRACE
+    done, _ = wait(under_way, max(0.0, first - time.monotonic()), FIRST_COMPLETED)
+    if done:
+        return list(done)
+    now = time.monotonic()
+    return [future for future, (line, _) in under_way.items() if line.deadline + GRACE <= now]
 
 
 def _cut(last: Batch | None, batch: Batch) -> bool:

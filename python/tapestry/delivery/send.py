@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 
 from tapestry.delivery.batch import Delivery
 from tapestry.delivery.declare import FileSink, MailSink, Sink, WebhookSink
-from tapestry.delivery.retry import SinkError, retrying
+from tapestry.delivery.retry import SinkError, Unavailable, retrying
 from tapestry.delivery.secrets import known_secrets, scrub
 from tapestry.delivery.send_file import send_file
 from tapestry.delivery.send_mail import PartlyRefused, send_mail
@@ -36,7 +37,7 @@ def send(
 ) -> Sent:
     """Send the parts that the sink does not have yet; never raises, and tells no secret.
 
-    ``deadline`` is of ``time.monotonic``: no attempt begins after it but the first.
+    ``deadline`` is of ``time.monotonic``: every attempt is over by then.
     """
     parts = delivery.parts(sink.part_rows)
     warnings: list[str] = []
@@ -51,7 +52,7 @@ def send(
                 number, f"{number} of {len(parts)} parts were sent, then patience was over"
             )
         try:
-            action = _action(sink, delivery, number, parts[number])
+            action = _action(sink, delivery, number, parts[number], deadline)
             retrying(action, _attempts(sink), deadline, sleep)
         except PartlyRefused as error:
             warnings.append(str(error))
@@ -65,14 +66,22 @@ def send(
 
 
 def _action(
-    sink: Sink, delivery: Delivery, number: int, rows: Sequence[str]
+    sink: Sink, delivery: Delivery, number: int, rows: Sequence[str], deadline: float
 ) -> Callable[[], object]:
     if isinstance(sink, FileSink):
-        return partial(send_file, sink, delivery)
+        return partial(send_file, sink, delivery, deadline)
     if isinstance(sink, MailSink):
-        return partial(send_mail, sink, delivery, number, rows)
+        return lambda: send_mail(sink, delivery, number, rows, _left(sink.timeout, deadline))
     assert isinstance(sink, WebhookSink)
-    return partial(send_webhook, sink, delivery, number, rows)
+    return lambda: send_webhook(sink, delivery, number, rows, _left(sink.timeout, deadline))
+
+
+def _left(timeout: timedelta, deadline: float) -> float:
+    """Seconds for one attempt: no longer than patience lasts."""
+    left = min(timeout.total_seconds(), deadline - time.monotonic())
+    if left <= 0:
+        raise Unavailable("patience is over")
+    return left
 
 
 def _attempts(sink: Sink) -> int:

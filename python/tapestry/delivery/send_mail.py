@@ -1,35 +1,42 @@
-"""Mail over SMTP: TLS unless said otherwise, certificates always checked."""
+"""Mail over SMTP: TLS unless said otherwise, certificates always checked.
+
+The whole conversation has one deadline, and what the server says in it one bound.
+"""
 
 from __future__ import annotations
 
-import json
 import smtplib
+import socket
 import ssl
 from collections.abc import Sequence
-from email.message import EmailMessage
-from email.utils import formatdate, parseaddr
-from pathlib import Path
+from contextlib import suppress
+from functools import partial
+from typing import Any, BinaryIO
 
 from tapestry.delivery.batch import Delivery
 from tapestry.delivery.declare import MailSink
+from tapestry.delivery.exchange import Exchange, within
+from tapestry.delivery.message import as_sent, message_of, recipients_of, sender_of
 from tapestry.delivery.retry import Refused, Unavailable
 from tapestry.delivery.secrets import from_environment
-from tapestry.delivery.templates import BODY, SUBJECT, render
-from tapestry.errors import ConfigurationError
+from tapestry.delivery.visible import one_line
 
 PORTS = {"starttls": 587, "implicit": 465, "none": 25}
+HEARD = 1_000_000
+"""Bytes that a server may say in one conversation."""
 
 
-def send_mail(sink: MailSink, delivery: Delivery, part: int, rows: Sequence[str]) -> None:
-    """Send one mail with these rows; Unavailable where trying again may help, Refused where not."""
-    message = message_of(sink, delivery, part, rows)
-    seconds = sink.timeout.total_seconds()
+def send_mail(
+    sink: MailSink, delivery: Delivery, part: int, rows: Sequence[str], seconds: float
+) -> None:
+    """Send one mail with these rows, within ``seconds`` from the lookup of the name to the answer.
+
+    Unavailable where trying again may help, Refused where not; PartlyRefused where some have it.
+    """
+    content = as_sent(message_of(sink, delivery, part, rows))
     where = f"{sink.host}:{sink.port or PORTS[sink.tls]}"
     try:
-        with _connected(sink, seconds) as server:
-            if sink.password_env:
-                server.login(from_environment(sink.user_env), from_environment(sink.password_env))
-            left_out = server.send_message(message)
+        left_out = within(seconds, where, partial(_talk, sink, content, seconds))
     except ssl.SSLCertVerificationError as error:
         raise Refused(f"the certificate of {where} is not one to trust") from error
     except smtplib.SMTPNotSupportedError as error:
@@ -40,14 +47,14 @@ def send_mail(sink: MailSink, delivery: Delivery, part: int, rows: Sequence[str]
         text = error.smtp_error
         said = text.decode(errors="replace") if isinstance(text, bytes) else str(text)
         kind = Unavailable if 400 <= error.smtp_code < 500 else Refused
-        raise kind(f"{where} answered {error.smtp_code} {said[:200]}") from error
+        raise kind(f"{where} answered {error.smtp_code} {one_line(said[:200])}") from error
     except TimeoutError as error:
-        raise Unavailable(f"{where} did not answer within {seconds:g} s") from error
+        raise Unavailable(f"{where} did not answer within {seconds:.3g} s") from error
     except smtplib.SMTPServerDisconnected as error:
         # smtplib says so of a server that does not answer in time, too.
         what = "closed the connection"
         if "timed out" in str(error):
-            what = f"did not answer within {seconds:g} s"
+            what = f"did not answer within {seconds:.3g} s"
         raise Unavailable(f"{where} {what}") from error
     except (OSError, smtplib.SMTPException) as error:
         raise Unavailable(f"{where} cannot be reached ({type(error).__name__})") from error
@@ -60,48 +67,72 @@ class PartlyRefused(Exception):
     """Some of the recipients have it, the others never will: worth a warning."""
 
 
-def message_of(sink: MailSink, delivery: Delivery, part: int, rows: Sequence[str]) -> EmailMessage:
-    """The mail; its Message-ID is the same for every repetition.
-
-    Raises Refused for a template that cannot be filled in.
-    """
-    values = [json.loads(row) for row in rows]
-    seen = {
-        "model": delivery.name,
-        "sink": sink.name,
-        "count": len(values),
-        "rows": values,
-        "row": values[0] if values else {},
-        "until": delivery.answers.until.isoformat(sep=" "),
-    }
+def _talk(sink: MailSink, content: bytes, seconds: float, exchange: Exchange) -> list[str]:
+    """The conversation; whom the server did not take it for."""
+    server = _connected(sink, seconds, exchange)
     try:
-        body = sink.body or BODY
-        if sink.body_file:
-            body = (Path(delivery.root) / sink.body_file).read_text()
-        subject = " ".join(render(sink.subject or SUBJECT, seen).split())
-        content = render(body, seen)
-    except ConfigurationError as error:
-        raise Refused(f"{error.reason} ({error.hint})") from error
-    except OSError as error:
-        raise Refused(f"the template {sink.body_file} cannot be read: {error.strerror}") from error
-    domain = parseaddr(sink.sender)[1].rpartition("@")[2] or "localhost"
-    message = EmailMessage()
-    message["From"] = sink.sender
-    message["To"] = ", ".join(sink.recipients)
-    message["Subject"] = subject[:500]
-    message["Date"] = formatdate()
-    message["Message-ID"] = f"<{delivery.part_id(part)}@{domain}>"
-    message["Auto-Submitted"] = "auto-generated"
-    message.set_content(content)
-    return message
+        if sink.password_env:
+            server.login(from_environment(sink.user_env), from_environment(sink.password_env))
+        left_out = server.sendmail(sender_of(sink).at, recipients_of(sink), content)
+        # The mail is taken: whether the server says goodbye makes no difference to it.
+        with suppress(OSError, smtplib.SMTPException):
+            server.putcmd("quit")
+        return list(left_out)
+    finally:
+        server.close()
 
 
-def _connected(sink: MailSink, seconds: float) -> smtplib.SMTP:
+class _Bounded:
+    """What a server says, up to a bound. smtplib bounds a line, and takes lines without end."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._left = file, HEARD
+
+    def readline(self, size: int) -> bytes:
+        line = self._file.readline(size)
+        self._left -= len(line)
+        if self._left < 0:
+            raise Refused(f"the server says more than {HEARD} bytes: this is no mail server")
+        return line
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Smtp(smtplib.SMTP):
+    """smtplib's, whose connection and answers are bounded."""
+
+    file: Any
+
+    def __init__(self, exchange: Exchange, host: str, port: int, seconds: float) -> None:
+        self.exchange = exchange
+        super().__init__(host, port, timeout=seconds)
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        return self.exchange.watch(socket.create_connection((host, port), timeout))
+
+    def getreply(self) -> tuple[int, bytes]:
+        if self.file is None and self.sock is not None:
+            self.file = _Bounded(self.sock.makefile("rb"))
+        return super().getreply()
+
+
+class _SmtpOverTls(smtplib.SMTP_SSL, _Smtp):
+    """The same with TLS from the first byte on, over the connection that ``_Smtp`` makes."""
+
+    def __init__(
+        self, exchange: Exchange, host: str, port: int, seconds: float, context: ssl.SSLContext
+    ) -> None:
+        self.exchange = exchange
+        smtplib.SMTP_SSL.__init__(self, host, port, timeout=seconds, context=context)
+
+
+def _connected(sink: MailSink, seconds: float, exchange: Exchange) -> smtplib.SMTP:
     """A connection with TLS as the sink says; the server's certificate is checked."""
     port = sink.port or PORTS[sink.tls]
     if sink.tls == "implicit":
-        return smtplib.SMTP_SSL(sink.host, port, timeout=seconds, context=_context(sink))
-    server = smtplib.SMTP(sink.host, port, timeout=seconds)
+        return _SmtpOverTls(exchange, sink.host, port, seconds, _context(sink))
+    server = _Smtp(exchange, sink.host, port, seconds)
     if sink.tls == "starttls":
         try:
             server.starttls(context=_context(sink))

@@ -11,15 +11,22 @@ import base64
 import binascii
 import hashlib
 import hmac
+import http.client
+import json
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from email.utils import parsedate_to_datetime
+from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
 
 import requests
+from requests.adapters import HTTPAdapter
 
 from tapestry.delivery.batch import Delivery
 from tapestry.delivery.declare import WebhookSink
+from tapestry.delivery.exchange import Exchange, within
 from tapestry.delivery.retry import Refused, Unavailable
 from tapestry.delivery.secrets import from_environment
 
@@ -27,35 +34,33 @@ AGAIN = (408, 425, 429)
 """Answers besides 5xx after which the same request may succeed."""
 
 
-def send_webhook(sink: WebhookSink, delivery: Delivery, part: int, rows: Sequence[str]) -> None:
-    """Post one part; Unavailable where trying again may help, Refused where not."""
+def send_webhook(
+    sink: WebhookSink, delivery: Delivery, part: int, rows: Sequence[str], seconds: float
+) -> None:
+    """Post one part, within ``seconds`` from the lookup of the name to the answer's headers.
+
+    Unavailable where trying again may help, Refused where not.
+    """
     url = sink.url or from_environment(sink.url_env)
     body = body_of(delivery, part, rows)
     headers = {**(sink.headers or {})}
     headers |= {key: from_environment(name) for key, name in (sink.headers_env or {}).items()}
     headers |= {"content-type": "application/json", "user-agent": "dbt-tapestry"}
     headers |= _signed(sink, delivery.part_id(part), body)
-    host = urlsplit(url).hostname or "the webhook"
-    seconds = sink.timeout.total_seconds()
+    host = "the webhook"
     try:
-        with requests.post(
-            url,
-            data=body,
-            headers=headers,
-            timeout=seconds,
-            allow_redirects=False,
-            stream=True,  # the answer's body does not matter, and may never end
-            verify=sink.ca_file or True,
-        ) as response:
-            status, wait = response.status_code, response.headers.get("retry-after")
+        host = urlsplit(url).hostname or host
+        request = requests.Request("POST", url, headers, data=body).prepare()
+        talk = partial(_answer, request, sink.ca_file, seconds)
+        status, wait = within(seconds, host, talk)
     except requests.exceptions.SSLError as error:
         raise Refused(
             f"there is no TLS connection to {host}: is its certificate to trust?"
         ) from error
-    except requests.exceptions.Timeout as error:
-        raise Unavailable(f"{host} did not answer within {seconds:g} s") from error
+    except (requests.exceptions.Timeout, TimeoutError) as error:
+        raise Unavailable(f"{host} did not answer within {seconds:.3g} s") from error
     except requests.exceptions.ConnectionError as error:
-        raise Unavailable(f"{host} cannot be reached") from error
+        raise Unavailable(f"{host} {_what(error)}") from error
     except (requests.exceptions.RequestException, ValueError, OSError) as error:
         # Its text may hold the URL, which may be a secret.
         raise Refused(f"the request to {host} cannot be made: {type(error).__name__}") from error
@@ -67,10 +72,59 @@ def send_webhook(sink: WebhookSink, delivery: Delivery, part: int, rows: Sequenc
     raise Refused(message)
 
 
+def _answer(
+    request: requests.PreparedRequest, ca_file: str, seconds: float, exchange: Exchange
+) -> tuple[int, str | None]:
+    """Status and ``Retry-After``.
+
+    The adapter is asked, not a session of requests: that one reads a redirect's body even where it
+    does not follow it, and a body may never end. Proxies of the environment count all the same.
+    """
+    with requests.Session() as session:
+        found = session.merge_environment_settings(
+            str(request.url), {}, True, ca_file or None, None
+        )
+        with (
+            closing(_Watched(exchange)) as adapter,
+            adapter.send(request, timeout=seconds, **found) as response,
+        ):
+            return response.status_code, response.headers.get("retry-after")
+
+
+class _Watched(HTTPAdapter):
+    """The adapter of requests; the exchange knows its connections."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        super().__init__()
+        self.exchange = exchange
+
+    def get_connection_with_tls_context(self, *args: Any, **named: Any) -> Any:
+        pool = super().get_connection_with_tls_context(*args, **named)
+        kind: Any = pool.ConnectionCls
+        exchange = self.exchange
+
+        class Connection(kind):  # type: ignore[misc]  # of HTTP, HTTPS or a proxy
+            def _new_conn(self) -> Any:
+                return exchange.watch(super()._new_conn())
+
+        pool.ConnectionCls = Connection
+        return pool
+
+
+def _what(error: Exception) -> str:
+    """Why there was no answer, without the text of the error: that may hold the URL."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, (http.client.LineTooLong, http.client.BadStatusLine)):
+            return "did not answer in HTTP"
+        if isinstance(seen, http.client.HTTPException) and "headers" in str(seen):
+            return "answered with too many headers"
+        seen = seen.__cause__ or seen.__context__
+    return "cannot be reached"
+
+
 def body_of(delivery: Delivery, part: int, rows: Sequence[str]) -> bytes:
     """The JSON that is posted: whose rows these are, and the rows as the engine wrote them."""
-    import json
-
     head = json.dumps(
         {
             "id": delivery.part_id(part),

@@ -1,0 +1,84 @@
+"""One conversation with a server that is over in time, whatever the server does.
+
+A socket's own time-out begins anew with every byte, so a server that sends one byte a second would
+never meet it. Here the conversation has a thread of its own, and whoever waits for it shuts its
+sockets down when the time is up. The shutdown acts on a duplicate of the descriptor: it ends every
+read, write and TLS handshake on the connection, whichever object wraps it by then. The lookup of a
+name cannot be interrupted. Its thread is left behind; it keeps no process from ending, and the
+connection that it opens at last is closed at once.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from threading import Lock, Thread
+from typing import TypeVar
+
+from tapestry.delivery.retry import Unavailable
+
+GRACE = 0.2
+"""Seconds that a conversation gets to notice that its socket was shut down."""
+
+Result = TypeVar("Result")
+
+
+class Exchange:
+    """The sockets of one conversation."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._watched: list[socket.socket] = []
+        self._over = False
+
+    def watch(self, connection: socket.socket) -> socket.socket:
+        """Take a new connection into account; TimeoutError where the time is up already."""
+        with self._lock:
+            if not self._over:
+                self._watched.append(connection.dup())
+                return connection
+        connection.close()
+        raise TimeoutError("the connection came too late")
+
+    def end(self) -> None:
+        """Shut down all connections, also those that a thread is reading from."""
+        with self._lock:
+            self._over = True
+            watched, self._watched = self._watched, []
+        for connection in watched:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
+
+
+def within(seconds: float, where: str, talk: Callable[[Exchange], Result]) -> Result:
+    """What ``talk`` returns or raises; Unavailable where it takes longer than ``seconds``."""
+    exchange = Exchange()
+    talking = in_background(lambda: talk(exchange), f"delivery to {where}")
+    try:
+        wait([talking], max(0.0, seconds))
+        if talking.done():
+            return talking.result()
+        exchange.end()
+        wait([talking], GRACE)
+        if talking.done() and talking.exception() is None:
+            return talking.result()  # the answer came in the last moment: it counts
+        raise Unavailable(f"{where} did not answer within {seconds:.3g} s")
+    finally:
+        exchange.end()
+
+
+def in_background(action: Callable[[], Result], name: str) -> Future[Result]:
+    """Run in a daemon thread: one that is stuck keeps the process from ending no longer."""
+    future: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(action())
+        except BaseException as error:
+            future.set_exception(error)
+
+    Thread(target=run, name=name, daemon=True).start()
+    return future
