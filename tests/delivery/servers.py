@@ -95,6 +95,7 @@ class Mailbox:
     unknown: set[str] = field(default_factory=set)
     wait: float = 0.0
     port: int = 0
+    quits: str = "221 Bye"
 
     async def handle_RCPT(
         self, server: Any, session: Any, envelope: Any, address: str, options: Any
@@ -103,6 +104,9 @@ class Mailbox:
             return "550 no such user"
         envelope.rcpt_tos.append(address)
         return "250 OK"
+
+    async def handle_QUIT(self, server: Any, session: Any, envelope: Any) -> str:
+        return self.quits
 
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
         time.sleep(self.wait)

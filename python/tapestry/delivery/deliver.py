@@ -197,9 +197,7 @@ class _Run:
             return future.result()
         _stuck[self._key(line)] = future
         seconds = line.sink.patience.total_seconds()
-        return Sent(
-            delivery.batch.parts, f"it was not over within {seconds:g} s, and is left alone"
-        )
+        return Sent(delivery.batch.parts, f"still under way after {seconds:g} s, and left alone")
 
     def _key(self, line: _Line) -> tuple[str, str, str]:
         return self.table, plain(line.model.relation), line.sink.name

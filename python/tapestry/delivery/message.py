@@ -102,4 +102,4 @@ def _cut(text: str, length: int, end: str) -> str:
 
 def _unstructured(text: str) -> str:
     """A header's text: short and plain as it is, any other as encoded words."""
-    return text if _PLAIN.fullmatch(text) else Header(text, "utf-8", 70).encode()
+    return text if _PLAIN.fullmatch(text) else Header(text, "utf-8", 70, "Subject").encode()

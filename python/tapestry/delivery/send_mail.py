@@ -106,7 +106,11 @@ class _Smtp(smtplib.SMTP):
 
     def __init__(self, exchange: Exchange, host: str, port: int, seconds: float) -> None:
         self.exchange = exchange
-        super().__init__(host, port, timeout=seconds)
+        try:
+            super().__init__(host, port, timeout=seconds)
+        except BaseException:
+            self.close()
+            raise
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         return self.exchange.watch(socket.create_connection((host, port), timeout))
@@ -124,7 +128,11 @@ class _SmtpOverTls(smtplib.SMTP_SSL, _Smtp):
         self, exchange: Exchange, host: str, port: int, seconds: float, context: ssl.SSLContext
     ) -> None:
         self.exchange = exchange
-        smtplib.SMTP_SSL.__init__(self, host, port, timeout=seconds, context=context)
+        try:
+            smtplib.SMTP_SSL.__init__(self, host, port, timeout=seconds, context=context)
+        except BaseException:
+            self.close()
+            raise
 
 
 def _connected(sink: MailSink, seconds: float, exchange: Exchange) -> smtplib.SMTP:

@@ -60,7 +60,7 @@ def send_webhook(
     except (requests.exceptions.Timeout, TimeoutError) as error:
         raise Unavailable(f"{host} did not answer within {seconds:.3g} s") from error
     except requests.exceptions.ConnectionError as error:
-        raise Unavailable(f"{host} {_what(error)}") from error
+        raise Unavailable(f"{host} {_what(error, seconds)}") from error
     except (requests.exceptions.RequestException, ValueError, OSError) as error:
         # Its text may hold the URL, which may be a secret.
         raise Refused(f"the request to {host} cannot be made: {type(error).__name__}") from error
@@ -111,10 +111,14 @@ class _Watched(HTTPAdapter):
         return pool
 
 
-def _what(error: Exception) -> str:
+def _what(error: Exception, seconds: float) -> str:
     """Why there was no answer, without the text of the error: that may hold the URL."""
     seen: BaseException | None = error
     while seen is not None:
+        if isinstance(seen, TimeoutError):
+            return f"did not answer within {seconds:.3g} s"
+        if isinstance(seen, http.client.RemoteDisconnected):
+            return "closed the connection"
         if isinstance(seen, (http.client.LineTooLong, http.client.BadStatusLine)):
             return "did not answer in HTTP"
         if isinstance(seen, http.client.HTTPException) and "headers" in str(seen):
