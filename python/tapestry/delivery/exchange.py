@@ -11,6 +11,7 @@ connection that it opens at last is closed at once.
 from __future__ import annotations
 
 import socket
+import struct
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextlib import suppress
@@ -18,6 +19,9 @@ from threading import Lock, Thread
 from typing import TypeVar
 
 from tapestry.delivery.retry import Unavailable
+
+_AT_ONCE = struct.pack("ii", 1, 0)
+"""Of SO_LINGER: a connection ends when it is closed, without a goodbye."""
 
 Result = TypeVar("Result")
 
@@ -39,13 +43,19 @@ class Exchange:
         connection.close()
         raise TimeoutError("the connection came too late")
 
-    def end(self) -> None:
-        """Shut down all connections, also those that a thread is reading from."""
+    def end(self, *, reset: bool = False) -> None:
+        """Shut down all connections, also those that a thread is reading from.
+
+        With ``reset`` what is on its way is thrown away: a server that sends without end would
+        keep the system busy with it.
+        """
         with self._lock:
             self._over = True
             watched, self._watched = self._watched, []
         for connection in watched:
             with suppress(OSError):
+                if reset:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
                 connection.shutdown(socket.SHUT_RDWR)
             connection.close()
 
@@ -56,13 +66,16 @@ def within(seconds: float, where: str, talk: Callable[[Exchange], Result]) -> Re
     talking = in_background(lambda: talk(exchange), f"delivery to {where}")
     try:
         wait([talking], max(0.0, seconds))
-        if talking.done():
-            return talking.result()
-        # What the thread makes of the shutdown does not count: to it, an answer that was cut off
-        # may look like a whole one.
-        raise Unavailable(f"{where} did not answer within {seconds:.3g} s")
-    finally:
-        exchange.end()
+        if not talking.done():
+            # What the thread makes of the shutdown does not count: to it, an answer that was cut
+            # off may look like a whole one.
+            raise Unavailable(f"{where} did not answer within {seconds:.3g} s")
+        found = talking.result()
+    except BaseException:
+        exchange.end(reset=True)
+        raise
+    exchange.end()
+    return found
 
 
 def in_background(action: Callable[[], Result], name: str) -> Future[Result]:
