@@ -135,15 +135,18 @@ def test_serve_until_told_to_stop(project: Path) -> None:
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        port = int(re.search(r"127\.0\.0\.1:(\d+)", line).group(1))  # type: ignore[union-attr]
-        before = _get(port, "/")
+        where = re.search(r"http://127\.0\.0\.1:(\d+)(/[\w-]{32,}/) ", line)
+        assert where is not None
+        port, page = int(where[1]), where[2]
+        before = _get(port, page)
         assert "not well" not in re.search("<h1.*?</h1>", before, re.DOTALL).group()  # type: ignore[union-attr]
-        version = _get(port, "/version")
+        version = _get(port, page + "version")
         more = fail(runs("shop.b", 1), 1, "it broke just now")
         more[0].update(ended_at=NOW.replace(year=2030), new_rows=0)
         _record(project, more, mode="append")
-        assert _get(port, "/version") != version
-        assert "it broke just now" in _get(port, "/")
+        assert _get(port, page + "version") != version
+        assert "it broke just now" in _get(port, page)
+        assert "it broke" not in _get(port, "/")
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0

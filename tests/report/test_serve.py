@@ -34,6 +34,11 @@ class World:
         return report_of(self.folder, self.rows, [])
 
     def get(self, path: str, host: str | None = None) -> tuple[int, str]:
+        """Ask for what is behind the token."""
+        return self.ask(f"/{self.server.token}{path}", host)
+
+    def ask(self, path: str, host: str | None = None) -> tuple[int, str]:
+        """Ask for a path as it is."""
         connection = http.client.HTTPConnection(urlsplit(self.server.url).netloc, timeout=20)
         connection.request("GET", path, headers={"Host": host} if host else {})
         answer = connection.getresponse()
@@ -58,6 +63,35 @@ def test_only_the_loopback_address(served: World) -> None:
     assert served.get("/")[0] == 200
     assert served.get("/", "localhost:1")[0] == 200
     assert served.get("/", "evil.example")[0] == 403
+
+
+def test_nothing_without_the_token(served: World) -> None:
+    """Other users of the machine reach the port, too; the page shows the models' SQL."""
+    token = served.server.token
+    assert urlsplit(served.server.url).path == f"/{token}/"
+    assert len(token) >= 32
+    for path in (
+        "/",
+        "/version",
+        f"/{token}",
+        f"/{token[:-1]}/",
+        f"/{token}x/",
+        f"/{token.swapcase()}/",
+        f"/x/../{token}/",
+        f"/?/{token}/",
+        "/%C3%BC/",
+        "/great_expectations/docs/index.html",
+    ):
+        assert served.ask(path)[0] == 403, path
+    assert served.made == 0
+    # The page asks for what lies beside itself: behind the token.
+    assert 'fetch("./"' in served.get("/")[1]
+    assert 'fetch("/' not in served.get("/")[1]
+    assert served.ask(f"/{token}/", "[evil")[0] == 403
+    assert served.ask(f"/{token}/", "evil.example")[0] == 403
+    other = Server(served.make, lambda: "1", served.folder / "target")
+    assert other.token != token
+    other._http.server_close()
 
 
 def test_made_anew_only_when_something_changed(served: World) -> None:

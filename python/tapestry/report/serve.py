@@ -1,11 +1,16 @@
 """The page live, on the loopback address: made anew when a run was recorded or dbt wrote artifacts.
 
+Every user of the machine can reach that address, and the page shows the models' SQL: so the address
+that is printed holds a random token, and nothing is answered without it. It stands in the path, not
+in a cookie, which a browser would send to every port of the address.
+
 Requests are answered by threads; the page is made by the thread that owns the session (dbt's
 connections belong to their threads), which takes the requests' questions from a queue.
 """
 
 from __future__ import annotations
 
+import hmac
 import mimetypes
 import secrets
 from collections.abc import Callable
@@ -49,6 +54,7 @@ class Server:
     ) -> None:
         self._make, self._fingerprint = make, fingerprint
         self.target = target.resolve()
+        self.token = secrets.token_urlsafe(24)
         self.documentation: dict[str, Path] = {}
         self._questions: Question = Queue()
         self._stopped = Event()
@@ -58,8 +64,8 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where it is."""
-        return f"http://{ADDRESS}:{self._http.server_address[1]}/"
+        """Where it is, token included."""
+        return f"http://{ADDRESS}:{self._http.server_address[1]}/{self.token}/"
 
     def run(self) -> None:
         """Serve until `stop`, or until the thread is interrupted."""
@@ -102,6 +108,12 @@ class Server:
             self._shown = version, report.html(self.target, live).encode("utf-8", "replace")
         return self._shown
 
+    def within(self, path: str) -> str | None:
+        """What a request asks for, from the slash behind the token on; None without the token."""
+        token, slash, rest = path.removeprefix("/").partition("/")
+        known = hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
+        return f"/{rest}" if known and slash else None
+
     def document(self, path: str) -> Path | None:
         """A file of documentation that the page links to; None for everything else."""
         wanted = (self.target / unquote(path).lstrip("/")).resolve()
@@ -116,16 +128,29 @@ class Server:
         return None
 
 
+def _host(header: str) -> str | None:
+    """The host without its port; None for what is none."""
+    try:
+        return urlsplit(f"//{header}").hostname
+    except ValueError:
+        return None
+
+
 def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         timeout = 30
 
         def do_GET(self) -> None:
-            host = urlsplit(f"//{self.headers.get('Host', '')}").hostname
-            if host not in _HOSTS:  # a page elsewhere whose name was made to point here
+            if (
+                _host(self.headers.get("Host", "")) not in _HOSTS
+            ):  # a page elsewhere whose name was made to point here
                 self._send(HTTPStatus.FORBIDDEN, b"only from this machine", "text/plain")
                 return
-            path = urlsplit(self.path).path
+            path = server.within(self.path.partition("?")[0])
+            if path is None:
+                said = b"the address with its token is where the report was started"
+                self._send(HTTPStatus.FORBIDDEN, said, "text/plain")
+                return
             if path in ("/", "/version"):
                 self._page(path)
                 return
@@ -154,6 +179,8 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             self.send_header("Cache-Control", "no-store")
             self.send_header("X-Content-Type-Options", "nosniff")
             self.send_header("Referrer-Policy", "no-referrer")
+            self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+            self.send_header("X-Frame-Options", "DENY")
             self.end_headers()
             self.wfile.write(body)
 

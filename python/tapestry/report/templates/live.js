@@ -28,9 +28,9 @@
   };
   const look = async () => {
     try {
-      const version = await (await fetch("/version", { cache: "no-store" })).text();
+      const version = await (await fetch("version", { cache: "no-store" })).text();
       if (version !== seen) {
-        show(await (await fetch("/", { cache: "no-store" })).text());
+        show(await (await fetch("./", { cache: "no-store" })).text());
         say("Live: " + document.getElementById("answer").textContent.trim());
       }
       seen = version;
