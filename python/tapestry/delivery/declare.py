@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from tapestry.delivery.addresses import parse_address, parse_addresses
+from tapestry.delivery.http_parts import fault_of_header, is_address
 from tapestry.delivery.templates import check_template
 from tapestry.errors import ConfigurationError
 from tapestry.runs.instants import parse_length
@@ -254,14 +255,19 @@ def _check_webhook(sink: WebhookSink) -> None:
             "deliver: a webhook has either url or url_env",
             hint="url_env names the environment variable that holds a secret URL",
         )
+    names = dict.fromkeys(sink.headers_env or {}, "")
+    for key, value in {**names, **(sink.headers or {})}.items():
+        if fault := fault_of_header(key, value):
+            raise ConfigurationError(
+                f"deliver: headers: {fault}", hint="write them like {x-team: us}"
+            )
     if not sink.url:
         return
-    parts = urlsplit(sink.url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if not is_address(sink.url):
         raise ConfigurationError(
             "deliver: url: this is not an address", hint="write it like https://example.org/hook"
         )
-    if parts.username or parts.password:
+    if "@" in urlsplit(sink.url).netloc:
         raise ConfigurationError(
             "deliver: url: a password may not stand in the configuration",
             hint="put the whole URL into an environment variable and name it: url_env",

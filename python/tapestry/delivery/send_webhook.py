@@ -27,6 +27,7 @@ from requests.adapters import HTTPAdapter
 from tapestry.delivery.batch import Delivery
 from tapestry.delivery.declare import WebhookSink
 from tapestry.delivery.exchange import Exchange, within
+from tapestry.delivery.http_parts import fault_of_header, is_address
 from tapestry.delivery.retry import Refused, Unavailable
 from tapestry.delivery.secrets import from_environment
 
@@ -43,13 +44,13 @@ def send_webhook(
     """
     url = sink.url or from_environment(sink.url_env)
     body = body_of(delivery, part, rows)
-    headers = {**(sink.headers or {})}
-    headers |= {key: from_environment(name) for key, name in (sink.headers_env or {}).items()}
+    headers = _headers(sink)
     headers |= {"content-type": "application/json", "user-agent": "dbt-tapestry"}
     headers |= _signed(sink, delivery.part_id(part), body)
-    host = "the webhook"
+    if not is_address(url):
+        raise Refused(f"{sink.url_env or 'url'} does not hold the address of a webhook")
+    host = urlsplit(url).hostname or ""
     try:
-        host = urlsplit(url).hostname or host
         request = requests.Request("POST", url, headers, data=body).prepare()
         talk = partial(_answer, request, sink.ca_file, seconds)
         status, wait = within(seconds, host, talk)
@@ -160,6 +161,16 @@ def signature(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
             raise Refused("the webhook's secret begins with whsec_ but is not base64") from error
     signed = b".".join((message_id.encode(), str(timestamp).encode(), body))
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+
+
+def _headers(sink: WebhookSink) -> dict[str, str]:
+    """Those of the configuration, with the values of variables."""
+    headers = {**(sink.headers or {})}
+    headers |= {key: from_environment(name) for key, name in (sink.headers_env or {}).items()}
+    for key, value in headers.items():
+        if fault := fault_of_header(key, value):
+            raise Refused(fault)
+    return headers
 
 
 def _signed(sink: WebhookSink, message_id: str, body: bytes) -> Mapping[str, str]:
