@@ -138,6 +138,31 @@ def test_mail(world: World, name: str) -> None:
         assert error in found
 
 
+def test_what_was_perhaps_taken_is_sent_again_under_its_id(world: World) -> None:
+    """The answer comes too late: nobody knows what became of the mail, but it has its id."""
+    with mail_server() as box:
+        world.create(mail(box, timeout="150 milliseconds", patience="200 milliseconds")).deliver()
+        world.run(20, (2, 12))
+        box.wait = 0.4
+        assert SLOW in world.one().error
+        box.wait = 0.0
+        world.run(30, (3, 25))
+        world.sinks = (mail(box),)
+        assert world.one().rows == 2
+        ids = [message["Message-ID"] for message in box.messages]
+        assert len(ids) in (2, 3)
+        assert len(set(ids)) == 2
+        assert ids[:-1] == ids[:1] * (len(ids) - 1)
+
+
+def test_what_a_server_says_does_nothing_to_the_terminal(world: World) -> None:
+    with mail_server() as box:
+        world.create(mail(box)).deliver()
+        world.run(20, (2, 12))
+        box.script = ["554 \x1b[2J\x07no"]
+        assert "554 ␛[2J␇no" in world.one().error
+
+
 def without_name(state: Any, **more: Any) -> dict[str, Any]:
     sink = mail(state, **more)
     return {key: value for key, value in sink.items() if key not in ("name", "to")}

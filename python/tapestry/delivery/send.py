@@ -15,6 +15,7 @@ from tapestry.delivery.secrets import known_secrets, scrub
 from tapestry.delivery.send_file import send_file
 from tapestry.delivery.send_mail import PartlyRefused, send_mail
 from tapestry.delivery.send_webhook import send_webhook
+from tapestry.delivery.visible import one_line
 from tapestry.errors import TapestryError
 
 MAIL_ATTEMPTS = 3
@@ -44,7 +45,8 @@ def send(
 
     def ended(number: int, error: str = "") -> Sent:
         hidden = known_secrets(sink)
-        return Sent(number, scrub(error, hidden), tuple(scrub(text, hidden) for text in warnings))
+        error, *told = (one_line(scrub(text, hidden)) for text in (error, *warnings))
+        return Sent(number, error, tuple(told))
 
     for number in range(delivery.batch.parts, len(parts)):
         if number > delivery.batch.parts and time.monotonic() > deadline:

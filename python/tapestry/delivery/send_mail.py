@@ -19,7 +19,6 @@ from tapestry.delivery.exchange import Exchange, within
 from tapestry.delivery.message import as_sent, message_of, recipients_of, sender_of
 from tapestry.delivery.retry import Refused, Unavailable
 from tapestry.delivery.secrets import from_environment
-from tapestry.delivery.visible import one_line
 
 PORTS = {"starttls": 587, "implicit": 465, "none": 25}
 HEARD = 1_000_000
@@ -47,7 +46,7 @@ def send_mail(
         text = error.smtp_error
         said = text.decode(errors="replace") if isinstance(text, bytes) else str(text)
         kind = Unavailable if 400 <= error.smtp_code < 500 else Refused
-        raise kind(f"{where} answered {error.smtp_code} {one_line(said[:200])}") from error
+        raise kind(f"{where} answered {error.smtp_code} {said[:200]}") from error
     except TimeoutError as error:
         raise Unavailable(f"{where} did not answer within {seconds:.3g} s") from error
     except smtplib.SMTPServerDisconnected as error:
