@@ -29,6 +29,13 @@ from tapestry.report.page import Live
 ADDRESS = "127.0.0.1"
 PATIENCE = 120.0
 _HOSTS = (ADDRESS, "localhost")
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
 _DOCS_OF_DBT = ("index.html", "manifest.json", "catalog.json")
 
 Question = Queue["Future[tuple[str, bytes]]"]
@@ -176,11 +183,8 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             self.send_response(status)
             self.send_header("Content-Type", f"{kind}; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
-            self.send_header("Cache-Control", "no-store")
-            self.send_header("X-Content-Type-Options", "nosniff")
-            self.send_header("Referrer-Policy", "no-referrer")
-            self.send_header("Cross-Origin-Resource-Policy", "same-origin")
-            self.send_header("X-Frame-Options", "DENY")
+            for name, value in _HEADERS.items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
 
