@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.delivery.hostile import Talk, hostile_server
 from tests.delivery.servers import Http, http_server
 from tests.delivery.world import World
 
@@ -180,3 +181,52 @@ def test_secrets_are_in_no_message_and_no_table(
         assert "hunter2" not in text
         assert "s3cret-path" not in text
     assert "hunter2" not in caplog.text
+
+
+def test_no_credentials_but_those_that_are_named(
+    world: World, server: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A .netrc of the user's is for other programs; those in a secret address are meant."""
+    (world.root / "netrc").write_text("machine 127.0.0.1 login me password hunter2\n")
+    (world.root / "netrc").chmod(0o600)
+    monkeypatch.setenv("NETRC", str(world.root / "netrc"))
+    monkeypatch.setenv("HOOK_TOKEN", "Bearer mine")
+    world.create(hook(server), hook(server, name="b", headers_env={"Authorization": "HOOK_TOKEN"}))
+    world.deliver()
+    world.run(20, (2, 12))
+    assert [one.error for one in world.deliver()] == ["", ""]
+    sent = sorted(headers.get("authorization", "") for headers, _ in server.requests)
+    assert sent == ["", "Bearer mine"]
+    monkeypatch.setenv("HOOK_URL", server.url.replace("//", "//you:pw@"))
+    world.sinks = ({"name": "ops", "to": "webhook", "url_env": "HOOK_URL"},)
+    world.run(30, (3, 25))
+    assert world.one().rows == 1
+    assert server.requests[-1][0]["authorization"] == "Basic eW91OnB3"
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_of_the_environment(
+    world: World, server: Http, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    """It is used, and bounded like every server."""
+
+    def tunnel(talk: Talk) -> None:
+        talk.hear(b"\r\n\r\n")
+        talk.drip(b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 999)
+
+    with hostile_server(tunnel) as slow:
+        where = server.url if scheme == "http" else slow.url
+        monkeypatch.setenv(f"{scheme}_proxy", where.rpartition("/hook")[0])
+        monkeypatch.delenv("no_proxy", raising=False)
+        url = f"{scheme}://hook.example/x"
+        times = {"timeout": "200 milliseconds", "patience": "300 milliseconds"}
+        times = times if scheme == "https" else {}
+        world.create({"name": "ops", "to": "webhook", "url": url, **times}).deliver()
+        world.run(20, (2, 12))
+        outcome = world.one()
+        if scheme == "http":
+            assert (outcome.error, outcome.rows) == ("", 1)
+            assert server.requests[0][0]["host"] == "hook.example"
+        else:
+            assert outcome.error.startswith("hook.example did not answer within")
+            assert slow.connections >= 1
