@@ -112,6 +112,7 @@ class _Smtp(smtplib.SMTP):
             raise
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        # smtplib asks here for each connection, before TLS, and has no public way for it.
         return self.exchange.watch(socket.create_connection((host, port), timeout))
 
     def getreply(self) -> tuple[int, bytes]:

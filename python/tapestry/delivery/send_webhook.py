@@ -13,6 +13,7 @@ import hashlib
 import hmac
 import http.client
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -106,6 +107,7 @@ class _Watched(HTTPAdapter):
 
         class Connection(kind):  # type: ignore[misc]  # of HTTP, HTTPS or a proxy
             def _new_conn(self) -> Any:
+                # urllib3 asks here for each connection, before TLS and the way through a proxy.
                 return exchange.watch(super()._new_conn())
 
         pool.ConnectionCls = Connection
@@ -187,10 +189,10 @@ def _seconds(wait: str | None) -> float | None:
     if not wait:
         return None
     try:
-        return max(0.0, float(wait))
+        seconds = float(wait)
     except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(wait).timestamp() - time.time())
-    except (ValueError, TypeError):
-        return None
+        try:
+            seconds = parsedate_to_datetime(wait).timestamp() - time.time()
+        except (ValueError, TypeError, LookupError, OverflowError):
+            return None
+    return None if math.isnan(seconds) else max(0.0, seconds)
