@@ -17,6 +17,8 @@ from tests.sql.test_pairs import CATALOG, START
 
 from dbt.adapters.tapestry.log_store import CLASS
 from tapestry.cli.advice import Table, advise
+from tapestry.cli.check_catalog import check_catalog
+from tapestry.cli.check_server import check_server
 from tapestry.cli.check_sources import check_sources
 from tapestry.cli.check_storage import DYNAMO, check_storage, exclusion
 from tapestry.cli.confirm import confirm
@@ -27,6 +29,7 @@ from tapestry.cli.main import commands
 from tapestry.cli.models import Manifest
 from tapestry.cli.sizes import Size
 from tapestry.errors import ConfigurationError
+from tapestry.runs.locations import CATALOG_FOLDER
 from tapestry.runs.model import Model, ModelConfig
 from tapestry.runs.preview import Cost, Preview, plain_statement, size_in
 from tapestry.runs.relations import Relations
@@ -110,6 +113,40 @@ def test_which_storage_lets_one_of_two_writers_win(
     assert bool(finding.fix) == (status != "ok")
 
 
+@pytest.mark.parametrize(
+    ("given", "master", "status", "says"),
+    [
+        ({}, None, "ok", "a file in {root}/warehouse"),
+        ({"spark.sql.warehouse.dir": "s3a://lake/w"}, None, "wrong", "no folder of this machine"),
+        ({"spark.sql.warehouse.dir": "file://data/w"}, None, "wrong", "no folder of this machine"),
+        (
+            {"spark.sql.warehouse.dir": "hdfs:///w", CATALOG_FOLDER: "/data/catalog"},
+            "spark://host:7077",
+            "note",
+            "another one finds no tables",
+        ),
+        (
+            {
+                "spark.sql.warehouse.dir": "abfss://c@a/w",
+                "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:postgresql://db/c?password=p",
+            },
+            "spark://host:7077",
+            "ok",
+            "jdbc:postgresql://db/c, for tables in abfss://c@a/w",
+        ),
+        ({}, "spark://host:7077", "note", "every worker of spark://host:7077"),
+    ],
+)
+def test_where_the_catalog_is(
+    given: dict[str, str], master: str | None, status: str, says: str, tmp_path: Path
+) -> None:
+    finding = check_catalog(given, tmp_path, master)
+    assert finding.status == status
+    assert says.format(root=tmp_path) in finding.told
+    assert "password" not in finding.told
+    assert bool(finding.fix) == (status != "ok")
+
+
 class Answers:
     """A session that answers from a table of statements."""
 
@@ -135,6 +172,49 @@ def test_the_schemas_location_counts_and_the_setting_for_its_scheme() -> None:
     answers["SET spark.delta.logStore.s3a.impl"] = [("…", "<undefined>")]
     answers["SET spark.delta.logStore.class"] = [("…", "<undefined>")]
     assert check_storage(Answers(answers), "prod").status == "wrong"
+
+
+SIZED = {
+    "EXPLAIN": [("== Physical Plan ==\n*(1) Range (0, 1, step=1, splits=4)\n",)],
+    "SET spark.master": [("spark.master", "local[4]")],
+    "SET spark.sql.shuffle.partitions": [("spark.sql.shuffle.partitions", "4")],
+    "SET spark.databricks.delta.snapshotPartitions": [("…", "1")],
+    "SET spark.sql.codegen.cache.maxEntries": [("…", "1000")],
+    "SET spark.buffer.pageSize": [("…", "512k")],
+    "SET spark.driver.extraJavaOptions": [("…", "-XX:ReservedCodeCacheSize=512m")],
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "found", "advice"),
+    [
+        ("spark.sql.shuffle.partitions", "200", "spark.sql.shuffle.partitions=4"),
+        ("spark.databricks.delta.snapshotPartitions", "<undefined>", "snapshotPartitions=1"),
+        ("spark.sql.codegen.cache.maxEntries", "100", "maxEntries=1000"),
+        ("spark.buffer.pageSize", "<undefined>", "pageSize=512k"),
+        ("spark.driver.extraJavaOptions", "-Xss4m", "ReservedCodeCacheSize=512m"),
+    ],
+)
+def test_what_a_server_is_started_with(key: str, found: str, advice: str) -> None:
+    assert check_server(Answers(SIZED)).status == "ok"
+    finding = check_server(Answers({**SIZED, f"SET {key}": [(key, found)]}))
+    assert finding.status == "note"
+    assert advice in finding.fix
+    assert finding.fix.count("--conf") == 1
+    assert "4 cores" in finding.told
+
+
+def test_a_large_clusters_parts_are_no_fault() -> None:
+    """200 parts on a hundred cores; and a server that does not say how many it has."""
+    large = {
+        **SIZED,
+        "EXPLAIN": [("Range (0, 1, step=1, splits=100)",)],
+        "SET spark.master": [("spark.master", "yarn")],
+        "SET spark.buffer.pageSize": [("…", "<undefined>")],
+        "SET spark.sql.shuffle.partitions": [("…", "200")],
+    }
+    assert check_server(Answers(large)).status == "ok"
+    assert check_server(Answers({})).status == "note"
 
 
 def _manifest(arrival: str | None, reads: str = "source.p.s.messages") -> Manifest:

@@ -38,8 +38,9 @@ def exclusion(location: str, scheme: str, log_store: str) -> Finding:
             "storage",
             WRONG,
             f"{location}: Delta on S3 lets two drivers overwrite each other's commit",
-            f"server_side_parameters: {{spark.delta.logStore.{scheme}.impl: {DYNAMO}, …}}, or let"
-            " only one driver ever write",
+            f"server_side_parameters: {{spark.delta.logStore.{scheme}.impl: {DYNAMO}, …}} and its"
+            " jar, io.delta:delta-storage-s3-dynamodb, in spark.jars.packages; or let only one"
+            " driver ever write",
         )
     if scheme == "file" and log_store == CLASS:
         return Finding("storage", OK, f"{location}: a local disk; commits are made by hard links")
@@ -76,16 +77,16 @@ def location_of(session: Session, schema: str) -> str:
     for name, value, *_ in rows:
         if str(name).lower() == "location":
             return str(value)
-    return _setting(session, "spark.sql.warehouse.dir") or "file:"
+    return setting(session, "spark.sql.warehouse.dir") or "file:"
 
 
 def _log_store(session: Session, scheme: str) -> str:
-    return _setting(session, f"spark.delta.logStore.{scheme}.impl") or _setting(
+    return setting(session, f"spark.delta.logStore.{scheme}.impl") or setting(
         session, "spark.delta.logStore.class"
     )
 
 
-def _setting(session: Session, key: str) -> str:
+def setting(session: Session, key: str) -> str:
     """A setting of the session; '' where it is not set."""
     try:
         ((_, value, *_),) = session.rows(f"SET {identifier(key)}")

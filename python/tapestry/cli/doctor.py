@@ -68,6 +68,7 @@ def doctor(as_json: bool, project_dir: Path, profiles_dir: Path | None, target: 
 
 def examine(project_dir: Path, profiles_dir: Path | None, target: str | None) -> Iterator[Finding]:
     """All findings in order; what needs something that is wrong is skipped, and says so."""
+    from tapestry.cli.check_catalog import check_catalog
     from tapestry.cli.checks import (
         OK,
         SKIPPED,
@@ -102,7 +103,9 @@ def examine(project_dir: Path, profiles_dir: Path | None, target: str | None) ->
     ready = True
     first = list(check_packages(embedded(config)))
     if embedded(config):
-        first += [check_java(), check_jars(dict(config.credentials.server_side_parameters or {}))]
+        given = dict(config.credentials.server_side_parameters or {})
+        first += [check_java(), check_jars(given)]
+        first.append(check_catalog(given, root, config.credentials.master))
     for finding in first:
         ready = ready and finding.status != WRONG
         yield finding
@@ -142,9 +145,10 @@ def _models(
 def _connected(
     manifest: Manifest | None, root: Path, profiles_dir: Path | None, target: str | None
 ) -> Iterator[Finding]:
+    from tapestry.cli.check_server import check_server
     from tapestry.cli.check_sources import check_sources
     from tapestry.cli.check_storage import check_storage
-    from tapestry.cli.checks import OK, Finding, check_zone, trouble
+    from tapestry.cli.checks import OK, Finding, check_zone, embedded, trouble
 
     try:
         with open_project(root, profiles_dir, target) as project:
@@ -152,6 +156,8 @@ def _connected(
             yield Finding("connection", OK, "Spark answers")
             yield check_zone(str(zone))
             yield check_storage(project.session, project.schema)
+            if not embedded(project.config):
+                yield check_server(project.session)
             if manifest is not None:
                 yield from check_sources(project.session, manifest)
     except Exception as error:

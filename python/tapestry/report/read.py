@@ -14,11 +14,10 @@ from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
 from tapestry.quoting import relation_name
 from tapestry.report.record import CHECK_COLUMNS, DELIVERY_COLUMNS, RUN_COLUMNS, Record
 from tapestry.runs.errors_of_delta import files_gone, not_found
+from tapestry.runs.locations import WAREHOUSE, local_folder, own_catalog
 from tapestry.runs.session import Session
 
 MOST_RUNS, MOST_CHECKS = 50_000, 200_000
-WAREHOUSE = "spark.sql.warehouse.dir"
-_OTHER_CATALOG = ("spark.hadoop.javax.jdo.", "spark.sql.catalog", "spark.hadoop.hive.metastore")
 
 
 class Tables(Protocol):
@@ -96,11 +95,11 @@ def tables_at_hand(
     """
     if master and not master.startswith("local"):
         return None
-    if any(str(name).startswith(_OTHER_CATALOG) for name in settings):
+    if own_catalog(settings):
         return None
-    warehouse = str(settings.get(WAREHOUSE, root / "warehouse")).removeprefix("file:")
-    folder = Path(warehouse) / f"{schema.lower()}.db"
-    if "://" in warehouse or not folder.is_dir():
+    warehouse = local_folder(str(settings.get(WAREHOUSE, root / "warehouse")), settings)
+    folder = None if warehouse is None else warehouse / f"{schema.lower()}.db"
+    if folder is None or not folder.is_dir():
         return None
     try:
         return DeltaFolder(folder)

@@ -55,22 +55,22 @@ def catalog_settings(warehouse: Path) -> dict[str, str]:
     }
 
 
-def open_catalog(context: SparkContext, settings: Mapping[str, str], warehouse: Path) -> None:
+def open_catalog(context: SparkContext, settings: Mapping[str, str], folder: Path | None) -> None:
     """Open the database before Hive does, which would try ten times with two seconds between.
 
-    Does nothing where the profile names another kind of catalog; of an H2 database that the profile
-    names, user and password are the profile's. Raises DbtRuntimeError where the file cannot be
-    opened, ConfigurationError where the catalog is not its user's alone.
+    Of a database that the profile names user and password are the profile's; of another kind than
+    H2 only the driver is made known. Raises DbtRuntimeError where the file cannot be opened or
+    there is no such driver, ConfigurationError where the catalog is not its user's alone.
     """
-    url = settings.get(f"{_JDO}ConnectionURL", "")
-    if settings.get(f"{_JDO}ConnectionDriverName") != DRIVER or not url.startswith("jdbc:h2:"):
-        return
     jvm: Any = context._jvm
-    # Hive looks drivers up from Spark's own class loader, which does not see the jars of a
-    # session; a driver registered through Spark is wrapped in a class that it sees.
-    jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(DRIVER)
-    if url == url_of(warehouse):
-        with prepared(jvm, warehouse) as password:
+    url = settings.get(f"{_JDO}ConnectionURL", "")
+    driver = settings.get(f"{_JDO}ConnectionDriverName", "")
+    if driver:
+        _register(jvm, driver)
+    if driver != DRIVER or not url.startswith("jdbc:h2:"):
+        return
+    if folder is not None and url == url_of(folder):
+        with prepared(jvm, folder) as password:
             connection = _patiently(lambda: connection_with(jvm, url, password))
         # Neither among Spark's settings, which pass through command lines and messages to workers,
         # nor on its page: the settings of Hadoop, of which Hive takes its copy afterwards.
@@ -87,6 +87,22 @@ def open_catalog(context: SparkContext, settings: Mapping[str, str], warehouse: 
     _call_it_derby(jvm)
 
 
+def _register(jvm: Any, driver: str) -> None:
+    """Let Hive find a database's driver.
+
+    It looks drivers up from Spark's own class loader, which does not see the jars of a session; a
+    driver registered through Spark is wrapped in a class that it sees.
+    """
+    try:
+        jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(driver)
+    except Exception as error:
+        raise DbtRuntimeError(
+            f"Spark's catalog did not open: there is no class {driver}\n"
+            "Name the driver's jar in the profile: spark.jars.packages (org.postgresql:postgresql:"
+            "<version>) or spark.jars under server_side_parameters"
+        ) from error
+
+
 def _patiently(connect: Callable[[], Any]) -> Any:
     """A connection; while another process is just opening or leaving the file, try again."""
     for attempt in range(1, _ATTEMPTS + 1):
@@ -100,7 +116,8 @@ def _patiently(connect: Callable[[], Any]) -> Any:
             time.sleep(0.25 * attempt)
     raise DbtRuntimeError(
         f"Spark's catalog did not open: {reason}\n"
-        "It is the file .catalog/catalog.mv.db in the warehouse: is the folder writable?"
+        "It is the file .catalog/catalog.mv.db in the warehouse, or in the folder that the profile"
+        " names for it: is the folder writable?"
     )
 
 

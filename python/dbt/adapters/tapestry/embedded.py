@@ -20,13 +20,11 @@ from dbt.adapters.tapestry.java import check_java
 from dbt.adapters.tapestry.launch import launch
 from dbt.adapters.tapestry.log import hush_pyspark, spark_log, tail
 from dbt.adapters.tapestry.log_store import use_links
-from dbt.adapters.tapestry.settings import (
-    SESSION_DEFAULTS,
-    WAREHOUSE,
-    start_settings,
-    warehouse_of,
-)
+from dbt.adapters.tapestry.settings import SESSION_DEFAULTS, start_settings
+from dbt.adapters.tapestry.warehouse import check_default, folder_of, make_folders
+from dbt.adapters.tapestry.workers import await_workers, sizes_here
 from tapestry.errors import TapestryError
+from tapestry.runs.locations import WAREHOUSE, same_location
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -91,17 +89,18 @@ def _text(root: Path | str | None) -> str | None:
 def _start(settings: Mapping[str, str], log: Path) -> SparkContext:
     """A Spark of this process's own, with its catalog open."""
     check_java()
-    warehouse = warehouse_of(settings)
-    warehouse.mkdir(parents=True, exist_ok=True)
+    make_folders(settings)
     context = _context(settings, log)
     use_links(context)
     try:
-        open_catalog(context, settings, warehouse)
+        check_default(settings, context._jsc.hadoopConfiguration().get("fs.defaultFS"))
+        open_catalog(context, settings, folder_of(settings))
     except (DbtRuntimeError, TapestryError):
         context.stop()
         raise
     if "spark.jars.packages" in settings:
         remember(settings["spark.jars.packages"], context.getConf().get("spark.jars", "") or "")
+    await_workers(context)
     return context
 
 
@@ -117,8 +116,10 @@ def new_session(spark: SparkSession, given: Mapping[str, str]) -> SparkSession:
 
     With Spark Connect a client is a session, which all of its threads share.
     """
-    session = spark.newSession() if hasattr(spark, "_jsparkSession") else spark
-    for key, value in {**SESSION_DEFAULTS, **given}.items():
+    session, sizes = spark, {}
+    if hasattr(spark, "_jsparkSession"):
+        session, sizes = spark.newSession(), sizes_here(spark, given)
+    for key, value in {**SESSION_DEFAULTS, **sizes, **given}.items():
         # Settings of the process (memory, jars) are fixed since the start; asking is cheap.
         if session.conf.isModifiable(key):
             session.conf.set(key, value)
@@ -184,5 +185,5 @@ def _warn_of_other_warehouse(
     """A process has one Spark: a second project in it uses the first one's warehouse; say so."""
     used = running._jsc.sc().conf().get(WAREHOUSE, "")  # getConf() would copy all of them
     wanted = given.get(WAREHOUSE) or (str(Path(root).absolute() / "warehouse") if root else None)
-    if wanted and used and wanted.removeprefix("file:") != used.removeprefix("file:"):
+    if wanted and used and not same_location(wanted, used):
         logger.warning(f"Spark already runs in this process with warehouse {used}, not {wanted}")

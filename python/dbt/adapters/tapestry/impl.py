@@ -14,13 +14,14 @@ from dbt.adapters.spark import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
-from dbt.adapters.tapestry.continuous import ContinuousDoors
+from dbt.adapters.tapestry.continuous import ContinuousDoors, dbt_errors
 from dbt.adapters.tapestry.expectations import ExpectationDoors
 from dbt.adapters.tapestry.naming import TapestryColumn, TapestryRelation
 from dbt.adapters.tapestry.packages import prefer_own_macros, relations_like, tables_sql
 from dbt.adapters.tapestry.seeds import seed_batches
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.quoting import identifier, inside, properties, string, token
+from tapestry.runs.empty_catalog import refuse_full_folder
 
 if TYPE_CHECKING:
     import agate
@@ -83,6 +84,12 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
 
         with self.connections.exception_handler("list schemas"):
             return list_schemas(session)
+
+    def create_schema(self, relation: BaseRelation) -> None:
+        """A new schema, unless the catalog only fails to know one whose folder is full."""
+        with dbt_errors():
+            refuse_full_folder(DbtSession(self), str(relation.schema))  # type: ignore[arg-type]
+        super().create_schema(relation)
 
     @available
     def quote(self, identifier_: str) -> str:

@@ -7,11 +7,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from dbt.adapters.tapestry.catalog import catalog_settings
 from dbt.adapters.tapestry.jars import jar_settings
 from dbt.adapters.tapestry.reading import LATEST
-
-WAREHOUSE = "spark.sql.warehouse.dir"
+from dbt.adapters.tapestry.warehouse import warehouse_settings
+from dbt.adapters.tapestry.workers import MOST_CORES
 
 SESSION_DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
@@ -57,8 +56,7 @@ def start_settings(given: Mapping[str, str], root: Path, master: str | None) -> 
             "-XX:ReservedCodeCacheSize=512m",
         ]
     )
-    settings[WAREHOUSE] = given.get(WAREHOUSE, str(root / "warehouse"))
-    settings.update(catalog_settings(warehouse_of(settings)))
+    settings.update(warehouse_settings(given, root))
     for key, value in given.items():
         separator = _COMBINED.get(key)
         if separator and settings.get(key):
@@ -70,11 +68,6 @@ def start_settings(given: Mapping[str, str], root: Path, master: str | None) -> 
         # machine can. It makes itself a secret for this, which never leaves the process.
         settings.setdefault("spark.authenticate", "true")
     return jar_settings(settings)
-
-
-def warehouse_of(settings: Mapping[str, str]) -> Path:
-    """The folder in which tables and the catalog lie."""
-    return Path(settings[WAREHOUSE].removeprefix("file:"))
 
 
 def _general(master: str | None) -> dict[str, str]:
@@ -93,6 +86,9 @@ def _general(master: str | None) -> dict[str, str]:
         # Delta's own among them, most of which the run before had already.
         "spark.sql.codegen.cache.maxEntries": "1000",
     }
+    if str(master).startswith("spark://"):
+        # All that is free otherwise: the next application would wait until this one ends.
+        settings["spark.cores.max"] = MOST_CORES
     if not master or master.startswith("local"):
         settings["spark.sql.shuffle.partitions"] = str(cores)
         # Nothing of a Spark in one process has to be reached from another machine.

@@ -1,0 +1,98 @@
+"""The cores of a cluster that one Spark application has, and waits for.
+
+A standalone cluster gives an application all cores that are free, for as long as it lives; the next
+one gets none, and its statements wait without an end and without a word.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.events.logging import AdapterLogger
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+logger = AdapterLogger("Tapestry")
+
+MOST_CORES = "16"
+"""What one application takes of a standalone cluster, unless the profile says otherwise."""
+PATIENCE, AGAIN = 10.0, 60.0
+"""Seconds until the wait for cores is told, and told again."""
+_FEWEST, _MOST = 2, 200
+_UNCUT = "spark.sql.shuffle.partitions"
+
+
+def on_a_cluster(master: str | None) -> bool:
+    """Do others than this process work? Not where Spark is one process, nor for a client."""
+    return bool(master) and not str(master).startswith(("local[", "sc://")) and master != "local"
+
+
+def await_workers(context: SparkContext) -> None:
+    """Wait some seconds for the first worker; go on without it, and say so until there is one."""
+    if not on_a_cluster(context.master) or _within(PATIENCE, context):
+        return
+    threading.Thread(target=_tell, args=(context,), name="tapestry-workers", daemon=True).start()
+
+
+def sizes_for(cores: int) -> dict[str, str]:
+    """Settings of a session, for a cluster's cores, that no answer depends on.
+
+    Spark's own 200 parts for each exchange of rows, whatever they are, are 200 tasks of some
+    milliseconds each. Where it plans again while a query runs (adaptive execution), it puts small
+    parts together, so that there it may begin with as many as large tables want.
+
+    >>> sizes_for(1), sizes_for(64)["spark.sql.shuffle.partitions"]
+    ({'spark.sql.shuffle.partitions': '2'}, '64')
+    """
+    return {_UNCUT: str(max(_FEWEST, min(_MOST, cores)))}
+
+
+def sizes_here(spark: SparkSession, given: Mapping[str, Any]) -> dict[str, str]:
+    """The sizes for a session over this process's driver; none where Spark is one process."""
+    context = spark.sparkContext
+    if _UNCUT in given or not on_a_cluster(context.master):
+        return {}
+    return sizes_for(cores_of(context))
+
+
+def cores_of(context: SparkContext) -> int:
+    """How many cores the application has; as many as it asks for, while it has none."""
+    java: Any = context._jsc
+    if _executors(context) == 0:
+        return int(java.sc().conf().get("spark.cores.max", MOST_CORES))
+    return int(java.sc().defaultParallelism())
+
+
+def _within(seconds: float, context: SparkContext) -> bool:
+    until = time.monotonic() + seconds
+    while _executors(context) == 0:
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def _executors(context: SparkContext) -> int:
+    """The processes that work for the application; the driver is counted by Spark, too."""
+    java: Any = context._jsc
+    return int(java.sc().getExecutorMemoryStatus().size()) - 1
+
+
+def _tell(context: SparkContext) -> None:
+    try:
+        while True:
+            logger.warning(
+                f"No worker of {context.master} has cores or memory to spare: this run waits."
+                " Another application may hold them all. Limit each of them to a share:"
+                " spark.cores.max, spark.executor.memory under server_side_parameters"
+            )
+            if _within(AGAIN, context):
+                logger.info(f"Workers of {context.master} have begun")
+                return
+    except Exception as error:  # Spark has ended meanwhile
+        logger.debug(f"nobody waits for workers any more: {error}")

@@ -1,0 +1,59 @@
+"""Is a Spark server set for many small statements? It is started by others, for large ones."""
+
+from __future__ import annotations
+
+import re
+
+from tapestry.cli.check_storage import setting
+from tapestry.cli.checks import NOTE, OK, Finding
+from tapestry.runs.session import Session
+
+PAGE = "docs/how-to/cluster.md, “What a server should set”"
+_SHUFFLE = "spark.sql.shuffle.partitions"
+_SNAPSHOT = "spark.databricks.delta.snapshotPartitions"
+_CODE = "spark.sql.codegen.cache.maxEntries"
+_PAGES = "spark.buffer.pageSize"
+_JAVA = "spark.driver.extraJavaOptions"
+_CODE_CACHE = "-XX:ReservedCodeCacheSize=512m"
+_SPLITS = re.compile(r"\bsplits=(\d+)")
+_FEW = 16
+
+
+def cores_of(session: Session) -> int | None:
+    """The cores of Spark, as it cuts a range of numbers for them; None where it does not say."""
+    try:
+        rows = session.rows("EXPLAIN SELECT id FROM range(1)")
+    except Exception:
+        return None
+    found = _SPLITS.search("\n".join(str(row[0]) for row in rows))
+    return int(found[1]) if found else None
+
+
+def check_server(session: Session) -> Finding:
+    """The sizes that a server has been started with, where they are Spark's own for large data."""
+    cores = cores_of(session)
+    enough = max(_FEW, 3 * (cores or 0))
+    unset: list[str] = []
+    if _number(setting(session, _SHUFFLE), 200) > enough:
+        unset.append(f"{_SHUFFLE}={cores or _FEW}")
+    if _number(setting(session, _SNAPSHOT), 50) > enough:
+        unset.append(f"{_SNAPSHOT}=1")
+    if _number(setting(session, _CODE), 100) < 1000:
+        unset.append(f"{_CODE}=1000")
+    if setting(session, "spark.master").startswith("local") and not setting(session, _PAGES):
+        unset.append(f"{_PAGES}=512k")
+    if "ReservedCodeCacheSize" not in setting(session, _JAVA):
+        unset.append(f"{_JAVA}={_CODE_CACHE}")
+    told = "the server" if cores is None else f"the server's {cores} cores"
+    if not unset:
+        return Finding("server", OK, f"{told}: set for many small statements")
+    return Finding(
+        "server",
+        NOTE,
+        f"{told}: not set for many small statements, of which a run consists",
+        f"start it with {' '.join(f'--conf {one}' for one in unset)} ({PAGE})",
+    )
+
+
+def _number(text: str, otherwise: int) -> int:
+    return int(text) if text.isdecimal() else otherwise
