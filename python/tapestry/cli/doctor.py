@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -68,13 +68,11 @@ def doctor(as_json: bool, project_dir: Path, profiles_dir: Path | None, target: 
 
 def examine(project_dir: Path, profiles_dir: Path | None, target: str | None) -> Iterator[Finding]:
     """All findings in order; what needs something that is wrong is skipped, and says so."""
-    from tapestry.cli.check_catalog import check_catalog
     from tapestry.cli.checks import (
         OK,
         SKIPPED,
         WRONG,
         Finding,
-        check_jars,
         check_java,
         check_packages,
         embedded,
@@ -103,9 +101,7 @@ def examine(project_dir: Path, profiles_dir: Path | None, target: str | None) ->
     ready = True
     first = list(check_packages(embedded(config)))
     if embedded(config):
-        given = dict(config.credentials.server_side_parameters or {})
-        first += [check_java(), check_jars(given)]
-        first.append(check_catalog(given, root, config.credentials.master))
+        first += _of_a_driver_here(config, root)
     for finding in first:
         ready = ready and finding.status != WRONG
         yield finding
@@ -119,6 +115,17 @@ def examine(project_dir: Path, profiles_dir: Path | None, target: str | None) ->
         yield Finding("connection", SKIPPED, "not tried: fix what is wrong above first")
         return
     yield from _connected(manifest, root, profiles_dir, target)
+
+
+def _of_a_driver_here(config: Any, root: Path) -> Iterator[Finding]:
+    """What a Spark of dbt's own needs before it is started."""
+    from tapestry.cli.check_catalog import check_catalog
+    from tapestry.cli.checks import check_jars, check_java
+
+    given = dict(config.credentials.server_side_parameters or {})
+    yield check_java()
+    yield check_jars(given)
+    yield check_catalog(given, root, config.credentials.master)
 
 
 def _models(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from tapestry.errors import StateMissing
 from tapestry.names import RUNS_TABLE, STATE_TABLE
+from tapestry.quoting import relation_name
 from tapestry.runs.session import Session
-from tapestry.runs.sources.literals import relation_name
 from tapestry.runs.target import generation_in
 
 _WAREHOUSE = "spark.sql.warehouse.dir"
