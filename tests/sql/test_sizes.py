@@ -113,7 +113,7 @@ def test_views_over_views_that_count_by_value_are_opened_once_each(
     opened = []
     plain = render.to_standard_form
     monkeypatch.setattr(render, "to_standard_form", lambda arm: opened.append(arm) or plain(arm))
-    with pytest.raises(Refusal, match="million characters long"):
+    with pytest.raises(Refusal, match="characters of the SQL of a run"):
         rewrite(
             "select b.c from (select c from w group by c union all select id from messages) b"
             " join v a on a.c = b.c left join v q on q.c = b.c except select id from messages",

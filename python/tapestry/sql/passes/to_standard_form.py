@@ -127,7 +127,12 @@ class _Expansion:
         return self.product([self.of(part) for part in formula.parts])
 
     def product(self, factors: list[list[_Terms]]) -> list[_Terms]:
-        """One conjunction for each choice of an alternative from every factor."""
+        """One conjunction for each choice of an alternative from every factor.
+
+        None where a factor has no alternative: it is never true.
+        """
+        if not all(factors):
+            return []
         alone = dict.fromkeys(n for one in factors if len(one) == 1 for n in one[0].numbers)
         product = [_Terms(tuple(alone))]
         for factor in factors:
@@ -137,7 +142,7 @@ class _Expansion:
             pairs = len(product) * len(factor)
             spend(pairs + pairs * len(product[0].numbers) // 50, "terms of alternatives")
             product = _bounded(_absorbed([a.merged(b) for a in product for b in factor]))
-        return product if all(factors) else []
+        return product
 
     def single(self, term: Term) -> _Terms:
         """One term: how it is called in this expansion."""
