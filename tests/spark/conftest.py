@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from itertools import count
@@ -13,7 +13,8 @@ from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tapestry.log_store import use_links
-from dbt.adapters.tapestry.session import BESIDE, frame, planned_once
+from dbt.adapters.tapestry.overrides import Overrides, once
+from dbt.adapters.tapestry.session import BESIDE
 from dbt.adapters.tapestry.settings import FILE_MANAGER
 from tapestry.runs.session import Session
 
@@ -51,6 +52,7 @@ class SparkSql:
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
         self.texts: list[str] = []
+        self.overrides = Overrides(spark.conf)
 
     def run(self, sql: str) -> None:
         """Execute a statement."""
@@ -62,14 +64,14 @@ class SparkSql:
         self.texts.append(sql)
         return [tuple(row) for row in self.spark.sql(sql).collect()]
 
-    def frame(self, sql: str, settings: Mapping[str, str] | None = None) -> Any:
+    def frame(self, sql: str) -> Any:
         """A dataframe, as the embedded session gives one."""
         self.texts.append(sql)
-        return frame(self.spark, sql, settings)
+        return self.spark.sql(sql)
 
     def planned_once(self) -> AbstractContextManager[None]:
         """As the embedded session has it."""
-        return planned_once(self.spark)
+        return self.overrides.inside(once(self.spark.conf))
 
     def meanwhile(self, task: Callable[[], Any]) -> Future[Any]:
         """Begin a task in another thread, as the embedded session does."""

@@ -21,6 +21,7 @@ from tapestry.runs.query import read_query
 from tapestry.runs.rejected import rejected_name
 from tapestry.runs.relations import read_relations
 from tapestry.runs.session import Session
+from tapestry.runs.settings import refuse_grown_otherwise
 from tapestry.runs.sources.as_read import AsRead
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.pins import Pins
@@ -67,6 +68,7 @@ def audit(
         )
     if standing.crashed or standing.closing:
         row = row.before
+    refuse_grown_otherwise(model, row.canonical, invocation.settings)
     pins = AsRead(invocation.pins, row.pins)
     # sql: the query that a run of ours put into the state
     query = read_query(session, model, invocation, row.canonical, row.begin, pins)

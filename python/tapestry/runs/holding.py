@@ -19,6 +19,7 @@ from tapestry.quoting import identifier
 from tapestry.runs.relations import Relations
 from tapestry.runs.session import Session
 from tapestry.sql import Scan
+from tapestry.sql.without_ctes import without_ctes
 
 logger = logging.getLogger(__name__)
 
@@ -32,14 +33,6 @@ SMALL_ALONE = 4 * 2**20
 
 A table of 20 MiB in order of arrival, 1 % new: a checked run takes a third less time where each
 statement finds its own two files than where all of them are read once.
-"""
-
-INLINED = {"spark.sql.legacy.ctePrecedencePolicy": "LEGACY"}
-"""Spark puts the CTEs of what it analyses in the place of their names.
-
-It knows what it keeps in memory by its plan, where CTEs are numbered.  In a statement with CTEs
-before it they get other numbers, and all of it would be computed again.  The setting differs in one
-thing more, names of CTEs inside of others; Q^I has CTEs on the outside only.
 """
 
 
@@ -93,7 +86,8 @@ def make(session: Session, view: str, select: str) -> None:
         session.run(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{select}")
     else:
         # Spark parses and analyses the text of a view wherever it is read, a dataframe's but now.
-        frame(select, INLINED).createOrReplaceTempView(view.strip("`"))
+        # With CTEs in it, a statement that has some of its own would not find what is kept.
+        frame(without_ctes(select)).createOrReplaceTempView(view.strip("`"))
     session.run(f"CACHE LAZY TABLE {view}")
 
 

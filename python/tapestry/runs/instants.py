@@ -30,7 +30,8 @@ SHORT = {
     "w": "week",
 }
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
-_UTC_NAMES = ("utc", "z", "etc/utc", "gmt")
+UTC_NAMES = ("utc", "z", "etc/utc", "gmt")
+"""In lower case."""
 
 
 def parse_length(value: Any, key: str) -> timedelta:
@@ -94,7 +95,7 @@ def parse_zone(name: str) -> tzinfo:
 
     Raises ConfigurationError for a name that this machine does not know.
     """
-    if name.lower() in _UTC_NAMES:
+    if name.lower() in UTC_NAMES:
         return timezone.utc
     try:
         return ZoneInfo(name)

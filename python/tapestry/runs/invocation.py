@@ -19,6 +19,8 @@ from tapestry.runs.warm_pins import WarmPins
 class Invocation:
     """One invocation; models in several threads share it.
 
+    settings
+        The session's settings that change answers and are not as usual, ``key = value`` each.
     complete
         Continuous models that this invocation has dealt with: the instant up to which their
         answers are complete in their tables.
@@ -31,6 +33,7 @@ class Invocation:
     state_table: str
     time_zone: str = "UTC"
     memory: Memory = field(default_factory=Memory)
+    settings: tuple[str, ...] = ()
     pins: Pins = field(init=False)
     complete: dict[str, datetime] = field(default_factory=dict)
     log: list[Any] = field(default_factory=list)

@@ -36,6 +36,7 @@ from tapestry.runs.question import Question, keyed, not_verified, question_of
 from tapestry.runs.relations import plain
 from tapestry.runs.schema_change import reconcile, refuse_narrower
 from tapestry.runs.session import Session
+from tapestry.runs.settings import grown_otherwise, refuse_grown_otherwise, same_query
 from tapestry.runs.sources.as_read import AsRead
 from tapestry.runs.spark_reads import refuse_read_otherwise
 from tapestry.runs.standing import Standing, stand
@@ -156,7 +157,7 @@ def plan(
         query = read_query(session, model, invocation, model.sql, configured)
         return _creation(session, model, invocation, standing, query)
     query = read_query(session, model, invocation, model.sql, row.begin)
-    changed = query.canonical != row.canonical
+    changed = not same_query(row.canonical, query.canonical)
     rule = model.config.on_query_change
     if changed and rule == "fail":
         raise query_changed(model, row.canonical, query)
@@ -176,8 +177,13 @@ def _query_of_crashed(
     """The query of a run that crashed, as it was.
 
     None where today's expectations are about columns that it did not have, and fit the query of
-    today: nothing of the run has landed, so its window can be run anew with that.
+    today, or where it would be executed under other settings: nothing of the run has landed, so its
+    window can be run anew.
     """
+    if grown_otherwise(row.canonical, invocation.settings):
+        if standing.complete_history:
+            return None
+        refuse_grown_otherwise(model, row.canonical, invocation.settings)
     try:
         pins = AsRead(invocation.pins, row.pins)
         return read_query(session, model, invocation, row.canonical, row.begin, pins)
@@ -278,7 +284,7 @@ def _next(
     end = window_end(invocation.clock, model.config.lag, last.t, limits)
     if end.t is None:
         return Plan("nothing", model, last.t, warnings=(*warnings, *end.warnings))
-    changed = query.canonical != last.canonical
+    changed = not same_query(last.canonical, query.canonical)
     if not (changed or standing.accepted) and query.pins == last.pins:
         due = due_by_time(session, model, invocation, query, last)
         if due is None or due > end.t:

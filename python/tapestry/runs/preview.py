@@ -12,6 +12,7 @@ from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.query import Query, read_query
 from tapestry.runs.session import Session
+from tapestry.runs.settings import same_query
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.scans import late_scan, plain_scan
 from tapestry.runs.sources.side import Side, read_side, side_name
@@ -68,7 +69,7 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     row = standing.row
     begin = row.begin if row is not None else model.config.begin
     query = read_query(session, model, invocation, model.sql, begin)
-    if row is not None and query.canonical != row.canonical:
+    if row is not None and not same_query(row.canonical, query.canonical):
         notes.append(f"the query changed since the last run (on_query_change: {_rule(model)})")
     t = invocation.clock.t(model.config.lag)
     tau = None if row is None else (row.tau if standing.crashed else row.t)

@@ -18,6 +18,7 @@ from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.relations import Relations, read_relations
 from tapestry.runs.session import Session
+from tapestry.runs.settings import settings_line, without_unsaid
 from tapestry.runs.sources.pins import Pin, Pins
 from tapestry.sql import Catalog, Rewriting, Source, rewrite
 
@@ -84,6 +85,7 @@ def read_query(
     )
     if model.config.begin is not None:
         canonical += f"\n-- begin {show(model.config.begin)}"
+    canonical += f"\n{settings_line(invocation.settings)}"
     wanted = expected(session, model, invocation, sql, rewriting.columns)
     return Query(rewriting, relations, canonical, wanted, sql, begin)
 
@@ -120,7 +122,8 @@ def _rewritten(
 
 def query_changed(model: Model, old: str, query: Query) -> QueryChanged:
     """The error, with the first lines that differ from ``old``, the canonical text so far."""
-    lines = difflib.unified_diff(old.splitlines(), query.canonical.splitlines(), lineterm="", n=0)
+    new = without_unsaid(query.canonical, old)
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
     changes = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
     shown = " ".join(f"{line[0]} {' '.join(line[1:].split())}" for line in changes[:4])
     return QueryChanged(

@@ -15,6 +15,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.failures import has_stack, short_message
+from dbt.adapters.tapestry.servers import connect, open_elsewhere
 
 logger = AdapterLogger("Tapestry")
 
@@ -34,15 +35,19 @@ class TapestryConnectionManager(SparkConnectionManager):
     @classmethod
     def open(cls, connection: Connection) -> Connection:
         credentials = connection.credentials
-        if not getattr(credentials, "embedded", False):
-            return super().open(connection)
+        assert isinstance(credentials, TapestryCredentials)
+        if not credentials.embedded:
+            return open_elsewhere(connection, super().open)
         if connection.state == ConnectionState.OPEN:
             return connection
         # Here, not above: who talks to a Thrift server needs no pyspark.
         from dbt.adapters.tapestry import embedded
         from dbt.adapters.tapestry.handle import EmbeddedConnection
 
-        assert isinstance(credentials, TapestryCredentials)
+        if credentials.connect:
+            connection.handle = EmbeddedConnection(*connect(credentials))
+            connection.state = ConnectionState.OPEN  # type: ignore[assignment]
+            return connection
         try:
             spark = embedded.start(
                 credentials.server_side_parameters,
@@ -51,7 +56,10 @@ class TapestryConnectionManager(SparkConnectionManager):
                 log_path=credentials.log_path,
                 keep_warm=credentials.warm_seconds,
             )
-            connection.handle = EmbeddedConnection(spark, credentials.server_side_parameters)
+            session = embedded.new_session(
+                spark, credentials.server_side_parameters, credentials.left_alone
+            )
+            connection.handle = EmbeddedConnection(session, embedded.settings_of(session))
         except DbtRuntimeError as error:
             raise FailedToConnectError(error.msg) from error
         connection.state = ConnectionState.OPEN  # type: ignore[assignment]

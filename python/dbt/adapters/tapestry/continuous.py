@@ -16,7 +16,7 @@ from dbt.adapters.tapestry.deliveries import deliver_noted, note_sinks
 from dbt.adapters.tapestry.invocations import (
     current_invocation,
     given_clock,
-    refuse_other_zone,
+    refuse_other_settings,
     write_runs,
 )
 from dbt.adapters.tapestry.nodes import (
@@ -64,7 +64,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
         with dbt_errors():
             invocation = current_invocation(self.config, session, as_of, started_at)
             model = continuous_model(node, graph, sql, clauses, invocation.time_zone)
-            refuse_other_zone(session, invocation, model.file)
+            refuse_other_settings(session, invocation, model.file)
             if empty:
                 return plan_empty(session, model)
             note_sinks(self.config, model)

@@ -11,7 +11,6 @@ from dbt_common.exceptions import DbtRuntimeError
 from tapestry.errors import TapestryError
 from tapestry.runs.instants import parse_length
 
-ANSI = "spark.sql.ansi.enabled"
 EMBEDDED_HOST = "embedded"
 
 
@@ -20,7 +19,8 @@ class TapestryCredentials(SparkCredentials):
     """dbt-spark's settings, `master`, and defaults that make `method: session` enough.
 
     `project_root` and `log_path` are no settings: the connection manager fills them in, because
-    dbt opens connections with the credentials alone.
+    dbt opens connections with the credentials alone. `left_alone` are the server-side parameters
+    that the profile gives as null: they stay as the server has them.
     """
 
     method: SparkConnectionMethod = SparkConnectionMethod.SESSION
@@ -46,14 +46,14 @@ class TapestryCredentials(SparkCredentials):
         if self.host is None and self.method == SparkConnectionMethod.SESSION:
             self.host = EMBEDDED_HOST
         # dbt-spark forces ANSI mode off, even against the profile; here the profile wins.
-        ansi = (self.server_side_parameters or {}).get(ANSI)
+        given = dict(self.server_side_parameters or {})
         super().__post_init__()
-        if ansi is not None:
-            self.server_side_parameters[ANSI] = str(ansi).lower()
         self.server_side_parameters = {
-            key: value.lower() if value in ("True", "False") else value
-            for key, value in self.server_side_parameters.items()
+            str(key): str(value).lower() if isinstance(value, bool) else str(value)
+            for key, value in given.items()
+            if value is not None
         }
+        self.left_alone = frozenset(str(key) for key, value in given.items() if value is None)
         self.project_root: str | None = None
         self.log_path: str | None = None
 
@@ -70,6 +70,11 @@ class TapestryCredentials(SparkCredentials):
     @property
     def type(self) -> str:
         return "tapestry"
+
+    @property
+    def connect(self) -> bool:
+        """True where the session is one of a Spark Connect server."""
+        return self.embedded and (self.master or "").startswith("sc://")
 
     @property
     def embedded(self) -> bool:

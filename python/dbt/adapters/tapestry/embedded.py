@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry import engine
+from dbt.adapters.tapestry.answer_settings import ZONE, to_correct
 from dbt.adapters.tapestry.catalog import open_catalog
 from dbt.adapters.tapestry.jars import remember
 from dbt.adapters.tapestry.java import check_java
@@ -58,8 +60,6 @@ def start(
 
     given = dict(given or {})
     hush_pyspark()
-    if master and master.startswith("sc://"):
-        return _connect(master)
     with _lock, _dbt_errors():
         running = SparkContext._active_spark_context
         if running is not None and running._jsc is not None:
@@ -111,19 +111,29 @@ def settings_for(
     return start_settings(given, Path(root or Path.cwd()).absolute(), master)
 
 
-def new_session(spark: SparkSession, given: Mapping[str, str]) -> SparkSession:
-    """A session of its own over the same Spark: own temporary views, own settings (1 ms).
-
-    With Spark Connect a client is a session, which all of its threads share.
-    """
-    session, sizes = spark, {}
-    if hasattr(spark, "_jsparkSession"):
-        session, sizes = spark.newSession(), sizes_here(spark, given)
-    for key, value in {**SESSION_DEFAULTS, **sizes, **given}.items():
+def new_session(
+    spark: SparkSession, given: Mapping[str, str], left_alone: Collection[str] = ()
+) -> SparkSession:
+    """A session of its own over the same Spark: own temporary views, own settings (1 ms)."""
+    session = spark.newSession()
+    ours = {**SESSION_DEFAULTS, **sizes_here(spark, given)}
+    wanted = {k: v for k, v in ours.items() if k not in left_alone}
+    for key, value in {**wanted, **given}.items():
         # Settings of the process (memory, jars) are fixed since the start; asking is cheap.
         if session.conf.isModifiable(key):
             session.conf.set(key, value)
+    for key, value in to_correct(settings_of(session), given, left_alone).items():
+        session.conf.set(key, value)
     return session
+
+
+def settings_of(session: SparkSession) -> dict[str, str]:
+    """What somebody has set in a session, of all that can be set: asked for in four calls."""
+    conf = session._jsparkSession.sessionState().conf()  # type: ignore[attr-defined]
+    between = f"\n{uuid4().hex}\n"
+    pairs = conf.getAllConfs().mkString(between).split(between)
+    found = dict(pair.split(" -> ", 1) for pair in pairs if " -> " in pair)
+    return found if ZONE in found else {**found, ZONE: str(conf.sessionLocalTimeZone())}
 
 
 def _context(settings: Mapping[str, str], log: Path) -> SparkContext:
@@ -164,19 +174,6 @@ def _cause(log: Path) -> str:
     if "UnsupportedClassVersionError" in text:
         return "Java is too old; Spark needs Java 17 or 21."
     return "the JVM ended before it was up."
-
-
-def _connect(url: str) -> SparkSession:
-    """A Spark Connect server's session; needs the packages of pyspark[connect]."""
-    from pyspark.sql import SparkSession
-
-    try:
-        return SparkSession.builder.remote(url).getOrCreate()
-    except Exception as error:
-        reason = str(error).strip().splitlines()[0]
-        raise DbtRuntimeError(
-            f"No connection to {url}: {reason}\nSpark Connect needs: pip install 'pyspark[connect]'"
-        ) from error
 
 
 def _warn_of_other_warehouse(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark.connections import SparkConnectionWrapper
 
-from dbt.adapters.tapestry import embedded
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
+from dbt.adapters.tapestry.overrides import Overrides
 from tapestry.quoting import string
 
 if TYPE_CHECKING:
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
 
 
 class EmbeddedConnection(SparkConnectionWrapper):
-    """What dbt calls a handle; `session` is this thread's Spark session, opened in `zone`.
+    """What dbt calls a handle; `session` is this thread's Spark session, `opened` what is set in it.
 
     dbt-spark's own goes through `SparkSession.builder.getOrCreate()`, so that all threads share
     temporary views and settings; here every connection has a session of its own.
     """
 
-    def __init__(self, spark: SparkSession, settings: Mapping[str, str]) -> None:
-        self.session = embedded.new_session(spark, settings)
-        self.zone = str(self.session.conf.get("spark.sql.session.timeZone"))
+    def __init__(self, session: SparkSession, opened: Mapping[str, str]) -> None:
+        self.session = session
+        self.opened = opened
         self.logs = DeltaLogs(self.session)
+        self.overrides = Overrides(self.session.conf)
         self._frame: DataFrame | None = None
         self._rows: list[tuple[Any, ...]] | None = None
 
@@ -86,12 +87,16 @@ class EmbeddedConnection(SparkConnectionWrapper):
     def close(self) -> None:
         """Let go of the session: Spark keeps it for as long as something here refers to it.
 
+        A Spark Connect server keeps one for an hour, unless it is told.
         dbt keeps closed connections, in objects that refer to each other, which Python may collect
         hours later; a process that runs models for days would fill Spark with their sessions.
         """
         self._frame = self._rows = None
-        for name in ("session", "logs"):
+        session = vars(self).pop("session", None)
+        for name in ("logs", "overrides"):
             vars(self).pop(name, None)
+        if session is not None and not hasattr(session, "_jsparkSession"):
+            session.stop()
 
     def _collect(self, cut: Callable[[DataFrame], DataFrame]) -> list[tuple[Any, ...]]:
         """The rows; instants as wall clock time of the session's zone, whatever this machine's is.

@@ -12,6 +12,7 @@ from typing import Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.invocation import get_invocation_id
 
+from dbt.adapters.tapestry.answer_settings import ZONE, effective, unusual
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import ConfigurationError
 from tapestry.names import CHECKS_TABLE, RUNS_TABLE, STATE_TABLE
@@ -44,12 +45,13 @@ def current_invocation(
     key = (str(get_invocation_id()), schema)
     with _lock:
         if key not in _known:
-            zone = session.opened_zone
+            zone, settings = session.opened[ZONE], unusual(session.opened)
             now = (started_at or datetime.now(timezone.utc)).astimezone(timezone.utc)
             clock = read_clock({VARIABLE: as_of}, os.environ, now, parse_zone(zone))
             while len(_known) >= KEPT:
                 del _known[next(iter(_known))]
-            _known[key] = Invocation(key[0], clock, f"{schema}.{STATE_TABLE}", zone, _memory)
+            state = f"{schema}.{STATE_TABLE}"
+            _known[key] = Invocation(key[0], clock, state, zone, _memory, settings)
         return _known[key]
 
 
@@ -66,15 +68,27 @@ def given_clock(as_of: Any, session: DbtSession) -> Clock | None:
     """
     if not read_clock({VARIABLE: as_of}, os.environ).given:
         return None
-    return read_clock({VARIABLE: as_of}, os.environ, zone=parse_zone(session.opened_zone))
+    return read_clock({VARIABLE: as_of}, os.environ, zone=parse_zone(session.opened[ZONE]))
 
 
-def refuse_other_zone(session: DbtSession, invocation: Invocation, file: str) -> None:
-    """Raise ConfigurationError where a hook has set another time zone than the invocation's.
+def refuse_other_settings(session: DbtSession, invocation: Invocation, file: str) -> None:
+    """Raise ConfigurationError where a hook has set what changes answers.
 
-    It is a part of every query, and of the instants that all models of an invocation share.
+    The time zone is a part of every query, and of the instants that all models of an invocation
+    share; the other settings are a part of what every query means.
     """
-    zone = session.time_zone
+    found = session.settings
+    zone, settings = found[ZONE], unusual(found)
+    other = sorted(set(settings) ^ set(invocation.settings))
+    if other:
+        key = other[0].partition(" = ")[0]
+        raise ConfigurationError(
+            f"{key} is {effective(found)[key]} for this model, unlike when the session was opened:"
+            " a hook has set it",
+            where=file,
+            hint=f"set {key} under server_side_parameters in the profile, and leave it out of the"
+            " hooks",
+        )
     if zone != invocation.time_zone:
         raise ConfigurationError(
             f"the session time zone is {zone} for this model and {invocation.time_zone} for the"

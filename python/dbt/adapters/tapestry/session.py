@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from contextvars import copy_context
 from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 from zoneinfo import ZoneInfo
 
+from dbt.adapters.tapestry.answer_settings import ZONE
+from dbt.adapters.tapestry.overrides import INTERPRETED, once
+from dbt.adapters.tapestry.servers import read_by_conf, read_by_sql
 from tapestry.runs.reading import Reading
 
 if TYPE_CHECKING:
     from dbt.adapters.sql import SQLAdapter
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.conf import RuntimeConfig
 
     from tapestry.runs.target import Target
 
 T = TypeVar("T")
-FEW_PARTITIONS = 16
 BESIDE = ThreadPoolExecutor(8, "tapestry-beside")
 """Threads for what sessions do beside something else; kept, for each has a thread of Spark's."""
-_INTERPRETED = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # What a run holds goes with the run: looking for ways to pack it takes a fifth of the time.
-    "spark.sql.inMemoryColumnarStorage.compressed": "false",
-}
 _INSTANTS = ("timestamp", "timestamp_ltz", "timestamp_type")
 
 
@@ -42,11 +36,13 @@ class DbtSession:
     def __init__(self, adapter: SQLAdapter) -> None:
         self._adapter = adapter
         self._zone: dt.tzinfo | None = None
-        self._drives = bool(getattr(adapter.config.credentials, "embedded", False))
+        credentials = adapter.config.credentials
+        self._drives = bool(getattr(credentials, "embedded", False))
         if self._drives:
-            self.frame, self.measured = self._frame, self._measured
+            self.frame, self.meanwhile = self._frame, self._meanwhile
+        if self._drives and not getattr(credentials, "connect", False):
+            self.measured, self.glance = self._measured, self._glance
             self.for_little, self.planned_once = self._for_little, self._planned_once
-            self.glance, self.meanwhile = self._glance, self._meanwhile
 
     @property
     def embedded(self) -> bool:
@@ -84,13 +80,14 @@ class DbtSession:
             # sql: a statement of the caller
             return len(session.sql(sql).inputFiles())
 
-    def _frame(self, sql: str, settings: Mapping[str, str] | None = None) -> Any:
-        """A query as a Spark dataframe, analysed with some settings.
+    def _frame(self, sql: str) -> Any:
+        """A query as a Spark dataframe.
 
-        Only where Spark is embedded there is ``frame``.
+        Only where Spark is embedded, or behind Spark Connect, there is ``frame``.
         """
         with self._adapter.connections.exception_handler(sql):
-            return frame(self._handle.session, sql, settings)
+            # sql: a statement of the caller
+            return self._handle.session.sql(sql)
 
     def _glance(self, name: str) -> Target | None:
         """A Delta table as its newest commit left it, where Spark's process can be asked."""
@@ -125,12 +122,17 @@ class DbtSession:
 
         Nor does it plan a query again while that runs.
         """
-        conf = self._handle.session.conf
-        return _set_inside(conf, {**_INTERPRETED, **_once(conf)})
+        handle = self._handle
+        settings: AbstractContextManager[None] = handle.overrides.inside(
+            {**INTERPRETED, **once(handle.session.conf)}
+        )
+        return settings
 
     def _planned_once(self) -> AbstractContextManager[None]:
         """Let Spark not plan a query again while that runs."""
-        return planned_once(self._handle.session)
+        handle = self._handle
+        settings: AbstractContextManager[None] = handle.overrides.inside(once(handle.session.conf))
+        return settings
 
     def _aware(self, row: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:
         values = list(row)
@@ -151,15 +153,27 @@ class DbtSession:
     @property
     def time_zone(self) -> str:
         """The time zone of the connection as it is now: a hook may have set another."""
-        spark = getattr(self._handle, "session", None)
-        if spark is None:
-            return str(self.rows("select current_timezone()")[0][0])
-        return str(spark.conf.get("spark.sql.session.timeZone"))
+        return self.settings[ZONE]
 
     @property
-    def opened_zone(self) -> str:
-        """The time zone that the profile gives, where Spark is embedded; else that of now."""
-        return str(getattr(self._handle, "zone", "")) or self.time_zone
+    def settings(self) -> Mapping[str, str]:
+        """What is set in the session as it is now."""
+        handle = self._handle
+        session = getattr(handle, "session", None)
+        with self._adapter.connections.exception_handler("SET"):
+            if session is None:
+                return read_by_sql(handle)
+            if hasattr(session, "_jsparkSession"):
+                from dbt.adapters.tapestry.embedded import settings_of
+
+                return settings_of(session)
+            return read_by_conf(session)
+
+    @property
+    def opened(self) -> Mapping[str, str]:
+        """What was set in the session when it was opened, the time zone too."""
+        settings: Mapping[str, str] = self._handle.opened
+        return settings
 
     def _session_zone(self) -> dt.tzinfo:
         """The zone of the connection, asked once."""
@@ -167,38 +181,3 @@ class DbtSession:
             name = self.time_zone
             self._zone = dt.timezone.utc if name in ("UTC", "Z", "Etc/UTC") else ZoneInfo(name)
         return self._zone
-
-
-def frame(spark: SparkSession, sql: str, settings: Mapping[str, str] | None = None) -> DataFrame:
-    """A query as a dataframe of a session, analysed with some settings."""
-    with _set_inside(spark.conf, settings or {}):
-        # sql: a statement of the caller
-        return spark.sql(sql)
-
-
-def planned_once(spark: SparkSession) -> AbstractContextManager[None]:
-    """Spark does not plan a query again while that runs."""
-    return _set_inside(spark.conf, _once(spark.conf))
-
-
-@contextmanager
-def _set_inside(conf: RuntimeConfig, wanted: Mapping[str, str]) -> Iterator[None]:
-    """Settings of a Spark session that hold inside, and are what they were afterwards."""
-    before = {name: conf.get(name) for name in wanted}
-    for name, value in wanted.items():
-        conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            conf.set(name, value or "")
-
-
-def _once(conf: RuntimeConfig) -> dict[str, str]:
-    """What keeps Spark from planning a query again while it runs: a job for each exchange less.
-
-    Nothing where tables are shuffled into many parts, which planning again would put together.
-    """
-    if int(conf.get("spark.sql.shuffle.partitions") or 0) > FEW_PARTITIONS:
-        return {}
-    return {"spark.sql.adaptive.enabled": "false"}

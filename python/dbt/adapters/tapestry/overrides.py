@@ -1,0 +1,103 @@
+"""Settings of a Spark session that hold for a while and are then what they were.
+
+They make statements over little data faster and change no answer: what runs meanwhile in the same
+session runs under them too.  What would change an answer is never set for a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql.conf import RuntimeConfig
+
+FEW_PARTITIONS = 16
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # What a run holds goes with the run: looking for ways to pack it takes a fifth of the time.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
+}
+"""What lets Spark interpret what it is asked: compiling kilobytes' queries takes longer."""
+
+
+def once(conf: RuntimeConfig) -> dict[str, str]:
+    """What keeps Spark from planning a query again while it runs: a job for each exchange less.
+
+    Nothing where tables are shuffled into many parts, which planning again would put together.
+    """
+    if int(conf.get("spark.sql.shuffle.partitions") or 0) > FEW_PARTITIONS:
+        return {}
+    return {"spark.sql.adaptive.enabled": "false"}
+
+
+@dataclass
+class _Held:
+    """A setting: what it was before anybody set it, and the values wanted now, oldest first."""
+
+    before: str | None
+    wanted: list[tuple[object, str]] = field(default_factory=list)
+
+
+class Overrides:
+    """The settings of one session that somebody has set for a while.
+
+    Whoever comes first notes what was there, whoever leaves last puts it back, in whatever order
+    they leave; in between the newest of those who are still there has its way.
+    """
+
+    def __init__(self, conf: RuntimeConfig) -> None:
+        self._conf = conf
+        self._held: dict[str, _Held] = {}
+        self._lock = Lock()
+
+    @contextmanager
+    def inside(self, wanted: Mapping[str, str]) -> Iterator[None]:
+        """Let these settings hold inside.
+
+        Also where one of them cannot be set or put back, all others are put back.
+        """
+        who = object()
+        try:
+            for name, value in wanted.items():
+                self._take(name, value, who)
+            yield
+        finally:
+            self._leave(list(wanted), who)
+
+    def _take(self, name: str, value: str, who: object) -> None:
+        with self._lock:
+            held = self._held.get(name)
+            if held is None:
+                held = self._held[name] = _Held(self._conf.get(name, None))
+            held.wanted.append((who, value))
+            self._conf.set(name, value)
+
+    def _leave(self, names: list[str], who: object) -> None:
+        failed: Exception | None = None
+        for name in names:
+            try:
+                self._put_back(name, who)
+            except Exception as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+
+    def _put_back(self, name: str, who: object) -> None:
+        with self._lock:
+            held = self._held.get(name)
+            if held is None:
+                return
+            held.wanted = [one for one in held.wanted if one[0] is not who]
+            if held.wanted:
+                self._conf.set(name, held.wanted[-1][1])
+                return
+            del self._held[name]
+            if held.before is None:
+                self._conf.unset(name)
+            else:
+                self._conf.set(name, held.before)

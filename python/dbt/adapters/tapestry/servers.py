@@ -1,0 +1,152 @@
+"""Sessions of a Spark elsewhere: opened with the settings that change answers, and asked for them.
+
+A Thrift server takes settings with the opening of a session, as `set:hiveconf:KEY`; plain keys, as
+dbt-spark gives them, do nothing there (they stay, for who heeds them).  Spark Connect has a call of
+its own.  Each connection of dbt is a session, which no other thread uses, and which is closed with
+the connection: nothing that one model sets or makes is there for another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.exceptions import FailedToConnectError
+
+from dbt.adapters.tapestry.answer_settings import ZONE, not_taken, to_correct, to_open_with
+from dbt.adapters.tapestry.credentials import TapestryCredentials
+from tapestry.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PREFIX = "set:hiveconf:"
+_REFUSED = re.compile(r"\[(?:CANNOT_MODIFY|INVALID_CONF)[A-Z_.]*\][^\"]*\"(spark[\w.\-]*)\"")
+"""What Spark says of a setting that it does not take."""
+
+
+def open_elsewhere(connection: Connection, open_: Callable[[Connection], Connection]) -> Connection:
+    """Open a connection by Thrift, HTTP or ODBC, with the profile's settings in force.
+
+    Raises FailedToConnectError, which names the setting and what to do, where one is not taken.
+    """
+    credentials = connection.credentials
+    assert isinstance(credentials, TapestryCredentials)
+    if connection.state == ConnectionState.OPEN:
+        return connection
+    connection.credentials = _prefixed(credentials)
+    try:
+        open_(connection)
+    except Exception as error:
+        refused = _REFUSED.search(str(error))
+        if refused is None:
+            raise
+        raise _not_taken(refused.group(1)) from error
+    finally:
+        connection.credentials = credentials
+    handle = connection.handle
+    try:
+        handle.opened = _settled(
+            credentials,
+            lambda: read_by_sql(handle),
+            lambda key, value: _ask(handle, f"SET {key}={value}"),
+        )
+    except Exception:
+        connection.state = ConnectionState.FAIL  # type: ignore[assignment]
+        handle.close()
+        raise
+    return connection
+
+
+def connect(credentials: TapestryCredentials) -> tuple[SparkSession, dict[str, str]]:
+    """A new session of a Spark Connect server, and what is set in it.
+
+    Raises FailedToConnectError where there is no connection, or a setting is not taken.
+    """
+    from pyspark.sql import SparkSession
+
+    url = str(credentials.master)
+    wanted = to_open_with(credentials.server_side_parameters, credentials.left_alone)
+    try:
+        session = SparkSession.builder.remote(url).config(map=wanted).create()
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0]
+        raise FailedToConnectError(
+            f"No connection to {url}: {reason}\nSpark Connect needs: pip install 'pyspark[connect]'"
+        ) from error
+    try:
+        return session, _settled(
+            credentials, lambda: read_by_conf(session), lambda k, v: session.conf.set(k, v)
+        )
+    except Exception:
+        session.stop()
+        raise
+
+
+def read_by_conf(session: SparkSession) -> dict[str, str]:
+    """What is set in a session of Spark Connect."""
+    found = dict(session.conf.getAll)
+    if ZONE not in found:
+        found[ZONE] = str(session.sql("SELECT current_timezone()").collect()[0][0])
+    return found
+
+
+def read_by_sql(handle: Any) -> dict[str, str]:
+    """What is set in a session of a server that takes SQL only."""
+    found = {str(key): str(value) for key, value, *_ in _ask(handle, "SET")}
+    if ZONE not in found:
+        found[ZONE] = str(_ask(handle, "SELECT current_timezone()")[0][0])
+    return found
+
+
+def _ask(handle: Any, sql: str) -> list[Any]:
+    """A statement over a cursor of the driver's own: dbt-spark's waits between its questions."""
+    cursor = handle.handle.cursor()
+    try:
+        cursor.execute(sql)
+        return list(cursor.fetchall()) if cursor.description else []
+    finally:
+        cursor.close()
+
+
+def _settled(
+    credentials: TapestryCredentials,
+    read: Callable[[], dict[str, str]],
+    change: Callable[[str, str], object],
+) -> dict[str, str]:
+    """What is set in a session, once what its server sets otherwise has been put right."""
+    given, left_alone = credentials.server_side_parameters, credentials.left_alone
+    found = read()
+    corrections = to_correct(found, given, left_alone)
+    for key, value in corrections.items():
+        change(key, value)
+    if corrections:
+        found = read()
+    wanted = {**to_open_with(given, left_alone), **corrections}
+    for key in not_taken(found, wanted):
+        raise _not_taken(key)
+    return found
+
+
+def _prefixed(credentials: TapestryCredentials) -> TapestryCredentials:
+    """The same with the settings as a Thrift server takes them."""
+    wanted = to_open_with(credentials.server_side_parameters, credentials.left_alone)
+    prefixed = copy(credentials)
+    prefixed.server_side_parameters = dict(wanted)
+    if credentials.method != "odbc":
+        prefixed.server_side_parameters |= {PREFIX + key: v for key, v in wanted.items()}
+    return prefixed
+
+
+def _not_taken(key: str) -> FailedToConnectError:
+    """The value is not told: it may be a secret."""
+    error = ConfigurationError(
+        f"the server does not take {key} as it is wanted: a session cannot set it, or not so",
+        where="profiles.yml",
+        hint=f"set {key} where the server is started (spark-defaults.conf, --conf) and take it out"
+        " of server_side_parameters; `null` there leaves it as the server has it",
+    )
+    return FailedToConnectError(str(error))
