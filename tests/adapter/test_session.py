@@ -12,6 +12,7 @@ import pytest
 from dbt.adapters.contracts.connection import Connection
 
 from dbt.adapters.tapestry.handle import EmbeddedConnection
+from dbt.adapters.tapestry.overrides import Overrides
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.runs.session import keeps_memory
 
@@ -29,18 +30,23 @@ class Conf:
             **{name.replace("_", "."): value for name, value in given.items()},
         }
 
-    def get(self, name: str, default: str | None = None) -> str | None:
-        return self.values[name] if default is None else self.values.get(name, default)
+    def get(self, name: str, *default: str | None) -> str | None:
+        return self.values.get(name, *default) if default else self.values[name]
 
     def set(self, name: str, value: str) -> None:
         self.values[name] = value
+
+    def unset(self, name: str) -> None:
+        self.values.pop(name, None)
 
     def isModifiable(self, name: str) -> bool:
         return name != "spark.master"
 
 
 def _session(conf: Conf, embedded: bool = True) -> Any:
-    handle = SimpleNamespace(session=SimpleNamespace(conf=conf))
+    handle = SimpleNamespace(
+        session=SimpleNamespace(conf=conf), overrides=Overrides(cast(Any, conf))
+    )
     connections = SimpleNamespace(
         get_thread_connection=lambda: SimpleNamespace(handle=handle),
         exception_handler=lambda sql: nullcontext(),
@@ -130,16 +136,6 @@ def test_what_joins_nothing_is_compiled_and_planned_once() -> None:
     assert conf.values == before
 
 
-def test_a_dataframe_is_analysed_with_the_settings_that_it_wants() -> None:
-    conf = Conf()
-    before, seen = dict(conf.values), []
-    session = _session(conf)
-    session._handle.session.sql = lambda text: seen.append((text, dict(conf.values)))
-    session.frame("SELECT 1", {"spark.sql.adaptive.enabled": "false"})
-    assert seen == [("SELECT 1", {**before, "spark.sql.adaptive.enabled": "false"})]
-    assert conf.values == before
-
-
 @pytest.mark.parametrize(
     ("master", "stays"),
     [
@@ -169,18 +165,46 @@ def test_a_closed_connection_lets_go_of_its_session() -> None:
     """dbt keeps closed connections; Spark would keep their sessions."""
 
     class Session:
-        """Like Spark Connect's: what new_session gives is the session itself."""
+        """As little as is asked of it."""
 
-        def __init__(self) -> None:
-            self.conf = Conf()
+        conf = Conf()
+        _jsparkSession = None
 
     session: Any = Session()
     seen = weakref.ref(session)
     handle = EmbeddedConnection(session, {})
     del session
     assert seen() is handle.session
-    assert seen().conf.get("spark.sql.session.timeZone") == "UTC"
     handle.close()
     assert seen() is None
     handle.cancel()
     handle.close()
+
+
+def test_a_closed_connection_ends_its_session_on_a_server() -> None:
+    """A Connect server would keep it for an hour."""
+
+    class Session:
+        conf, stopped = Conf(), 0
+
+        def stop(self) -> None:
+            self.stopped += 1
+
+    session: Any = Session()
+    handle = EmbeddedConnection(session, {})
+    beside = handle.beside()
+    handle.close()
+    handle.close()
+    assert session.stopped == 1
+    assert beside.session is session
+
+
+def test_a_server_s_session_is_never_set_for_a_while() -> None:
+    conf = Conf()
+    session = _session(conf)
+    config = SimpleNamespace(credentials=SimpleNamespace(embedded=True, connect=True))
+    there = DbtSession(
+        cast(Any, SimpleNamespace(connections=session._adapter.connections, config=config))
+    )
+    asked = ("for_little", "planned_once", "measured", "glance")
+    assert [name for name in asked if hasattr(there, name)] == []

@@ -13,6 +13,7 @@ from tapestry.quoting import relation_name
 from tapestry.runs.relations import STATIC, plain
 from tapestry.runs.session import Session
 from tapestry.runs.sources.describe import SourceTable, arrival_column, describe
+from tapestry.runs.values import as_list
 from tapestry.sql import View
 
 MANY_FILES = 32
@@ -96,7 +97,7 @@ def _layout(session: Session, table: SourceTable, arrival: str) -> Iterator[Find
             " delta statistics",
         )
     (detail,) = session.rows(f"DESCRIBE DETAIL {quoted}")
-    laid_out = {str(c).lower() for c in (*(detail[7] or ()), *(detail[8] or ()))}
+    laid_out = {str(c).lower() for c in (*as_list(detail[7]), *as_list(detail[8]))}
     files = int(detail[9] or 0)
     if files >= MANY_FILES and arrival.lower() not in laid_out:
         yield Finding(

@@ -15,6 +15,7 @@ from tapestry.runs.model import Model
 from tapestry.runs.preview import Cost, Preview, cost, preview
 from tapestry.runs.relations import read_relations
 from tapestry.runs.session import Session
+from tapestry.runs.values import as_list
 from tapestry.sql import Rewriting, Step, rewrite
 from tapestry.sql.trace import refusing_pass
 
@@ -84,8 +85,8 @@ def _table(session: Session, looked_at: Preview, name: str) -> Table:
     (detail,) = session.rows(f"DESCRIBE DETAIL {relation_name(name)}")
     return Table(
         looked_at.query.relations.arrival(name),
-        tuple(detail[8] or ()),
-        tuple(detail[7] or ()),
+        tuple(map(str, as_list(detail[8]))),
+        tuple(map(str, as_list(detail[7]))),
         int(detail[9] or 0),
     )
 

@@ -21,10 +21,10 @@ from tapestry.quoting import identifier, properties, relation_name, string, toke
 from tapestry.runs.errors_of_delta import lost_race
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.holding import make
-from tapestry.runs.maps import as_map
 from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
 from tapestry.runs.target import properties_of
+from tapestry.runs.values import as_map
 
 ATTEMPTS = 5
 LOOK_BACK = 20

@@ -14,8 +14,8 @@ from tapestry.errors import TargetChanged
 from tapestry.names import GENERATION_PROPERTY
 from tapestry.quoting import path, relation_name, token
 from tapestry.runs.errors_of_delta import is_view, not_found
-from tapestry.runs.maps import as_map
 from tapestry.runs.session import Session
+from tapestry.runs.values import as_map
 
 EMPTY_GENERATION = "empty"
 """The generation of a table that `dbt run --empty` made: it has columns and stands for no run."""
@@ -229,17 +229,7 @@ def _commit(row: tuple[Any, ...]) -> Commit:
 
 
 def properties_of(parameters: Any) -> dict[str, Any]:
-    """The table properties among the parameters of a creation in a table's history.
-
-    A Thrift server writes a map as text without escaping what is in it: a JSON text inside is found
-    by its beginning, and ends where it does.
-    """
-    if isinstance(parameters, str):
-        _, found, rest = parameters.partition('"properties":"')
-        try:
-            parameters = {"properties": json.JSONDecoder().raw_decode(rest)[0]} if found else {}
-        except ValueError:
-            return {}
+    """The table properties among the parameters of a creation in a table's history."""
     return as_map(as_map(parameters).get("properties"))
 
 

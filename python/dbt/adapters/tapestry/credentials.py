@@ -8,6 +8,7 @@ from typing import Any
 from dbt.adapters.spark.connections import SparkConnectionMethod, SparkCredentials
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.tapestry.answer_settings import ANSI
 from tapestry.errors import TapestryError
 from tapestry.runs.instants import parse_length
 
@@ -46,7 +47,7 @@ class TapestryCredentials(SparkCredentials):
         if self.host is None and self.method == SparkConnectionMethod.SESSION:
             self.host = EMBEDDED_HOST
         # dbt-spark forces ANSI mode off, even against the profile; here the profile wins.
-        given = dict(self.server_side_parameters or {})
+        given = {ANSI: "false", **(self.server_side_parameters or {})}
         super().__post_init__()
         self.server_side_parameters = {
             str(key): str(value).lower() if isinstance(value, bool) else str(value)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 class EmbeddedConnection(SparkConnectionWrapper):
-    """What dbt calls a handle; `session` is this thread's Spark session, `opened` what is set in it.
+    """What dbt calls a handle; `session` is this thread's Spark session.
+
+    `opened` is what was set in it when it was opened.
 
     dbt-spark's own goes through `SparkSession.builder.getOrCreate()`, so that all threads share
     temporary views and settings; here every connection has a session of its own.

@@ -9,11 +9,11 @@ the connection: nothing that one model sets or makes is there for another.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.contracts.connection import Connection, ConnectionState, LazyHandle
 from dbt.adapters.exceptions import FailedToConnectError
 
 from dbt.adapters.tapestry.answer_settings import ZONE, not_taken, to_correct, to_open_with
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PREFIX = "set:hiveconf:"
-_REFUSED = re.compile(r"\[(?:CANNOT_MODIFY|INVALID_CONF)[A-Z_.]*\][^\"]*\"(spark[\w.\-]*)\"")
+_FIXED, _NO_VALUE = "CANNOT_MODIFY", "INVALID_CONF"
+_REFUSED = re.compile(
+    rf"\[(?P<why>{_FIXED}|{_NO_VALUE})[A-Z_.]*\].{{0,300}}?\"(?P<key>spark[\w.\-]*)\"", re.DOTALL
+)
 """What Spark says of a setting that it does not take."""
 
 
@@ -44,7 +47,7 @@ def open_elsewhere(connection: Connection, open_: Callable[[Connection], Connect
         refused = _REFUSED.search(str(error))
         if refused is None:
             raise
-        raise _not_taken(refused.group(1)) from error
+        raise _not_taken(refused["key"], refused["why"]) from error
     finally:
         connection.credentials = credentials
     handle = connection.handle
@@ -55,7 +58,9 @@ def open_elsewhere(connection: Connection, open_: Callable[[Connection], Connect
             lambda key, value: _ask(handle, f"SET {key}={value}"),
         )
     except Exception:
-        connection.state = ConnectionState.FAIL  # type: ignore[assignment]
+        # As dbt leaves a connection that could not be opened.
+        connection.state = ConnectionState.INIT  # type: ignore[assignment]
+        connection.handle = LazyHandle(lambda again: open_elsewhere(again, open_))
         handle.close()
         raise
     return connection
@@ -79,7 +84,7 @@ def connect(credentials: TapestryCredentials) -> tuple[SparkSession, dict[str, s
         ) from error
     try:
         return session, _settled(
-            credentials, lambda: read_by_conf(session), lambda k, v: session.conf.set(k, v)
+            credentials, lambda: read_by_conf(session), lambda k, v: session.conf.set(k, v), wanted
         )
     except Exception:
         session.stop()
@@ -116,8 +121,12 @@ def _settled(
     credentials: TapestryCredentials,
     read: Callable[[], dict[str, str]],
     change: Callable[[str, str], object],
+    again: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """What is set in a session, once what its server sets otherwise has been put right."""
+    """What is set in a session, once what its server sets otherwise has been put right.
+
+    ``again``: what was not taken is tried once more, to hear why.
+    """
     given, left_alone = credentials.server_side_parameters, credentials.left_alone
     found = read()
     corrections = to_correct(found, given, left_alone)
@@ -127,6 +136,12 @@ def _settled(
         found = read()
     wanted = {**to_open_with(given, left_alone), **corrections}
     for key in not_taken(found, wanted):
+        try:
+            if again is not None:
+                change(key, wanted[key])
+        except Exception as error:
+            refused = _REFUSED.search(str(error))
+            raise _not_taken(key, refused["why"] if refused else "") from error
         raise _not_taken(key)
     return found
 
@@ -141,12 +156,20 @@ def _prefixed(credentials: TapestryCredentials) -> TapestryCredentials:
     return prefixed
 
 
-def _not_taken(key: str) -> FailedToConnectError:
+def _not_taken(key: str, why: str = "") -> FailedToConnectError:
     """The value is not told: it may be a secret."""
-    error = ConfigurationError(
-        f"the server does not take {key} as it is wanted: a session cannot set it, or not so",
-        where="profiles.yml",
-        hint=f"set {key} where the server is started (spark-defaults.conf, --conf) and take it out"
-        " of server_side_parameters; `null` there leaves it as the server has it",
-    )
+    if why == _NO_VALUE:
+        error = ConfigurationError(
+            f"{key} has a value that Spark does not know",
+            where="profiles.yml",
+            hint=f"correct {key} under server_side_parameters",
+        )
+    else:
+        error = ConfigurationError(
+            f"the server has another value of {key} than is wanted, and "
+            + ("a session cannot change it" if why else "a session did not change it"),
+            where="profiles.yml",
+            hint=f"set {key} where the server is started (spark-defaults.conf, --conf) and take it"
+            " out of server_side_parameters; `null` there leaves it as the server has it",
+        )
     return FailedToConnectError(str(error))

@@ -15,6 +15,7 @@ from dbt.adapters.tapestry.answer_settings import ZONE
 from dbt.adapters.tapestry.overrides import INTERPRETED, once
 from dbt.adapters.tapestry.servers import read_by_conf, read_by_sql
 from tapestry.runs.reading import Reading
+from tapestry.runs.values import as_list, as_map
 
 if TYPE_CHECKING:
     from dbt.adapters.sql import SQLAdapter
@@ -66,10 +67,12 @@ class DbtSession:
         description = cursor.description or []
         with connections.exception_handler(sql):
             rows = [tuple(row) for row in cursor.fetchall() or []]
-        places = [
-            place for place, column in enumerate(description) if str(column[1]).lower() in _INSTANTS
-        ]
-        return [self._aware(row, places) for row in rows] if places else rows
+        readers = {
+            place: reader
+            for place, column in enumerate(description)
+            if (reader := self._reader(str(column[1]).lower())) is not None
+        }
+        return [_read(row, readers) for row in rows] if readers else rows
 
     def input_files(self, sql: str) -> int | None:
         """How many files a query would read, told from its plan; None where Spark is elsewhere."""
@@ -134,11 +137,12 @@ class DbtSession:
         settings: AbstractContextManager[None] = handle.overrides.inside(once(handle.session.conf))
         return settings
 
-    def _aware(self, row: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:
-        values = list(row)
-        for place in places:
-            values[place] = self._instant(values[place])
-        return tuple(values)
+    def _reader(self, kind: str) -> Callable[[Any], Any] | None:
+        """What makes a Python value of a column's values where the driver has not; None: nothing.
+
+        A Thrift server names its types so, and sends lists, maps and dates as text.
+        """
+        return self._instant if kind in _INSTANTS else _OF_TEXT.get(kind)
 
     def _instant(self, value: Any) -> Any:
         """Wall clock time of the session's zone, text from some servers, to UTC."""
@@ -181,3 +185,26 @@ class DbtSession:
             name = self.time_zone
             self._zone = dt.timezone.utc if name in ("UTC", "Z", "Etc/UTC") else ZoneInfo(name)
         return self._zone
+
+
+def _read(row: tuple[Any, ...], readers: Mapping[int, Callable[[Any], Any]]) -> tuple[Any, ...]:
+    values = list(row)
+    for place, reader in readers.items():
+        if values[place] is not None:
+            values[place] = reader(values[place])
+    return tuple(values)
+
+
+def _date(value: Any) -> Any:
+    """A date; the text of one that Python has no date for (a year before 1, say) stays."""
+    try:
+        return dt.date.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+_OF_TEXT: Mapping[str, Callable[[Any], Any]] = {
+    "array_type": as_list,
+    "map_type": as_map,
+    "date_type": _date,
+}

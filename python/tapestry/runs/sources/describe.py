@@ -15,8 +15,8 @@ from tapestry.errors import Refusal
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
 from tapestry.quoting import identifier, relation_name
 from tapestry.runs.column_types import columns_in, in_full
-from tapestry.runs.maps import as_map
 from tapestry.runs.session import Session
+from tapestry.runs.values import as_list, as_map
 from tapestry.sql.catalog import Column, View
 from tapestry.sql.fixed import zone_is_fixed
 
@@ -85,7 +85,7 @@ def describe(session: Session, name: str) -> SourceTable | View:
         table_id=str(detail[1]),
         location=str(detail[4]),
         properties=properties_in(detail),
-        partitioned_by=tuple(detail[7] or ()),
+        partitioned_by=tuple(map(str, as_list(detail[7]))),
         size=int(detail[10] or 0),
         changed=_aware(detail[6]),
     )
