@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import sqlglot
 from sqlglot import Token, TokenType, exp
@@ -20,7 +21,7 @@ from sqlglot.errors import SqlglotError
 
 from tapestry.sql.passes.inline_inner_ctes import cte_of
 
-MOST = 2**20
+MOST = 2**19
 """Characters; each use of a CTE is written out, and one can use another twice."""
 
 
@@ -123,18 +124,26 @@ class _Writer:
         self.changes: list[tuple[int, int, _Use | None]] = sorted(
             [*leaves, *((use.start, use.end, use) for use in uses)], key=lambda one: one[:2]
         )
+        self.inside = cache(self._inside)
 
     def written(self, start: int, end: int) -> str:
         """The part of the text between two places."""
         parts, done = [], start
-        for low, high, use in self.changes:
-            if low < done or high > end:
-                continue  # elsewhere, or within a WITH that is left out
+        for low, high, use in self.inside(start, end):
             parts.append(self._kept(done, low))
             if use is not None:
                 parts += ["(", self.written(*use.body), ")", use.alias]
             done = high
         return "".join([*parts, self._kept(done, end)])
+
+    def _inside(self, start: int, end: int) -> tuple[tuple[int, int, _Use | None], ...]:
+        """What changes between two places; what stands in a WITH goes with it."""
+        found, done = [], start
+        for low, high, use in self.changes:
+            if low >= done and high <= end:
+                found.append((low, high, use))
+                done = high
+        return tuple(found)
 
     def _kept(self, start: int, end: int) -> str:
         self.left -= end - start + 1
