@@ -28,6 +28,7 @@ MODEL = """
 select id, author from {{{{ source('bboard', 'messages') }}}} where {where}
 """
 BERLIN = ", pre_hook='set spark.sql.session.timeZone=Europe/Berlin'"
+STRICT = ", pre_hook='set spark.sql.ansi.enabled=true'"
 
 
 @pytest.fixture(scope="class")
@@ -38,6 +39,7 @@ def models() -> dict[str, str]:
         "kept.sql": "select 1 as id",
         "elsewhere.sql": MODEL.format(config=", schema='Sub'", where="now() >= ts"),
         "plain.sql": MODEL.format(config="", where="ts < now() - interval 1 day"),
+        "strict.sql": MODEL.format(config=STRICT, where="ts < now() - interval 1 day"),
         "hooked.sql": MODEL.format(config=BERLIN, where="ts < now() - interval 1 day"),
     }
 
@@ -119,6 +121,8 @@ class TestDeadEnds:
             _, output = run_dbt_and_capture([*selected, *names], expect_pass=False)
             assert "the session time zone is Europe/Berlin for this model and UTC" in output
         assert (1, "a") in _answers(loaded, "{schema}.plain")
+        _, output = run_dbt_and_capture([*selected, "strict"], expect_pass=False)
+        assert "spark.sql.ansi.enabled is true for this model" in output
 
 
 class TestOneZone:

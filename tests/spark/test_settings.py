@@ -50,7 +50,7 @@ def test_other_settings_are_a_changed_query(world: World) -> None:
     model = world.model(ALL)
     _run(world, model, 8)
     world.add((4, "c", None, 9))
-    with pytest.raises(QueryChanged, match="as usual .*ansi.enabled = true") as changed:
+    with pytest.raises(QueryChanged, match=r"as usual .*ansi\.enabled = true") as changed:
         _run(world, model, 20, STRICT)
     assert "on_query_change" in changed.value.hint
     assert "the query changed" in preview(world.session, model, _strict(world, 20)).notes[0]

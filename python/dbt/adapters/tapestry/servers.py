@@ -18,6 +18,7 @@ from dbt.adapters.exceptions import FailedToConnectError
 
 from dbt.adapters.tapestry.answer_settings import ZONE, not_taken, to_correct, to_open_with
 from dbt.adapters.tapestry.credentials import TapestryCredentials
+from dbt.adapters.tapestry.log import hush_pyspark
 from tapestry.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -73,14 +74,17 @@ def connect(credentials: TapestryCredentials) -> tuple[SparkSession, dict[str, s
     """
     from pyspark.sql import SparkSession
 
+    hush_pyspark()
     url = str(credentials.master)
     wanted = to_open_with(credentials.server_side_parameters, credentials.left_alone)
     try:
         session = SparkSession.builder.remote(url).config(map=wanted).create()
     except Exception as error:
         reason = str(error).strip().splitlines()[0]
+        place = url.partition("/;")[0]  # what stands behind can be a token
         raise FailedToConnectError(
-            f"No connection to {url}: {reason}\nSpark Connect needs: pip install 'pyspark[connect]'"
+            f"No connection to {place}: {reason}\n"
+            "Spark Connect needs: pip install 'pyspark[connect]'"
         ) from error
     try:
         return session, _settled(
