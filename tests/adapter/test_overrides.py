@@ -58,6 +58,8 @@ def test_the_newest_of_those_who_are_there_has_its_way(conf: Conf) -> None:
     overrides = _overrides(conf)
     with overrides.inside({B: "ONE"}):
         with overrides.inside({B: "TWO"}):
+            with overrides.inside({B: "THREE"}):
+                assert conf.values[B] == "THREE"
             assert conf.values[B] == "TWO"
         assert conf.values[B] == "ONE"
     assert B not in conf.values, "nobody had set it"
