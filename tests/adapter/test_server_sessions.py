@@ -62,6 +62,8 @@ ASKED = [
 ]
 MADE = [
     "CREATE SCHEMA IF NOT EXISTS there",
+    "DROP TABLE IF EXISTS there.parts",
+    "DROP TABLE IF EXISTS there.laid",
     'CREATE OR REPLACE TABLE there.parts (id INT, `a,b` STRING, `c"d` STRING, ts TIMESTAMP)'
     ' USING delta PARTITIONED BY (`a,b`, `c"d`) TBLPROPERTIES'
     " ('delta.columnMapping.mode' = 'name', 'k' = 'a\"b,c:d', 'j' = '{\"n\":\"x\",\"m\":\"}\"}')",

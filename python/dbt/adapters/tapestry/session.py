@@ -157,7 +157,8 @@ class DbtSession:
     @property
     def time_zone(self) -> str:
         """The time zone of the connection as it is now: a hook may have set another."""
-        return self.settings[ZONE]
+        session = getattr(self._handle, "session", None)
+        return self.settings[ZONE] if session is None else str(session.conf.get(ZONE))
 
     @property
     def settings(self) -> Mapping[str, str]:
