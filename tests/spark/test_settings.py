@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from run_world import ALL, World, ids
+from tests.spark.run_world import ALL, World, ids
 
 from tapestry.errors import QueryChanged, TapestryError
 from tapestry.runs import run
