@@ -26,6 +26,7 @@ from tapestry.errors import ConfigurationError, QueryChanged
 from tapestry.runs.clock import read_clock
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
+from tapestry.runs.query import query_changed
 from tapestry.runs.settings import (
     grown_otherwise,
     refuse_grown_otherwise,
@@ -233,3 +234,13 @@ def test_a_table_is_not_checked_under_other_settings_than_its_own() -> None:
     refuse_grown_otherwise(model, grown, [f"{ANSI} = true"])
     with pytest.raises(QueryChanged, match=f"m was grown with {ANSI} = true; .* has as usual"):
         refuse_grown_otherwise(model, grown, [])
+
+
+def test_the_change_is_shown_with_what_it_was() -> None:
+    """A comment that went begins like the head of a listing of differences."""
+    query: Any = SimpleNamespace(canonical=f"{OLD}\n{settings_line([f'{ANSI} = true'])}")
+    model = Model("m", "s.m", "select 1", file="m.sql")
+    shown = query_changed(model, f"{OLD}\n{settings_line([])}", query).reason
+    assert shown.endswith(f": - -- settings: as usual + -- settings: {ANSI} = true")
+    moved = query_changed(model, OLD.replace("UTC", "Asia/Tokyo"), query).reason
+    assert moved.endswith(": - -- session time zone Asia/Tokyo + -- session time zone UTC")

@@ -124,7 +124,8 @@ def query_changed(model: Model, old: str, query: Query) -> QueryChanged:
     """The error, with the first lines that differ from ``old``, the canonical text so far."""
     new = without_unsaid(query.canonical, old)
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
-    changes = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    # The first two name the texts; a comment that went begins like them.
+    changes = [line for line in [*lines][2:] if not line.startswith("@@")]
     shown = " ".join(f"{line[0]} {' '.join(line[1:].split())}" for line in changes[:4])
     return QueryChanged(
         f"{model.name} is not the query that its table was grown with: {shown[:300]}",
