@@ -222,8 +222,8 @@ def test_utc_has_several_names(zone: str) -> None:
 
 
 def test_a_value_cannot_leave_its_line() -> None:
-    line = settings_line(["spark.sql.x = a\nDROP TABLE t", f"{ANSI} = true"])
-    assert line == f"-- settings: spark.sql.x = a DROP TABLE t, {ANSI} = true"
+    line = settings_line(["spark.sql.x = a\n*/ DROP TABLE `t`; --", f"{ANSI} = true"])
+    assert line == f"-- settings: spark.sql.x = a ?? DROP TABLE ?t?? --, {ANSI} = true"
     assert unusual({ANSI: "false", CTES: "a\n; DROP"}) == (f"{CTES} = a ; drop",)
 
 

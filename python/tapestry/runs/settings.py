@@ -6,6 +6,7 @@ canonical text as comments: the time zone, and one line with those that are not 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tapestry.errors import QueryChanged
@@ -15,6 +16,8 @@ from tapestry.runs.model import Model
 _SETTINGS = "-- settings: "
 _ZONE = "-- session time zone "
 USUAL = "as usual"
+_OTHER = re.compile(r"[^\w.= -]", re.ASCII)
+"""What is neither in a setting's name nor in a value that Spark takes for one of these."""
 
 
 def settings_line(settings: Sequence[str]) -> str:
@@ -23,7 +26,9 @@ def settings_line(settings: Sequence[str]) -> str:
     >>> settings_line([]), settings_line(["spark.sql.ansi.enabled = true"])
     ('-- settings: as usual', '-- settings: spark.sql.ansi.enabled = true')
     """
-    return _SETTINGS + (", ".join(" ".join(one.split()) for one in settings) or USUAL)
+    said = ", ".join(_OTHER.sub("?", " ".join(one.split())) for one in settings) or USUAL
+    # sql: a comment on one line, of words, dots and = alone
+    return _SETTINGS + said
 
 
 def same_query(old: str, new: str) -> bool:
