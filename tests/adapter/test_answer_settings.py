@@ -22,6 +22,7 @@ from dbt.adapters.tapestry.answer_settings import (
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.invocations import refuse_other_settings
 from dbt.adapters.tapestry.servers import PREFIX, open_elsewhere
+from dbt.adapters.tapestry.workers import ASKS_CORES
 from tapestry.errors import ConfigurationError, QueryChanged
 from tapestry.runs.clock import read_clock
 from tapestry.runs.invocation import Invocation
@@ -57,6 +58,9 @@ def test_each_of_them_is_told_apart_and_put_right(key: str) -> None:
 
 def _not(value: str) -> str:
     return {"true": "false", "false": "true"}[value]
+
+
+BY_CORES = "SET spark.sql.shuffle.partitions=4"
 
 
 def test_how_a_value_is_written_does_not_matter() -> None:
@@ -106,6 +110,9 @@ class Cursor:
 
     def execute(self, sql: str) -> None:
         self.server.texts.append(sql)
+        if sql == ASKS_CORES:
+            self.rows = [("*(1) Range (0, 1, step=1, splits=4)", "")]
+            return
         if sql != "SET":
             key, _, value = sql.removeprefix("SET ").partition("=")
             self.server.values[key] = value
@@ -132,14 +139,19 @@ def test_a_session_elsewhere_has_what_the_profile_says_and_else_what_ours_have()
     assert opened["my.key"] == 'a\'b; "c"'
     assert unusual(opened) == (f"{CASE} = true",)
     assert opened[ZONE] == "UTC"
-    assert server.texts == ["SET", f"SET {CTES}=CORRECTED", "SET"]
+    assert server.texts == ["SET", f"SET {CTES}=CORRECTED", "SET", ASKS_CORES, BY_CORES]
 
 
 def test_a_server_that_is_as_usual_is_asked_once() -> None:
     pytest.importorskip("pyhive")
     server = Server({"spark.other": "x"})
     assert unusual(_opened(server, {}).handle.opened) == ()
-    assert server.texts == ["SET"]
+    assert server.texts == ["SET", ASKS_CORES, BY_CORES]
+    assert server.values["spark.databricks.delta.snapshotPartitions"] == "1"
+    sized = Server({"spark.sql.shuffle.partitions": "200"})
+    _opened(sized, {"spark.databricks.delta.snapshotPartitions": "9"})
+    assert sized.texts == ["SET"]
+    assert sized.values["spark.databricks.delta.snapshotPartitions"] == "9"
 
 
 def test_what_the_profile_gives_as_null_stays_as_the_server_has_it() -> None:

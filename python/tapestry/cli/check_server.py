@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from tapestry.cli.check_storage import setting
 from tapestry.cli.checks import NOTE, OK, Finding
 from tapestry.runs.session import Session
@@ -15,18 +13,17 @@ _CODE = "spark.sql.codegen.cache.maxEntries"
 _PAGES = "spark.buffer.pageSize"
 _JAVA = "spark.driver.extraJavaOptions"
 _CODE_CACHE = "-XX:ReservedCodeCacheSize=512m"
-_SPLITS = re.compile(r"\bsplits=(\d+)")
 _FEW = 16
 
 
 def cores_of(session: Session) -> int | None:
-    """The cores of Spark, as it cuts a range of numbers for them; None where it does not say."""
+    """The cores of Spark; None where it does not say."""
+    from dbt.adapters.tapestry.workers import ASKS_CORES, cores_told
+
     try:
-        rows = session.rows("EXPLAIN SELECT id FROM range(1)")
+        return cores_told(session.rows(ASKS_CORES))
     except Exception:
         return None
-    found = _SPLITS.search("\n".join(str(row[0]) for row in rows))
-    return int(found[1]) if found else None
 
 
 def check_server(session: Session) -> Finding:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.contracts.connection import Connection, ConnectionState, LazyHandle
@@ -19,6 +20,7 @@ from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.tapestry.answer_settings import ZONE, not_taken, to_correct, to_open_with
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.log import hush_pyspark
+from dbt.adapters.tapestry.workers import ASKS_CORES, SMALL_SNAPSHOTS, sizes_there
 from tapestry.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -58,6 +60,10 @@ def open_elsewhere(connection: Connection, open_: Callable[[Connection], Connect
             lambda: read_by_sql(handle),
             lambda key, value: _ask(handle, f"SET {key}={value}"),
         )
+        explained = partial(_ask, handle, ASKS_CORES)
+        sizes = sizes_there(handle.opened, credentials.left_alone, explained)
+        for key, value in sizes.items():
+            _ask(handle, f"SET {key}={value}")
     except Exception:
         # As dbt leaves a connection that could not be opened.
         connection.state = ConnectionState.INIT  # type: ignore[assignment]
@@ -76,7 +82,7 @@ def connect(credentials: TapestryCredentials) -> tuple[SparkSession, dict[str, s
 
     hush_pyspark()
     url = str(credentials.master)
-    wanted = to_open_with(credentials.server_side_parameters, credentials.left_alone)
+    wanted = _to_open_with(credentials)
     try:
         session = SparkSession.builder.remote(url).config(map=wanted).create()
     except Exception as error:
@@ -87,9 +93,13 @@ def connect(credentials: TapestryCredentials) -> tuple[SparkSession, dict[str, s
             "Spark Connect needs: pip install 'pyspark[connect]'"
         ) from error
     try:
-        return session, _settled(
+        found = _settled(
             credentials, lambda: read_by_conf(session), lambda k, v: session.conf.set(k, v), wanted
         )
+        explained = partial(_explained, session)
+        for key, value in sizes_there(found, credentials.left_alone, explained).items():
+            session.conf.set(key, value)
+        return session, found
     except Exception:
         session.stop()
         raise
@@ -150,9 +160,20 @@ def _settled(
     return found
 
 
+def _to_open_with(credentials: TapestryCredentials) -> dict[str, str]:
+    """What a session is opened with: what no answer depends on, too."""
+    left_alone = credentials.left_alone
+    sizes = {k: v for k, v in SMALL_SNAPSHOTS.items() if k not in left_alone}
+    return {**sizes, **to_open_with(credentials.server_side_parameters, left_alone)}
+
+
+def _explained(session: SparkSession) -> list[Any]:
+    return list(session.sql(ASKS_CORES).collect())
+
+
 def _prefixed(credentials: TapestryCredentials) -> TapestryCredentials:
     """The same with the settings as a Thrift server takes them."""
-    wanted = to_open_with(credentials.server_side_parameters, credentials.left_alone)
+    wanted = _to_open_with(credentials)
     prefixed = copy(credentials)
     prefixed.server_side_parameters = dict(wanted)
     if credentials.method != "odbc":

@@ -6,9 +6,10 @@ one gets none, and its statements wait without an end and without a word.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -23,8 +24,12 @@ MOST_CORES = "16"
 """What one application takes of a standalone cluster, unless the profile says otherwise."""
 PATIENCE, AGAIN = 10.0, 60.0
 """Seconds until the wait for cores is told, and told again."""
+SMALL_SNAPSHOTS = {"spark.databricks.delta.snapshotPartitions": "1"}
+"""Delta's 50 parts for the list of a table's files are for millions of files."""
+ASKS_CORES = "EXPLAIN SELECT id FROM range(1)"
 _FEWEST, _MOST = 2, 200
-_UNCUT = "spark.sql.shuffle.partitions"
+_SHUFFLE = "spark.sql.shuffle.partitions"
+_SPLITS = re.compile(r"\bsplits=(\d+)")
 
 
 def on_a_cluster(master: str | None) -> bool:
@@ -49,13 +54,33 @@ def sizes_for(cores: int) -> dict[str, str]:
     >>> sizes_for(1), sizes_for(64)["spark.sql.shuffle.partitions"]
     ({'spark.sql.shuffle.partitions': '2'}, '64')
     """
-    return {_UNCUT: str(max(_FEWEST, min(_MOST, cores)))}
+    return {_SHUFFLE: str(max(_FEWEST, min(_MOST, cores)))}
+
+
+def cores_told(rows: Iterable[Sequence[Any]]) -> int | None:
+    """The cores of a Spark elsewhere, as it cuts a range of numbers for them (`ASKS_CORES`).
+
+    >>> cores_told([("== Physical Plan ==\\n*(1) Range (0, 1, step=1, splits=8)",)])
+    8
+    """
+    found = _SPLITS.search("\n".join(str(row[0]) for row in rows))
+    return int(found[1]) if found else None
+
+
+def sizes_there(
+    found: Mapping[str, str], left_alone: Collection[str], explained: Callable[[], Iterable[Any]]
+) -> dict[str, str]:
+    """The sizes for a session of a server, in which ``found`` is set; none where it is sized."""
+    if _SHUFFLE in found or _SHUFFLE in left_alone:
+        return {}
+    cores = cores_told(explained())
+    return {} if cores is None else sizes_for(cores)
 
 
 def sizes_here(spark: SparkSession, given: Mapping[str, Any]) -> dict[str, str]:
     """The sizes for a session over this process's driver; none where Spark is one process."""
     context = spark.sparkContext
-    if _UNCUT in given or not on_a_cluster(context.master):
+    if _SHUFFLE in given or not on_a_cluster(context.master):
         return {}
     return sizes_for(cores_of(context))
 
