@@ -183,7 +183,7 @@ def test_wrong_names_have_near_ones(
         (["replay", "--from", "2026-02-01", "--to", "2026-01-01"], "lies before --from"),
         (["replay", "--from", "2026-01-01", "--to", "2999-01-01"], "lies in the future"),
         (["replay", "--from", "2026-01-01", "--step", "daily"], "not a length of time"),
-        (["replay", "--from", "2026-01-01", "--vars", "{"], "no YAML of names and values"),
+        (["replay", "--from", "2026-01-01", "--vars", "{"], "is not valid YAML"),
         (["replay", "--from", "2026-01-01", "-s", "messages"], "there is nothing to replay"),
         (["replay", "--from", "2026-01-01", "--vars", AS_OF], "would end at the same instant"),
         (["watch", "--every", "often"], "--every: 'often' is not a length of time"),

@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from tests.report.made_up import NOW, checks, fail, runs, write_target
 
 from tapestry.cli.main import commands
+from tapestry.cli.options import DbtOptions
 from tapestry.cli.project import open_project
 
 deltalake = pytest.importorskip("deltalake", reason="the package deltalake is not installed")
@@ -107,8 +108,8 @@ def test_json(project: Path) -> None:
 
 
 def test_paths_are_dbts_own(project: Path) -> None:
-    with open_project(project, project) as opened:
-        assert opened.config.log_path == "logs"
+    with open_project(DbtOptions(str(project), str(project))) as opened:
+        assert Path(opened.config.log_path) == project / "logs"
         assert Path(opened.config.project_target_path) == project / "target"
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tapestry.cli.complete import continuous_models
 from tapestry.cli.confirm import confirm
-from tapestry.cli.project import project_options
+from tapestry.cli.options import DbtOptions, project_options
 from tapestry.errors import TapestryError
 from tapestry.quoting import relation_name
 from tapestry.report.text import length
@@ -68,19 +67,17 @@ def adopt(
     dry_run: bool,
     yes: bool,
     as_json: bool,
-    project_dir: Path,
-    profiles_dir: Path | None,
-    target: str | None,
+    given: DbtOptions,
 ) -> None:
     """Compare MODEL's existing table with its query, and take it over."""
     from tapestry.cli.models import continuous_names, read_manifest
     from tapestry.schedule.warm import Warm
 
-    manifest = read_manifest(project_dir, profiles_dir, target)
+    manifest = read_manifest(given)
     warm = Warm(manifest.arguments, manifest.parsed)  # before anything is compiled
     why = "write its query with materialized: continuous first"
     (name,) = continuous_names(manifest, [model], why)
-    found = _compared(manifest, name, up_to, arrived, profiles_dir, target)
+    found = _compared(manifest, name, up_to, arrived)
     if as_json:
         click.echo(json.dumps(_described(found), indent=2, default=str))
     else:
@@ -107,13 +104,11 @@ def _compared(
     name: str,
     up_to: str | None,
     arrived: str | None,
-    profiles_dir: Path | None,
-    target: str | None,
 ) -> Comparison:
     from tapestry.cli.models import open_models
     from tapestry.runs.adopt import compare
 
-    with open_models(manifest, [name], profiles_dir, target, up_to) as opened:
+    with open_models(manifest, [name], up_to) as opened:
         return compare(opened.session, opened.models[name], opened.invocation, arrived)
 
 

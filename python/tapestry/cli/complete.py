@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
@@ -10,9 +11,8 @@ import click
 
 def continuous_models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Continuous models of target/manifest.json that begin so; none where it cannot be read."""
-    given = ctx.params.get("project_dir") or Path(".")
     try:
-        nodes = json.loads((Path(given) / "target/manifest.json").read_text())["nodes"].values()
+        nodes = json.loads((_target_folder(ctx) / "manifest.json").read_text())["nodes"].values()
         return sorted(
             node["name"]
             for node in nodes
@@ -21,6 +21,19 @@ def continuous_models(ctx: click.Context, param: click.Parameter, incomplete: st
         )
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         return []
+
+
+def _target_folder(ctx: click.Context) -> Path:
+    """Where `dbt parse` with the same options would write, as far as that is told without dbt."""
+    root = Path(_said(ctx, "project_dir") or ".")
+    return root / (_said(ctx, "target_path") or "target")
+
+
+def _said(ctx: click.Context, name: str) -> str | None:
+    """An option's value: from the command line, else from the environment, under dbt's names."""
+    names = (f"DBT_ENGINE_{name.upper()}", f"DBT_{name.upper()}")
+    found = (os.environ.get(one) for one in names)
+    return ctx.params.get(name) or next(filter(None, found), None)
 
 
 def dialects(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

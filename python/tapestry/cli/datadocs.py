@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from tapestry.cli.project import project_options, project_root, runtime_config
+from tapestry.cli.options import DbtOptions, project_options
+from tapestry.cli.project import runtime_config
 
 EXAMPLE = """\b
 Examples:
@@ -22,20 +23,15 @@ themselves where they load Great Expectations anyway. Exit codes: 0 done, 1 noth
 
 @click.command(epilog=EXAMPLE, short_help="Render the checks of past runs as Data Docs.")
 @click.option("--json", "as_json", is_flag=True, help="Print where they are as JSON.")
-@click.option("--target-path", type=click.Path(path_type=Path), help="dbt's own.")
 @project_options
 def datadocs(
     as_json: bool,
-    target_path: Path | None,
-    project_dir: Path,
-    profiles_dir: Path | None,
-    target: str | None,
+    given: DbtOptions,
 ) -> None:
     """Render the checks of past runs as Data Docs of Great Expectations."""
     from tapestry.runs.documents import build_data_docs
 
-    root = project_root(project_dir)
-    folder = target_path or Path(runtime_config(root, profiles_dir, target).project_target_path)
+    folder = Path(runtime_config(given).project_target_path)
     page = build_data_docs(folder)
     if as_json:
         click.echo(json.dumps({"page": None if page is None else str(page)}))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
 from tapestry.cli.complete import continuous_models
-from tapestry.cli.project import project_options
+from tapestry.cli.options import DbtOptions, project_options
 
 EXAMPLE = """\b
 Example:
@@ -33,17 +32,15 @@ def deliver(
     models: tuple[str, ...],
     sinks: tuple[str, ...],
     as_json: bool,
-    project_dir: Path,
-    profiles_dir: Path | None,
-    target: str | None,
+    given: DbtOptions,
 ) -> None:
     """Bring what is new of continuous MODELs (all, if none is named) to their sinks."""
     from tapestry.cli.models import continuous_names, open_models, read_manifest
     from tapestry.delivery.deliver import deliver as deliver_all
 
-    manifest = read_manifest(project_dir, profiles_dir, target)
+    manifest = read_manifest(given)
     names = continuous_names(manifest, models, "it delivers nothing") or manifest.continuous()
-    with open_models(manifest, names, profiles_dir, target) as opened:
+    with open_models(manifest, names) as opened:
         found = list(opened.models.values())
         known = {str(one.get("name")) for model in found for one in model.config.deliver}
         unknown = [sink for sink in sinks if sink not in known]

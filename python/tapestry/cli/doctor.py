@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tapestry.cli.options import DbtOptions, project_options
 from tapestry.cli.project import (
     check_project_file,
     open_project,
-    project_options,
     project_root,
     runtime_config,
 )
@@ -39,7 +39,7 @@ COLOURS = {"ok": "green", "note": "yellow", "wrong": "bold red", "skipped": "dim
 @click.command(epilog=EXAMPLE)
 @click.option("--json", "as_json", is_flag=True, help="All findings as JSON.")
 @project_options
-def doctor(as_json: bool, project_dir: Path, profiles_dir: Path | None, target: str | None) -> None:
+def doctor(as_json: bool, given: DbtOptions) -> None:
     """Check what a run needs: Java, jars, profile, sources, storage; say how to fix it."""
     from rich.console import Console
 
@@ -48,7 +48,7 @@ def doctor(as_json: bool, project_dir: Path, profiles_dir: Path | None, target: 
 
     to: Console = console()
     findings: list[Finding] = []
-    for finding in examine(project_dir, profiles_dir, target):
+    for finding in examine(given):
         findings.append(finding)
         if not as_json:  # said as it is found: a start of Spark takes seconds
             colour = COLOURS[finding.status]
@@ -66,7 +66,7 @@ def doctor(as_json: bool, project_dir: Path, profiles_dir: Path | None, target: 
         click.get_current_context().exit(1)
 
 
-def examine(project_dir: Path, profiles_dir: Path | None, target: str | None) -> Iterator[Finding]:
+def examine(given: DbtOptions) -> Iterator[Finding]:
     """All findings in order; what needs something that is wrong is skipped, and says so."""
     from tapestry.cli.checks import (
         OK,
@@ -80,7 +80,7 @@ def examine(project_dir: Path, profiles_dir: Path | None, target: str | None) ->
     )
 
     try:
-        root = project_root(project_dir)
+        root = project_root(given)
         check_project_file(root)
     except Exception as error:
         yield from check_packages(embedded=True)
@@ -88,7 +88,7 @@ def examine(project_dir: Path, profiles_dir: Path | None, target: str | None) ->
         yield trouble("project", error)
         return
     try:
-        config = runtime_config(root, profiles_dir, target)
+        config = runtime_config(given)
     except Exception as error:
         yield from check_packages(embedded=True)
         yield check_java()
@@ -106,7 +106,7 @@ def examine(project_dir: Path, profiles_dir: Path | None, target: str | None) ->
         ready = ready and finding.status != WRONG
         yield finding
     manifest = None
-    for found in _models(project_dir, profiles_dir, target):
+    for found in _models(given):
         if isinstance(found, Finding):
             yield found
         else:
@@ -114,7 +114,7 @@ def examine(project_dir: Path, profiles_dir: Path | None, target: str | None) ->
     if not ready:
         yield Finding("connection", SKIPPED, "not tried: fix what is wrong above first")
         return
-    yield from _connected(manifest, root, profiles_dir, target)
+    yield from _connected(manifest, given)
 
 
 def _of_a_driver_here(config: Any, root: Path) -> Iterator[Finding]:
@@ -129,14 +129,14 @@ def _of_a_driver_here(config: Any, root: Path) -> Iterator[Finding]:
 
 
 def _models(
-    project_dir: Path, profiles_dir: Path | None, target: str | None
+    given: DbtOptions,
 ) -> Iterator[Finding | Manifest]:
     """The parsed project, and what there is to say of its models."""
     from tapestry.cli.checks import NOTE, OK, Finding, trouble
     from tapestry.cli.models import read_manifest
 
     try:
-        manifest = read_manifest(project_dir, profiles_dir, target)
+        manifest = read_manifest(given)
     except Exception as error:
         yield trouble("models", error, "dbt parse  shows the whole message")
         return
@@ -149,16 +149,14 @@ def _models(
         yield Finding("models", NOTE, "none is continuous", write)
 
 
-def _connected(
-    manifest: Manifest | None, root: Path, profiles_dir: Path | None, target: str | None
-) -> Iterator[Finding]:
+def _connected(manifest: Manifest | None, given: DbtOptions) -> Iterator[Finding]:
     from tapestry.cli.check_server import check_server
     from tapestry.cli.check_sources import check_sources
     from tapestry.cli.check_storage import check_storage
     from tapestry.cli.checks import OK, Finding, check_zone, embedded, trouble
 
     try:
-        with open_project(root, profiles_dir, target) as project:
+        with open_project(given) as project:
             ((zone,),) = project.session.rows("select current_timezone()")
             yield Finding("connection", OK, "Spark answers")
             yield check_zone(str(zone))

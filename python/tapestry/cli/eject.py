@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tapestry.cli.complete import continuous_models, dialect_names, dialects
-from tapestry.cli.project import project_options
+from tapestry.cli.options import DbtOptions, project_options
 from tapestry.errors import ConfigurationError
 from tapestry.words import counted
 
@@ -59,16 +59,14 @@ def eject(
     into: Path | None,
     overwrite: bool,
     as_json: bool,
-    project_dir: Path,
-    profiles_dir: Path | None,
-    target: str | None,
+    given: DbtOptions,
 ) -> None:
     """Write continuous models as plain dbt incremental models with an is_incremental() guard."""
     from tapestry.cli.ejected import TESTED, eject_files
     from tapestry.cli.models import read_manifest
 
     known_dialect(dialect)
-    manifest = read_manifest(project_dir, profiles_dir, target)
+    manifest = read_manifest(given)
     names = with_upstream(manifest, models or manifest.continuous())
     if not names:
         raise ConfigurationError(
@@ -77,7 +75,7 @@ def eject(
             "write {{ config(materialized='continuous') }} into one",
         )
     folder = into or manifest.root / "ejected" / dialect
-    ejected = _read(manifest, names, profiles_dir, target)
+    ejected = _read(manifest, names)
     files = eject_files(ejected, manifest.graph, dialect, f"ejected_{dialect}")
     write_files(folder, files, overwrite)
     needs = _others(manifest, names)
@@ -154,16 +152,14 @@ def write_files(folder: Path, files: Mapping[str, str], overwrite: bool) -> None
         path.write_text(text)
 
 
-def _read(
-    manifest: Manifest, names: list[str], profiles_dir: Path | None, target: str | None
-) -> list[Any]:
+def _read(manifest: Manifest, names: list[str]) -> list[Any]:
     """The models with the tables that they read, looked up through the adapter."""
     from tapestry.cli.ejected import Ejected
     from tapestry.cli.models import open_models
     from tapestry.runs.relations import read_relations
 
     found = []
-    with open_models(manifest, names, profiles_dir, target) as opened:
+    with open_models(manifest, names) as opened:
         pins, zone = opened.invocation.pins, opened.invocation.time_zone
         for name, model in opened.models.items():
             relations = read_relations(opened.session, model.sql, model, pins, zone)

@@ -59,7 +59,7 @@ def described(error: Exception) -> dict[str, str]:
     else:
         reason, hint = parted(short(error))
         parts = {"reason": reason, "where": "", "hint": hint}
-    return {"kind": type(error).__name__, **parts}
+    return {"kind": type(error).__name__, **{key: hidden(text) for key, text in parts.items()}}
 
 
 def short(error: Exception) -> str:
@@ -74,7 +74,16 @@ def short(error: Exception) -> str:
     text = text.strip() or type(error).__name__
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     lines = [line if i == 0 else f"  {line.strip()}" for i, line in enumerate(lines)]
-    return "\n".join(lines[:LINES])
+    return hidden("\n".join(lines[:LINES]))
+
+
+def hidden(text: str) -> str:
+    """A text without the values of ``DBT_ENV_SECRET_*``, as dbt shows it."""
+    from dbt_common.context import try_get_invocation_context
+    from dbt_common.exceptions import scrub_secrets
+
+    context = try_get_invocation_context()
+    return text if context is None else str(scrub_secrets(text, context.env_secrets))
 
 
 def foreseen(error: Exception) -> bool:

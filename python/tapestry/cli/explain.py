@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tapestry.cli.complete import continuous_models
-from tapestry.cli.project import open_project, project_options
+from tapestry.cli.options import DbtOptions, project_options
+from tapestry.cli.project import given_instant, open_project
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,19 +40,17 @@ def explain(
     model: str | None,
     sql: str | None,
     as_json: bool,
-    project_dir: Path,
-    profiles_dir: Path | None,
-    target: str | None,
+    given: DbtOptions,
 ) -> None:
     """Explain MODEL: each step from its query to what a run executes, and what that reads."""
     from tapestry.cli.models import read_manifest
 
     if (model is None) == (sql is None):
         raise click.UsageError("Give the name of a model, or --sql with a query.")
-    manifest = read_manifest(project_dir, profiles_dir, target)
+    manifest = read_manifest(given)
     if model is not None:
         manifest.model(model)
-    explained = _explained(manifest, model, sql, profiles_dir, target)
+    explained = _explained(manifest, model, sql)
     if as_json:
         click.echo(json.dumps(explained.as_json(), indent=2))
     else:
@@ -67,8 +65,6 @@ def _explained(
     manifest: object,
     model: str | None,
     sql: str | None,
-    profiles_dir: Path | None,
-    target: str | None,
 ) -> Explanation:
     from dbt.adapters.tapestry.invocations import current_invocation
     from dbt.adapters.tapestry.nodes import continuous_model, shown_model
@@ -81,8 +77,10 @@ def _explained(
         node = compile_models(manifest, [name])[name]
     else:
         node = compile_sql(manifest, sql or "")
-    with open_project(manifest.root, profiles_dir, target) as project:
-        invocation = current_invocation(project.config, project.session)
+    with open_project(manifest.given) as project:
+        invocation = current_invocation(
+            project.config, project.session, given_instant(project.config)
+        )
         text, graph = node["compiled_code"], manifest.graph
         stored = node["config"].get("materialized") == CONTINUOUS
         if stored:

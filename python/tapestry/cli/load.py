@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from tapestry.cli.ending import described, short
-from tapestry.cli.project import Project, open_project, project_options
+from tapestry.cli.options import DbtOptions, project_options
+from tapestry.cli.project import Project, open_project
 from tapestry.cli.sizes import Size
 from tapestry.errors import ConfigurationError, MailboxUnreadable
 from tapestry.folders import temporary_folder
@@ -95,18 +96,16 @@ def load(
     into: str,
     newsgroup: str | None,
     as_json: bool,
-    project_dir: Path,
-    profiles_dir: Path | None,
-    target: str | None,
-    **given: int,
+    given: DbtOptions,
+    **sizes: int,
 ) -> None:
     """Load a mailbox or a list archive: each new message becomes a row of the messages table."""
     from tapestry.mail.append import create_table
 
-    limits = Limits(**{name.removeprefix("max_"): value for name, value in given.items()})
+    limits = Limits(**{name.removeprefix("max_"): value for name, value in sizes.items()})
     _check_name(into)
     failed: list[MailboxUnreadable] = []
-    with open_project(project_dir, profiles_dir, target) as project:
+    with open_project(given) as project:
         table = into if "." in into else f"{project.schema}.{into}"
         _refuse_built(project, table)
         create_table(project.session, table)

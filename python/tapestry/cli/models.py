@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tapestry.cli.project import open_project, profiles_folder, project_root, runtime_config
+from tapestry.cli.options import DbtOptions
+from tapestry.cli.project import (
+    dbt_arguments,
+    given_instant,
+    open_project,
+    project_root,
+    runtime_config,
+)
 from tapestry.errors import ConfigurationError, TapestryError
 
 if TYPE_CHECKING:
@@ -27,12 +34,16 @@ class BrokenProject(TapestryError):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What dbt knows of a project: ``graph`` as its macros see it (nodes, sources, ...)."""
+    """What dbt knows of a project: ``graph`` as its macros see it (nodes, sources, ...).
+
+    ``arguments`` are those of every dbt command over it, ``given`` is what they were made of.
+    """
 
     root: Path
     graph: Mapping[str, Any]
     arguments: tuple[str, ...]
     parsed: Any
+    given: DbtOptions = field(default_factory=DbtOptions)
 
     @property
     def models(self) -> dict[str, Mapping[str, Any]]:
@@ -89,8 +100,6 @@ def continuous_names(manifest: Manifest, wanted: Sequence[str], why: str) -> lis
 def open_models(
     manifest: Manifest,
     names: Sequence[str],
-    profiles_dir: Path | None,
-    target: str | None,
     as_of: str | None = None,
 ) -> Iterator[Opened]:
     """Compile continuous models and connect, in an invocation that ends at ``as_of`` (or now)."""
@@ -98,8 +107,10 @@ def open_models(
     from dbt.adapters.tapestry.nodes import continuous_model
 
     nodes = compile_models(manifest, names)
-    with open_project(manifest.root, profiles_dir, target) as project:
-        invocation = current_invocation(project.config, project.session, as_of)
+    with open_project(manifest.given) as project:
+        invocation = current_invocation(
+            project.config, project.session, as_of or given_instant(project.config)
+        )
         zone, graph = invocation.time_zone, manifest.graph
         models = {
             name: continuous_model(nodes[name], graph, nodes[name]["compiled_code"], "", zone)
@@ -108,26 +119,17 @@ def open_models(
         yield Opened(project.session, invocation, models, nodes)
 
 
-def read_manifest(
-    project_dir: Path,
-    profiles_dir: Path | None,
-    target: str | None,
-    variables: str | None = None,
-) -> Manifest:
-    """Parse the project, without a connection; ``variables`` is what dbt's --vars takes.
+def read_manifest(given: DbtOptions) -> Manifest:
+    """Parse the project, without a connection.
 
     Raises BrokenProject with dbt's own message, ConfigurationError where there is no project.
     """
-    root = project_root(project_dir)
     # Read here first: of what is wrong with it dbt would print its own account.
-    runtime_config(root, profiles_dir, target, variables)
-    arguments = ["--project-dir", str(root), "--profiles-dir"]
-    arguments += [str(profiles_folder(root, profiles_dir)), "--log-level", "none"]
-    arguments += ["--target", target] if target else []
-    arguments += ["--vars", variables] if variables else []
+    runtime_config(given)
+    arguments = dbt_arguments(given)
     parsed = _invoke(["parse", *arguments], None)
     parsed.build_flat_graph()
-    return Manifest(root, parsed.flat_graph, tuple(arguments), parsed)
+    return Manifest(project_root(given), parsed.flat_graph, tuple(arguments), parsed, given)
 
 
 def compile_models(manifest: Manifest, names: Sequence[str]) -> dict[str, Mapping[str, Any]]:

@@ -1,24 +1,28 @@
-"""The dbt project that a command works on: its profile, and a session on its data."""
+"""The dbt project that a command works on: its profile, and a session on its data.
+
+dbt itself reads the options, the environment (``DBT_*``), the flags of dbt_project.yml and the
+profile, with the code that `dbt run` goes through: a command works where `dbt run` would.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
-from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from tapestry.cli.options import DbtOptions
 from tapestry.errors import ConfigurationError
 from tapestry.folders import dbt_folder
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-PROJECT_FILE = "dbt_project.yml"
+PROJECT_FILE, PROFILES_FILE = "dbt_project.yml", "profiles.yml"
 
 
 @dataclass(frozen=True)
@@ -34,42 +38,8 @@ class Project:
     config: Any = None
 
 
-def project_options(command: Command) -> Command:
-    """dbt's own options for where the project and its profile are."""
-    for option in (
-        click.option("--target", "-t", help="Target of the profile (dbt's --target)."),
-        click.option("--profiles-dir", type=click.Path(path_type=Path), help="dbt's own."),
-        click.option(
-            "--project-dir",
-            type=click.Path(path_type=Path, file_okay=False),
-            default=Path("."),
-            help="Folder of dbt_project.yml; the current one by default.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def selection_options(command: Command) -> Command:
-    """dbt's own options for which models, and the variables they read."""
-    for option in (
-        click.option("--vars", "variables", metavar="YAML", help="dbt's own."),
-        click.option("--exclude", multiple=True, help="dbt's own; can be given several times."),
-        click.option(
-            "--select", "-s", multiple=True, help="dbt's own; can be given several times."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
 @contextmanager
-def open_project(
-    project_dir: Path,
-    profiles_dir: Path | None = None,
-    target: str | None = None,
-    variables: str | None = None,
-) -> Iterator[Project]:
+def open_project(given: DbtOptions) -> Iterator[Project]:
     """Connect as dbt would, with the same profile; closed at the end."""
     # dbt costs a second to import: only a command that needs it pays.
     from dbt.adapters.factory import FACTORY
@@ -78,20 +48,110 @@ def open_project(
 
     # pyspark would print each failed statement as JSON; the error that we raise says it once
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-    root = project_root(project_dir)
-    config = runtime_config(root, profiles_dir, target, variables)
+    config = runtime_config(given)
     kind: Any = FACTORY.get_adapter_class_by_name("tapestry")
     adapter = kind(config, get_context("spawn"))
     try:
         with adapter.connection_named("tapestry"):
+            root = Path(config.project_root)
             yield Project(root, config.credentials.schema, DbtSession(adapter), config)
     finally:
         adapter.cleanup_connections()
 
 
-def project_root(project_dir: Path) -> Path:
+def project_root(given: DbtOptions) -> Path:
     """The folder of the dbt project; ConfigurationError where none is there."""
-    root = project_dir.resolve()
+    return _root(_places(given))
+
+
+def dbt_arguments(given: DbtOptions) -> list[str]:
+    """The options of every dbt command that is run for one of ours.
+
+    The places are made absolute and said, so that they are the same for a process elsewhere. What
+    was not given is not said: dbt finds it in the environment. Raises ConfigurationError where
+    there is no project or no profiles.yml, click.UsageError for a folder that is not there.
+    """
+    places = _places(given)
+    root = _root(places)
+    folders = [f"--project-dir={root}", f"--profiles-dir={_profiles_folder(places, root)}"]
+    # the standard output is ours; logs/dbt.log has what dbt says
+    return [*folders, "--log-level=none", *given.others]
+
+
+def runtime_config(given: DbtOptions) -> Any:
+    """The project and its profile as `dbt run` would read them.
+
+    Raises ConfigurationError for another adapter's profile, click.UsageError for an option's value
+    that dbt does not take; dbt's own errors pass through.
+    """
+    from dbt.cli.flags import args_to_context
+
+    arguments = dbt_arguments(given)
+    check_project_file(project_root(given))
+    command = ["run", *arguments, "--no-send-anonymous-usage-stats"]
+    with _dbt_usage(), args_to_context(command) as context:
+        context.obj = {"dbt_runner_command_args": command}
+        config = _as_dbt_reads_it()(context)
+    if config.credentials.type != "tapestry":
+        raise ConfigurationError(
+            f"the profile's type is {config.credentials.type}",
+            f"profile {config.profile_name}, target {config.target_name}",
+            "use `type: tapestry`",
+        )
+    return config
+
+
+def given_instant(config: Any) -> Any:
+    """`tapestry_as_of` as a model of the project sees it: --vars, else vars; None where unset."""
+    from tapestry.runs.clock import VARIABLE
+
+    said: Mapping[str, Any] = config.cli_vars or {}
+    of_file = config.vars.to_dict()
+    inner = of_file.get(config.project_name)
+    for names in (said, inner if isinstance(inner, dict) else {}, of_file):
+        if VARIABLE in names:
+            return names[VARIABLE]
+    return None
+
+
+def _as_dbt_reads_it() -> Any:
+    """dbt's own steps of a command, in its order, up to the configuration."""
+    from dbt.cli import requires
+
+    @requires.preflight
+    @requires.profile
+    @requires.project
+    @requires.runtime_config
+    def read(context: click.Context) -> Any:
+        return context.obj["runtime_config"]
+
+    return read
+
+
+def _places(given: DbtOptions) -> click.Context:
+    """Where dbt looks for the project and for profiles.yml: its own options, parsed by click."""
+    from dbt.cli import params
+
+    @click.command("where")
+    @params.project_dir
+    @params.profiles_dir_exists_false
+    def where(**_: Any) -> None: ...
+
+    with _dbt_usage():
+        return where.make_context("where", given.places)
+
+
+@contextmanager
+def _dbt_usage() -> Iterator[None]:
+    """Errors of usage that dbt's options raise, without the usage of dbt's command."""
+    try:
+        yield
+    except click.UsageError as error:
+        raise click.UsageError(error.format_message()) from error
+
+
+def _root(places: click.Context) -> Path:
+    root = Path(os.path.abspath(places.params["project_dir"]))
     if not (root / PROJECT_FILE).is_file():
         raise ConfigurationError(
             "no dbt_project.yml here",
@@ -101,41 +161,25 @@ def project_root(project_dir: Path) -> Path:
     return root
 
 
-def runtime_config(
-    root: Path, profiles_dir: Path | None, target: str | None, variables: str | None = None
-) -> Any:
-    """The project and its profile as dbt reads them; ``variables`` is what --vars takes.
+def _profiles_folder(places: click.Context, root: Path) -> Path:
+    """Where dbt looks for profiles.yml; where it would find none, the project's own folders.
 
-    Raises ConfigurationError for another adapter's profile; dbt's own errors pass through.
+    The second harms nothing: `dbt run` would not run at all. Raises ConfigurationError where there
+    is none anywhere.
     """
-    from dbt.config.runtime import RuntimeConfig
-    from dbt.flags import set_from_args
-    from dbt_common.context import set_invocation_context
-
-    check_project_file(root)
-    set_invocation_context({})
-    args = Namespace(
-        project_dir=str(root),
-        profiles_dir=str(profiles_folder(root, profiles_dir)),
-        profile=None,
-        target=target,
-        threads=None,
-        vars=parsed_variables(variables) if variables else {},
-        target_path=None,
-        log_path=os.environ.get("DBT_LOG_PATH", "logs"),  # of None dbt makes a folder None
-        send_anonymous_usage_stats=False,
-        version_check=True,
-        macro_debugging=False,
+    found = Path(os.path.abspath(places.params["profiles_dir"]))
+    folders = [found]
+    if places.get_parameter_source("profiles_dir") == ParameterSource.DEFAULT:
+        folders = [Path.cwd(), dbt_folder(), root, root / "profiles"]
+    for folder in folders:
+        if (folder / PROFILES_FILE).is_file():
+            return folder
+    raise ConfigurationError(
+        "there is no profiles.yml",
+        ", ".join(dict.fromkeys(map(str, folders))),
+        f"write one, with {_profile(root)}: {{target: local, outputs: {{local:\n"
+        "  {type: tapestry, method: session, schema: <schema>, threads: 2}}}",
     )
-    set_from_args(args, None)
-    config = RuntimeConfig.from_args(args)
-    if config.credentials.type != "tapestry":
-        raise ConfigurationError(
-            f"the profile's type is {config.credentials.type}",
-            f"profile {config.profile_name}, target {config.target_name}",
-            "use `type: tapestry`",
-        )
-    return config
 
 
 def _profile(root: Path) -> str:
@@ -159,37 +203,3 @@ def check_project_file(root: Path) -> None:
         near = f", near line {mark.line + 1}" if mark else ""
         why = getattr(error, "problem", None) or error
         raise ConfigurationError(f"no valid YAML{near}: {why}", str(path), "correct it") from error
-
-
-def parsed_variables(text: str) -> dict[str, Any]:
-    """What `--vars` says; ConfigurationError where it is no YAML of names and values."""
-    from yaml import YAMLError, safe_load
-
-    try:
-        found = safe_load(text)
-    except YAMLError:
-        found = None
-    if not isinstance(found, dict):
-        raise ConfigurationError(
-            f"--vars {text!r} is no YAML of names and values", hint="write it like '{name: value}'"
-        )
-    return found
-
-
-def profiles_folder(root: Path, given_dir: Path | None = None) -> Path:
-    """Where dbt looks for profiles.yml, and the folder profiles/ of a project with its own.
-
-    Raises ConfigurationError where there is none.
-    """
-    given = given_dir or os.environ.get("DBT_PROFILES_DIR")
-    folders = [Path.cwd(), root, root / "profiles", dbt_folder()]
-    folders = [Path(given)] if given else folders
-    for folder in folders:
-        if (folder / "profiles.yml").is_file():
-            return folder
-    raise ConfigurationError(
-        "there is no profiles.yml",
-        ", ".join(dict.fromkeys(map(str, folders))),
-        f"write one, with {_profile(root)}: {{target: local, outputs: {{local:\n"
-        "  {type: tapestry, method: session, schema: <schema>, threads: 2}}}",
-    )

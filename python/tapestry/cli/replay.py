@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from tapestry.cli.options import DbtOptions, project_options, selection_options
 from tapestry.cli.project import (
     open_project,
-    project_options,
     runtime_config,
-    selection_options,
 )
 from tapestry.errors import ConfigurationError
 from tapestry.words import counted
@@ -59,10 +57,7 @@ def replay(
     as_json: bool,
     select: tuple[str, ...],
     exclude: tuple[str, ...],
-    variables: str | None,
-    project_dir: Path,
-    profiles_dir: Path | None,
-    target: str | None,
+    given: DbtOptions,
 ) -> None:
     """Run the project over past data in steps; then a table of what each step delivered."""
     from tapestry.cli.models import read_manifest
@@ -71,7 +66,7 @@ def replay(
     from tapestry.schedule.warm import Warm, name_of
 
     steps = read_steps(since, until, step)
-    manifest = read_manifest(project_dir, profiles_dir, target, variables)
+    manifest = read_manifest(given)
     warm = Warm(manifest.arguments, manifest.parsed)
     chosen = warm.selected(selection(select, exclude))
     named = {name_of(node.unique_id): node for node in chosen}
@@ -83,8 +78,8 @@ def replay(
             "dbt ls --select config.materialized:continuous lists those that there are",
         )
     others = [name for name in named if name not in continuous]
-    refuse_fixed_instant(runtime_config(manifest.root, profiles_dir, target, variables))
-    with open_project(manifest.root, profiles_dir, target, variables) as project:
+    refuse_fixed_instant(runtime_config(given))
+    with open_project(given) as project:
         reached = _reached(project.session, project.schema, continuous)
         run = Replay(warm, steps, reached, others, full_refresh=full_refresh)
         done = _play(run, console(), as_json)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tapestry.cli.project import Project, open_project, project_options
+from tapestry.cli.options import DbtOptions, project_options
+from tapestry.cli.project import Project, open_project
 
 if TYPE_CHECKING:
     from tapestry.report.make import Report
@@ -42,7 +43,6 @@ or nothing has run yet; 2 wrong usage or settings.
 )
 @click.option("--serve", is_flag=True, help="Show it live on this machine while runs go on.")
 @click.option("--port", default=8580, show_default=True, help="With --serve; 0 takes a free one.")
-@click.option("--target-path", type=click.Path(path_type=Path), help="dbt's own.")
 @project_options
 def report(
     output: Path | None,
@@ -50,18 +50,15 @@ def report(
     stale_after: str | None,
     serve: bool,
     port: int,
-    target_path: Path | None,
-    project_dir: Path,
-    profiles_dir: Path | None,
-    target: str | None,
+    given: DbtOptions,
 ) -> None:
     """One page for a person with one minute: which models are well, which not, since when, why."""
     from tapestry.report.make import FILE, make_report
     from tapestry.runs.instants import parse_length
 
     allowed = parse_length(stale_after, "--stale-after") if stale_after else None
-    with open_project(project_dir, profiles_dir, target) as project:
-        folder = target_path or Path(project.config.project_target_path)
+    with open_project(given) as project:
+        folder = Path(project.config.project_target_path)
         tables = _tables(project)
 
         def make() -> Report:

@@ -6,14 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tapestry.cli.complete import continuous_models
 from tapestry.cli.confirm import confirm
-from tapestry.cli.project import project_options
+from tapestry.cli.options import DbtOptions, project_options
 from tapestry.errors import TapestryError
 from tapestry.words import counted
 
@@ -68,17 +67,15 @@ def rewind(
     downstream: bool,
     yes: bool,
     as_json: bool,
-    project_dir: Path,
-    profiles_dir: Path | None,
-    target: str | None,
+    given: DbtOptions,
 ) -> None:
     """Forget everything that MODEL answered after an instant."""
     from tapestry.cli.models import continuous_names, open_models, read_manifest
     from tapestry.runs.instants import parse_instant, parse_zone
 
-    manifest = read_manifest(project_dir, profiles_dir, target)
+    manifest = read_manifest(given)
     (name,) = continuous_names(manifest, [model], "there is nothing to rewind")
-    with open_models(manifest, manifest.continuous(), profiles_dir, target) as opened:
+    with open_models(manifest, manifest.continuous()) as opened:
         invocation = opened.invocation
         instant = parse_instant(to, "--to", parse_zone(invocation.time_zone))
         models = list(opened.models.values())

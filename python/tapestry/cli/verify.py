@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tapestry.cli.complete import continuous_models
-from tapestry.cli.project import project_options
+from tapestry.cli.options import DbtOptions, project_options
 from tapestry.errors import NotRunYet, TapestryError
 from tapestry.words import counted
 
@@ -47,19 +46,17 @@ def verify(
     models: tuple[str, ...],
     full: bool,
     as_json: bool,
-    project_dir: Path,
-    profiles_dir: Path | None,
-    target: str | None,
+    given: DbtOptions,
 ) -> None:
     """Check the tables of continuous MODELs (all, if none is named) against their queries."""
     from tapestry.cli.models import continuous_names, read_manifest
 
-    manifest = read_manifest(project_dir, profiles_dir, target)
+    manifest = read_manifest(given)
     wanted = continuous_names(manifest, models, "there is nothing to verify")
     names = wanted or manifest.continuous()
     found: list[dict[str, Any]] = []
     errors: list[TapestryError] = []
-    for name, audited in _audited(manifest, names, full, profiles_dir, target):
+    for name, audited in _audited(manifest, names, full):
         if isinstance(audited, TapestryError):  # of one model; the others are looked at
             if wanted or not isinstance(audited, NotRunYet):
                 errors.append(audited)
@@ -86,12 +83,12 @@ def verify(
 
 
 def _audited(
-    manifest: Any, names: list[str], full: bool, profiles_dir: Path | None, target: str | None
+    manifest: Any, names: list[str], full: bool
 ) -> Iterator[tuple[str, Audited | TapestryError]]:
     from tapestry.cli.models import open_models
     from tapestry.runs.audit import audit
 
-    with open_models(manifest, names, profiles_dir, target) as opened:
+    with open_models(manifest, names) as opened:
         for name, model in opened.models.items():
             turn = random.randrange(10**6)
             level = "full" if full else "sample"

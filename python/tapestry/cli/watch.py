@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tapestry.cli.project import project_options, runtime_config, selection_options
+from tapestry.cli.options import DbtOptions, project_options, selection_options
+from tapestry.cli.project import runtime_config
 from tapestry.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -53,10 +54,7 @@ def watch(
     as_json: bool,
     select: tuple[str, ...],
     exclude: tuple[str, ...],
-    variables: str | None,
-    project_dir: Path,
-    profiles_dir: Path | None,
-    target: str | None,
+    given: DbtOptions,
 ) -> None:
     """Run the project's models again and again until it is ended; Spark and dbt stay warm."""
     from tapestry.cli.engine import Engine
@@ -68,8 +66,8 @@ def watch(
 
     length = parse_every(every, "--every")
     seconds = parse_length(lasting, "--for").total_seconds() if lasting else None
-    manifest = read_manifest(project_dir, profiles_dir, target, variables)
-    config = runtime_config(manifest.root, profiles_dir, target, variables)
+    manifest = read_manifest(given)
+    config = runtime_config(given)
     _refuse_fixed_clock(config)
     planned = timings(_chosen(manifest, select, exclude), length)
     engine = Engine(config)
