@@ -61,6 +61,10 @@ class StateMissing(TapestryError):
     """A target stands there without the state that belongs to it."""
 
 
+class StateUnreadable(StateMissing):
+    """What a table of ours says of a model is nothing that a run can have written."""
+
+
 class NotRunYet(StateMissing):
     """A model that has no table yet."""
 

@@ -33,6 +33,7 @@ class DuckSession:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         sql = sql.replace("`s`.", "").replace("`", '"').replace("DESCRIBE TABLE", "DESCRIBE")
+        sql = sql.replace("unix_micros(", "epoch_us(")
         try:
             rows = self.database.execute(sql).fetchall()
         except duckdb.CatalogException as error:

@@ -16,14 +16,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 from uuid import uuid4
 
-from tapestry.instants import from_micros
+from tapestry.errors import StateUnreadable
+from tapestry.instants import micros
 from tapestry.quoting import properties, relation_name, string, timestamp
-from tapestry.runs.errors_of_delta import lost_race, loudness_of_tidying, not_found
-from tapestry.runs.own_tables import create_own, lost_own
+from tapestry.runs.errors_of_delta import (
+    files_gone,
+    lacks_column,
+    lost_race,
+    loudness_of_tidying,
+    not_found,
+)
+from tapestry.runs.odd import Fields, Odd, OddRow, check_seal, read_row, sealed, shown
+from tapestry.runs.own_tables import create_own, explained, lost_own, widen_own
 from tapestry.runs.session import Session
 from tapestry.runs.state import StateRow, runs_of
 
@@ -41,11 +50,19 @@ COLUMNS: Mapping[str, str] = {
     "life": "string",
     "claim_id": "string",
     "noted_at": "timestamp",
+    "seal": "string",
 }
+ADDED = {"seal": "string"}
+"""Columns that tables of earlier versions lack."""
 BEGUN, CLAIMED, DONE = "begun", "claimed", "done"
+PARTS = "parts"
+EVENTS = (BEGUN, CLAIMED, PARTS, DONE)
 COMMENT = "tapestry: how far each sink got; do not edit"
 KEEP = 100
 """Batches of a sink that stay on record."""
+_INSTANTS = ("after", "until")
+_READ = [name for name in COLUMNS if name != "noted_at"]
+_KEY = ("model", "sink", "m", "event")
 
 
 @dataclass(frozen=True)
@@ -58,6 +75,8 @@ class Batch:
         How many of its parts were sent when sending it stopped: they are not sent again.
     done
         False: it was claimed, and is to be sent (again).
+    sealed
+        Its line is as it was written. Lines of earlier versions have no seal that tells.
     """
 
     model: str
@@ -70,44 +89,139 @@ class Batch:
     parts: int = 0
     claim_id: str = ""
     done: bool = False
+    sealed: bool = field(default=True, compare=False)
 
 
-def read_batches(session: Session, table: str, model: str) -> dict[str, Batch]:
-    """The newest batch of every sink of a model, by the sink's name."""
-    newest = (
-        f"SELECT sink AS of_sink, max(m) AS newest FROM {relation_name(table)}"
-        f" WHERE model = {string(model)} GROUP BY sink"
-    )
+def read_batches(session: Session, table: str, model: str) -> dict[str, Batch | OddRow]:
+    """The newest batch of every sink of a model, by the sink's name.
+
+    An `OddRow` where what stands there is nothing that a delivery has written: that sink got
+    something nobody knows, and is no new one. Raises StateUnreadable where the table itself is not
+    as deliveries make it.
+    """
+    items = ", ".join(f"unix_micros({c}) AS {c}" if c in _INSTANTS else c for c in _READ)
     asked = (
-        "SELECT sink, m, event, generation, unix_micros(after), unix_micros(until), parts,"
-        " life, claim_id"
-        f" FROM {relation_name(table)} JOIN ({newest}) AS _n ON sink = of_sink AND m = newest"
-        f" WHERE model = {string(model)}"
+        f"SELECT {', '.join(_READ)} FROM (SELECT {items},"
+        " rank() OVER (PARTITION BY sink ORDER BY m DESC) AS _newest"
+        f" FROM {relation_name(table)} WHERE model = {string(model)}) AS _n WHERE _newest = 1"
     )
     try:
-        rows = session.rows(asked)
+        rows = _widened(session, table, asked)
     except Exception as error:
-        if not_found(error):
+        if not_found(error) or files_gone(error):
             return {}
-        raise
-    found: dict[str, Batch] = {}
-    for sink in {str(row[0]) for row in rows}:
-        lines = sorted((row for row in rows if row[0] == sink), key=lambda row: str(row[7]))
-        lines = [row for row in lines if row[7] == lines[0][7]]  # of two beginnings one counts
-        first = next(row for row in lines if row[2] in (BEGUN, CLAIMED))
-        found[sink] = Batch(
-            model,
-            sink,
-            int(first[1]),
-            str(first[3]),
-            from_micros(int(first[4])),
-            from_micros(int(first[5])),
-            str(first[7]),
-            max(int(row[6] or 0) for row in lines),
-            str(first[8]),
-            any(row[2] in (DONE, BEGUN) for row in lines),
-        )
-    return found
+        raise explained(session, table, COLUMNS, error) from error
+    lines: dict[str, list[_Line | OddRow]] = {}
+    for values in rows:
+        named = dict(zip(_READ, values, strict=True))
+        line = read_row(table, _KEY, named, _parse)
+        lines.setdefault(str(named["sink"]), []).append(line)
+    return {sink: _newest(table, found) for sink, found in lines.items()}
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A row of the table: what happened to a batch."""
+
+    batch: Batch
+    event: str
+
+
+def _parse(fields: Fields) -> _Line:
+    event = fields.text("event")
+    if event not in EVENTS:
+        raise Odd(f"event is none of {', '.join(EVENTS)} but {shown(event)}")
+    batch = Batch(
+        fields.text("model"),
+        fields.text("sink"),
+        fields.whole("m"),
+        fields.text("generation"),
+        fields.instant("after"),
+        fields.instant("until"),
+        fields.text("life"),
+        fields.optional_whole("parts") or 0,
+        fields.text("claim_id"),
+    )
+    if batch.until < batch.after:
+        raise Odd(f"it ends before it begins: after is {batch.after}, until is {batch.until}")
+    own = check_seal(fields.optional_text("seal"), _sealed(batch, event, batch.parts))
+    return _Line(replace(batch, sealed=own), event)
+
+
+def _newest(table: str, found: Sequence[_Line | OddRow]) -> Batch | OddRow:
+    """The batch that several lines are about; of two beginnings of a sink one counts."""
+    for odd in found:
+        if isinstance(odd, OddRow):
+            return odd
+    lines = [line for line in found if isinstance(line, _Line)]
+    life = min(line.batch.life for line in lines)
+    lines = [line for line in lines if line.batch.life == life]
+    claims = [line.batch for line in lines if line.event in (BEGUN, CLAIMED)]
+    whose = {_whose(line.batch) for line in lines}
+    if not claims or len(whose) > 1:
+        batch = lines[0].batch
+        key = tuple((name, getattr(batch, name)) for name in _KEY if name != "event")
+        return OddRow(table, key, "its lines differ" if claims else "nobody claimed it")
+    return replace(
+        claims[0],
+        parts=max(line.batch.parts for line in lines),
+        done=any(line.event in (DONE, BEGUN) for line in lines),
+    )
+
+
+def _whose(batch: Batch) -> Batch:
+    """What all lines of a batch have in common: a rewind cuts its end, and not its beginning."""
+    return replace(batch, until=batch.after, parts=0, done=False)
+
+
+def _sealed(batch: Batch, event: str, parts: int) -> list[object]:
+    """What the seal of a line is about."""
+    return [
+        batch.model,
+        batch.sink,
+        batch.m,
+        event,
+        batch.generation,
+        micros(batch.after),
+        micros(batch.until),
+        parts,
+        batch.life,
+        batch.claim_id,
+    ]
+
+
+def refuse_ahead(table: str, last: Batch | None, row: StateRow) -> Batch | OddRow | None:
+    """A batch of the generation in force that ends after the table's newest run is none of ours:
+    what comes until then would never be sent.
+
+    One with a seal is: another process has run and delivered since ``row`` was read.
+    """
+    if last is None or last.sealed or last.generation != row.generation or last.until <= row.t:
+        return last
+    key = tuple((name, getattr(last, name)) for name in _KEY if name != "event")
+    return OddRow(table, key, f"until is {last.until}, and the table's newest run ended at {row.t}")
+
+
+def unreadable(odd: OddRow) -> StateUnreadable:
+    """Why a sink is left alone: what it got cannot be told."""
+    sink = next((value for name, value in odd.key if name == "sink"), None)
+    return StateUnreadable(
+        f"how far the sink {sink} got cannot be read: {odd.reason}",
+        where=odd.where,
+        hint=f"put that row right (DESCRIBE HISTORY {odd.table} tells who wrote it), or delete it"
+        " if it is one too many; without any row the sink begins anew",
+    )
+
+
+def _widened(session: Session, table: str, asked: str) -> list[tuple[Any, ...]]:
+    """Rows of a query, which a table of an earlier version is made to have the columns for."""
+    try:
+        return session.rows(asked)
+    except Exception as error:
+        if not lacks_column(error):
+            raise
+        widen_own(session, table, ADDED)
+        return session.rows(asked)
 
 
 def begin(
@@ -128,12 +242,14 @@ def claim(
     )
     _note(session, table, batch, CLAIMED)
     standing = read_batches(session, table, last.model).get(last.sink)
+    if isinstance(standing, OddRow):
+        raise unreadable(standing)
     return batch if standing is not None and standing.claim_id == batch.claim_id else None
 
 
 def note_parts(session: Session, table: str, batch: Batch, parts: int) -> None:
     """So many parts were sent before sending it stopped."""
-    _insert(session, table, batch, "parts", parts, "")
+    _insert(session, table, batch, PARTS, parts, "")
 
 
 def finish(session: Session, table: str, batch: Batch) -> None:
@@ -180,6 +296,9 @@ def _note(session: Session, table: str, batch: Batch, event: str) -> None:
         if lost_own(session, table, error):
             create_own(session, table, COLUMNS, COMMENT)
             _insert(session, table, batch, event, batch.parts, options)
+        elif lacks_column(error):
+            widen_own(session, table, ADDED)
+            _insert(session, table, batch, event, batch.parts, options)
         elif not lost_race(error):
             raise
 
@@ -199,6 +318,7 @@ def _insert(
         string(batch.life),
         string(batch.claim_id),
         "current_timestamp()",
+        string(sealed(_sealed(batch, event, parts))),
     )
     session.run(
         f"INSERT INTO {relation_name(table)}{options} ({', '.join(COLUMNS)})"

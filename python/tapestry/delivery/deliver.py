@@ -33,6 +33,7 @@ from tapestry.runs.column_types import columns_of_table
 from tapestry.runs.crash import point
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
+from tapestry.runs.odd import OddRow
 from tapestry.runs.relations import plain
 from tapestry.runs.session import Session
 from tapestry.runs.standing import stand
@@ -150,7 +151,13 @@ class _Run:
             return
         self.outcomes += outcomes
         for sink, outcome in zip(sinks, outcomes, strict=True):
-            self.lines.append(_Line(model, row, sink, last.get(sink.name), columns, outcome))
+            at = last.get(sink.name)
+            if not isinstance(at, OddRow):
+                at = cursors.refuse_ahead(self.table, at, row)
+            if isinstance(at, OddRow):
+                outcome.error = _short(cursors.unreadable(at))
+            else:
+                self.lines.append(_Line(model, row, sink, at, columns, outcome))
 
     def carry_out(self) -> list[Outcome]:
         """Send until every sink has everything, or has used up its patience."""
@@ -290,5 +297,7 @@ def _cut(last: Batch | None, batch: Batch) -> bool:
 
 
 def _short(error: Exception) -> str:
-    text = error.reason if isinstance(error, TapestryError) else str(error).split("\n\n")[0]
+    text = str(error).split("\n\n")[0]
+    if isinstance(error, TapestryError):
+        text = f"{error.reason} ({error.where})" if error.where else error.reason
     return " ".join(text.split())[:300]

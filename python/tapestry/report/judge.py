@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from tapestry.errors import parted
+from tapestry.names import DELIVERIES_TABLE
 from tapestry.report.artifacts import Artifacts, Node, Result
 from tapestry.report.record import VERIFICATION_KINDS, Check, Record, Run, Waiting
 from tapestry.report.standing import Standing, Trouble, Verdict
@@ -55,7 +56,7 @@ def judge(
     )
     return Verdict(
         models=tuple(sorted(standings, key=lambda one: (-one.rank, natural(one.name)))),
-        troubles=tuple(_overdue(record, last, now, stale_after)),
+        troubles=(*_overdue(record, last, now, stale_after), *_unread(record)),
         made_at=now,
         last_run=last,
     )
@@ -315,6 +316,23 @@ def _overdue(
         + (f"; runs used to come every {length(usual)} or faster" if usual else ""),
         do="look at what starts the runs (cron, a workflow, tapestry watch)",
     )
+
+
+def _unread(record: Record) -> Iterable[Trouble]:
+    """What stands in the tables and no run has written: what is shown is without it."""
+    for one in record.unread:
+        what = one.table if one.rows is None else f"{counted(one.rows, 'row')} of {one.table}"
+        log = one.table != DELIVERIES_TABLE
+        yield Trouble(
+            "",
+            f"{what} cannot be read",
+            serious=False,
+            since=None,
+            why=one.why if one.rows is None else f"the first: {one.why}",
+            do="put that right or delete it: nothing but this page depends on it"
+            if log
+            else "tapestry deliver says which sink that concerns, and what to do",
+        )
 
 
 def _last_end(record: Record) -> datetime | None:

@@ -76,6 +76,7 @@ def make_report(
     stale_after: timedelta | None = None,
 ) -> Report:
     """Read everything and judge it."""
-    record, artifacts = read_record(tables), read_artifacts(target)
-    verdict = judge(record, artifacts, now or datetime.now(timezone.utc), stale_after)
+    now = now or datetime.now(timezone.utc)
+    record, artifacts = read_record(tables, now), read_artifacts(target)
+    verdict = judge(record, artifacts, now, stale_after)
     return Report(verdict, record, artifacts, schema)

@@ -6,25 +6,39 @@ second instead of the ten to twenty that Spark takes to start. Both ways speak t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
 from tapestry.quoting import relation_name
 from tapestry.report.record import CHECK_COLUMNS, DELIVERY_COLUMNS, RUN_COLUMNS, Record
+from tapestry.report.rows import TEXT, Unread
 from tapestry.runs.errors_of_delta import files_gone, not_found
 from tapestry.runs.locations import WAREHOUSE, local_folder, own_catalog
 from tapestry.runs.session import Session
 
+Found = TypeVar("Found")
+TEXTS = ("string", "varchar")
 MOST_RUNS, MOST_CHECKS = 50_000, 200_000
 
 
 class Tables(Protocol):
     """The tables of a schema: which columns one has, and rows of SELECTs on ``{table}``."""
 
-    def columns(self, table: str) -> tuple[str, ...]:
-        """Its columns; none where there is no such table."""
+    def columns(self, table: str) -> Mapping[str, str]:
+        """Its columns with their types, in small letters; none where there is no such table."""
+        ...
+
+    def micros(self, expression: str) -> str:
+        """SQL: a timestamp as microseconds since 1970. What Python cannot hold is a number too."""
+        ...
+
+    def alive(self) -> bool:
+        """After an error: do other questions have answers? Then the table is to blame."""
         ...
 
     def rows(self, table: str, sql: str) -> list[tuple[Any, ...]]:
@@ -45,12 +59,21 @@ class DeltaFolder:
         self.folder = folder
         self._open: dict[str, Any] = {}
 
-    def columns(self, table: str) -> tuple[str, ...]:
-        """Its columns; none where there is no such table."""
+    def columns(self, table: str) -> Mapping[str, str]:
+        """Its columns with their types, in small letters; none where there is no such table."""
         if not (self.folder / table / "_delta_log").is_dir():
-            return ()
+            return {}
         self._open[table] = self._library.DeltaTable(str(self.folder / table))
-        return tuple(field.name for field in self._open[table].schema().fields)
+        fields = self._open[table].schema().fields
+        return {field.name: str(getattr(field.type, "type", "")).lower() for field in fields}
+
+    def micros(self, expression: str) -> str:
+        """SQL: a timestamp as microseconds since 1970."""
+        return f"CAST({expression} AS BIGINT)"
+
+    def alive(self) -> bool:
+        """Each table is opened by itself."""
+        return True
 
     def rows(self, table: str, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a SELECT, instants as aware datetimes in UTC."""
@@ -67,16 +90,27 @@ class SessionTables:
     def __init__(self, session: Session, schema: str) -> None:
         self._session, self._schema = session, schema
 
-    def columns(self, table: str) -> tuple[str, ...]:
-        """Its columns; none where there is no such table."""
+    def columns(self, table: str) -> Mapping[str, str]:
+        """Its columns with their types, in small letters; none where there is no such table."""
         try:
             rows = self._session.rows(f"DESCRIBE TABLE {self._name(table)}")
         except Exception as error:
             if not_found(error) or files_gone(error):
-                return ()
+                return {}
             raise
-        names = [str(row[0]) for row in rows]
-        return tuple(names[: next((i for i, n in enumerate(names) if not n or n[0] == "#"), None)])
+        listed = takewhile(lambda row: row[0] and not str(row[0]).startswith("#"), rows)
+        return {str(row[0]): str(row[1]).lower() for row in listed}
+
+    def micros(self, expression: str) -> str:
+        """SQL: a timestamp as microseconds since 1970."""
+        return f"unix_micros({expression})"
+
+    def alive(self) -> bool:
+        """Does the engine answer?"""
+        try:
+            return self._session.rows("SELECT 1") == [(1,)]
+        except Exception:
+            return False
 
     def rows(self, table: str, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a SELECT."""
@@ -107,12 +141,40 @@ def tables_at_hand(
         return None
 
 
-def read_record(tables: Tables) -> Record:
+def read_record(tables: Tables, now: datetime | None = None) -> Record:
     """All runs and checks (of very many the newest), the SQL of each model's newest run, and the
-    sinks that lack something."""
-    runs, limited = _newest(tables, RUNS_TABLE, RUN_COLUMNS, MOST_RUNS)
-    checks, _ = _newest(tables, CHECKS_TABLE, CHECK_COLUMNS, MOST_CHECKS)
-    return Record.from_rows(runs, checks, _newest_sql(tables), limited, _waiting(tables))
+    sinks that lack something.
+
+    A row or a table that no run can have written is left out and told (``Record.unread``).
+    """
+    unread: list[Unread] = []
+    nothing: tuple[list[dict[str, Any]], bool] = ([], False)
+    asked = partial(_or_else, tables, unread)
+    runs, limited = asked(
+        RUNS_TABLE, nothing, lambda: _newest(tables, RUNS_TABLE, RUN_COLUMNS, MOST_RUNS)
+    )
+    checks, _ = asked(
+        CHECKS_TABLE, nothing, lambda: _newest(tables, CHECKS_TABLE, CHECK_COLUMNS, MOST_CHECKS)
+    )
+    nowhere: dict[str, str] = {}
+    sql = asked(RUNS_TABLE, nowhere, lambda: _newest_sql(tables))
+    nobody: list[dict[str, Any]] = []
+    waiting = asked(DELIVERIES_TABLE, nobody, lambda: list(_waiting(tables)))
+    told = {one.table: one for one in reversed(unread)}.values()
+    return Record.from_rows(runs, checks, sql, limited, waiting, told, now)
+
+
+def _or_else(
+    tables: Tables, unread: list[Unread], table: str, otherwise: Found, ask: Callable[[], Found]
+) -> Found:
+    """What ``ask`` finds in a table; where that fails, and the table is to blame, ``otherwise``."""
+    try:
+        return ask()
+    except Exception as error:
+        if not tables.alive():
+            raise
+        unread.append(Unread(table, None, " ".join(str(error).split("\n\n")[0].split())[:300]))
+        return otherwise
 
 
 def _newest(
@@ -120,41 +182,68 @@ def _newest(
 ) -> tuple[list[dict[str, Any]], bool]:
     there = tables.columns(table)
     columns = [name for name in wanted if name in there]
-    if "model" not in columns:
+    if not there:
         return [], False
-    # What a check that held has to say is long, and nobody asks for it here.
-    items = [
-        "CASE WHEN status = 'pass' THEN NULL ELSE details END AS details" if n == "details" else n
-        for n in columns
-    ]
-    order = " ORDER BY ended_at DESC" if "ended_at" in columns else ""
-    rows = tables.rows(table, f"SELECT {', '.join(items)} FROM {{table}}{order} LIMIT {most + 1}")
+    if "model" not in columns:
+        raise ValueError("it has no column model")
+    items = [f"{_item(tables, name, there[name])} AS {name}" for name in columns]
+    order = " ORDER BY ended_at DESC" if _is_instant(there.get("ended_at", "")) else ""
+    rows = tables.rows(
+        table,
+        f"SELECT {', '.join(items)}"
+        f" FROM (SELECT * FROM {{table}}{order} LIMIT {most + 1}) AS newest",
+    )
     return [dict(zip(columns, row, strict=True)) for row in rows[:most]], len(rows) > most
 
 
+def _item(tables: Tables, name: str, kind: str) -> str:
+    """How a column is read: of a text so much as is shown, of an instant its microseconds."""
+    if _is_instant(kind):
+        return tables.micros(name)
+    if kind not in TEXTS:
+        return name
+    # What a check that held has to say is long, and nobody asks for it here.
+    text = "CASE WHEN status = 'pass' THEN NULL ELSE details END" if name == "details" else name
+    return f"substring({text}, 1, {TEXT})"
+
+
+def _is_instant(kind: str) -> bool:
+    return kind.startswith("timestamp")
+
+
 def _newest_sql(tables: Tables) -> dict[str, str]:
-    if not {"model", "sql", "ended_at"} <= set(tables.columns(RUNS_TABLE)):
+    there = tables.columns(RUNS_TABLE)
+    texts = all(there.get(name) in TEXTS for name in ("model", "sql"))
+    if not texts or not _is_instant(there.get("ended_at", "")):
         return {}
     rows = tables.rows(
         RUNS_TABLE,
-        "SELECT model, sql FROM (SELECT model, sql, row_number() OVER"
+        f"SELECT model, substring(sql, 1, {TEXT}) AS sql FROM"
+        " (SELECT model, sql, row_number() OVER"
         " (PARTITION BY model ORDER BY ended_at DESC) AS nth"
-        " FROM {table} WHERE sql IS NOT NULL) AS numbered WHERE nth = 1",
+        " FROM {table} WHERE sql IS NOT NULL AND model IS NOT NULL) AS numbered WHERE nth = 1",
     )
     return dict(rows)
 
 
 def _waiting(tables: Tables) -> Iterable[dict[str, Any]]:
     """Sinks whose newest batch was claimed and is not done: one that takes everything has none."""
-    if not set(DELIVERY_COLUMNS) <= set(tables.columns(DELIVERIES_TABLE)):
+    there = tables.columns(DELIVERIES_TABLE)
+    if not set(DELIVERY_COLUMNS) <= set(there):
         return
+    since = "min(noted_at)"
+    since = tables.micros(since) if _is_instant(there["noted_at"]) else since
     rows = tables.rows(
         DELIVERIES_TABLE,
-        "SELECT model, sink, m, min(noted_at) AS since,"
+        f"SELECT model, sink, m, {since} AS since,"
         " max(CASE WHEN event IN ('begun', 'done') THEN 1 ELSE 0 END) AS done"
         " FROM {table} GROUP BY model, sink, m",
     )
-    newest = {(row[0], row[1]): row for row in sorted(rows, key=lambda row: int(row[2]))}
-    for (model, sink), (*_, since, done) in sorted(newest.items()):
-        if not done:
+    newest: dict[tuple[Any, Any], tuple[Any, ...]] = {}
+    for model, sink, m, *told in rows:
+        known = newest.get((model, sink))
+        if known is None or (type(m) is int and (known[0] is None or m > known[0])):
+            newest[model, sink] = (m if type(m) is int else None, *told)
+    for (model, sink), (m, since, done) in newest.items():
+        if not done or m is None:
             yield {"model": model, "sink": sink, "since": since}

@@ -9,9 +9,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
+from tapestry.report.rows import (
+    CHECK_KEY,
+    RUN_KEY,
+    WAITING_KEY,
+    Readings,
+    Unread,
+    parse_check,
+    parse_run,
+    parse_waiting,
+)
+
+CLOCKS_DIFFER = timedelta(days=1)
+"""A run on another machine may have ended so long after now, by its clock."""
 FAILED = "failed"
 CREATE = "create"
 BROKEN = ("fail", "error")
@@ -142,7 +156,7 @@ class Check:
             return ""
         try:
             details = json.loads(self.details)
-        except ValueError:
+        except (ValueError, RecursionError):
             return self.details
         if not isinstance(details, Mapping):
             return self.details
@@ -165,7 +179,7 @@ class Record:
     """All that is known of the past: runs and checks, oldest first; the newest SQL of a model.
 
     ``limited`` says that older runs exist and were not read; ``waiting`` are sinks that lack
-    something.
+    something; ``unread`` is what of the tables no run can have written.
     """
 
     runs: tuple[Run, ...] = ()
@@ -173,6 +187,7 @@ class Record:
     sql: Mapping[str, str] = field(default_factory=dict)
     limited: bool = False
     waiting: tuple[Waiting, ...] = ()
+    unread: tuple[Unread, ...] = ()
 
     @classmethod
     def from_rows(
@@ -182,37 +197,31 @@ class Record:
         sql: Mapping[str, str] | None = None,
         limited: bool = False,
         waiting: Iterable[Mapping[str, Any]] = (),
+        unread: Iterable[Unread] = (),
+        now: datetime | None = None,
     ) -> Record:
         """From rows by column name, in any order; columns may be missing, or too many.
+
+        Instants are datetimes, or microseconds since 1970. Rows that no run can have written by
+        ``now`` are left out, and told in ``unread``.
 
         >>> Record.from_rows([{"model": "s.m", "new_rows": 3, "colour": "red"}]).runs[0].new_rows
         3
         """
+        latest = (now or datetime.now(timezone.utc)) + CLOCKS_DIFFER
+        logs = [Readings(name, latest) for name in (RUNS_TABLE, CHECKS_TABLE, DELIVERIES_TABLE)]
+        ran = [Run(**values) for values in logs[0].read(runs, parse_run, RUN_KEY)]
+        checked = [Check(**values) for values in logs[1].read(checks, parse_check, CHECK_KEY)]
+        waits = [Waiting(**v) for v in logs[2].read(waiting, parse_waiting, WAITING_KEY)]
         return cls(
-            tuple(sorted((_make(Run, row) for row in runs), key=lambda run: run.when)),
-            tuple(sorted((_make(Check, row) for row in checks), key=lambda check: check.when)),
+            tuple(sorted(ran, key=lambda run: run.when)),
+            tuple(sorted(checked, key=lambda check: check.when)),
             dict(sql or {}),
             limited,
-            tuple(_make(Waiting, row) for row in waiting),
+            tuple(waits),
+            (*unread, *(one for log in logs for one in log.left_out)),
         )
 
 
 def _flat(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _make(kind: Any, row: Mapping[str, Any]) -> Any:
-    known = kind.__dataclass_fields__
-    values = {
-        name: _utc(value) for name, value in row.items() if name in known and value is not None
-    }
-    return kind(**values)
-
-
-def _utc(value: Any) -> Any:
-    """Instants as aware UTC; a session without a zone gives UTC."""
-    if not isinstance(value, datetime):
-        return value
-    if value.tzinfo is None:
-        return value.replace(tzinfo=timezone.utc)
-    return value.astimezone(timezone.utc)

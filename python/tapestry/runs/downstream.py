@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from tapestry.errors import StateUnreadable
 from tapestry.names import MATCHED_AT
 from tapestry.quoting import relation_name, timestamp
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
-from tapestry.runs.relations import plain
+from tapestry.runs.relations import plain, read_relations
 from tapestry.runs.session import Session
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.state import StateRow
@@ -39,14 +40,13 @@ def state_of(session: Session, invocation: Invocation, model: Model) -> StateRow
 def affected(
     session: Session, invocation: Invocation, root: Model, models: Iterable[Model], to: datetime
 ) -> list[Model]:
-    """The models that have to be rewound with ``root``, each after those that it reads."""
-    rows: dict[str, StateRow] = {}
+    """The models that have to be rewound with ``root``, each after those that it reads.
+
+    Raises StateUnreadable for one that may be among them and whose state cannot be read.
+    """
     named = {plain(model.relation): model for model in models}
     named.pop(plain(root.relation), None)
-    for name, model in named.items():
-        row = state_of(session, invocation, model)
-        if row is not None:
-            rows[name] = row
+    rows, unreadable = _states(session, invocation, named)
     found: set[str] = set()
     losing = {plain(root.relation)}  # models whose tables lose answers
     grown = True
@@ -61,7 +61,34 @@ def affected(
                 found.add(name)
                 losing |= {name} if past else set()
                 grown = True
+    for name, error in unreadable.items():
+        if losing & _reads(session, invocation, named[name]):
+            raise error  # it may have read what is to be forgotten: nobody knows
     return [named[name] for name in _in_order(found, rows)]
+
+
+def _states(
+    session: Session, invocation: Invocation, named: Mapping[str, Model]
+) -> tuple[dict[str, StateRow], dict[str, StateUnreadable]]:
+    """The newest run of each model, and why there is none that can be read."""
+    rows: dict[str, StateRow] = {}
+    unreadable: dict[str, StateUnreadable] = {}
+    for name, model in named.items():
+        try:
+            row = state_of(session, invocation, model)
+        except StateUnreadable as error:
+            unreadable[name] = error
+            continue
+        if row is not None:
+            rows[name] = row
+    return rows, unreadable
+
+
+def _reads(session: Session, invocation: Invocation, model: Model) -> set[str]:
+    """The tables that the query of a model reads today, through views too."""
+    return set(
+        read_relations(session, model.sql, model, invocation.pins, invocation.time_zone).tables
+    )
 
 
 def _holds_later(session: Session, name: str, pin: Pin, to: datetime) -> bool:

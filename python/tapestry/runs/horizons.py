@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
+from tapestry.errors import StateUnreadable
 from tapestry.names import GENERATION_PROPERTY, STATE_PROPERTY
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
@@ -21,8 +22,8 @@ def horizons(
 ) -> tuple[dict[str, datetime], tuple[str, ...]]:
     """For each continuous model among ``tables`` the instant up to which it is complete; warnings.
 
-    One whose state cannot be found limits nothing: its answers that come late are found as late
-    rows.
+    One whose state cannot be found or read limits nothing: its answers that come late are found as
+    late rows.
     """
     limits: dict[str, datetime] = {}
     warnings: list[str] = []
@@ -31,10 +32,14 @@ def horizons(
         if generation == EMPTY_GENERATION:
             continue
         until = invocation.complete.get(name)
+        why = "is not to be found"
         if until is None:
-            until = _of_state(session, invocation, name, pinned, generation)
+            try:
+                until = _of_state(session, invocation, name, pinned, generation)
+            except StateUnreadable as error:
+                why = f"is not to be read ({error.where or error.reason})"
         if until is None:
-            warnings.append(f"the state of {name} is not to be found: its answers may come late")
+            warnings.append(f"the state of {name} {why}: its answers may come late")
         else:
             limits[name] = until
             if until < invocation.clock.instant and name not in invocation.complete:

@@ -9,9 +9,10 @@ from typing import Any
 
 from tapestry.runs.clock import Clock
 from tapestry.runs.memory import Memory
+from tapestry.runs.odd import OddRow
 from tapestry.runs.session import Session
 from tapestry.runs.sources.pins import Pins
-from tapestry.runs.state import StateRow, read_states
+from tapestry.runs.state import StateRow, read_states, readable
 from tapestry.runs.warm_pins import WarmPins
 
 
@@ -37,7 +38,7 @@ class Invocation:
     pins: Pins = field(init=False)
     complete: dict[str, datetime] = field(default_factory=dict)
     log: list[Any] = field(default_factory=list)
-    _states: dict[str, dict[str, StateRow] | None] = field(default_factory=dict)
+    _states: dict[str, dict[str, StateRow | OddRow] | None] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
@@ -47,13 +48,14 @@ class Invocation:
         """The newest row of a generation, from the state table (or another one).
 
         A table is read once an invocation: a claim decides who goes on from a row, so that it need
-        not be the newest any more.
+        not be the newest any more. Raises StateUnreadable for a row that no run has written; those
+        of other generations do not matter here.
         """
         table = table or self.state_table
         with self._lock:
             if table not in self._states:
                 self._states[table] = read_states(session, table)
-            return (self._states[table] or {}).get(generation)
+            return readable((self._states[table] or {}).get(generation))
 
     def forget(self, model: str) -> None:
         """Read the state again: another run of the model is or was under way."""

@@ -19,7 +19,7 @@ from tapestry.runs.plan import Plan
 from tapestry.runs.publish import Published
 from tapestry.runs.reading import Reading
 from tapestry.runs.session import Session
-from tapestry.runs.state import pins_as_json
+from tapestry.runs.state_row import pins_as_json
 from tapestry.runs.target import Commit
 
 RUNS: Mapping[str, str] = {

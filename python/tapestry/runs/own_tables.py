@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from time import sleep
 
-from tapestry.errors import StateMissing
+from tapestry.errors import StateMissing, StateUnreadable
 from tapestry.quoting import relation_name, token
 from tapestry.runs.errors_of_delta import (
     already_exists,
     files_gone,
     folder_in,
     has_column,
+    is_view,
     lacks_column,
     leftover,
     lost_race,
@@ -85,6 +86,35 @@ def _gone(session: Session, table: str) -> bool:
     except Exception as error:
         return files_gone(error)
     return False
+
+
+def explained(
+    session: Session, table: str, columns: Mapping[str, str], error: Exception
+) -> Exception:
+    """Why a statement about a table of ours failed: the table is not as runs make it.
+
+    ``error`` itself where nothing is wrong with the table, as far as can be seen.
+    """
+    try:
+        described = session.rows(f"DESCRIBE TABLE {relation_name(table)}")
+        there = {str(row[0]).lower(): str(row[1]).lower() for row in described}
+        odd = [
+            f"has no column {name}" if name not in there else f"has a {name} of {there[name]}"
+            for name, kind in columns.items()
+            if there.get(name) != kind
+        ]
+        if not odd:
+            ((kind, *_),) = session.rows(f"DESCRIBE DETAIL {relation_name(table)}")
+            odd = [f"is a {kind} table"] * (str(kind).lower() != "delta")
+    except Exception as other:
+        odd = ["is a view"] * is_view(other)
+    if not odd:
+        return error
+    return StateUnreadable(
+        f"{table} is not the table that runs made: it {odd[0]}",
+        hint="take what lies there out of the way, or bring the table back as it was (DESCRIBE"
+        f" HISTORY {table} tells who changed it; RESTORE TABLE {table} TO VERSION AS OF …)",
+    )
 
 
 def widen_own(session: Session, table: str, columns: Mapping[str, str]) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from tapestry.runs.odd import OddRow
 from tapestry.runs.session import Session
-from tapestry.runs.state import StateRow
+from tapestry.runs.state import StateRow, readable
 from tapestry.runs.target import commits_after, landed, look
 
 
@@ -35,13 +36,16 @@ class Reached:
         return self.until is None or self.until < instant
 
 
-def reached(session: Session, relation: str, states: Mapping[str, StateRow] | None) -> Reached:
+def reached(
+    session: Session, relation: str, states: Mapping[str, StateRow | OddRow] | None
+) -> Reached:
     """How far a model is; ``states`` is `read_states`.
 
-    A run whose checks failed does not count: the next one goes on from before it.
+    A run whose checks failed does not count: the next one goes on from before it. Raises
+    StateUnreadable for a row that no run has written.
     """
     target = look(session, relation)
-    row = None if target is None else (states or {}).get(target.generation or "")
+    row = None if target is None else readable((states or {}).get(target.generation or ""))
     if row is None:
         return Reached()
     if row.n == 1:

@@ -9,13 +9,16 @@ from dataclasses import dataclass, replace
 
 from tapestry.errors import StateMissing
 from tapestry.runs.errors_of_delta import files_gone
+from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.memory import Known
 from tapestry.runs.model import Model
+from tapestry.runs.odd import OddRow
 from tapestry.runs.own_tables import forget_gone
 from tapestry.runs.relations import plain
 from tapestry.runs.session import Session
-from tapestry.runs.state import StateRow
+from tapestry.runs.state import StateRow, readable, runs_of
+from tapestry.runs.state_row import KEY
 from tapestry.runs.target import (
     CLOSED,
     EMPTY_GENERATION,
@@ -101,6 +104,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     accepted = refuse_foreign(model.relation, commits, row.generation, rule)
     complete = not commits or commits[-1].version == row.target_version + 1
     commit = landed(commits, row.generation, row.n)
+    _refuse_unlike(session, row, commit, invocation.state_table)
     attempt = None if commit is None else commit.attempt
     if commit is not None and commit.failed:
         return Standing(target, row.before, version=version, attempt="")
@@ -163,6 +167,29 @@ def _refuse_copy(model: Model, row: StateRow, target: Target, commits: list[Comm
             where=model.file,
             hint=ADOPT,
         )
+
+
+def _refuse_unlike(
+    session: Session, row: StateRow, commit: Commit | None, state_table: str
+) -> None:
+    """A row without a seal is compared with what else knows of its run.
+
+    Else a row whose t somebody changed, or one that somebody made from another, would let the next
+    run answer again what has been answered.
+    """
+    if row.sealed:
+        return
+    reason = ""
+    if commit is not None and not commit.failed:
+        if commit.until and commit.until != show(row.t):
+            reason = f"t is {show(row.t)}, its commit in the table says {commit.until}"
+    elif commit is None and row.n > 1:
+        runs = [run for run in runs_of(session, state_table, row.generation) if run.n < row.n]
+        last = runs[-1] if runs else None
+        if last is None or last.n != row.n - 1 or row.tau not in (last.t, last.tau):
+            reason = "it goes on from no run that is known"
+    if reason:
+        readable(OddRow(state_table, tuple((name, getattr(row, name)) for name in KEY), reason))
 
 
 def _refuse_older_state(model: Model, row: StateRow, commits: list[Commit]) -> None:

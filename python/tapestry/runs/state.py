@@ -17,21 +17,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from time import sleep
 from typing import Any
 
-from tapestry.instants import from_micros, micros
+from tapestry.errors import StateUnreadable
+from tapestry.instants import micros
 from tapestry.quoting import properties, relation_name, string
-from tapestry.runs.errors_of_delta import (
-    lacks_column,
-    lost_race,
-    not_found,
-)
-from tapestry.runs.own_tables import create_own, lost_own, widen_own
+from tapestry.runs.errors_of_delta import files_gone, lacks_column, lost_race, not_found
+from tapestry.runs.odd import OddRow, read_row
+from tapestry.runs.own_tables import create_own, explained, lost_own, widen_own
 from tapestry.runs.session import Session
 from tapestry.runs.sources.pins import Pin
+from tapestry.runs.state_row import KEY, parse_state, pins_as_json, seal_of
 from tapestry.runs.target import metadata, newest_commits
 
 COLUMNS: Mapping[str, str] = {
@@ -55,11 +54,9 @@ COLUMNS: Mapping[str, str] = {
     "began": "timestamp",
     "continues": "string",
     "failed": "string",
+    "seal": "string",
 }
-ADDED = {
-    name: COLUMNS[name]
-    for name in ("last_canonical", "last_begin", "failed_at", "began", "continues", "failed")
-}
+ADDED = {name: COLUMNS[name] for name in list(COLUMNS)[list(COLUMNS).index("last_canonical") :]}
 """Columns that state tables of earlier versions lack."""
 COMMENT = "tapestry: where every continuous model stands; do not edit"
 ATTEMPTS = 6
@@ -67,7 +64,7 @@ _INSTANTS = ("tau", "t", "begin", "last_begin", "failed_at", "began")
 FAILED = 100
 """So many closed runs are remembered: each run that is executed removes what those before it left.
 """
-_LATEST = [c for c in COLUMNS if c != "created_at"]
+_READ = [c for c in COLUMNS if c != "created_at"]
 
 
 @dataclass(frozen=True)
@@ -96,6 +93,8 @@ class StateRow:
     failed
         The newest of the runs before it that were closed without rows: their checks failed, or
         they no longer fitted the model. What they wrote beside the table does not exist.
+    sealed
+        Its values are those that were claimed: a seal says so. Rows of earlier versions have none.
     """
 
     model: str
@@ -117,6 +116,7 @@ class StateRow:
     began: datetime | None = None
     continues: str = ""
     failed: tuple[int, ...] = ()
+    sealed: bool = field(default=True, compare=False)
 
     @property
     def before(self) -> StateRow:
@@ -132,33 +132,60 @@ class StateRow:
         )
 
 
-def read_states(session: Session, table: str) -> dict[str, StateRow] | None:
-    """The newest row of every generation; None where there is no state table."""
-    items = ", ".join(f"unix_micros({c}) AS {c}" if c in _INSTANTS else c for c in _LATEST)
-    names = ", ".join(f"newest.{c}" for c in _LATEST)
+def read_states(session: Session, table: str) -> dict[str, StateRow | OddRow] | None:
+    """The newest row of every generation; None where there is no state table.
+
+    A row that no run has written stands for its generation as an `OddRow`: that is no generation
+    without state. Raises StateUnreadable where the table itself is not as runs make it.
+    """
+    # All rows of the greatest n, not one of them: of two that differ neither is to be believed.
     sql = (
-        f"SELECT {names} FROM (SELECT max_by(struct({', '.join(_LATEST)}), n) AS newest"
-        f" FROM (SELECT {items} FROM {relation_name(table)}) GROUP BY generation)"
+        f"SELECT {', '.join(_READ)} FROM (SELECT {_items()},"
+        " rank() OVER (PARTITION BY generation ORDER BY n DESC) AS _newest"
+        f" FROM {relation_name(table)}) WHERE _newest = 1"
     )
     try:
-        rows = session.rows(sql)
+        rows = _widened(session, table, sql)
     except Exception as error:
-        if not_found(error):
+        if not_found(error) or files_gone(error):
             return None
-        if not lacks_column(error):
-            raise
-        widen_own(session, table, ADDED)
-        rows = session.rows(sql)
-    return {row.generation: row for row in map(_from_row, rows)}
+        raise explained(session, table, COLUMNS, error) from error
+    found: dict[str, StateRow | OddRow] = {}
+    for generation, row in ((_generation(values), _from_row(table, values)) for values in rows):
+        known = found.get(generation)
+        found[generation] = row if known is None or known == row else _twice(table, row, known)
+    return found
+
+
+def readable(row: StateRow | OddRow | None) -> StateRow | None:
+    """The row; raises StateUnreadable for one that no run has written."""
+    if not isinstance(row, OddRow):
+        return row
+    model = next((value for name, value in row.key if name == "model"), None)
+    table = row.table
+    raise StateUnreadable(
+        f"the state of {model or 'a model'} cannot be read: {row.reason}",
+        where=row.where,
+        hint=f"put that row right (DESCRIBE HISTORY {table} tells who wrote it, {table} VERSION AS"
+        " OF … what stood there before) or delete it if it is one too many; or `tapestry adopt`"
+        " the model, or --full-refresh it",
+    )
 
 
 def runs_of(session: Session, table: str, generation: str) -> list[StateRow]:
-    """The rows of a generation that are still kept, by n; ``read_states`` comes before this."""
-    items = ", ".join(f"unix_micros({c})" if c in _INSTANTS else c for c in _LATEST)
+    """The rows of a generation that are still kept, by n; ``read_states`` comes before this.
+
+    Raises StateUnreadable for a row that no run has written.
+    """
     rows = session.rows(
-        f"SELECT {items} FROM {relation_name(table)} WHERE generation = {string(generation)}"
+        f"SELECT {_items()} FROM {relation_name(table)} WHERE generation = {string(generation)}"
     )
-    return sorted(map(_from_row, rows), key=lambda row: row.n)
+    runs: dict[int, StateRow] = {}
+    for run in (readable(_from_row(table, values)) for values in rows):
+        assert run is not None
+        if runs.setdefault(run.n, run) != run:
+            readable(_twice(table, run, run))
+    return [runs[n] for n in sorted(runs)]
 
 
 def claim(session: Session, table: str, row: StateRow) -> bool:
@@ -234,6 +261,7 @@ def _insert(table: str, row: StateRow) -> str:
         "pins": string(pins_as_json(row.pins)),
         "last_pins": string(pins_as_json(row.last_pins)),
         "failed": string(json.dumps(row.failed)),
+        "seal": string(seal_of(vars(row))),
         "created_at": "current_timestamp()",
     }
     options = {
@@ -266,30 +294,34 @@ def _instant(instant: datetime | None) -> str:
     return f"timestamp_micros({micros(instant)})"
 
 
-def pins_as_json(pins: Mapping[str, Pin]) -> str:
-    """Pins as text: name -> [table id, version], and true where late rows are kept."""
-    texts = {
-        name: [pin.table_id, pin.version, *([True] if pin.kept else [])]
-        for name, pin in sorted(pins.items())
-    }
-    return json.dumps(texts)
+def _items() -> str:
+    return ", ".join(f"unix_micros({c}) AS {c}" if c in _INSTANTS else c for c in _READ)
 
 
-def _pins(text: str) -> dict[str, Pin]:
-    return {
-        name: Pin(str(i), int(version), bool(kept))
-        for name, (i, version, *kept) in json.loads(text).items()
-    }
+def _widened(session: Session, table: str, sql: str) -> list[tuple[Any, ...]]:
+    """Rows of a query, which a table of an earlier version is made to have the columns for."""
+    try:
+        return session.rows(sql)
+    except Exception as error:
+        if not lacks_column(error):
+            raise
+        widen_own(session, table, ADDED)
+        return session.rows(sql)
 
 
-def _from_row(values: tuple[Any, ...]) -> StateRow:
-    row = dict(zip(_LATEST, values, strict=True))
-    for name in _INSTANTS:
-        row[name] = None if row[name] is None else from_micros(int(row[name]))
-    for name in ("pins", "last_pins"):
-        row[name] = _pins(row[name])
-    row["last_canonical"] = row["last_canonical"] or ""
-    row["continues"] = row["continues"] or ""
-    row["failed"] = tuple(json.loads(row["failed"] or "[]"))
+def _generation(values: tuple[Any, ...]) -> str:
+    return str(values[_READ.index("generation")])
+
+
+def _from_row(table: str, values: tuple[Any, ...]) -> StateRow | OddRow:
+    named = dict(zip(_READ, values, strict=True))
     # sql: the queries in a state row are what a run of ours put there
-    return StateRow(**row)
+    return read_row(table, KEY, named, lambda fields: StateRow(**parse_state(fields)))
+
+
+def _twice(table: str, row: StateRow | OddRow, known: StateRow | OddRow) -> OddRow:
+    """Two rows stand for one n, and they differ."""
+    odd = next((one for one in (row, known) if isinstance(one, OddRow)), None)
+    key = odd.key if odd else tuple((name, getattr(row, name)) for name in KEY)
+    also = f"; of one of them {odd.reason}" if odd else ""
+    return OddRow(table, key, f"there are two rows of it, which differ{also}")

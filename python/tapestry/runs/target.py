@@ -72,6 +72,8 @@ class Commit:
         Which execution of n it is, where that matters to a side table.
     successor
         It rewinds the table: it closes its generation, and is the first run of this one.
+    until
+        The end of its window, as the run wrote it; '' where the commit does not say.
     """
 
     version: int
@@ -85,6 +87,7 @@ class Commit:
     successor: str = ""
     files: int | None = None
     size: int | None = None
+    until: str = ""
 
     @property
     def harmless(self) -> bool:
@@ -225,6 +228,7 @@ def _commit(row: tuple[Any, ...]) -> Commit:
         successor=str(ours.get("successor", "")),
         files=_count(metrics, "numFiles"),
         size=_count(metrics, "numOutputBytes"),
+        until=str(ours.get("t", "")),
     )
 
 

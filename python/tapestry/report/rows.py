@@ -1,0 +1,144 @@
+"""Rows of the logs as values of a `Run`, a `Check` or a `Waiting`, or what is odd about them.
+
+Nothing depends on the logs, and anybody may have written there: a row that no run has written is
+left out of the report and counted (`Unread`), so that the others still show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from tapestry.runs.odd import Fields, Odd, OddRow, read_row, shown
+
+LONGEST: Final = 10**9
+"""Seconds that a run may have taken, at most: thirty years."""
+TEXT: Final = 100_000
+"""Characters of a text that are shown, at most."""
+ACTIONS: Final = ("create", "append", "failed")
+STATUSES: Final = ("pass", "warn", "fail", "error")
+_RUN_COUNTS: Final = (
+    "n",
+    "new_rows",
+    "late_rows",
+    "null_rows",
+    "rejected_rows",
+    "files_read",
+    "bytes_read",
+    "files_written",
+    "bytes_written",
+)
+
+
+@dataclass(frozen=True)
+class Unread:
+    """What of a table is left out: so many rows (None: all of it), and why the first of them is."""
+
+    table: str
+    rows: int | None
+    why: str
+
+
+class Readings:
+    """The rows of one table, read one by one; ``left_out`` is what could not be.
+
+    ``latest`` is the instant after which no run can have ended yet.
+    """
+
+    def __init__(self, table: str, latest: datetime) -> None:
+        self._table, self._latest = table, latest
+        self._odd: list[str] = []
+
+    @property
+    def left_out(self) -> tuple[Unread, ...]:
+        """Nothing, or one entry."""
+        return (Unread(self._table, len(self._odd), self._odd[0]),) if self._odd else ()
+
+    def read(
+        self, rows: Iterable[Mapping[str, Any]], parse: Any, key: tuple[str, ...]
+    ) -> Iterable[dict[str, Any]]:
+        """The values of each row; one that stands there again, as it is, is left out too."""
+        seen: set[str] = set()
+        for row in rows:
+            found = read_row(self._table, key, row, lambda fields: parse(fields, self._latest))
+            if isinstance(found, OddRow):
+                self._odd.append(str(found))
+                continue
+            if found.get("run_id"):
+                text = repr(found)
+                if text in seen:
+                    odd = OddRow(self._table, tuple((k, row.get(k)) for k in key), "again")
+                    self._odd.append(str(odd))
+                    continue
+                seen.add(text)
+            yield found
+
+
+RUN_KEY = ("model", "n", "run_id")
+CHECK_KEY = ("model", "n", "run_id", "kind", "name")
+WAITING_KEY = ("model", "sink")
+
+
+def parse_run(fields: Fields, latest: datetime) -> dict[str, Any]:
+    """The values of a `Run`; a column that is not there is not among them."""
+    values: dict[str, Any] = _identity(fields, latest)
+    values["action"] = _one_of(fields, "action", ACTIONS)
+    for name in ("t", "tau", "horizon"):
+        values[name] = fields.optional_instant(name)
+    for name in _RUN_COUNTS:
+        values[name] = fields.optional_whole(name)
+    values["seconds"] = fields.optional_number("seconds", 0, LONGEST)
+    for name in ("strategy", "verification", "message"):
+        values[name] = fields.optional_text(name, TEXT)
+    return _without_null(values)
+
+
+def parse_check(fields: Fields, latest: datetime) -> dict[str, Any]:
+    """The values of a `Check`; a column that is not there is not among them."""
+    values: dict[str, Any] = _identity(fields, latest)
+    values["status"] = _one_of(fields, "status", STATUSES)
+    for name in ("n", "checked_rows", "violations"):
+        values[name] = fields.optional_whole(name)
+    values["seconds"] = fields.optional_number("seconds", 0, LONGEST)
+    for name in ("kind", "name", "on_violation", "level", "details"):
+        values[name] = fields.optional_text(name, TEXT)
+    return _without_null(values)
+
+
+def parse_waiting(fields: Fields, latest: datetime) -> dict[str, Any]:
+    """The values of a `Waiting`."""
+    return {
+        "model": fields.text("model", TEXT),
+        "sink": fields.text("sink", TEXT),
+        "since": _past(fields, "since", latest) or fields.instant("since"),
+    }
+
+
+def _identity(fields: Fields, latest: datetime) -> dict[str, Any]:
+    values: dict[str, Any] = {"model": fields.text("model", TEXT)}
+    for name in ("invocation_id", "run_id", "generation"):
+        values[name] = fields.optional_text(name, TEXT)
+    values["ended_at"] = _past(fields, "ended_at", latest)
+    return values
+
+
+def _past(fields: Fields, name: str, latest: datetime) -> datetime | None:
+    found = fields.optional_instant(name)
+    if found is not None and not 1970 <= found.year <= latest.year:
+        raise Odd(f"{name} is {found}")
+    if found is not None and found > latest:
+        raise Odd(f"{name} lies in the future: {found}")
+    return found
+
+
+def _one_of(fields: Fields, name: str, known: tuple[str, ...]) -> str | None:
+    found = fields.optional_text(name)
+    if found and found not in known:
+        raise Odd(f"{name} is none of {', '.join(known)} but {shown(found)}")
+    return found
+
+
+def _without_null(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
