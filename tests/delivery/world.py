@@ -59,10 +59,13 @@ class DuckSession:
         text = _JSON.sub(self._json, sql).replace("`", '"').replace("unix_micros(", "epoch_us(")
         text = re.sub(r" USING delta( COMMENT '[^']*')?( TBLPROPERTIES \([^)]*\))?", "", text)
         text = text.replace("DESCRIBE TABLE", "DESCRIBE").replace("current_timestamp()", "now()")
+        text = re.sub(r"ADD COLUMNS \((\w+ \w+)\)", r"ADD COLUMN \1", text)
         try:
             return self.connection.execute(text)
         except duckdb.CatalogException as error:
             raise RuntimeError(f"TABLE_OR_VIEW_NOT_FOUND: {error}") from error
+        except duckdb.BinderException as error:
+            raise RuntimeError(f"UNRESOLVED_COLUMN: {error}") from error
 
     @staticmethod
     def _json(found: re.Match[str]) -> str:

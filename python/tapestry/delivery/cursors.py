@@ -139,7 +139,7 @@ def _parse(fields: Fields) -> _Line:
         fields.instant("after"),
         fields.instant("until"),
         fields.text("life"),
-        fields.optional_whole("parts") or 0,
+        fields.whole("parts"),
         fields.text("claim_id"),
     )
     if batch.until < batch.after:

@@ -17,6 +17,8 @@ LONGEST: Final = 10**9
 """Seconds that a run may have taken, at most: thirty years."""
 TEXT: Final = 100_000
 """Characters of a text that are shown, at most."""
+NAME: Final = 600
+"""Characters of a name: Spark's are shorter."""
 ACTIONS: Final = ("create", "append", "failed")
 STATUSES: Final = ("pass", "warn", "fail", "error")
 _RUN_COUNTS: Final = (
@@ -90,8 +92,9 @@ def parse_run(fields: Fields, latest: datetime) -> dict[str, Any]:
     for name in _RUN_COUNTS:
         values[name] = fields.optional_whole(name)
     values["seconds"] = fields.optional_number("seconds", 0, LONGEST)
-    for name in ("strategy", "verification", "message"):
-        values[name] = fields.optional_text(name, TEXT)
+    for name in ("strategy", "verification"):
+        values[name] = fields.optional_text(name, NAME)
+    values["message"] = fields.optional_text("message", TEXT)
     return _without_null(values)
 
 
@@ -102,24 +105,25 @@ def parse_check(fields: Fields, latest: datetime) -> dict[str, Any]:
     for name in ("n", "checked_rows", "violations"):
         values[name] = fields.optional_whole(name)
     values["seconds"] = fields.optional_number("seconds", 0, LONGEST)
-    for name in ("kind", "name", "on_violation", "level", "details"):
-        values[name] = fields.optional_text(name, TEXT)
+    for name in ("kind", "name", "on_violation", "level"):
+        values[name] = fields.optional_text(name, NAME)
+    values["details"] = fields.optional_text("details", TEXT)
     return _without_null(values)
 
 
 def parse_waiting(fields: Fields, latest: datetime) -> dict[str, Any]:
     """The values of a `Waiting`."""
     return {
-        "model": fields.text("model", TEXT),
-        "sink": fields.text("sink", TEXT),
+        "model": fields.text("model", NAME),
+        "sink": fields.text("sink", NAME),
         "since": _past(fields, "since", latest) or fields.instant("since"),
     }
 
 
 def _identity(fields: Fields, latest: datetime) -> dict[str, Any]:
-    values: dict[str, Any] = {"model": fields.text("model", TEXT)}
+    values: dict[str, Any] = {"model": fields.text("model", NAME)}
     for name in ("invocation_id", "run_id", "generation"):
-        values[name] = fields.optional_text(name, TEXT)
+        values[name] = fields.optional_text(name, NAME)
     values["ended_at"] = _past(fields, "ended_at", latest)
     return values
 

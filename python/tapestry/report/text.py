@@ -110,5 +110,5 @@ def natural(name: str) -> list[tuple[int, str]]:
     >>> sorted(["m10", "m2", "m"], key=natural)
     ['m', 'm2', 'm10']
     """
-    parts = re.findall(r"\d+|\D+", name)
+    parts = re.findall(r"\d{1,18}|\D+", name)  # what is longer is no number that counts
     return [(int(part), "") if part.isdecimal() else (-1, part.lower()) for part in parts]

@@ -8,7 +8,6 @@ table, its key and the way out; whoever does not need it goes on.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -116,7 +115,7 @@ class Fields:
             return None
         if isinstance(value, bool) or not isinstance(value, float | int):
             raise self._no(name, "number")
-        if not math.isfinite(value) or not least <= value <= most:
+        if not least <= value <= most:  # NaN is neither
             raise self._no(name, f"number from {least:g} to {most:g}")
         return float(value)
 
@@ -194,9 +193,10 @@ def shown(value: Any) -> str:
     """
     if isinstance(value, str | bytes):
         value = value[: SHOWN + 1]
-    elif isinstance(value, int) and value.bit_length() > 200:
-        return "a very long number"
-    return shorten(repr(value))
+    try:
+        return shorten(repr(value))
+    except (ValueError, RecursionError):  # of very many digits, nested very deeply
+        return f"something of type {type(value).__name__}"
 
 
 def shorten(text: str) -> str:

@@ -39,6 +39,7 @@ _SEALED = (
 def parse_state(fields: Fields) -> dict[str, Any]:
     """The values of a `StateRow` by name; raises `Odd` for what no run has written."""
     n = fields.whole("n", 1, CLOSED - 1)
+    _check_window(n, fields.optional_instant("tau"), fields.instant("t"))
     values: dict[str, Any] = {
         "model": fields.text("model"),
         "generation": fields.text("generation"),
@@ -60,7 +61,6 @@ def parse_state(fields: Fields) -> dict[str, Any]:
         "continues": fields.optional_text("continues") or "",
         "failed": _failed(fields, n),
     }
-    _check_window(n, values["tau"], values["t"])
     values["sealed"] = check_seal(fields.optional_text("seal"), _values(values))
     return values
 

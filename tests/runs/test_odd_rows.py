@@ -1,0 +1,259 @@
+"""A row of the state is one that a run has written, or it says what is odd: never a guess."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.garbage import EVERY, anything
+
+from tapestry.errors import StateMissing, StateUnreadable
+from tapestry.instants import micros
+from tapestry.runs.clock import Clock
+from tapestry.runs.invocation import Invocation
+from tapestry.runs.odd import MOST, Fields, Odd, OddRow, check_seal, read_row, sealed
+from tapestry.runs.reached import reached
+from tapestry.runs.sources.pins import Pin
+from tapestry.runs.state import COLUMNS, StateRow, _from_row, read_states, readable, runs_of
+from tapestry.runs.state_row import pins_as_json, pins_of, seal_of
+
+TABLE = "db.tapestry_state"
+READ = [name for name in COLUMNS if name != "created_at"]
+FREE = ("sql", "failed_at", "seal")
+"""What may change, or be missing, without a run being another."""
+instants = st.datetimes(timezones=st.just(timezone.utc))
+names = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=8)
+pins = st.dictionaries(
+    names, st.builds(Pin, names, st.integers(0, MOST), st.booleans()), max_size=3
+)
+
+
+@st.composite
+def state_rows(draw: Any) -> StateRow:
+    """Rows as runs claim them."""
+    n = draw(st.integers(1, 10**6))
+    tau, t = sorted([draw(instants), draw(instants)])
+    return StateRow(
+        model=draw(names),
+        generation=draw(names),
+        n=n,
+        run_id=draw(names),
+        tau=None if n == 1 else tau,
+        t=t,
+        begin=draw(st.none() | instants),
+        target_id=draw(st.just("") | names),
+        target_version=draw(st.integers(-1, MOST)),
+        pins=draw(pins),
+        last_pins=draw(pins),
+        canonical=draw(names),
+        sql=draw(st.text(st.characters(exclude_categories=("Cs",)))),
+        last_canonical=draw(st.just("") | names),
+        last_begin=draw(st.none() | instants),
+        began=draw(st.none() | instants),
+        continues=draw(st.just("") | names),
+        failed=tuple(draw(st.lists(st.integers(1, n - 1), max_size=3))) if n > 1 else (),
+    )
+
+
+def raw(row: StateRow) -> dict[str, Any]:
+    """What a query gives of the row as it stands in the table: instants in microseconds."""
+    values = {field.name: getattr(row, field.name) for field in fields(row)}
+    del values["sealed"]
+    values = {k: micros(v) if isinstance(v, datetime) else v for k, v in values.items()}
+    found = {
+        **values,
+        "pins": pins_as_json(row.pins),
+        "last_pins": pins_as_json(row.last_pins),
+        "failed": str(list(row.failed)),
+        "seal": seal_of(vars(row)),
+    }
+    return {name: found[name] for name in READ}
+
+
+def read(values: dict[str, Any]) -> StateRow | OddRow:
+    return _from_row(TABLE, tuple(values.values()))
+
+
+ROW = StateRow(
+    "db.m",
+    "g",
+    3,
+    "run",
+    datetime(2026, 1, 1, tzinfo=timezone.utc),
+    datetime(2026, 1, 2, tzinfo=timezone.utc),
+    None,
+    "id",
+    7,
+    {"db.s": Pin("id", 4, True)},
+    {"db.s": Pin("id", 3)},
+    "SELECT 1",
+    "select 1",
+    failed=(2,),
+)
+
+
+@given(state_rows())
+@settings(max_examples=25, deadline=None)
+def test_what_a_run_writes_is_read(row: StateRow) -> None:
+    found = read(raw(row))
+    assert found == row
+    assert isinstance(found, StateRow)
+    assert found.sealed
+    assert replace(found, n=found.n + 1) != row
+    old = read({**raw(row), "seal": None})
+    assert old == row
+    assert isinstance(old, StateRow)
+    assert not old.sealed
+
+
+@pytest.mark.parametrize("column", READ)
+def test_garbage_of_every_type_in_a_column(column: str) -> None:
+    """With the seal nothing passes but what changes nothing; without it nothing raises."""
+    for value in EVERY:
+        found = read({**raw(ROW), column: value})
+        if isinstance(found, StateRow):
+            assert column in FREE or found == ROW, (column, value)
+            assert replace(found, sql=ROW.sql, failed_at=None) == ROW
+        else:
+            text = str(found)
+            assert text.startswith(f"{TABLE} where model ")
+            assert text.isprintable()
+            assert len(text) < 500
+        read({**raw(ROW), "seal": None, column: value})
+
+
+@given(st.lists(anything, min_size=len(READ), max_size=len(READ)))
+@settings(max_examples=30, deadline=None)
+def test_garbage_everywhere(values: list[Any]) -> None:
+    found = _from_row(TABLE, tuple(values))
+    assert isinstance(found, OddRow | StateRow)
+    assert len(str(found)) < 10**7
+
+
+@given(st.sampled_from(READ), anything)
+@settings(max_examples=100, deadline=None)
+def test_random_garbage_in_a_column(column: str, value: Any) -> None:
+    found = read({**raw(ROW), column: value})
+    assert isinstance(found, OddRow) or replace(found, sql=ROW.sql, failed_at=None) == ROW
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"n": 1}, "tau is given, and n is 1"),
+        ({"tau": None}, "tau is null, and n is 3"),
+        ({"tau": micros(datetime(2026, 1, 3, tzinfo=timezone.utc))}, "ends before it begins"),
+        ({"t": None}, "t is null"),
+        ({"t": 10**18}, "t is no instant in the years 1 to 9999"),
+        ({"n": 2**62}, "n is no whole number"),
+        ({"pins": "{"}, "pins is no JSON"),
+        ({"pins": "[" * 50_000}, "nested too deeply"),
+        ({"pins": '{"a": ["x", 1], "a": ["x", 2]}'}, "a key stands there twice"),
+        ({"failed": "[3]"}, "failed is no list of runs before 3"),
+        ({"seal": "x"}, "seal is no seal"),
+        ({"run_id": "other"}, "its seal does not fit"),
+        ({"pins": '{"db.s": ["id", 5, true]}'}, "its seal does not fit"),
+    ],
+)
+def test_the_reason_says_what_is_odd(changed: dict[str, Any], reason: str) -> None:
+    found = read({**raw(ROW), **changed})
+    assert isinstance(found, OddRow)
+    assert reason in found.reason
+
+
+class Rows:
+    """A session whose state table holds these rows."""
+
+    def __init__(self, *rows: dict[str, Any]) -> None:
+        self.found = [tuple(row.values()) for row in rows]
+
+    def run(self, sql: str) -> None:
+        raise AssertionError("nothing is written")
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return self.found
+
+
+def test_only_the_model_concerned_stops() -> None:
+    other = replace(ROW, model="db.other", generation="h")
+    session = Rows(
+        {**raw(ROW), "pins": "no JSON"},
+        raw(other),
+        {**raw(ROW), "generation": None, "n": None},
+        {**raw(ROW), "generation": "nobody's", "model": None},
+    )
+    invocation = Invocation("i", Clock(ROW.t), TABLE)
+    assert invocation.state(session, "h") == other
+    assert invocation.state(session, "unknown") is None
+    with pytest.raises(StateUnreadable) as stopped:
+        invocation.state(session, "g")
+    error = stopped.value
+    assert "db.m" in error.reason
+    assert "pins is no JSON" in error.reason
+    assert error.where == f"{TABLE} where model = 'db.m' and generation = 'g' and n = 3"
+    assert "put that row right" in error.hint
+    assert "--full-refresh" in error.hint
+    assert len(str(error).splitlines()) <= 5
+    assert isinstance(error, StateMissing), "rows without state never mean a first run"
+
+
+def test_of_two_rows_that_differ_nobody_guesses() -> None:
+    states = read_states(Rows(raw(ROW), raw(ROW)), TABLE)
+    assert states == {"g": ROW}, "equal ones are one"
+    for two in ({"seal": None, "t": raw(ROW)["t"] + 1}, {"pins": "{"}, {"n": "3"}):
+        for rows in ((raw(ROW), {**raw(ROW), **two}), ({**raw(ROW), **two}, raw(ROW))):
+            found = (read_states(Rows(*rows), TABLE) or {})["g"]
+            assert isinstance(found, OddRow)
+            assert "two rows" in found.reason
+            with pytest.raises(StateUnreadable):
+                runs_of(Rows(*rows), TABLE, "g")
+
+
+def test_runs_of_a_generation() -> None:
+    first = replace(ROW, n=1, tau=None, failed=())
+    assert runs_of(Rows(raw(ROW), raw(first), raw(ROW)), TABLE, "g") == [first, ROW]
+    with pytest.raises(StateUnreadable, match="canonical is empty"):
+        runs_of(Rows(raw(ROW), {**raw(first), "canonical": ""}), TABLE, "g")
+
+
+def test_a_replay_does_not_take_an_odd_row_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import SimpleNamespace
+
+    monkeypatch.setattr("tapestry.runs.reached.look", lambda *_: SimpleNamespace(generation="g"))
+    odd = read({**raw(ROW), "n": None})
+    assert isinstance(odd, OddRow)
+    with pytest.raises(StateUnreadable):
+        reached(Rows(), "db.m", {"g": odd})
+    assert readable(None) is None
+
+
+@given(anything, st.sampled_from(["text", "whole", "instant", "json", "optional_text"]))
+@settings(max_examples=200, deadline=None)
+def test_a_reader_gives_its_type_or_says_what_is_odd(value: Any, kind: str) -> None:
+    found = read_row("t", ("c",), {"c": value}, lambda fields: getattr(fields, kind)("c"))
+    if isinstance(found, OddRow):
+        assert found.reason.startswith("c is ")
+        return
+    wanted = {"text": str, "optional_text": str | None, "whole": int, "instant": datetime}
+    assert isinstance(found, wanted.get(kind, object))
+
+
+@given(pins)
+@settings(max_examples=50, deadline=None)
+def test_pins(found: dict[str, Pin]) -> None:
+    again = pins_of(Fields({"pins": pins_as_json(found)}), "pins")
+    assert again == found
+    assert [pin.kept for pin in again.values()] == [found[name].kept for name in again]
+
+
+def test_seals() -> None:
+    assert check_seal(sealed([1, "a", None]), [1, "a", None])
+    assert not check_seal(None, [1])
+    assert not check_seal("2:of a later version", [1])
+    for seal in (sealed([2]), "", "words", ":", "x:1"):
+        with pytest.raises(Odd):
+            check_seal(seal, [1])
