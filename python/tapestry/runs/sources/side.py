@@ -41,9 +41,9 @@ from tapestry.runs.sources.contents import (
 from tapestry.runs.sources.describe import LATE
 from tapestry.runs.sources.late import FEW
 from tapestry.runs.sources.pins import Pin
+from tapestry.runs.sources.side_rows import BATCH, LACKING, check_columns, own_batches
 from tapestry.sql.catalog import Column
 
-_BATCH = f"{LATE}.batch, {LATE}.generation, {LATE}.n, {LATE}.version"
 _Batch: TypeAlias = tuple[str, str, int, int, int, bool, int | None]
 """Batch, generation, n, version of the source, copies that it adds or takes, does it end any of
 them, the last end of the rows in it that have ended."""
@@ -146,7 +146,8 @@ def read_side(
 ) -> Side:
     """``side`` with what stands in the table; one catalog look-up when there is none.
 
-    A table whose folder somebody deleted is none.
+    A table whose folder somebody deleted is none. Raises StateUnreadable for rows, or a table,
+    that no run has written.
 
     ``source`` has the columns of the source today, where ``contents`` are wanted.
     """
@@ -161,8 +162,13 @@ def read_side(
             return side
         raise
     side = replace(side, columns=tuple(Column(name, kind.lower()) for name, kind in columns))
+    check_columns(side.name, side.columns)
     rows = _few_rows(session, side, source)
-    batches = _batches(session, side) if rows is None else _summed(rows)
+    if rows is None:
+        batches = _batches(session, side)
+    else:
+        rows = own_batches(side.name, side.generation, rows)
+        batches = _summed(rows)
     garbage = _garbage(batches, side, last_pin)
     valid = {
         name: (copies, ends, last)
@@ -188,25 +194,28 @@ def read_side(
 def _few_rows(
     session: Session, side: Side, source: Sequence[Column]
 ) -> list[tuple[Any, ...]] | None:
-    """Every row as (batch, generation, n, version, ends, its end, content hash), where they are
-    few."""
+    """Every row as (batch, generation, n, version, does it lack something, ends, its end, content
+    hash), where they are few."""
     if not source or not hash_decides(source):
         return None
     rows = session.rows(
-        f"SELECT {_BATCH}, {LATE}.ends, unix_micros({LATE}.ended), {content_hash(source)}"
-        f" FROM (SELECT {LATE}, {side.items(source)} FROM {relation_name(side.name)})"
-        f" LIMIT {FEW + 1}"
+        f"SELECT {BATCH}, int({LACKING}), {LATE}.ends IS TRUE, unix_micros({LATE}.ended),"
+        f" {content_hash(source)} FROM"
+        f" (SELECT {LATE}, {ARRIVAL}, {ROW_ID}, {side.items(source)}"
+        f" FROM {relation_name(side.name)}) LIMIT {FEW + 1}"
     )
     return rows if len(rows) <= FEW else None
 
 
 def _batches(session: Session, side: Side) -> list[_Batch]:
     found = session.rows(
-        f"SELECT {_BATCH}, sum(CASE WHEN {LATE}.ends THEN -1 WHEN {LATE}.ended IS NULL THEN 1"
-        f" ELSE 0 END), bool_or({LATE}.ends), unix_micros(max({LATE}.ended))"
+        f"SELECT {BATCH}, max(int({LACKING})),"
+        f" sum(CASE WHEN {LATE}.ends THEN -1 WHEN {LATE}.ended IS NULL THEN 1 ELSE 0 END),"
+        f" bool_or({LATE}.ends), unix_micros(max({LATE}.ended))"
         f" FROM {relation_name(side.name)} GROUP BY ALL"
     )
-    return [(*row[:4], int(row[4]), bool(row[5]), row[6]) for row in found]
+    known = own_batches(side.name, side.generation, found)
+    return [(*row[:4], int(row[4]), bool(row[5]), row[6]) for row in known]
 
 
 def _summed(rows: Sequence[tuple[Any, ...]]) -> list[_Batch]:
