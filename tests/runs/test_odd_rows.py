@@ -201,6 +201,17 @@ def test_only_the_model_concerned_stops() -> None:
     assert isinstance(error, StateMissing), "rows without state never mean a first run"
 
 
+@pytest.mark.parametrize("column", ["model", "generation", "n"])
+def test_the_message_is_short_whatever_the_key_is(column: str) -> None:
+    for value in EVERY:
+        found = read({**raw(ROW), column: value})
+        if isinstance(found, OddRow):
+            with pytest.raises(StateUnreadable) as stopped:
+                readable(found)
+            assert len(str(stopped.value)) < 1200
+            assert str(stopped.value).replace("\n", "").isprintable()
+
+
 def test_of_two_rows_that_differ_nobody_guesses() -> None:
     states = read_states(Rows(raw(ROW), raw(ROW)), TABLE)
     assert states == {"g": ROW}, "equal ones are one"

@@ -204,9 +204,8 @@ def refuse_ahead(table: str, last: Batch | None, row: StateRow) -> Batch | OddRo
 
 def unreadable(odd: OddRow) -> StateUnreadable:
     """Why a sink is left alone: what it got cannot be told."""
-    sink = next((value for name, value in odd.key if name == "sink"), None)
     return StateUnreadable(
-        f"how far the sink {sink} got cannot be read: {odd.reason}",
+        f"how far the sink {odd.named('sink')} got cannot be read: {odd.reason}",
         where=odd.where,
         hint=f"put that row right (DESCRIBE HISTORY {odd.table} tells who wrote it), or delete it"
         " if it is one too many; without any row the sink begins anew",

@@ -49,6 +49,12 @@ class OddRow:
         ]
         return f"{self.table} where {' and '.join(named)}"
 
+    def named(self, name: str) -> str:
+        """A column of the key that is a name, for a sentence; '' where it is none."""
+        value = dict(self.key).get(name)
+        plain = isinstance(value, str) and value.isprintable() and len(value) <= 4 * SHOWN
+        return str(value) if plain else ""
+
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}"
 

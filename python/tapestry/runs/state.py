@@ -161,10 +161,9 @@ def readable(row: StateRow | OddRow | None) -> StateRow | None:
     """The row; raises StateUnreadable for one that no run has written."""
     if not isinstance(row, OddRow):
         return row
-    model = next((value for name, value in row.key if name == "model"), None)
     table = row.table
     raise StateUnreadable(
-        f"the state of {model or 'a model'} cannot be read: {row.reason}",
+        f"the state of {row.named('model') or 'a model'} cannot be read: {row.reason}",
         where=row.where,
         hint=f"put that row right (DESCRIBE HISTORY {table} tells who wrote it, {table} VERSION AS"
         " OF … what stood there before) or delete it if it is one too many; or `tapestry adopt`"
