@@ -79,6 +79,20 @@ from demo.{RUNS_TABLE}
 where action = 'failed' or seconds > 60
 order by t desc
 ```
+
+**Rows that no run has written.** Whoever may write to the schema may write to these tables, by mistake too. Each row is checked
+when it is read: types and ranges, JSON, windows that follow one another, and a seal (a hash of the values) that rows of
+`{STATE_TABLE}` and `{DELIVERIES_TABLE}` bear. The seal tells accidents, not forgers.
+
+| an odd row in | stops | the way out |
+|---|---|---|
+| `{STATE_TABLE}` | the model that it belongs to, with [StateUnreadable](errors.md#stateunreadable): never taken for a first run | put it right: `VERSION AS OF` has it as it was; a row too many can be deleted; else `tapestry adopt`, or `--full-refresh` |
+| `<model>__late_…` | the model | the same |
+| `{DELIVERIES_TABLE}` | the sink; its model and the other sinks go on | put it right; a sink without any line begins anew |
+| `{RUNS_TABLE}`, `{CHECKS_TABLE}` | nothing: the [report](../report.md) leaves it out and says how many | delete it |
+
+Rows of other generations and of models that nobody has matter to nobody. A table with a missing column, another type or another
+format is named as a whole.
 """
 
 
