@@ -80,19 +80,25 @@ where action = 'failed' or seconds > 60
 order by t desc
 ```
 
-**Rows that no run has written.** Whoever may write to the schema may write to these tables, by mistake too. Each row is checked
-when it is read: types and ranges, JSON, windows that follow one another, and a seal (a hash of the values) that rows of
-`{STATE_TABLE}` and `{DELIVERIES_TABLE}` bear. The seal tells accidents, not forgers.
+**Rows that no run has written.** Whoever may write to the schema may write to these tables, by
+mistake too. Each row is checked when it is read: types and ranges, JSON, windows that follow one
+another, and a seal (a hash of the values) that rows of `{STATE_TABLE}` and `{DELIVERIES_TABLE}`
+bear. The seal tells accidents, not forgers.
 
 | an odd row in | stops | the way out |
 |---|---|---|
-| `{STATE_TABLE}` | the model that it belongs to, with [StateUnreadable](errors.md#stateunreadable): never taken for a first run | put it right: `VERSION AS OF` has it as it was; a row too many can be deleted; else `tapestry adopt`, or `--full-refresh` |
-| `<model>__late_…` | the model | the same |
-| `{DELIVERIES_TABLE}` | the sink; its model and the other sinks go on | put it right; a sink without any line begins anew |
-| `{RUNS_TABLE}`, `{CHECKS_TABLE}` | nothing: the [report](../report.md) leaves it out and says how many | delete it |
+| `{STATE_TABLE}` | its model ([StateUnreadable](errors.md#stateunreadable)) | put it right |
+| `<model>__late_…` | the model | put it right |
+| `{DELIVERIES_TABLE}` | its sink: the model and the other sinks go on | put it right |
+| `{RUNS_TABLE}`, `{CHECKS_TABLE}` | nothing: the report leaves it out | delete it |
 
-Rows of other generations and of models that nobody has matter to nobody. A table with a missing column, another type or another
-format is named as a whole.
+An earlier version of the table (`VERSION AS OF`) has a row as it was; a row too many can be deleted.
+Else `tapestry adopt` the model, or `--full-refresh` it; a sink without any line begins anew. A model
+whose row cannot be read is never taken for one that has not run yet. The
+[report](../report.md) says how many rows it left out, and why the first of them is odd.
+
+Rows of other generations and of models that nobody has do not matter. A table with a missing
+column, another type or another format is named as a whole.
 """
 
 
