@@ -224,6 +224,20 @@ def test_of_two_rows_that_differ_nobody_guesses() -> None:
                 runs_of(Rows(*rows), TABLE, "g")
 
 
+def test_the_doctor_finds_it() -> None:
+    from tapestry.cli.check_state import check_state
+    from tapestry.cli.checks import OK, WRONG
+
+    (well,) = check_state(Rows(raw(ROW)), "db")
+    assert (well.status, well.told) == (OK, "1 generation in db.tapestry_state")
+    rows = [{**raw(ROW), "generation": f"g{n}", "pins": "no"} for n in range(7)]
+    found = list(check_state(Rows(raw(ROW), *rows), "db"))
+    assert [one.status for one in found] == [WRONG] * 6
+    assert "db.m cannot be read: pins is no JSON" in found[0].told
+    assert "put that row right" in found[0].fix
+    assert found[-1].told == "and 2 rows more"
+
+
 def test_runs_of_a_generation() -> None:
     first = replace(ROW, n=1, tau=None, failed=())
     assert runs_of(Rows(raw(ROW), raw(first), raw(ROW)), TABLE, "g") == [first, ROW]

@@ -92,10 +92,11 @@ bear. The seal tells accidents, not forgers.
 | `{DELIVERIES_TABLE}` | its sink: the model and the other sinks go on | put it right |
 | `{RUNS_TABLE}`, `{CHECKS_TABLE}` | nothing: the report leaves it out | delete it |
 
-An earlier version of the table (`VERSION AS OF`) has a row as it was; a row too many can be deleted.
-Else `tapestry adopt` the model, or `--full-refresh` it; a sink without any line begins anew. A model
-whose row cannot be read is never taken for one that has not run yet. The
-[report](../report.md) says how many rows it left out, and why the first of them is odd.
+An earlier version of the table (`VERSION AS OF`) has a row as it was; a row too many can be
+deleted. Else `tapestry adopt` the model, or `--full-refresh` it; a sink without any line begins
+anew. A model whose row cannot be read is never taken for one that has not run yet. The
+[report](../report.md) says how many rows it left out, and why the first of them is odd;
+`tapestry doctor` finds those of the state.
 
 Rows of other generations and of models that nobody has do not matter. A table with a missing
 column, another type or another format is named as a whole.

@@ -28,9 +28,9 @@ Example:
   tapestry doctor --json | jq '.findings[] | select(.status == "wrong")'
 
 Looks at the installed packages, Java, Delta's jars, the project and its profile, the connection and
-its time zone, the arrival column and layout of every source of a continuous model, and whether the
-storage lets one of two writers win. Nothing is changed. Exit code 1 where something is wrong; a
-note alone is none.
+its time zone, the arrival column and layout of every source of a continuous model, whether the
+storage lets one of two writers win, and whether the state of the models can be read. Nothing is
+changed. Exit code 1 where something is wrong; a note alone is none.
 """
 MARKS = {"ok": "✓", "note": "!", "wrong": "✗", "skipped": "-"}
 COLOURS = {"ok": "green", "note": "yellow", "wrong": "bold red", "skipped": "dim"}
@@ -152,6 +152,7 @@ def _models(
 def _connected(manifest: Manifest | None, given: DbtOptions) -> Iterator[Finding]:
     from tapestry.cli.check_server import check_server
     from tapestry.cli.check_sources import check_sources
+    from tapestry.cli.check_state import check_state
     from tapestry.cli.check_storage import check_storage
     from tapestry.cli.checks import OK, Finding, check_zone, embedded, trouble
 
@@ -163,6 +164,7 @@ def _connected(manifest: Manifest | None, given: DbtOptions) -> Iterator[Finding
             yield check_storage(project.session, project.schema)
             if not embedded(project.config):
                 yield check_server(project.session)
+            yield from check_state(project.session, project.schema)
             if manifest is not None:
                 yield from check_sources(project.session, manifest)
     except Exception as error:
