@@ -32,7 +32,7 @@ from tapestry.runs.errors_of_delta import (
     not_found,
 )
 from tapestry.runs.odd import Fields, Odd, OddRow, check_seal, read_row, sealed, shown
-from tapestry.runs.own_tables import create_own, explained, lost_own, widen_own
+from tapestry.runs.own_tables import create_own, lost_own, refuse_other, widen_own
 from tapestry.runs.session import Session
 from tapestry.runs.state import StateRow, runs_of
 
@@ -110,7 +110,8 @@ def read_batches(session: Session, table: str, model: str) -> dict[str, Batch | 
     except Exception as error:
         if not_found(error) or files_gone(error):
             return {}
-        raise explained(session, table, COLUMNS, error) from error
+        refuse_other(session, table, COLUMNS)
+        raise
     lines: dict[str, list[_Line | OddRow]] = {}
     for values in rows:
         named = dict(zip(_READ, values, strict=True))

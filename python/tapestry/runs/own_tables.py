@@ -88,13 +88,9 @@ def _gone(session: Session, table: str) -> bool:
     return False
 
 
-def explained(
-    session: Session, table: str, columns: Mapping[str, str], error: Exception
-) -> Exception:
-    """Why a statement about a table of ours failed: the table is not as runs make it.
-
-    ``error`` itself where nothing is wrong with the table, as far as can be seen.
-    """
+def refuse_other(session: Session, table: str, columns: Mapping[str, str]) -> None:
+    """After a statement about a table of ours failed: raise StateUnreadable where that is because
+    the table is not as runs make it."""
     try:
         described = session.rows(f"DESCRIBE TABLE {relation_name(table)}")
         there = {str(row[0]).lower(): str(row[1]).lower() for row in described}
@@ -109,8 +105,8 @@ def explained(
     except Exception as other:
         odd = ["is a view"] * is_view(other)
     if not odd:
-        return error
-    return StateUnreadable(
+        return
+    raise StateUnreadable(
         f"{table} is not the table that runs made: it {odd[0]}",
         hint="take what lies there out of the way, or bring the table back as it was (DESCRIBE"
         f" HISTORY {table} tells who changed it; RESTORE TABLE {table} TO VERSION AS OF …)",

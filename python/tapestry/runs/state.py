@@ -27,7 +27,7 @@ from tapestry.instants import micros
 from tapestry.quoting import properties, relation_name, string
 from tapestry.runs.errors_of_delta import files_gone, lacks_column, lost_race, not_found
 from tapestry.runs.odd import OddRow, read_row
-from tapestry.runs.own_tables import create_own, explained, lost_own, widen_own
+from tapestry.runs.own_tables import create_own, lost_own, refuse_other, widen_own
 from tapestry.runs.session import Session
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.state_row import KEY, parse_state, pins_as_json, seal_of
@@ -149,7 +149,8 @@ def read_states(session: Session, table: str) -> dict[str, StateRow | OddRow] | 
     except Exception as error:
         if not_found(error) or files_gone(error):
             return None
-        raise explained(session, table, COLUMNS, error) from error
+        refuse_other(session, table, COLUMNS)
+        raise
     found: dict[str, StateRow | OddRow] = {}
     for generation, row in ((_generation(values), _from_row(table, values)) for values in rows):
         known = found.get(generation)
@@ -206,6 +207,7 @@ def claim(session: Session, table: str, row: StateRow) -> bool:
             widen_own(session, table, ADDED)
             session.run(inserted)
         elif not lost_race(error):
+            refuse_other(session, table, COLUMNS)
             raise
     if row.n == 1:
         return True  # a new generation: nobody else knows its name
