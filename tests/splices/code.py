@@ -350,4 +350,4 @@ def argument(call: ast.Call, name: str, place: int | None) -> ast.expr | None:
         return next(word.value for word in call.keywords if word.arg is None)
     if place is not None and any(isinstance(a, ast.Starred) for a in call.args[: place + 1]):
         return next(a for a in call.args if isinstance(a, ast.Starred))
-    return call.args[place] if place is not None and place < len(call.args) else None
+    return call.args[place] if place is not None and 0 <= place < len(call.args) else None
