@@ -208,8 +208,8 @@ def unreadable(odd: OddRow) -> StateUnreadable:
     return StateUnreadable(
         f"how far the sink {odd.named('sink')} got cannot be read: {odd.reason}",
         where=odd.where,
-        hint=f"put that row right (DESCRIBE HISTORY {odd.table} tells who wrote it), or delete it"
-        " if it is one too many; without any row the sink begins anew",
+        hint="put that row right (the table's DESCRIBE HISTORY tells who wrote it), or delete it if"
+        " it is one too many; without any row the sink begins anew",
     )
 
 

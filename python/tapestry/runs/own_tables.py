@@ -108,8 +108,8 @@ def refuse_other(session: Session, table: str, columns: Mapping[str, str]) -> No
         return
     raise StateUnreadable(
         f"{table} is not the table that runs made: it {odd[0]}",
-        hint="take what lies there out of the way, or bring the table back as it was (DESCRIBE"
-        f" HISTORY {table} tells who changed it; RESTORE TABLE {table} TO VERSION AS OF …)",
+        hint="take what lies there out of the way, or bring the table back as it was (its DESCRIBE"
+        " HISTORY tells who changed it; RESTORE TABLE … TO VERSION AS OF … brings it back)",
     )
 
 

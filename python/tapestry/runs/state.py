@@ -162,13 +162,12 @@ def readable(row: StateRow | OddRow | None) -> StateRow | None:
     """The row; raises StateUnreadable for one that no run has written."""
     if not isinstance(row, OddRow):
         return row
-    table = row.table
     raise StateUnreadable(
         f"the state of {row.named('model') or 'a model'} cannot be read: {row.reason}",
         where=row.where,
-        hint=f"put that row right (DESCRIBE HISTORY {table} tells who wrote it, {table} VERSION AS"
-        " OF … what stood there before) or delete it if it is one too many; or `tapestry adopt`"
-        " the model, or --full-refresh it",
+        hint="put that row right (the table's DESCRIBE HISTORY tells who wrote it, VERSION AS OF …"
+        " what stood there before) or delete it if it is one too many; or `tapestry adopt` the"
+        " model, or --full-refresh it",
     )
 
 

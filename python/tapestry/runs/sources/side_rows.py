@@ -34,8 +34,8 @@ def check_columns(table: str, columns: Sequence[Column]) -> None:
     if wrong:
         raise StateUnreadable(
             f"{table} is not the table of late rows that runs made: it {wrong[0]}",
-            hint=f"bring it back as it was (DESCRIBE HISTORY {table} tells who changed it), or"
-            " build the model again with --full-refresh",
+            hint="bring it back as it was (its DESCRIBE HISTORY tells who changed it), or build the"
+            " model again with --full-refresh",
         )
 
 
@@ -75,6 +75,6 @@ def _odd(row: OddRow) -> StateUnreadable:
     return StateUnreadable(
         f"late rows cannot be read: {row.reason}",
         where=f"{row.where} (fields of {LATE})",
-        hint=f"put those rows right or delete them (DESCRIBE HISTORY {row.table} tells who wrote"
+        hint="put those rows right or delete them (the table's DESCRIBE HISTORY tells who wrote"
         " them), or build the model again with --full-refresh",
     )
