@@ -244,6 +244,6 @@ def _waiting(tables: Tables) -> Iterable[dict[str, Any]]:
         known = newest.get((model, sink))
         if known is None or (type(m) is int and (known[0] is None or m > known[0])):
             newest[model, sink] = (m if type(m) is int else None, *told)
-    for (model, sink), (m, since, done) in newest.items():
+    for (model, sink), (m, claimed, done) in newest.items():
         if not done or m is None:
-            yield {"model": model, "sink": sink, "since": since}
+            yield {"model": model, "sink": sink, "since": claimed}
