@@ -21,12 +21,12 @@ QUERIES ?= 2000
 # QUICK needs no Spark and runs on all processors, beside Spark, which leaves much of two of them idle.
 ORACLE := tests/property/test_rewrite_equals_oracle.py
 WITH_SPARK := tests/cli/test_load.py tests/cli/test_new_project.py
-QUICK := tests/test_house.py tests/sql tests/runs tests/property --ignore=$(ORACLE) tests/verification tests/mail \
+QUICK := tests/test_house.py tests/test_splices.py tests/test_quoting.py tests/sql tests/runs tests/property --ignore=$(ORACLE) tests/verification tests/mail \
   tests/report \
   tests/docs tests/expectations tests/demo/test_expected.py tests/demo/test_generator.py \
   tests/eject/test_duckdb_and_postgres.py tests/eject/test_postgres_dialect.py \
   tests/delivery tests/schedule tests/adapter/test_elsewhere.py tests/adapter/test_folders.py \
-  tests/adapter/test_warehouse.py tests/adapter/test_workers.py \
+  tests/adapter/test_packages.py tests/adapter/test_warehouse.py tests/adapter/test_workers.py \
   tests/adapter/test_overrides.py tests/adapter/test_answer_settings.py \
   tests/cli $(WITH_SPARK:%=--ignore=%)
 GATE := $(WITH_SPARK) tests/adapter/test_parts.py tests/adapter/test_session.py tests/adapter/test_engine.py \
