@@ -11,6 +11,8 @@ all, but its sticky bit keeps everyone from renaming what is another's.
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import grp
 import os
 import pwd
@@ -23,8 +25,16 @@ from pathlib import Path
 from tapestry.errors import ConfigurationError
 
 PREFIX = "dbt-tapestry-"
+LOCK = "lock"
+_held: list[int] = []
 _LIMIT = 1 << 20
 """Bytes: no file of ours is larger that is read at once."""
+_LINKS = 40
+"""As many as Linux follows on one way."""
+
+
+class NotOurs(ConfigurationError):
+    """Somebody else could have written what stands at a path, or it is no file or folder."""
 
 
 def cache_folder(*parts: str) -> Path:
@@ -34,7 +44,7 @@ def cache_folder(*parts: str) -> Path:
     have written it, and OSError where it cannot be made.
     """
     given = os.environ.get("XDG_CACHE_HOME", "")
-    cache = Path(given) if os.path.isabs(given) else Path.home() / ".cache"
+    cache = Path(given) if os.path.isabs(given) else _home() / ".cache"
     folder = cache / "dbt-tapestry"
     check_way(folder)
     own_folder(folder)
@@ -46,15 +56,30 @@ def cache_folder(*parts: str) -> Path:
 def ivy_folder() -> Path:
     """Where Spark keeps the jars that it fetches: below the home that Java takes for the user's.
 
-    Raises ConfigurationError where others could have put jars there.
+    A new one is for this user alone. Raises ConfigurationError where others could have put jars
+    there, and OSError where this user cannot.
     """
     try:
-        home = pwd.getpwuid(os.geteuid()).pw_dir
+        home = Path(pwd.getpwuid(os.geteuid()).pw_dir)
     except KeyError:
-        home = str(Path.home())
-    folder = Path(home) / ".ivy2.5.2"
+        home = _home()
+    folder = home / ".ivy2.5.2"
     check_way(folder)
+    if not os.path.lexists(folder):
+        own_folder(folder)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
     return folder
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise ConfigurationError(
+            f"{_name(os.geteuid())} has no home folder",
+            hint="set HOME or XDG_CACHE_HOME to a folder of that user's own",
+        ) from None
 
 
 def dbt_folder() -> Path:
@@ -77,6 +102,17 @@ def new_temporary() -> Path:
     """
     check_way(Path(tempfile.gettempdir()) / PREFIX)
     return Path(tempfile.mkdtemp(prefix=PREFIX))
+
+
+def held_temporary() -> Path:
+    """Such a folder, with a lock in it that this process holds as long as it lives.
+
+    By the lock a later process tells what was left over.
+    """
+    folder = new_temporary()
+    _held.append(open_lock(folder / LOCK))
+    fcntl.flock(_held[-1], fcntl.LOCK_SH)
+    return folder
 
 
 def old_temporary() -> list[Path]:
@@ -188,22 +224,45 @@ def open_lock(path: Path) -> int:
 def check_way(path: Path) -> None:
     """May nobody but this user and root change where this path leads?
 
-    The folders above it are looked at, and it where it is there, as they are written and where
-    links lead. Raises ConfigurationError with the one that others may change.
+    Each folder and link on the way is looked at, wherever links lead, and what the path names where
+    it is there. Raises ConfigurationError with the first that others may change.
     """
-    trusted = {os.geteuid(), 0, os.lstat("/").st_uid}  # who owns / owns the machine
-    written = Path(os.path.abspath(path))
-    real = Path(os.path.realpath(written))
-    for each in dict.fromkeys((*reversed(written.parents), *reversed(real.parents), written, real)):
+    ahead = list(reversed(path.absolute().parts))
+    # The folders that lead to where we are, and whether nobody else can enter what is in them.
+    way: list[tuple[Path, bool]] = []
+    links = 0
+    while ahead:
+        part = ahead.pop()
+        if part == os.sep:
+            way, each, closed = [], Path(part), False
+        elif part == os.pardir:
+            way = way[:-1] or way
+            continue
+        else:
+            each, closed = way[-1][0] / part, way[-1][1]
         try:
             found = each.lstat()
         except (FileNotFoundError, NotADirectoryError):
-            continue
-        if found.st_uid not in trusted:
-            raise _refusal(each, f"belongs to {_name(found.st_uid)}")
-        sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
-        if not sticky and not stat.S_ISLNK(found.st_mode) and _others_write(found):
-            raise _refusal(each, "can be written by other users")
+            return
+        _check_step(each, found, closed)
+        if stat.S_ISLNK(found.st_mode):
+            links += 1
+            if links > _LINKS:
+                raise _refusal(each, "is a link that leads to itself")
+            ahead += reversed(Path(os.readlink(each)).parts)
+        else:
+            way.append((each, closed or not found.st_mode & 0o011))
+
+
+def _check_step(each: Path, found: os.stat_result, closed: bool) -> None:
+    trusted = {os.geteuid(), 0, os.lstat("/").st_uid}  # who owns / owns the machine
+    if found.st_uid not in trusted:
+        raise _refusal(each, f"belongs to {_name(found.st_uid)}")
+    sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
+    if closed or sticky or stat.S_ISLNK(found.st_mode):
+        return
+    if _others_write(found):
+        raise _refusal(each, "can be written by other users")
 
 
 def _others_write(found: os.stat_result) -> bool:
@@ -235,9 +294,9 @@ def _name(user: int) -> str:
         return f"the user {user}"
 
 
-def _refusal(path: Path, what: str) -> ConfigurationError:
-    return ConfigurationError(
+def _refusal(path: Path, what: str) -> NotOurs:
+    return NotOurs(
         f"{path} {what}: what stands there need not be yours, and is not used",
-        hint="remove it, or give it to yourself alone (chown, chmod go-w). The cache is in"
-        " XDG_CACHE_HOME, temporary files in TMPDIR: others can be named there",
+        hint="give it to yourself alone (chown, chmod go-w), or name another place:"
+        " XDG_CACHE_HOME for the cache, TMPDIR for temporary files",
     )

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.adapter.test_folders import AS_NOBODY, as_root
+from tests.adapter.test_folders import AS_NOBODY, NOBODY, as_root
 
 from dbt.adapters.tapestry import catalog_access
 from dbt.adapters.tapestry.catalog_access import connection_with, error_code, prepared, url_of
@@ -266,3 +270,86 @@ def test_a_server_that_was_killed_is_not_gone_to(h2: Any, other_h2: Any, warehou
 def test_a_path_that_means_more_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigurationError, match="path holds"):
         url_of(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a b", "ü", "日本\u3000語", "a%20b", "a#b?c", "a'b\"c", "-a=b,c"])
+def test_every_other_path_is_only_a_path(tmp_path: Path, name: str) -> None:
+    assert (
+        url_of(tmp_path / name)
+        == f"jdbc:h2:file:{tmp_path / name}/.catalog/catalog;AUTO_SERVER=TRUE"
+    )
+
+
+def _of_another(warehouse: Path) -> None:
+    os.chown(warehouse / ".catalog", NOBODY, NOBODY)
+
+
+def _password_open(warehouse: Path) -> None:
+    (warehouse / ".catalog" / "password").chmod(0o666)
+
+
+def _lock_a_folder(warehouse: Path) -> None:
+    (warehouse / ".catalog" / "lock").unlink()
+    (warehouse / ".catalog" / "lock").mkdir()
+
+
+def _catalog_a_link(warehouse: Path) -> None:
+    (warehouse / ".catalog" / "catalog.mv.db").symlink_to("/dev/null")
+
+
+def _a_file(warehouse: Path) -> None:
+    shutil.rmtree(warehouse)
+    warehouse.touch()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(_of_another, marks=as_root),
+        _password_open,
+        _lock_a_folder,
+        _catalog_a_link,
+        _a_file,
+    ],
+)
+def test_what_keeps_a_catalog_from_opening_is_said(
+    warehouse: Path, spoil: Callable[[Path], None]
+) -> None:
+    """And nobody is told to remove it: the tables would be unknown to Spark."""
+    with prepared(None, warehouse):
+        pass
+    spoil(warehouse)
+    with (
+        pytest.raises(ConfigurationError, match="do not remove it") as error,
+        prepared(None, warehouse),
+    ):
+        pass
+    assert str(warehouse) in str(error.value)
+    assert "spark.sql.warehouse.dir" in error.value.hint
+
+
+def test_a_disk_without_modes_or_locks_is_refused_in_words(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mount of Windows' or of a network's, and one that is read-only."""
+
+    def fail(number: int) -> Callable[..., None]:
+        def failing(*args: object, **options: object) -> None:
+            raise OSError(number, os.strerror(number))
+
+        return failing
+
+    (warehouse / ".catalog").mkdir(mode=0o755)
+    for module, name, number in (
+        (os, "fchmod", errno.EPERM),
+        (fcntl, "flock", errno.ENOLCK),
+        (tempfile, "mkstemp", errno.EROFS),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(module, name, fail(number))
+            refused = pytest.raises(ConfigurationError, match="keeps no owners and modes")
+            with refused as error, prepared(None, warehouse):
+                pass
+            assert os.strerror(number) in str(error.value)
+    with pytest.raises(OSError, match="the caller's"), prepared(None, warehouse):
+        raise OSError("the caller's")

@@ -145,10 +145,57 @@ def test_a_way_through_what_others_may_rename_is_refused(open_folder: Path) -> N
         folders.check_way(open_folder / "link" / "file")
 
 
-def test_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert folders.cache_folder("engines") == tmp_path / "cache" / "dbt-tapestry" / "engines"
-    (tmp_path / "cache").chmod(0o777)
+def test_what_nobody_else_can_enter_may_be_open_inside(open_folder: Path) -> None:
+    """Ivy makes folders and jars that a group may write, under a umask of 002."""
+    way = open_folder / "own" / "jars"
+    way.mkdir(parents=True)
+    (way / "file").touch()
+    for each in (way, way / "file"):
+        each.chmod(0o777)
+    way.parent.chmod(0o700)
+    folders.check_way(way / "file")
+    way.parent.chmod(0o710)
+    with pytest.raises(ConfigurationError, match="jars"):
+        folders.check_way(way / "file")
+
+
+def test_every_link_on_a_way_is_looked_at(open_folder: Path) -> None:
+    """Also one that leads to a safe place by way of a folder in which others may change it."""
+    for name, mode_of_it in (("safe", 0o700), ("closed", 0o700), ("open", 0o777)):
+        (open_folder / name).mkdir()
+        (open_folder / name).chmod(mode_of_it)
+    (open_folder / "safe" / "file").touch()
+    (open_folder / "open" / "second").symlink_to("../safe")
+    (open_folder / "closed" / "first").symlink_to("../open/second")
+    with pytest.raises(ConfigurationError, match="open can be written"):
+        folders.check_way(open_folder / "closed" / "first" / "file")
+    with pytest.raises(ConfigurationError, match="open can be written"):
+        folders.check_way(open_folder / "open" / ".." / "safe" / "file")
+    (open_folder / "open").chmod(0o755)
+    folders.check_way(open_folder / "closed" / "first" / "file")
+    (open_folder / "safe" / "round").symlink_to("round")
+    with pytest.raises(ConfigurationError, match="leads to itself"):
+        folders.check_way(open_folder / "safe" / "round" / "file")
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container can run as a number that no list of users has."""
+
+    def unknown(user: int) -> None:
+        raise KeyError(user)
+
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(folders.pwd, "getpwuid", unknown)
+    for place in (folders.cache_folder, folders.ivy_folder):
+        with pytest.raises(ConfigurationError, match=r"no home folder\n.*XDG_CACHE_HOME"):
+            place()
+
+
+def test_the_cache(tmp_path: Path, open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(open_folder / "cache"))
+    assert folders.cache_folder("engines") == open_folder / "cache" / "dbt-tapestry" / "engines"
+    (open_folder / "cache").chmod(0o777)
     with pytest.raises(ConfigurationError, match="XDG_CACHE_HOME"):
         folders.cache_folder()
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # the convention: as if it were not set

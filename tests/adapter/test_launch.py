@@ -14,13 +14,14 @@ import pytest
 
 from dbt.adapters.tapestry import launch as launching
 from dbt.adapters.tapestry.launch import launch, properties
+from tapestry import folders
 from tapestry.folders import PREFIX, open_lock
 
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(launching, "_held", [])
+    monkeypatch.setattr(folders, "_held", [])
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
     return tmp_path
 
@@ -67,13 +68,14 @@ def test_a_folder_with_spaces_and_quotes_is_one_option() -> None:
     assert launching._option('-Da=/x y/"z\\') == '"-Da=/x y/\\"z\\\\"'
 
 
+@pytest.mark.parametrize("form", ["--properties-file '{}'", "'--properties-file={}'"])
 def test_the_users_own_arguments_stay(
-    submitted: list[list[str]], temporary: Path, monkeypatch: pytest.MonkeyPatch
+    form: str, submitted: list[list[str]], temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """spark-submit would read the last file only: his is the first part of ours."""
     his = temporary / "his own"
     his.write_text("spark.mine 1")
-    given = f"--properties-file '{his}' --conf spark.x='a b' pyspark-shell"
+    given = f"{form.format(his)} --conf spark.x='a b' pyspark-shell"
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", given)
     launch({"spark.ours": "2"}, temporary / "spark.log")
     ((_, _, *words, text),) = submitted

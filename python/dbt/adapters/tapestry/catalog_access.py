@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import secrets
 import time
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tapestry.errors import ConfigurationError
-from tapestry.folders import open_lock, open_own, own_folder, read_own, write_own
+from tapestry.folders import NotOurs, open_lock, open_own, own_folder, read_own, write_own
 
 FOLDER = ".catalog"
 """In the warehouse; Spark takes no folder with such a name for a schema or a table."""
@@ -31,6 +32,12 @@ _WAIT = 120.0
 """Seconds for another process that is just opening the catalog."""
 _WRONG_PASSWORD, _HELD = 28000, 90020
 """H2's numbers for these errors."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_WAYS_OUT = (
+    "give it to the user who runs dbt, alone (chown -R, chmod go-w), and do not remove it. Where"
+    " the disk is read-only, or keeps no owners and modes, set spark.sql.warehouse.dir to a folder"
+    " on another one"
+)
 _MOVED = """\
 The catalog of this warehouse is in the folder .catalog beside this one, with a password.
 This folder keeps older versions of dbt-tapestry from starting an empty one in its place.
@@ -40,7 +47,7 @@ This folder keeps older versions of dbt-tapestry from starting an empty one in i
 def url_of(warehouse: Path) -> str:
     """The catalog's address. H2 and Hadoop would read more than a path in some characters."""
     path = str(warehouse.absolute() / FOLDER / _FILE.removesuffix(".mv.db"))
-    if ";" in path or "${" in path or not path.isprintable():
+    if ";" in path or "${" in path or _CONTROL.search(path):
         raise ConfigurationError(
             f"the warehouse's path holds ';', '${{' or a control character: {path!r}",
             hint="move the project, or set spark.sql.warehouse.dir to a path without it",
@@ -55,12 +62,34 @@ def prepared(jvm: Any, warehouse: Path) -> Iterator[str]:
     One process at a time is in the block, so that two first ones agree on a password. Raises
     ConfigurationError where the catalog is not this user's alone, or cannot be moved over.
     """
-    folder = own_folder(warehouse / FOLDER)
-    with _alone(folder / "lock"):
-        password = password_of(folder)
-        _move_over(jvm, warehouse, folder, password)
-        _forget_the_dead(folder)
+    folder = warehouse / FOLDER
+    with _said_of(warehouse):
+        own_folder(folder)
+        lock = open_lock(folder / "lock")
+    try:
+        with _said_of(warehouse):
+            _alone(lock, folder / "lock")
+            password = password_of(folder)
+            _move_over(jvm, warehouse, folder, password)
+            _forget_the_dead(folder)
         yield password
+    finally:
+        os.close(lock)
+
+
+@contextlib.contextmanager
+def _said_of(warehouse: Path) -> Iterator[None]:
+    """Errors of files are told with what helps a catalog, which nobody wants to remove."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigurationError(
+            f"Spark's catalog cannot be kept in the warehouse: {error.strerror or error}",
+            str(error.filename or warehouse),
+            _WAYS_OUT,
+        ) from error
+    except NotOurs as error:
+        raise ConfigurationError(error.reason, hint=_WAYS_OUT) from error
 
 
 def password_of(folder: Path) -> str:
@@ -173,23 +202,18 @@ def _forget_the_dead(folder: Path) -> None:
         os.close(descriptor)
 
 
-@contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    lock = open_lock(path)
+def _alone(lock: int, path: Path) -> None:
+    """Wait until no other process is just opening the catalog."""
     until = time.monotonic() + _WAIT
-    try:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise ConfigurationError(
-                        f"another process has been opening the catalog for {_WAIT:.0f} seconds",
-                        str(path),
-                        "end it, if it hangs",
-                    ) from None
-                time.sleep(0.1)
-        yield
-    finally:
-        os.close(lock)
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise ConfigurationError(
+                    f"another process has been opening the catalog for {_WAIT:.0f} seconds",
+                    str(path),
+                    "end it, if it hangs",
+                ) from None
+            time.sleep(0.1)

@@ -19,6 +19,7 @@ from dbt.adapters.tapestry.answer_settings import ZONE, to_correct
 from dbt.adapters.tapestry.catalog import open_catalog
 from dbt.adapters.tapestry.jars import remember
 from dbt.adapters.tapestry.java import check_java
+from dbt.adapters.tapestry.kept import cache_is_kept
 from dbt.adapters.tapestry.launch import launch
 from dbt.adapters.tapestry.log import hush_pyspark, spark_log, tail
 from dbt.adapters.tapestry.log_store import use_links
@@ -67,11 +68,16 @@ def start(
             return SparkSession(running)
         settings = settings_for(given, root=root, master=master)
         joined = engine.join(settings)
-        if joined is None and keep_warm and os.environ.get(engine.VARIABLE) != engine.OWN:
+        if joined is None and keep_warm and _can_keep_warm():
             wanted = {"given": given, "root": str(root or Path.cwd()), "master": master}
             _, offer = engine.launch({**wanted, "log_path": log_path}, keep_warm)
             joined = engine.join_offer(offer)
         return SparkSession(joined or _start(settings, spark_log(log_path, _text(root))))
+
+
+def _can_keep_warm() -> bool:
+    """Would a later process find the Spark that is left behind?"""
+    return os.environ.get(engine.VARIABLE) != engine.OWN and cache_is_kept()
 
 
 @contextmanager

@@ -31,9 +31,10 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.tapestry.kept import cache_or_new
 from dbt.adapters.tapestry.listeners import listeners
 from tapestry.errors import ConfigurationError
-from tapestry.folders import cache_folder, open_lock, read_own, write_own
+from tapestry.folders import open_lock, read_own, write_own
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -70,7 +71,7 @@ def write_offer(context: SparkContext, settings: Mapping[str, str]) -> Path:
     gateway: Any = context._gateway
     parameters = gateway.gateway_parameters
     offer = Offer(parameters.port, parameters.auth_token, os.getpid(), digest(settings))
-    path = cache_folder(_FOLDER) / f"engine-{offer.digest}-{offer.process}.json"
+    path = cache_or_new(_FOLDER) / f"engine-{offer.digest}-{offer.process}.json"
     os.close(open_lock(lock_of(path)))
     write_own(path, json.dumps(asdict(offer)).encode())
     return path
@@ -98,10 +99,7 @@ def join(settings: Mapping[str, str]) -> SparkContext | None:
 
 def _offers(settings: str) -> list[Path]:
     """What is offered with settings of this digest; nothing where no cache can be kept."""
-    try:
-        return sorted(cache_folder(_FOLDER).glob(f"engine-{settings}-*.json"))
-    except OSError:
-        return []
+    return sorted(cache_or_new(_FOLDER).glob(f"engine-{settings}-*.json"))
 
 
 def join_offer(path: Path) -> SparkContext | None:

@@ -12,7 +12,9 @@ from urllib.parse import urlparse
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from tapestry.folders import cache_folder, check_way, ivy_folder, read_own, write_own
+from dbt.adapters.tapestry.kept import cache_or_new, ivy_or_new, new_ivy
+from tapestry.errors import ConfigurationError
+from tapestry.folders import check_way, read_own, write_own
 
 SCALA = "2.13"
 # The last H2 that Hive's metastore can use: 2.x has no LONGVARCHAR of the length it asks for.
@@ -41,12 +43,17 @@ def jar_settings(settings: Mapping[str, str]) -> dict[str, str]:
     settings = dict(settings)
     given = settings.get("spark.jars.packages")
     settings["spark.jars.packages"] = ",".join(filter(None, [packages(), given]))
-    known = _remembered(settings["spark.jars.packages"])
+    fetched = ""
+    try:
+        known = _remembered(settings["spark.jars.packages"])
+    except ConfigurationError as error:
+        # Ivy would find the same files where it keeps them.
+        known, fetched = [], str(new_ivy(f"{error.reason}; {error.hint}"))
     if known:
         del settings["spark.jars.packages"]
         settings["spark.jars"] = ",".join(filter(None, [*known, settings.get("spark.jars")]))
     elif "spark.jars.ivy" not in settings:
-        settings["spark.jars.ivy"] = str(ivy_folder())
+        settings["spark.jars.ivy"] = fetched or str(ivy_or_new())
     return settings
 
 
@@ -77,4 +84,4 @@ def _remembered(coordinates: str) -> list[str]:
 
 def _memory(coordinates: str) -> Path:
     key = hashlib.sha256(coordinates.encode()).hexdigest()[:16]
-    return cache_folder() / f"jars-{key}.txt"
+    return cache_or_new() / f"jars-{key}.txt"

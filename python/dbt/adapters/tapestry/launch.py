@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.tapestry.log import LOG4J
-from tapestry.folders import new_temporary, old_temporary, open_lock, write_own
+from tapestry.folders import LOCK, held_temporary, old_temporary, write_own
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 _OPTIONS = "spark.driver.extraJavaOptions"
 _NEW = 60.0
-_held: list[int] = []
-"""Locks on the folders of this process's JVMs: as long as it lives they are not left over."""
 
 
 def launch(settings: Mapping[str, str], log: Path) -> tuple[JavaGateway, Path]:
@@ -40,9 +38,7 @@ def launch(settings: Mapping[str, str], log: Path) -> tuple[JavaGateway, Path]:
     from pyspark.java_gateway import launch_gateway
 
     _sweep()
-    folder = new_temporary()
-    _held.append(open_lock(folder / "lock"))
-    fcntl.flock(_held[-1], fcntl.LOCK_SH)
+    folder = held_temporary()
     try:
         write_own(folder / "log4j2.properties", LOG4J.encode())
         options = [
@@ -109,13 +105,15 @@ def _own_properties(arguments: str) -> tuple[list[str], bytes]:
 
     spark-submit reads one such file, the last; ours stands behind his, and wins.
     """
-    given = shlex.split(arguments)
-    content = b""
-    while "--properties-file" in given[:-1]:
-        at = given.index("--properties-file")
-        content = Path(given[at + 1]).read_bytes() + b"\n"
-        del given[at : at + 2]
-    return given, content
+    content, kept = b"", []
+    words = iter(shlex.split(arguments))
+    for word in words:
+        name, equals, file = word.partition("=")
+        if name != "--properties-file":
+            kept.append(word)
+            continue
+        content = Path(file if equals else next(words, "")).read_bytes() + b"\n"
+    return kept, content
 
 
 @contextlib.contextmanager
@@ -138,7 +136,7 @@ def _sweep() -> None:
     """
     for folder in old_temporary():
         with contextlib.suppress(OSError):
-            lock = os.open(folder / "lock", os.O_RDWR | os.O_NOFOLLOW)
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if time.time() - os.fstat(lock).st_mtime > _NEW:

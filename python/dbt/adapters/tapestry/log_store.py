@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
 
-from tapestry.folders import cache_folder, open_own, write_own
+from dbt.adapters.tapestry.kept import cache_or_new
+from tapestry.folders import open_own, write_own
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -61,7 +62,7 @@ def _jar(jvm: object, loader: object) -> Path:
     """The jar of the compiled class; compiled by the first process of this source."""
     source = _SOURCE.read_text()
     digest = hashlib.sha256(source.encode()).hexdigest()[:16]
-    jar = cache_folder() / f"link-log-store-{digest}.jar"
+    jar = cache_or_new() / f"link-log-store-{digest}.jar"
     with suppress(FileNotFoundError):
         os.close(open_own(jar))
         return jar

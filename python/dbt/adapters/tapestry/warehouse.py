@@ -98,14 +98,21 @@ def check_default(settings: Mapping[str, str], default_fs: str) -> None:
 def make_folders(settings: Mapping[str, str]) -> None:
     """Make the folders of this machine that a Spark with these settings keeps its tables in.
 
-    A catalog's own folder is for its owner alone.
+    A catalog's own folder is for its owner alone. Raises DbtRuntimeError where one cannot be made.
     """
-    catalog = local_folder(settings.get(CATALOG_FOLDER, ""))
-    if catalog is not None:
-        catalog.mkdir(mode=0o700, parents=True, exist_ok=True)
-    warehouse = local_folder(settings[WAREHOUSE], settings)
-    if warehouse is not None:
-        warehouse.mkdir(parents=True, exist_ok=True)
+    _make(CATALOG_FOLDER, local_folder(settings.get(CATALOG_FOLDER, "")), 0o700)
+    _make(WAREHOUSE, local_folder(settings[WAREHOUSE], settings), 0o777)
+
+
+def _make(key: str, folder: Path | None, mode: int) -> None:
+    try:
+        if folder is not None:
+            folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    except OSError as error:
+        raise DbtRuntimeError(
+            f"The folder {folder} cannot be made: {error.strerror}\n"
+            f"Set {key} under server_side_parameters to one that you can write to"
+        ) from error
 
 
 def _elsewhere(warehouse: str) -> DbtRuntimeError:

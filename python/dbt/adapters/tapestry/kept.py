@@ -1,0 +1,81 @@
+"""Folders for what is kept between starts; where none can be kept, one for this process alone.
+
+A home can be missing or read-only, or belong to somebody else (root in a container whose `HOME` is
+the host's), or be open to a group. None of this needs to keep Spark from starting: what would be
+kept is then made again, in a new folder in the temporary directory that goes with the process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+from functools import cache
+from pathlib import Path
+
+from dbt.adapters.events.logging import AdapterLogger
+
+from tapestry.errors import ConfigurationError
+from tapestry.folders import cache_folder, held_temporary, ivy_folder, own_folder
+
+logger = AdapterLogger("Tapestry")
+
+
+def cache_or_new(*parts: str) -> Path:
+    """`folders.cache_folder`, or a folder of this process's.
+
+    Raises ConfigurationError where the temporary directory is not safe either.
+    """
+    try:
+        return cache_folder(*parts)
+    except (ConfigurationError, OSError) as error:
+        _warn(_reason(error), "each start takes some seconds more, and no Spark is shared")
+        return _new("cache", *parts)
+
+
+def cache_is_kept() -> bool:
+    """Will a later process find what this one puts into the cache?"""
+    try:
+        cache_folder()
+    except (ConfigurationError, OSError):
+        return False
+    return True
+
+
+def ivy_or_new() -> Path:
+    """`folders.ivy_folder`, or one of this process's, which Spark's jars are fetched to again."""
+    try:
+        return ivy_folder()
+    except (ConfigurationError, OSError) as error:
+        return new_ivy(_reason(error))
+
+
+def new_ivy(reason: str) -> Path:
+    """A folder of this process's for jars; the reason is told."""
+    _warn(reason, "Spark's jars are fetched anew at each start")
+    return _new("ivy")
+
+
+def _reason(error: ConfigurationError | OSError) -> str:
+    if isinstance(error, ConfigurationError):
+        return f"{error.reason}; {error.hint}"
+    return f"{error.filename} cannot be written ({error.strerror}); set XDG_CACHE_HOME"
+
+
+@cache
+def _warn(reason: str, effect: str) -> None:
+    """Say it once."""
+    logger.warning(f"Nothing is kept between starts, so {effect}: {reason}")
+
+
+def _new(*parts: str) -> Path:
+    folder = _of_this_process()
+    for part in parts:
+        folder = own_folder(folder / part)
+    return folder
+
+
+@cache
+def _of_this_process() -> Path:
+    folder = held_temporary()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

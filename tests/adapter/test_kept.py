@@ -1,0 +1,127 @@
+"""What is kept between starts, and a start that finds no place to keep anything."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.adapter.test_folders import NOBODY, as_root
+
+from dbt.adapters.tapestry import embedded, engine, jars, kept
+from tapestry import folders
+
+
+@pytest.fixture(autouse=True)
+def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[str]]:
+    """The warnings; whatever is made meanwhile goes with the test."""
+    said: list[str] = []
+    monkeypatch.setattr(kept.logger, "warning", said.append)
+    monkeypatch.setattr(folders, "_held", [])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for memory in (kept._warn, kept._of_this_process):
+        memory.cache_clear()
+    yield said
+    for memory in (kept._warn, kept._of_this_process):
+        memory.cache_clear()
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home on a way that other users can follow."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        path = Path(folder)
+        path.chmod(0o755)
+        monkeypatch.setenv("HOME", folder)
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        user = folders.pwd.getpwuid(os.geteuid())
+        mine = [*tuple(user)[:5], folder, user.pw_shell]
+        monkeypatch.setattr(folders.pwd, "getpwuid", lambda _: type(user)(mine))
+        yield path
+
+
+def test_a_home_of_ones_own_keeps_all(home: Path, told: list[str]) -> None:
+    assert kept.cache_or_new("engines") == home / ".cache" / "dbt-tapestry" / "engines"
+    assert kept.ivy_or_new() == home / ".ivy2.5.2"
+    assert (home / ".ivy2.5.2").stat().st_mode & 0o777 == 0o700
+    assert kept.cache_is_kept()
+    assert told == []
+
+
+def _others(home: Path) -> None:
+    os.chown(home, NOBODY, NOBODY)
+
+
+def _open(home: Path) -> None:
+    home.chmod(0o777)
+
+
+def _file(home: Path) -> None:
+    home.rmdir()
+    home.touch()
+
+
+@pytest.mark.parametrize("spoil", [pytest.param(_others, marks=as_root), _open, _file])
+def test_where_nothing_can_be_kept_a_new_folder_takes_its_place(
+    spoil: Callable[[Path], None], home: Path, tmp_path: Path, told: list[str]
+) -> None:
+    """As in a container whose HOME belongs to the user of the machine outside."""
+    spoil(home)
+    try:
+        folder, fetched = kept.cache_or_new("engines"), kept.ivy_or_new()
+        assert folder.parents[1] == fetched.parent
+        assert fetched.parent.parent == tmp_path
+        assert kept.cache_or_new("engines") == folder
+        assert {path.stat().st_mode & 0o777 for path in (folder, fetched)} == {0o700}
+        assert not kept.cache_is_kept()
+        assert len(told) == 2
+        assert all(str(home) in text for text in told)
+        assert any("fetched anew" in text for text in told)
+        assert engine._offers("x") == []
+    finally:
+        if home.is_file():
+            home.unlink()
+            home.mkdir()
+
+
+def test_a_spark_that_nobody_would_find_is_not_left_behind(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(engine.VARIABLE, raising=False)
+    assert embedded._can_keep_warm()
+    home.chmod(0o777)
+    assert not embedded._can_keep_warm()
+
+
+def test_jars_that_others_can_write_are_fetched_anew(home: Path, told: list[str]) -> None:
+    """Neither they nor the rest of the folder that they lie in are used."""
+    jar = home / ".ivy2.5.2" / "jars" / "delta.jar"
+    jar.parent.mkdir(parents=True)
+    jar.touch()
+    jars.remember(jars.packages(), jar.as_uri())
+    assert jars.jar_settings({})["spark.jars"] == str(jar)
+    jar.chmod(0o666)
+    settings = jars.jar_settings({})
+    assert "spark.jars" not in settings
+    assert home not in Path(settings["spark.jars.ivy"]).parents
+    assert "delta.jar can be written by other users" in told[0]
+    assert jars.jar_settings({"spark.jars.ivy": "/mine"})["spark.jars.ivy"] == "/mine"
+
+
+def test_the_folder_of_a_process_goes_with_it(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_the_end: list[Callable[[], None]] = []
+    monkeypatch.setattr(
+        kept.atexit, "register", lambda action, *a, **k: at_the_end.append(partial(action, *a, **k))
+    )
+    home.chmod(0o777)
+    (kept.cache_or_new("engines") / "offer").touch()
+    (made,) = tmp_path.iterdir()
+    assert (made / folders.LOCK).exists()
+    (end,) = at_the_end
+    end()
+    assert list(tmp_path.iterdir()) == []
