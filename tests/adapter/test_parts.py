@@ -17,7 +17,7 @@ import agate
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.tapestry import jars
+from dbt.adapters.tapestry import embedded, jars
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.failures import short_message
@@ -351,3 +351,12 @@ def test_of_entries_for_one_table_those_that_the_model_reads_count(
     graph = _graph(a="ts", b="seen", quiet=None, same="`TS`")
     node = {"name": "m", "depends_on": {"nodes": above}}
     assert shown_model(node, graph, "select 1").arrivals == {"s.m": arrivals}
+
+
+def test_a_user_without_a_name_is_told_so(tmp_path: Path) -> None:
+    """As in a container that runs as a number; Hadoop's own words are a NullPointerException's."""
+    log = tmp_path / "spark.log"
+    log.write_text("java.lang.NullPointerException: invalid null input: name\n\tat x\n")
+    assert "/etc/passwd" in embedded._cause(log)
+    log.write_text("")
+    assert embedded._cause(log) == "the JVM ended before it was up."

@@ -179,6 +179,11 @@ def _cause(log: Path) -> str:
         return "not enough memory; set spark.driver.memory under server_side_parameters."
     if "UnsupportedClassVersionError" in text:
         return "Java is too old; Spark needs Java 17 or 21."
+    if "invalid null input: name" in text:
+        return (
+            f"the user {os.geteuid()} has no name, which Hadoop needs; give it one (a line in"
+            " /etc/passwd), or run as a user that has one."
+        )
     return "the JVM ended before it was up."
 
 

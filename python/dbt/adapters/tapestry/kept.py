@@ -28,7 +28,7 @@ def cache_or_new(*parts: str) -> Path:
     try:
         return cache_folder(*parts)
     except (ConfigurationError, OSError) as error:
-        _warn(_reason(error), "each start takes some seconds more, and no Spark is shared")
+        _warn(_reason(error))
         return _new("cache", *parts)
 
 
@@ -42,7 +42,7 @@ def cache_is_kept() -> bool:
 
 
 def ivy_or_new() -> Path:
-    """`folders.ivy_folder`, or one of this process's, which Spark's jars are fetched to again."""
+    """`folders.ivy_folder`; where that is not to be used, one in the cache."""
     try:
         return ivy_folder()
     except (ConfigurationError, OSError) as error:
@@ -50,9 +50,10 @@ def ivy_or_new() -> Path:
 
 
 def new_ivy(reason: str) -> Path:
-    """A folder of this process's for jars; the reason is told."""
-    _warn(reason, "Spark's jars are fetched anew at each start")
-    return _new("ivy")
+    """Where jars are fetched to that this user's other programs have no part in."""
+    folder = cache_or_new("ivy")
+    logger.info(f"Spark's jars are fetched to {folder}: {reason}")
+    return folder
 
 
 def _reason(error: ConfigurationError | OSError) -> str:
@@ -62,9 +63,12 @@ def _reason(error: ConfigurationError | OSError) -> str:
 
 
 @cache
-def _warn(reason: str, effect: str) -> None:
+def _warn(reason: str) -> None:
     """Say it once."""
-    logger.warning(f"Nothing is kept between starts, so {effect}: {reason}")
+    logger.warning(
+        "No cache is kept between starts: each takes longer and may fetch Spark's jars anew, and"
+        f" no Spark is shared. {reason}"
+    )
 
 
 def _new(*parts: str) -> Path:
