@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import http.client
+import socket
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
@@ -92,6 +94,23 @@ def test_nothing_without_the_token(served: World) -> None:
     other = Server(served.make, lambda: "1", served.folder / "target")
     assert other.token != token
     other._http.server_close()
+
+
+def test_who_breaks_off_writes_nothing_to_the_terminal(
+    served: World, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A tab that is closed while the page is made; and names that no file can have."""
+    place = served.server._http.server_address
+    for path in ("", f"/{served.server.token}/"):
+        client = socket.create_connection(("127.0.0.1", place[1]))
+        client.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n".encode())
+        client.sendall(b"\r\n" if path else b"")
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+    for name in ("/%00", f"/{'x' * 3000}", "/%ff/.."):
+        assert served.get(name)[0] == 404
+    assert served.get("/")[0] == 200
+    assert capfd.readouterr().err == ""
 
 
 def test_made_anew_only_when_something_changed(served: World) -> None:

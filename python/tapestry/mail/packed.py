@@ -7,13 +7,19 @@ import stat
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapestry.errors import MailboxUnreadable
 from tapestry.mail.files import open_given
 from tapestry.mail.limits import Limits, Reading
 from tapestry.mail.read import unchanged
-from tapestry.words import size_text
+from tapestry.mail.stage import COLUMNS
+from tapestry.words import printable, size_text
+
+_ROWS = 20_000
+_FIXED = 32
+"""Bytes: no number and no time is longer."""
 
 
 def stage_parquet(path: Path, target: Path, limits: Limits | None = None) -> None:
@@ -34,16 +40,57 @@ def stage_parquet(path: Path, target: Path, limits: Limits | None = None) -> Non
 
 def _check(path: Path, reading: Reading) -> None:
     try:
-        told = pq.read_metadata(path)
-        groups = [told.row_group(number).total_byte_size for number in range(told.num_row_groups)]
+        with pq.ParquetFile(path) as file:
+            reading.check_messages(file.metadata.num_rows, "rows")
+            texts = _texts(file)
+        if texts:
+            _check_texts(path, texts, reading)
     except (pa.ArrowException, OSError) as error:
         why = str(error).split("\n", 1)[0]
         raise MailboxUnreadable(
             f"it is no parquet file: {why}", hint="name a mailbox otherwise than .parquet"
         ) from error
-    reading.check_messages(told.num_rows, "rows")
-    if sum(groups) > reading.limits.total:
-        raise MailboxUnreadable(
-            f"it holds {size_text(sum(groups))} unpacked, so nothing of it is loaded",
-            hint="if that is what you expect of it, say --max-total with a greater size",
-        )
+
+
+def _texts(file: pq.ParquetFile) -> list[str]:
+    """The columns of the table that hold texts in the file.
+
+    Raises MailboxUnreadable for one whose values can be of any size and are no text.
+    """
+    found = []
+    for number in range(file.metadata.num_columns):
+        column = file.metadata.schema.column(number)
+        name = column.path.partition(".")[0]
+        if name.lower() not in COLUMNS.names:
+            continue
+        of_any_size = column.path != name or column.max_repetition_level > 0
+        if of_any_size or column.length > _FIXED:
+            raise MailboxUnreadable(
+                f"its column {printable(name[:100])} holds lists, structures or long binary values",
+                hint="write texts, numbers and times: the types of the messages table",
+            )
+        if column.physical_type == "BYTE_ARRAY":
+            found.append(name)
+    return found
+
+
+def _check_texts(path: Path, texts: list[str], reading: Reading) -> None:
+    """Add up how long the texts are.
+
+    What the file says of its size need not be so, and a text that many rows share stands in it
+    once: a file of 700 KB can hold a tebibyte. So shared texts are left shared here.
+    """
+    size = 0
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        for batch in file.iter_batches(_ROWS, columns=texts):
+            for column in batch.columns:
+                lengths = pc.binary_length(getattr(column, "dictionary", column))
+                if isinstance(column, pa.DictionaryArray):
+                    lengths = lengths.cast(pa.int64()).take(column.indices)
+                size += pc.sum(lengths.cast(pa.int64())).as_py() or 0
+            if size > reading.limits.total:
+                raise MailboxUnreadable(
+                    f"it holds more than {size_text(reading.limits.total)} of text, so nothing of"
+                    " it is loaded",
+                    hint="if that is what you expect of it, say --max-total with a greater size",
+                )

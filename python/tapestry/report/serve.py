@@ -41,6 +41,15 @@ _DOCS_OF_DBT = ("index.html", "manifest.json", "catalog.json")
 Question = Queue["Future[tuple[str, bytes]]"]
 
 
+class _Quiet(ThreadingHTTPServer):
+    """A client that breaks off, whoever it is, writes nothing to the terminal of the owner."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """The connection ends; the next one is not concerned."""
+
+
 class Server:
     """Serves the newest page until stopped.
 
@@ -66,8 +75,7 @@ class Server:
         self._questions: Question = Queue()
         self._stopped = Event()
         self._shown: tuple[str, bytes] | None = None
-        self._http = ThreadingHTTPServer((ADDRESS, port), _handler(self))
-        self._http.daemon_threads = True
+        self._http = _Quiet((ADDRESS, port), _handler(self))
 
     @property
     def url(self) -> str:
@@ -123,14 +131,18 @@ class Server:
 
     def document(self, path: str) -> Path | None:
         """A file of documentation that the page links to; None for everything else."""
-        wanted = (self.target / unquote(path).lstrip("/")).resolve()
+        try:
+            wanted = (self.target / unquote(path).lstrip("/")).resolve()
+            there = wanted.is_file()
+        except (OSError, ValueError):  # a name that no file can have
+            return None
         for name, index in self.documentation.items():
             folder = index.resolve().parent
             if name == "dbt docs":
                 allowed = wanted.parent == folder and wanted.name in _DOCS_OF_DBT
             else:
                 allowed = wanted.is_relative_to(folder)
-            if allowed and wanted.is_file():
+            if allowed and there:
                 return wanted
         return None
 
