@@ -27,6 +27,7 @@ from tapestry.errors import ConfigurationError
 PREFIX = "dbt-tapestry-"
 LOCK = "lock"
 _held: list[int] = []
+_instead: list[Path] = []
 _LIMIT = 1 << 20
 """Bytes: no file of ours is larger that is read at once."""
 _LINKS = 40
@@ -100,8 +101,38 @@ def new_temporary() -> Path:
 
     Raises ConfigurationError where others may rename what is in the temporary directory.
     """
-    check_way(Path(tempfile.gettempdir()) / PREFIX)
-    return Path(tempfile.mkdtemp(prefix=PREFIX))
+    if not _instead:
+        check_way(Path(tempfile.gettempdir()) / PREFIX)
+    return Path(tempfile.mkdtemp(prefix=PREFIX, dir=_temporary()))
+
+
+def temporary_instead(folder: Path) -> str:
+    """From now on make temporary folders there, if the temporary directory is open to others.
+
+    So it is where a volume of Kubernetes is mounted: all may rename what is in it. Why, or "".
+    Raises ConfigurationError or OSError where that folder is not to be used either.
+    """
+    try:
+        check_way(Path(tempfile.gettempdir()) / PREFIX)
+    except ConfigurationError as error:
+        _instead[:] = [own_folder(folder)]
+        return error.reason
+    _instead.clear()
+    return ""
+
+
+def _temporary() -> Path:
+    return _instead[0] if _instead else Path(tempfile.gettempdir())
+
+
+@contextlib.contextmanager
+def temporary_files_in(folder: Path) -> Iterator[None]:
+    """What this process's libraries make meanwhile in the temporary directory is made there."""
+    before, tempfile.tempdir = tempfile.gettempdir(), str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
 
 
 def held_temporary() -> Path:
@@ -118,7 +149,7 @@ def held_temporary() -> Path:
 def old_temporary() -> list[Path]:
     """The folders that `new_temporary` made for this user, of this process and of others."""
     mine = []
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    for folder in _temporary().glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):  # gone meanwhile
             found = folder.lstat()
             if found.st_uid == os.geteuid() and stat.S_ISDIR(found.st_mode):

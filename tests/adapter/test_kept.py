@@ -13,6 +13,7 @@ from tests.adapter.test_folders import NOBODY, as_root
 
 from dbt.adapters.tapestry import embedded, engine, jars, kept
 from tapestry import folders
+from tapestry.errors import ConfigurationError
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +22,7 @@ def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[str]]
     said: list[str] = []
     monkeypatch.setattr(kept.logger, "warning", said.append)
     monkeypatch.setattr(folders, "_held", [])
+    monkeypatch.setattr(folders, "_instead", [])
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     for memory in (kept._warn, kept._of_this_process):
         memory.cache_clear()
@@ -137,3 +139,38 @@ def test_the_folder_of_a_process_goes_with_it(
     (end,) = at_the_end
     end()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_where_the_temporary_directory_is_open_the_warehouse_takes_its_place(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a pod with a volume at /tmp: all may write there, and rename what is another's."""
+    said: list[str] = []
+    monkeypatch.setattr(embedded.logger, "warning", said.append)
+    monkeypatch.setattr(tempfile, "tempdir", str(home))
+    embedded._find_place({}, tmp_path)
+    assert not (tmp_path / "warehouse").exists()
+    home.chmod(0o777)
+    with pytest.raises(ConfigurationError, match="TMPDIR"):
+        folders.new_temporary()
+    embedded._find_place({}, tmp_path)
+    place = tmp_path / "warehouse" / ".temporary"
+    assert place.stat().st_mode & 0o777 == 0o700
+    assert said == [
+        f"{home} can be written by other users: what stands there need not be yours,"
+        f" and is not used: temporary files are kept in {place}"
+    ]
+    made = folders.held_temporary()
+    assert made.parent == place
+    assert folders.old_temporary() == [made]
+    assert place in kept.cache_or_new("engines").parents  # the home is as open
+    home.chmod(0o1777)
+    embedded._find_place({}, tmp_path)
+    assert folders.new_temporary().parent == home
+
+
+def test_what_libraries_make_meanwhile_is_in_a_folder_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "ours").mkdir()
+    with folders.temporary_files_in(tmp_path / "ours"), tempfile.NamedTemporaryFile() as file:
+        assert Path(file.name).parent == tmp_path / "ours"
+    assert tempfile.gettempdir() == str(tmp_path)

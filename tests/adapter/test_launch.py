@@ -36,6 +36,7 @@ def submitted(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         words = shlex.split(os.environ["PYSPARK_SUBMIT_ARGS"])
         file = Path(words[words.index("--properties-file") + 1])
         assert file.stat().st_mode & 0o777 == 0o600
+        assert tempfile.gettempdir() == str(file.parent)  # the port is told there
         seen.append([*words, file.read_text()])
         called = SimpleNamespace(registerShutdownDeleteDir=lambda file: None)
         util = SimpleNamespace(ShutdownHookManager=called)

@@ -24,9 +24,15 @@ from dbt.adapters.tapestry.launch import launch
 from dbt.adapters.tapestry.log import hush_pyspark, spark_log, tail
 from dbt.adapters.tapestry.log_store import use_links
 from dbt.adapters.tapestry.settings import SESSION_DEFAULTS, start_settings
-from dbt.adapters.tapestry.warehouse import check_default, folder_of, make_folders
+from dbt.adapters.tapestry.warehouse import (
+    catalog_folder,
+    check_default,
+    folder_of,
+    make_folders,
+)
 from dbt.adapters.tapestry.workers import await_workers, sizes_here
 from tapestry.errors import TapestryError
+from tapestry.folders import temporary_instead
 from tapestry.runs.locations import WAREHOUSE, same_location
 
 if TYPE_CHECKING:
@@ -66,6 +72,7 @@ def start(
         if running is not None and running._jsc is not None:
             _warn_of_other_warehouse(running, given, root)
             return SparkSession(running)
+        _find_place(given, Path(root or Path.cwd()).absolute())
         settings = settings_for(given, root=root, master=master)
         joined = engine.join(settings)
         if joined is None and keep_warm and _can_keep_warm():
@@ -73,6 +80,17 @@ def start(
             _, offer = engine.launch({**wanted, "log_path": log_path}, keep_warm)
             joined = engine.join_offer(offer)
         return SparkSession(joined or _start(settings, spark_log(log_path, _text(root))))
+
+
+def _find_place(given: Mapping[str, str], root: Path) -> None:
+    """For temporary files: beside the catalog, where others could exchange them elsewhere."""
+    try:
+        place = catalog_folder(given, root) / ".temporary"
+        reason = temporary_instead(place)
+    except (DbtRuntimeError, OSError):
+        return  # the temporary directory is refused once it is needed
+    if reason:
+        logger.warning(f"{reason}: temporary files are kept in {place}")
 
 
 def _can_keep_warm() -> bool:

@@ -20,7 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.tapestry.log import LOG4J
-from tapestry.folders import LOCK, held_temporary, old_temporary, write_own
+from tapestry.folders import (
+    LOCK,
+    held_temporary,
+    old_temporary,
+    temporary_files_in,
+    write_own,
+)
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -51,7 +57,11 @@ def launch(settings: Mapping[str, str], log: Path) -> tuple[JavaGateway, Path]:
         text = properties({**settings, _OPTIONS: " ".join(options)})
         write_own(file, others + text.encode())
         arguments = ["--properties-file", str(file), "--load-spark-defaults", *given]
-        with log.open("ab") as output, _variable(_ARGUMENTS, shlex.join(arguments)):
+        with (
+            log.open("ab") as output,
+            _variable(_ARGUMENTS, shlex.join(arguments)),
+            temporary_files_in(folder),  # where the JVM tells pyspark its port
+        ):
             gateway: Any = launch_gateway(None, popen_kwargs={"stdout": output, "stderr": output})
         file.unlink()
         jvm = gateway.jvm
