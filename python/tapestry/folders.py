@@ -115,6 +115,7 @@ def temporary_instead(folder: Path) -> str:
     try:
         check_way(Path(tempfile.gettempdir()) / PREFIX)
     except ConfigurationError as error:
+        folder.parent.mkdir(parents=True, exist_ok=True)
         _instead[:] = [own_folder(folder)]
         return error.reason
     _instead.clear()

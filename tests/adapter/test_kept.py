@@ -141,6 +141,11 @@ def test_the_folder_of_a_process_goes_with_it(
     assert list(tmp_path.iterdir()) == []
 
 
+def _umask() -> int:
+    os.umask(before := os.umask(0))
+    return before
+
+
 def test_where_the_temporary_directory_is_open_the_warehouse_takes_its_place(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +160,8 @@ def test_where_the_temporary_directory_is_open_the_warehouse_takes_its_place(
         folders.new_temporary()
     embedded._find_place({}, tmp_path)
     place = tmp_path / "warehouse" / ".temporary"
-    assert place.stat().st_mode & 0o777 == 0o700
+    modes = [folder.stat().st_mode & 0o777 for folder in (place, place.parent)]
+    assert modes == [0o700, 0o777 & ~_umask()]
     assert said == [
         f"{home} can be written by other users: what stands there need not be yours,"
         f" and is not used: temporary files are kept in {place}"

