@@ -325,7 +325,7 @@ def test_what_keeps_a_catalog_from_opening_is_said(
     ):
         pass
     assert str(warehouse) in str(error.value)
-    assert "spark.sql.warehouse.dir" in error.value.hint
+    assert "spark.tapestry.catalog.dir" in error.value.hint
 
 
 def test_a_disk_without_modes_or_locks_is_refused_in_words(

@@ -21,6 +21,7 @@ from typing import Any
 
 from tapestry.errors import ConfigurationError
 from tapestry.folders import NotOurs, open_lock, open_own, own_folder, read_own, write_own
+from tapestry.runs.locations import CATALOG_FOLDER
 
 FOLDER = ".catalog"
 """In the warehouse; Spark takes no folder with such a name for a schema or a table."""
@@ -34,9 +35,9 @@ _WRONG_PASSWORD, _HELD = 28000, 90020
 """H2's numbers for these errors."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _WAYS_OUT = (
-    "give it to the user who runs dbt, alone (chown -R, chmod go-w), and do not remove it. Where"
-    " the disk is read-only, or keeps no owners and modes, set spark.sql.warehouse.dir to a folder"
-    " on another one"
+    "give it to the user who runs dbt, alone (chown -R, chmod go-w), and do not remove it. For one"
+    " on a disk that is read-only, or keeps no owners and modes, name a folder on another disk:"
+    f" {CATALOG_FOLDER} under server_side_parameters"
 )
 _MOVED = """\
 The catalog of this warehouse is in the folder .catalog beside this one, with a password.
@@ -84,7 +85,7 @@ def _said_of(warehouse: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise ConfigurationError(
-            f"Spark's catalog cannot be kept in the warehouse: {error.strerror or error}",
+            f"Spark's catalog cannot be kept there: {error.strerror or error}",
             str(error.filename or warehouse),
             _WAYS_OUT,
         ) from error
