@@ -35,9 +35,9 @@ _WRONG_PASSWORD, _HELD = 28000, 90020
 """H2's numbers for these errors."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _WAYS_OUT = (
-    "give it to the user who runs dbt, alone (chown -R, chmod go-w), and do not remove it. For one"
-    " on a disk that is read-only, or keeps no owners and modes, name a folder on another disk:"
-    f" {CATALOG_FOLDER} under server_side_parameters"
+    "give it to the user who runs dbt, alone (chown -R, chmod go-w), and do not remove it. Where"
+    " the disk is read-only, or keeps no owners and modes, name a folder on another one:"
+    f" {CATALOG_FOLDER}. Several users need a catalog in a database (docs/how-to/cluster.md)"
 )
 _MOVED = """\
 The catalog of this warehouse is in the folder .catalog beside this one, with a password.
