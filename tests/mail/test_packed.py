@@ -76,3 +76,11 @@ def test_a_file_without_texts_or_rows_is_taken(tmp_path: Path) -> None:
     for table in (pa.table({"n_refs": [1]}), pa.table({"msgid": pa.array([], pa.string())})):
         pq.write_table(table, tmp_path / "m.parquet")
         stage_parquet(tmp_path / "m.parquet", tmp_path / "rows")
+
+
+@pytest.mark.parametrize("column", ["msgid", "subject"])
+def test_one_text_is_no_longer_than_a_message(tmp_path: Path, column: str) -> None:
+    pq.write_table(pa.table({column: ["a", None, "x" * 2_000]}), tmp_path / "m.parquet")
+    with pytest.raises(MailboxUnreadable, match="--max-message"):
+        stage_parquet(tmp_path / "m.parquet", tmp_path / "rows", Limits(message=1_999))
+    stage_parquet(tmp_path / "m.parquet", tmp_path / "rows", Limits(message=2_000))

@@ -84,13 +84,22 @@ def _check_texts(path: Path, texts: list[str], reading: Reading) -> None:
     with pq.ParquetFile(path, read_dictionary=texts) as file:
         for batch in file.iter_batches(_ROWS, columns=texts):
             for column in batch.columns:
-                lengths = pc.binary_length(getattr(column, "dictionary", column))
+                lengths = pc.binary_length(getattr(column, "dictionary", column)).cast(pa.int64())
                 if isinstance(column, pa.DictionaryArray):
-                    lengths = lengths.cast(pa.int64()).take(column.indices)
-                size += pc.sum(lengths.cast(pa.int64())).as_py() or 0
+                    lengths = lengths.take(column.indices)
+                size += pc.sum(lengths).as_py() or 0
+                _check_longest(pc.max(lengths).as_py() or 0, reading.limits.message)
             if size > reading.limits.total:
                 raise MailboxUnreadable(
                     f"it holds more than {size_text(reading.limits.total)} of text, so nothing of"
                     " it is loaded",
                     hint="if that is what you expect of it, say --max-total with a greater size",
                 )
+
+
+def _check_longest(length: int, limit: int) -> None:
+    if length > limit:
+        raise MailboxUnreadable(
+            f"it holds a text of {size_text(length)}, so nothing of it is loaded",
+            hint="if that is what you expect of it, say --max-message with a greater size",
+        )
