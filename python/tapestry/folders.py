@@ -47,8 +47,7 @@ def cache_folder(*parts: str) -> Path:
     given = os.environ.get("XDG_CACHE_HOME", "")
     cache = Path(given) if os.path.isabs(given) else _home() / ".cache"
     folder = cache / "dbt-tapestry"
-    check_way(folder)
-    own_folder(folder)
+    _own_on_own_way(folder)
     for part in parts:
         folder = own_folder(folder / part)
     return folder
@@ -67,7 +66,7 @@ def ivy_folder() -> Path:
     folder = home / ".ivy2.5.2"
     check_way(folder)
     if not os.path.lexists(folder):
-        own_folder(folder)
+        _own_on_own_way(folder)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
     return folder
@@ -92,8 +91,7 @@ def shared_temporary(name: str) -> Path:
     """A folder of a fixed name in the temporary directory, this user's alone: large data that is
     made once. Raises ConfigurationError where somebody else made it first."""
     folder = Path(tempfile.gettempdir()) / f"{name}-{os.geteuid()}"
-    check_way(folder)
-    return own_folder(folder)
+    return _own_on_own_way(folder)
 
 
 def new_temporary() -> Path:
@@ -191,6 +189,17 @@ def own_folder(path: Path) -> Path:
             os.fchmod(descriptor, 0o700)
     finally:
         os.close(descriptor)
+    return path
+
+
+def _own_on_own_way(path: Path) -> Path:
+    """Such a folder on a way that is checked, also where parts of it are new.
+
+    In a folder with a sticky bit somebody else may have made them in the moment in between.
+    """
+    check_way(path)
+    own_folder(path)
+    check_way(path)
     return path
 
 

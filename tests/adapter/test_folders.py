@@ -227,6 +227,23 @@ def test_what_another_user_made_first_is_not_used(open_folder: Path) -> None:
 
 
 @as_root
+def test_what_another_user_makes_in_between_is_not_used(
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part of the way that was missing when it was looked at."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(open_folder / "cache"))
+    before = folders.own_folder
+
+    def late(path: Path) -> Path:
+        subprocess.run([*AS_NOBODY, "mkdir", "-m", "777", open_folder / "cache"], cwd="/")
+        return before(path)
+
+    monkeypatch.setattr(folders, "own_folder", late)
+    with pytest.raises(ConfigurationError, match="cache belongs to the user nobody"):
+        folders.cache_folder()
+
+
+@as_root
 def test_another_user_sees_nothing_of_ours(open_folder: Path) -> None:
     folder = folders.own_folder(open_folder / "ours")
     folders.write_own(folder / "secret", b"x")
