@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import re
+import subprocess
 import sys
 import threading
+from pathlib import Path
 from time import thread_time
 
 import pytest
@@ -14,6 +16,7 @@ from tests.sql.test_pairs import CATALOG, START
 
 from tapestry.errors import Refusal
 from tapestry.sql import Catalog, Scan, View, Window, relation_names, rewrite, static_answer, work
+from tapestry.sql.passes.read_tokens import LEVELS
 
 SECONDS = 8
 """Of processor time: two on an idle one, which takes longer for the same beside others."""
@@ -98,12 +101,27 @@ KEPT = {
     "conditions compared": compared("=", 6),
     "with NULLs": compared("<=>", 3),
     "a list": FROM + f"id in ({','.join(map(str, range(5_000)))})",
-    "parentheses": FROM + nested("(", "id = 1", ")", 50),
+    "parentheses": FROM + nested("(", "id = 1", ")", 90),
+    "replacements": f"select {nested('replace(', 'author', ', 1, 2)', 75)} as x from messages",
     "functions": f"select {nested('abs(', 'id', ')', 50)} as x from messages",
     "ctes": chained("select id from {p} where id <> 3", 30),
     "subqueries": nested("select id from (", "select id from messages", ") q", 20),
     "arms": " union all ".join(["select id from messages"] * 40),
-    "||": f"select {' || '.join(['author'] * 200)} as x from messages",
+    "wide arms": " union all ".join(
+        f"select id, author, due, {n} as k, 'x{n}' as l from messages" for n in range(100)
+    ),
+    "wide ctes": chained(
+        f"select {', '.join(f'id{n}' for n in range(300))} from {{p}}",
+        4,
+        f"select {', '.join(f'id as id{n}' for n in range(300))} from messages",
+    ).replace("select id from c4", "select * from c4"),
+    "branches": f"select case {' '.join(f'when id = {n} then {n}' for n in range(200))} end as x"
+    " from messages",
+    "JOINs without ON": "select a.id from messages a"
+    + "".join(f" join authors b{n}" for n in range(12))
+    + " where "
+    + " and ".join(f"b{n}.author = a.author" for n in range(12)),
+    "||": f"select {' || '.join(['author'] * 480)} as x from messages",
     "subtractions": f"select {' - '.join(['id'] * 100)} as x from messages",
     "columns": f"select {', '.join(f'id as c{n}' for n in range(300))} from messages",
     "joins": "select a.id from messages a"
@@ -185,3 +203,29 @@ def test_each_text_has_a_budget_of_its_own(monkeypatch: pytest.MonkeyPatch) -> N
         assert _ends(KEPT["conditions compared"]) == ""
     assert work.spent() == 0
     assert sys.getrecursionlimit() >= work.FRAMES
+
+
+@pytest.mark.parametrize("stack", [512 * 1024, 8 * 1024 * 1024])
+def test_the_deepest_text_fits_on_a_thread_s_stack(stack: int) -> None:
+    """dbt rewrites in threads: 8 MiB each, and far less where the C library is another one.
+
+    The process would end without a word: the parser is machine code, which has no limit of its own.
+    """
+    deepest = {
+        name: FROM + nested(before, "id = 1", after, LEVELS - 2)
+        for name, before, after in (("parentheses", "(", ")"), ("calls", "abs(", ")"))
+    }
+    deepest["chain"] = KEPT["||"]
+    deepest["fields"] = f"select id{'[0]' * (work.DEEPEST - 20)} as x from messages"
+    code = (
+        "import sys, threading; from tests.sql.test_work import _ends;"
+        f"threading.stack_size({stack}); said = [];"
+        "t = threading.Thread(target=lambda: said.extend(map(_ends, sys.argv[1:])));"
+        "t.start(); t.join(); print(said)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *deepest.values()],
+        capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str([""] * len(deepest))

@@ -72,13 +72,16 @@ def shape_of(value: exp.Expr) -> str:
     Spark types an expression by its functions, its literals and the types of its columns alone.
     """
 
+    def of_column(node: exp.Column) -> str:
+        return node.meta.get(SHAPE) or f"<{type_of(node) or node.sql('spark')}>"
+
     def opened(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Literal) and isinstance(node.parent, _ARITHMETIC) and node.is_int:
             return exp.var(f"<{len(node.name)} digits>")  # which decide; elsewhere the value may
-        if not isinstance(node, exp.Column):
-            return node
-        return exp.var(node.meta.get(SHAPE) or f"<{type_of(node) or node.sql('spark')}>")
+        return exp.var(of_column(node)) if isinstance(node, exp.Column) else node
 
+    if isinstance(value, exp.Column):
+        return of_column(value)
     return value.copy().transform(opened, copy=False).sql("spark")
 
 

@@ -25,13 +25,13 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 
-MOST = 200_000
+MOST = 250_000
 """Units of work for one text: one takes five to ten microseconds."""
 FRAMES = 6_000
 """Python calls inside of each other, which a tree of ``DEEPEST`` levels needs at most."""
 NODE = 6
 """Units for a node that all passes up to the names go over."""
-DEEPEST = 300
+DEEPEST = 500
 """Levels of a query's tree."""
 _HINT = (
     "write steps that are used several times as models, and several models with a UNION ALL of"

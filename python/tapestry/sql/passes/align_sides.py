@@ -17,14 +17,39 @@ from tapestry.errors import Refusal
 from tapestry.sql.common_types import as_type, common_type, shape_of, type_of
 from tapestry.sql.ir import Arm, Bag, SetQuery, UnionAll
 from tapestry.sql.values import Names, arms_of, counted, one, union_all, universe_of
-from tapestry.sql.work import spend
+from tapestry.sql.work import size, spend
 
 Side = Bag | SetQuery | UnionAll
-_LEAF = 6
-"""Units for an arm whose types are compared with those beside it."""
+_VALUE = 8
+"""Units for a value whose type is found out."""
+_A_UNIT = 20
+"""How many values whose types are known a unit compares."""
 
 
-def align_sides(sides: list[Side], node: exp.SetOperation, top: bool, names: Names) -> list[Side]:
+class Kinds:
+    """The type of each value, found out once: a UNION of many arms asks again for each arm.
+
+    The kind of a value whose type is not certain is its shape: two of one shape are of one type.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[exp.Expr, str]] = {}
+
+    def of(self, value: exp.Expr) -> str:
+        """The kind of a value; equal kinds are one type."""
+        found = self.known.get(id(value))
+        if found is None:
+            spend(_VALUE + size(value), "columns of set operations")
+            name = type_of(value)
+            # The value is kept along: another one must not come to have its id.
+            found = (value, f":{name}" if name else shape_of(value))
+            self.known[id(value)] = found
+        return found[1]
+
+
+def align_sides(
+    sides: list[Side], node: exp.SetOperation, top: bool, names: Names, kinds: Kinds
+) -> list[Side]:
     """The two sides of a set operation, columns of one type each.
 
     top
@@ -35,9 +60,11 @@ def align_sides(sides: list[Side], node: exp.SetOperation, top: bool, names: Nam
     """
     left, right = (universe_of(side)[0].select for side in sides)
     types = []
+    leaves = [_leaves(side) for side in sides]
+    spend(len(left) * sum(map(len, leaves)) // _A_UNIT, "arms of UNIONs")
     for place, pair in enumerate(zip(left, right, strict=True)):
-        name = _common(*pair)
-        even = [_is_even(side, place) for side in sides]
+        name = _common(*pair, kinds)
+        even = [_is_even(side, place, kinds) for side in leaves]
         if not even[1] and (name != "" or not even[0]):
             # Spark aligns the arms in parentheses first; the statement has all in one row.
             raise _refusal(node, place, *pair)
@@ -50,21 +77,17 @@ def align_sides(sides: list[Side], node: exp.SetOperation, top: bool, names: Nam
     return [_cast(side, types, by_value, top, names) for side in sides]
 
 
-def _common(one_value: exp.Expr, other_value: exp.Expr) -> str | None:
+def _common(one_value: exp.Expr, other_value: exp.Expr, kinds: Kinds) -> str | None:
     """The type to cast both to; "" where they have one type already, None where nobody knows."""
-    if shape_of(one_value) == shape_of(other_value):
+    if kinds.of(one_value) == kinds.of(other_value):
         return ""
     here, there = type_of(one_value), type_of(other_value)
-    if not here or not there:
-        return None
-    return "" if here == there else common_type(here, there) or None
+    return (common_type(here, there) or None) if here and there else None
 
 
-def _is_even(side: Side, place: int) -> bool:
+def _is_even(leaves: list[Arm], place: int, kinds: Kinds) -> bool:
     """Have all arms of a side one type there? Else the outermost UNION was left to the engine."""
-    first, *others = _leaves(side)
-    spend(_LEAF * (1 + len(others)), "arms of UNIONs")
-    return all(_common(first.select[place], other.select[place]) == "" for other in others)
+    return len({kinds.of(arm.select[place]) for arm in leaves}) == 1
 
 
 def _leaves(side: Side) -> list[Arm]:

@@ -33,7 +33,7 @@ from tapestry.sql.ir import (
     all_of,
 )
 from tapestry.sql.look_ups import look_up
-from tapestry.sql.passes.align_sides import align_sides
+from tapestry.sql.passes.align_sides import Kinds, align_sides
 from tapestry.sql.passes.normalize_conditions import is_opaque, normalize_conditions
 from tapestry.sql.passes.open_parentheses import encloses_relation
 from tapestry.sql.passes.parse import table_name
@@ -76,6 +76,7 @@ class _Builder:
         self.catalog = catalog
         self.zone = catalog.time_zone
         self.names = Names()
+        self.kinds = Kinds()
         self.numbers = count(1)
         self.place: tuple[int, ...] = ()
         self.sizes: dict[int, int] = {}
@@ -131,7 +132,7 @@ class _Builder:
         distinct = bool(node.args.get("distinct"))
         if not distinct and operator != "union":
             raise Refusal(f"{operator.upper()} ALL", node.sql("spark"), f"write {operator.upper()}")
-        sides = align_sides(sides, node, top, self.names)
+        sides = align_sides(sides, node, top, self.names, self.kinds)
         if not distinct:
             return union_all(sides)
         return SetQuery(operator, tuple(one(side) for side in sides))

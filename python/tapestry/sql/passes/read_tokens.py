@@ -21,7 +21,7 @@ from tapestry.sql.work import bounded_by_text, spend, spend_tree, too_deep
 SPARK = Dialect.get_or_raise("spark")
 CHARACTERS = 500_000
 """Characters of one text."""
-LEVELS = 60
+LEVELS = 100
 """Parentheses, brackets, CASEs and signs inside of each other."""
 TYPE_LEVELS = 16
 """Types inside of each other."""
@@ -34,6 +34,19 @@ _SIGNS = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TIL
 _LAMBDAS = frozenset({TokenType.ARROW, TokenType.FARROW, TokenType.VAR})
 _TYPES = frozenset(Parser.TYPE_TOKENS)
 _MATCHED = frozenset({TokenType.ON, TokenType.USING})
+_BEHIND_FROM = frozenset(
+    {
+        TokenType.WHERE,
+        TokenType.GROUP_BY,
+        TokenType.HAVING,
+        TokenType.ORDER_BY,
+        TokenType.UNION,
+        TokenType.EXCEPT,
+        TokenType.INTERSECT,
+        TokenType.SEMICOLON,
+    }
+)
+"""What ends a FROM: the tokens behind it are read once, whatever stands before."""
 _COMPLETE = frozenset({TokenType.CROSS, TokenType.NATURAL})
 
 
@@ -116,8 +129,15 @@ class _Levels:
         elif kind == TokenType.JOIN and self.last not in _COMPLETE:
             self.joins += 1
         elif kind in _MATCHED:
-            self.joins = max(self.open[-1].joins if self.open else 0, self.joins - 1)
+            self.joins = max(self.around, self.joins - 1)
+        elif kind in _BEHIND_FROM:
+            self.joins = self.around
         self.last = kind
+
+    @property
+    def around(self) -> int:
+        """How many JOINs stand open around the parentheses that the token is in."""
+        return self.open[-1].joins if self.open else 0
 
     def begin(self, kind: TokenType, readings: int) -> None:
         """Something opens."""
