@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from functools import reduce
+from functools import lru_cache, reduce
 
 from sqlglot import exp
 
@@ -141,7 +141,22 @@ def as_type(value: exp.Expr, name: str) -> exp.Expr:
 
 def _name(kind: exp.DataType) -> str:
     known = _NAMES.get(kind.this)
-    return kind.sql("spark").lower().replace(", ", ",") if known is None else known
+    if known is not None:
+        return known
+    sizes = kind.expressions
+    plain = {key for key, value in kind.args.items() if value} <= {"this", "expressions"}
+    params = all(isinstance(size, exp.DataTypeParam) for size in sizes)
+    if plain and params and isinstance(kind.this, exp.DType):
+        return _simple_name(kind.this, tuple(size.name for size in sizes))
+    return kind.sql("spark").lower().replace(", ", ",")
+
+
+@lru_cache(maxsize=1000)
+def _simple_name(kind: exp.DType, sizes: tuple[str, ...]) -> str:
+    """To write a type takes as long as a hundred comparisons of names."""
+    params = [exp.DataTypeParam(this=exp.Literal.number(size)) for size in sizes]
+    name = exp.DataType(this=kind, expressions=params).sql("spark")
+    return name.lower().replace(", ", ",")
 
 
 def _of_number(text: str) -> str:
