@@ -215,7 +215,6 @@ class TestOddTexts:
             (["eject", "--dialect", "spark", "--into", "ejected"], "answers"),
             (["doctor"], "odd"),
             (["deliver", "answers"], "answers to copy: nothing new"),
-            (["adopt", "answers", "--arrived", "_matched_at", "--dry-run"], "answers"),
         ],
         ids=lambda value: value[0] if isinstance(value, list) else "",
     )
@@ -226,6 +225,11 @@ class TestOddTexts:
         assert "Traceback" not in done.output
         assert os.environ["HOME"] not in done.output.replace(str(project.project_root), "")
 
+    def test_what_is_no_table_by_hand_is_not_adopted(self, project: Any) -> None:
+        done = tapestry(project, "adopt", "answers", "--arrived", "_matched_at", "--dry-run")
+        assert done.exit_code == 1
+        assert "is the table of this continuous model already" in str(done.exception)
+
     def test_what_was_ejected_holds_the_name(self, project: Any) -> None:
         texts = [f.read_text("utf-8") for f in Path(project.project_root).rglob("ejected/**/*.sql")]
         (model,) = [text for text in texts if "it's" in text or "it''s" in text]
@@ -235,7 +239,10 @@ class TestOddTexts:
     def test_verdicts_in_json(self, project: Any) -> None:
         done = tapestry(project, "verify", "answers", "--json")
         assert done.exit_code == 0, done.output
-        assert [one["status"] for one in json.loads(done.stdout)] == ["pass"]
+        assert [one["status"] for one in json.loads(done.stdout)] == [
+            "pass",
+            "pass",
+        ]  # enough, and not too much
 
     def test_rewound_and_replayed_it_is_the_same(self, project: Any) -> None:
         back = tapestry(project, "rewind", "answers", "--to", "2026-01-01 12:00:00", "--yes")

@@ -7,7 +7,7 @@ from tapestry.delivery.declare import TableSink
 from tapestry.delivery.retry import Refused
 from tapestry.quoting import properties, relation_name
 from tapestry.runs.column_types import Columns
-from tapestry.runs.errors_of_delta import already_exists, lost_race, not_found
+from tapestry.runs.errors_of_delta import already_exists, lost_race, not_found, odd_names
 from tapestry.runs.schema_change import holds, types_by_name
 from tapestry.runs.session import Session
 
@@ -66,20 +66,31 @@ def _insert(session: Session, table: str, names: str, relation: str, inserted: s
 
 
 def _create(session: Session, table: str, names: str, relation: str) -> None:
-    """The table, and its schema where there is none: as dbt does for a model."""
-    created = (
-        f"CREATE TABLE IF NOT EXISTS {relation_name(table)} USING delta"
-        f" AS SELECT {names} FROM {relation_name(relation)} WHERE false"
-    )
+    """The table, and its schema where there is none: as dbt does for a model.
+
+    Names that Parquet does not take are mapped, as they are in the model's own table.
+    """
+    begun = f"CREATE TABLE IF NOT EXISTS {relation_name(table)} USING delta"
+    rows = f" AS SELECT {names} FROM {relation_name(relation)} WHERE false"
     try:
         try:
-            session.run(created)
+            _create_in_schema(session, table, begun + rows)
         except Exception as error:
-            if not not_found(error):
+            if not odd_names(error):
                 raise
-            schema = table.rpartition(".")[0]
-            session.run(f"CREATE SCHEMA IF NOT EXISTS {relation_name(schema)}")
-            session.run(created)
+            mapped = f"{begun} TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+            session.run(mapped + rows)
     except Exception as error:
         if not already_exists(error) and not lost_race(error):
             raise
+
+
+def _create_in_schema(session: Session, table: str, created: str) -> None:
+    try:
+        session.run(created)
+    except Exception as error:
+        if not not_found(error):
+            raise
+        schema = table.rpartition(".")[0]
+        session.run(f"CREATE SCHEMA IF NOT EXISTS {relation_name(schema)}")
+        session.run(created)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import pyarrow.parquet as pq
 
 from tapestry.errors import ConfigurationError
-from tapestry.runs.sources.literals import identifier, relation_name
+from tapestry.quoting import identifier, relation_name
 
 
 class Session(Protocol):
@@ -79,16 +79,16 @@ def append_new(session: Session, table: str, staged: Path) -> int:
 
 
 def _merge(session: Session, table: str, staged: Path) -> int:
-    columns, table = ", ".join(TYPES), relation_name(table)
+    columns, quoted = ", ".join(TYPES), relation_name(table)
     source = f"SELECT {_typed(staged)} FROM {_file(staged)}"
     new = session.rows(
         f"SELECT count(*) FROM ({source}) s "
-        f"LEFT ANTI JOIN {table} t ON t.msgid = s.msgid AND t.newsgroup = s.newsgroup"
+        f"LEFT ANTI JOIN {quoted} t ON t.msgid = s.msgid AND t.newsgroup = s.newsgroup"
     )[0][0]
     if not new:
         return 0
     merged = session.rows(
-        f"MERGE INTO {table} t USING (SELECT {columns} FROM ({source}) ORDER BY ts) s "
+        f"MERGE INTO {quoted} t USING (SELECT {columns} FROM ({source}) ORDER BY ts) s "
         "ON t.msgid = s.msgid AND t.newsgroup = s.newsgroup "
         f"WHEN NOT MATCHED THEN INSERT ({columns}) "
         f"VALUES ({', '.join('s.' + name for name in TYPES)})"

@@ -32,6 +32,7 @@ _LACKS_COLUMN = (
     "COLUMN_NOT_FOUND",
 )
 _HAS_COLUMN = ("FIELD_ALREADY_EXISTS", "COLUMN_ALREADY_EXISTS", "DUPLICATE_COLUMNS")
+_ODD_NAMES = ("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAME",)
 _FILES_GONE = ("DELTA_PATH_DOES_NOT_EXIST",)
 _FOLDER = re.compile(r"location \(?'([^']+)'")
 _LEFTOVER = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "LOCATION_ALREADY_EXISTS")
@@ -78,6 +79,11 @@ def lacks_column(error: BaseException) -> bool:
 def has_column(error: BaseException) -> bool:
     """The table has the column by now."""
     return _says(error, _HAS_COLUMN)
+
+
+def odd_names(error: BaseException) -> bool:
+    """A column's name has characters that a table takes only when it maps its columns."""
+    return _says(error, _ODD_NAMES)
 
 
 def leftover(error: BaseException) -> bool:

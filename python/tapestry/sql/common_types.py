@@ -145,14 +145,14 @@ def _name(kind: exp.DataType) -> str:
         return known
     sizes = kind.expressions
     plain = {key for key, value in kind.args.items() if value} <= {"this", "expressions"}
-    params = all(isinstance(size, exp.DataTypeParam) for size in sizes)
+    params = all(isinstance(size, exp.DataTypeParam) and size.name.isdecimal() for size in sizes)
     if plain and params and isinstance(kind.this, exp.DType):
-        return _simple_name(kind.this, tuple(size.name for size in sizes))
+        return _simple_name(kind.this, tuple(int(size.name) for size in sizes))
     return kind.sql("spark").lower().replace(", ", ",")
 
 
 @lru_cache(maxsize=1000)
-def _simple_name(kind: exp.DType, sizes: tuple[str, ...]) -> str:
+def _simple_name(kind: exp.DType, sizes: tuple[int, ...]) -> str:
     """To write a type takes as long as a hundred comparisons of names."""
     params = [exp.DataTypeParam(this=exp.Literal.number(size)) for size in sizes]
     name = exp.DataType(this=kind, expressions=params).sql("spark")
