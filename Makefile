@@ -27,7 +27,7 @@ QUICK := tests/test_house.py tests/test_splices.py tests/test_quoting.py tests/s
   tests/eject/test_duckdb_and_postgres.py tests/eject/test_postgres_dialect.py \
   tests/delivery tests/schedule tests/adapter/test_elsewhere.py tests/adapter/test_folders.py \
   tests/adapter/test_packages.py tests/adapter/test_warehouse.py tests/adapter/test_workers.py \
-  tests/adapter/test_overrides.py tests/adapter/test_answer_settings.py tests/adapter/test_kept.py \
+  tests/adapter/test_overrides.py tests/adapter/test_answer_settings.py tests/adapter/test_kept.py tests/adapter/test_outages.py \
   tests/cli $(WITH_SPARK:%=--ignore=%)
 GATE := $(WITH_SPARK) tests/adapter/test_parts.py tests/adapter/test_session.py tests/adapter/test_engine.py \
   tests/adapter/test_launch.py tests/adapter/test_catalog_access.py \

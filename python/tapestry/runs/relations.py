@@ -9,7 +9,7 @@ from tapestry.errors import ConfigurationError, Refusal
 from tapestry.names import GENERATION_PROPERTY, MATCHED_AT
 from tapestry.runs.model import Model
 from tapestry.runs.session import Session
-from tapestry.runs.sources.describe import arrival_column
+from tapestry.runs.sources.describe import SESSION_CATALOG, arrival_column
 from tapestry.runs.sources.pins import Pinned, Pins
 from tapestry.sql import Catalog, Source, View, relation_names
 
@@ -44,13 +44,13 @@ def read_relations(
         name = open_names.pop()
         if name in relations:
             continue
-        if name == plain(model.relation):
+        if in_session(name) == plain(model.relation):
             raise Refusal(
                 f"{model.name} reads its own table; what is new is found without it",
                 where=model.file,
                 hint="remove {{ this }} and is_incremental(): write the query as if run once",
             )
-        found = pins.of(session, name)
+        found = pins.of(session, in_session(name))
         if isinstance(found, View):
             relations[name] = found
             open_names += [_inside(found, inner) for inner in relation_names(found.sql)]
@@ -70,6 +70,15 @@ def plain(name: str) -> str:
     return name.replace("`", "").lower()
 
 
+def in_session(name: str) -> str:
+    """A table's name without that of the session's catalog: one table, one name, one pin.
+
+    >>> in_session("spark_catalog.db.messages"), in_session("db.messages")
+    ('db.messages', 'db.messages')
+    """
+    return name.removeprefix(SESSION_CATALOG)
+
+
 def _inside(view: View, name: str) -> str:
     """A name in a view's text: without a schema it belongs to the view's own."""
     return name if "." in name or not view.namespace else f"{view.namespace.lower()}.{name}"
@@ -77,7 +86,7 @@ def _inside(view: View, name: str) -> str:
 
 def _arrival(found: Pinned, name: str, model: Model) -> str | None:
     """What the project says of the arrival of a table; a continuous model says it itself."""
-    every = model.arrivals.get(name, ())
+    every = model.arrivals.get(in_session(name), ())
     if len(every) > 1:
         raise ConfigurationError(
             f"the project says several things of the arrival of {name}: {', '.join(every)}",

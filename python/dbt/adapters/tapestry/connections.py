@@ -15,6 +15,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.failures import has_stack, short_message
+from dbt.adapters.tapestry.outages import outage, place_of
 from dbt.adapters.tapestry.servers import connect, open_elsewhere
 
 logger = AdapterLogger("Tapestry")
@@ -70,14 +71,30 @@ class TapestryConnectionManager(SparkConnectionManager):
         """Turn what Spark throws into one short database error; the rest is in the logs."""
         try:
             yield
+        except FailedToConnectError:
+            raise
         except Exception as error:
-            if not _from_spark(error):
+            broken = outage(error, self._place())
+            if broken is None and not _from_spark(error):
                 if isinstance(error, DbtRuntimeError):
                     raise
                 with super().exception_handler(sql):
                     raise
             logger.debug(f"Error while running:\n{sql}\n{error}")
-            raise DbtDatabaseError(short_message(error)) from None
+            raise DbtDatabaseError(str(broken) if broken else short_message(error)) from None
+
+    def _place(self) -> str:
+        """Where this thread's Spark is."""
+        credentials = getattr(getattr(self, "profile", None), "credentials", None)
+        return place_of(credentials) if isinstance(credentials, TapestryCredentials) else "Spark"
+
+    @classmethod
+    def _close_handle(cls, connection: Connection) -> None:
+        """Close; a server that is gone has closed it already, and what came of a run stands."""
+        try:
+            super()._close_handle(connection)
+        except Exception as error:
+            logger.debug(f"a connection was not closed: {error}")
 
     @classmethod
     def get_result_from_cursor(cls, cursor: Any, limit: int | None) -> Any:
@@ -85,10 +102,11 @@ class TapestryConnectionManager(SparkConnectionManager):
         try:
             return super().get_result_from_cursor(cursor, limit)
         except Exception as error:
-            if not _from_spark(error):
+            broken = outage(error, "the target's Spark")
+            if broken is None and not _from_spark(error):
                 raise
             logger.debug(str(error))
-            raise DbtDatabaseError(short_message(error)) from None
+            raise DbtDatabaseError(str(broken) if broken else short_message(error)) from None
 
 
 def _from_spark(error: Exception) -> bool:

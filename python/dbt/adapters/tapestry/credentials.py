@@ -33,6 +33,16 @@ class TapestryCredentials(SparkCredentials):
 
     dbt-spark's 5 are for large tables; a run of a continuous model makes dozens of small ones.
     """
+    open_timeout: float = 120.0
+    """Seconds that a server may take to open a session: one that is silent holds no run for ever.
+
+    A Spark Connect server that is gone in the middle of a run is asked again for as long.
+    """
+    query_retries: int = 0
+    """How often a statement is sent again whose connection was lost.
+
+    dbt-spark's one time may do twice what the server has done already (INSERT).
+    """
     # Any, so that numbers and true/false need no quotes in YAML; Spark gets text.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
 

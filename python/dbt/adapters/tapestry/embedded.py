@@ -79,6 +79,8 @@ def start(
             wanted = {"given": given, "root": str(root or Path.cwd()), "master": master}
             _, offer = engine.launch({**wanted, "log_path": log_path}, keep_warm)
             joined = engine.join_offer(offer)
+        if joined is not None:
+            await_workers(joined)  # the process that started it says so in its log only
         return SparkSession(joined or _start(settings, spark_log(log_path, _text(root))))
 
 

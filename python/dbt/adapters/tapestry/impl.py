@@ -175,12 +175,18 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str
     ) -> AdapterResponse:
-        """Run a Python model: here where Spark is embedded, else as dbt-spark does."""
-        session = self._embedded_session()
-        if session is None:
-            return super().submit_python_job(parsed_model, compiled_code)
-        from dbt.adapters.tapestry.python_models import run_python_model
+        """Run a Python model in this process, on its thread's session: embedded or of Connect.
 
+        Raises DbtRuntimeError where the connection takes SQL only; Databricks' clusters are
+        reached as dbt-spark does, where the model or the profile says which.
+        """
+        from dbt.adapters.tapestry.python_models import refuse_without_session, run_python_model
+
+        credentials = self.config.credentials
+        if not getattr(credentials, "embedded", False):
+            refuse_without_session(credentials, parsed_model)
+            return super().submit_python_job(parsed_model, compiled_code)
+        session = self.connections.get_thread_connection().handle.session
         run_python_model(session, parsed_model, compiled_code)
         return self.generate_python_submission_response(None)
 

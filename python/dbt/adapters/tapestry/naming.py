@@ -6,19 +6,40 @@ dbt-spark writes a schema, an alias and a column as they are, or between two bac
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dbt.adapters.spark import SparkColumn
 from dbt.adapters.spark.relation import SparkRelation
+from dbt_common.exceptions import DbtRuntimeError
 
+from tapestry.errors import ConfigurationError
 from tapestry.quoting import identifier, rendered_name
 from tapestry.runs.column_types import sql_type
+
+SESSION_CATALOG = "spark_catalog"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TapestryRelation(SparkRelation):
     """A relation; a schema or an alias that is no plain name gets its backticks."""
+
+    def __post_init__(self) -> None:
+        """Raises DbtRuntimeError for `database:`: Spark's tables have a schema and a name."""
+        if not self.database or self.database == self.schema:
+            return
+        if str(self.database).lower() == SESSION_CATALOG:
+            without = replace(self.path, database=None)
+            object.__setattr__(self, "path", without)
+            return
+        error = ConfigurationError(
+            f"database: {self.database} says nothing here: a table has a schema and a name, and"
+            " lies in Spark's session catalog",
+            where=f"{self.database}.{self.schema}.{self.identifier or ''}".rstrip("."),
+            hint="take database: out of the YAML or the config (schema: names where it lies);"
+            " copy a table of another catalog into a schema of this one",
+        )
+        raise DbtRuntimeError(str(error))
 
     def _render_iterator(self) -> Iterator[tuple[Any, str | None]]:
         for key, part in super()._render_iterator():

@@ -9,6 +9,8 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry.failures import short_message
+from dbt.adapters.tapestry.outages import outage
+from tapestry.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +29,25 @@ def run_python_model(session: SparkSession, model: dict[str, Any], code: str) ->
         exec(compile(code, path, "exec"), namespace)
     except Exception as error:
         logger.debug(traceback.format_exc())
-        raise DbtRuntimeError(_explain(error, path)) from None
+        theirs = type(error).__module__.split(".")[0] in ("grpc", "pyspark", "py4j")
+        broken = outage(error, "the target's Spark") if theirs else None
+        raise DbtRuntimeError(str(broken) if broken else _explain(error, path)) from None
+
+
+def refuse_without_session(credentials: Any, model: dict[str, Any]) -> None:
+    """Raise DbtRuntimeError where Spark takes SQL only, and no cluster of Databricks' is named."""
+    config = model.get("config") or {}
+    named = config.get("cluster_id") or getattr(credentials, "cluster_id", None)
+    if named or config.get("job_cluster_config") or getattr(credentials, "cluster", None):
+        return
+    error = ConfigurationError(
+        "a Python model needs a session of Spark,"
+        f" and method: {credentials.method.value} takes SQL only",
+        where=str(model.get("original_file_path", "")),
+        hint="run it with method: session (embedded, master: spark://… or sc://…),"
+        " or write it in SQL",
+    )
+    raise DbtRuntimeError(str(error))
 
 
 def _explain(error: Exception, path: str) -> str:

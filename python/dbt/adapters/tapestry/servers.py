@@ -8,11 +8,14 @@ the connection: nothing that one model sets or makes is there for another.
 
 from __future__ import annotations
 
+import os
 import re
+import socket
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from dbt.adapters.contracts.connection import Connection, ConnectionState, LazyHandle
 from dbt.adapters.exceptions import FailedToConnectError
@@ -20,12 +23,15 @@ from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.tapestry.answer_settings import ZONE, not_taken, to_correct, to_open_with
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.log import hush_pyspark
+from dbt.adapters.tapestry.outages import outage, place_of, within
 from dbt.adapters.tapestry.workers import ASKS_CORES, SMALL_SNAPSHOTS, sizes_there
 from tapestry.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+CONNECT_PORT = 15002
+_PROXIES = frozenset({"grpc_proxy", "https_proxy", "http_proxy"})
 PREFIX = "set:hiveconf:"
 _FIXED, _NO_VALUE = "CANNOT_MODIFY", "INVALID_CONF"
 _REFUSED = re.compile(
@@ -43,16 +49,21 @@ def open_elsewhere(connection: Connection, open_: Callable[[Connection], Connect
     assert isinstance(credentials, TapestryCredentials)
     if connection.state == ConnectionState.OPEN:
         return connection
-    connection.credentials = _prefixed(credentials)
+    tried = copy(connection)
+    tried.credentials = _prefixed(credentials)
     try:
-        open_(connection)
+        opened = within(
+            credentials.open_timeout, lambda: open_(tried), lambda late: late.handle.close()
+        )
     except Exception as error:
         refused = _REFUSED.search(str(error))
-        if refused is None:
+        broken = outage(error, place_of(credentials))
+        if refused is not None:
+            raise _not_taken(refused["key"], refused["why"]) from error
+        if broken is None:
             raise
-        raise _not_taken(refused["key"], refused["why"]) from error
-    finally:
-        connection.credentials = credentials
+        raise FailedToConnectError(str(broken)) from error
+    connection.handle, connection.state = opened.handle, opened.state
     handle = connection.handle
     try:
         handle.opened = _settled(
@@ -84,12 +95,21 @@ def connect(credentials: TapestryCredentials) -> tuple[SparkSession, dict[str, s
     url = str(credentials.master)
     wanted = _to_open_with(credentials)
     try:
-        session = SparkSession.builder.remote(url).config(map=wanted).create()
+        _knock(url, credentials.open_timeout)
+        session = within(
+            credentials.open_timeout,
+            lambda: SparkSession.builder.remote(url).config(map=wanted).create(),
+            lambda late: late.stop(),
+        )
+        _try_for(session, credentials.open_timeout)
     except Exception as error:
+        place = place_of(credentials)  # what stands behind the address can be a token
+        broken = outage(error, place)
         reason = str(error).strip().splitlines()[0]
-        place = url.partition("/;")[0]  # what stands behind can be a token
         raise FailedToConnectError(
-            f"No connection to {place}: {reason}\n"
+            str(broken)
+            if broken
+            else f"No connection to {place}: {reason}\n"
             "Spark Connect needs: pip install 'pyspark[connect]'"
         ) from error
     try:
@@ -103,6 +123,31 @@ def connect(credentials: TapestryCredentials) -> tuple[SparkSession, dict[str, s
     except Exception:
         session.stop()
         raise
+
+
+def _knock(url: str, seconds: float) -> None:
+    """Raise OSError at once where nobody answers: pyspark would ask again for ten minutes."""
+    if any(name.lower() in _PROXIES for name in os.environ):
+        return  # the way leads over another address
+    parts = urlsplit(url)
+    if parts.hostname is None:
+        return  # pyspark says what is wrong with it
+    try:
+        socket.create_connection((parts.hostname, parts.port or CONNECT_PORT), seconds).close()
+    except (ConnectionRefusedError, socket.gaierror, TimeoutError):
+        raise
+    except (OSError, ValueError):
+        return
+
+
+def _try_for(session: SparkSession, seconds: float) -> None:
+    """Let a session give a server up that is gone for longer; pyspark asks for ten minutes."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    waits, longest = 4, 5.0  # waits of 0.05, 0.2, 0.8, 3.2 s come before the longest ones
+    client = session.client  # type: ignore[attr-defined]
+    most = max(1, waits + int(seconds / longest))
+    client.set_retry_policies([DefaultPolicy(max_retries=most, max_backoff=int(1000 * longest))])
 
 
 def read_by_conf(session: SparkSession) -> dict[str, str]:

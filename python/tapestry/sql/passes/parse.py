@@ -25,6 +25,8 @@ from tapestry.sql.passes.refuse_unsupported import refuse_modifiers
 from tapestry.sql.timing import has_mark
 from tapestry.sql.work import bounded_by_text, spend_tree
 
+SESSION_CATALOG = "spark_catalog"
+"""Spark's own name for the catalog of tables that are named by schema and table alone."""
 _UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Lateral, "LATERAL VIEW and lateral subqueries", "explode in a view or table upstream"),
     (exp.Pivot, "PIVOT", "write one CASE per column in a view upstream"),
@@ -179,6 +181,13 @@ def _refuse_unsupported(tree: exp.Query) -> None:
                 "write one pair of parentheses",
             )
     for table in tree.find_all(exp.Table):
+        if table.catalog and table.catalog.lower() != SESSION_CATALOG:
+            raise Refusal(
+                f"{table.catalog} is another catalog, or a name of too many parts",
+                table.sql("spark"),
+                "name schema.table; copy a table of another catalog into a schema of"
+                f" {SESSION_CATALOG}",
+            )
         if not isinstance(table.this, exp.Identifier):
             raise Refusal(
                 "a function stands in FROM",

@@ -1,0 +1,190 @@
+"""What breaks between dbt and a Spark elsewhere, in words: what, where, what to do.
+
+The drivers say it each in its own way, most of them with the name of a class and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from tapestry.errors import ConfigurationError, TapestryError
+
+if TYPE_CHECKING:
+    from dbt.adapters.tapestry.credentials import TapestryCredentials
+
+T = TypeVar("T")
+HERE = "Spark's driver in this process"
+_LINKS = 10
+"""Causes of an exception that are looked at."""
+
+AGAIN: Final = "what was not committed is not there, and the next run makes it, once"
+_SESSION = re.compile(
+    r"\[INVALID_HANDLE\.SESSION_(NOT_FOUND|CLOSED|CHANGED)\]|^\w*: ?Invalid SessionHandle", re.M
+)
+_JARS = re.compile(
+    r"ClassCastException[^\n]{0,400}SerializedLambda"
+    r"|(NoClassDefFoundError|ClassNotFoundException)[:\s]+"
+    r"(io[./]delta|org[./]apache[./]spark[./]sql[./]delta)"
+)
+_USERS_WORDS = re.compile(r"\[(USER_RAISED_EXCEPTION|PARSE_SYNTAX_ERROR|UNRESOLVED)")
+_SLOW = re.compile(r"DEADLINE_EXCEEDED|Deadline Exceeded|timed out")
+_REFUSED = re.compile(
+    r"Connection refused|Could not connect to any of|failed to connect to all addresses"
+    r"|Name or service not known|name resolution|No route to host|DNS resolution failed"
+)
+_GONE = re.compile(
+    r"TTransportException|UNAVAILABLE|Connection lost while polling|RETRIES_EXCEEDED"
+)
+_TRANSPORT: Final = frozenset(
+    {
+        *("TTransportException", "RpcError", "_InactiveRpcError", "_MultiThreadedRendezvous"),
+        *("RetriesExceeded", "SparkConnectGrpcException"),
+    }
+)
+"""Classes of what the drivers throw of their own accord. Others bring what Spark has answered: that
+a store refused *its* connection, say."""
+_WRAPPED: Final = ("failed to connect: ", "Connection lost while polling")
+"""What dbt-spark writes before a driver's words, where it keeps no cause."""
+_OF_JAVA: Final = frozenset({"Py4JNetworkError"})
+
+
+def outage(error: BaseException, place: str) -> TapestryError | None:
+    """What an exception says of the way to Spark, or of Spark's processes; None: something else.
+
+    ``place`` is the address as the profile has it. Looked at is the exception with its causes:
+    dbt-spark wraps what the driver threw.
+    """
+    chain = list(_chain(error))
+    said = "\n".join(f"{type(one).__name__}: {_words(one)}" for one in chain)
+    if _SESSION.search(said):
+        return ConfigurationError(
+            "the server knows this session no more: it was started anew, or closed what was idle",
+            where=place,
+            hint=f"run again: {AGAIN}; if that happens often, let the server keep idle sessions"
+            " longer (hive.server2.idle.session.timeout, spark.connect.session.manager.*)",
+        )
+    if _JARS.search(said) and not _USERS_WORDS.search(said):
+        return ConfigurationError(
+            "Spark's workers cannot read what the driver sends them: they lack Delta's classes",
+            where=place,
+            hint="put the jars delta-spark, delta-storage and delta-kernel-* into jars/ of the"
+            " server and of every worker (or spark.executor.extraClassPath), and start them anew",
+        )
+    transport = [one for one in chain if _is_transport(one)]
+    if any(type(one).__name__ in _OF_JAVA for one in chain) or (transport and place == HERE):
+        return _ended()
+    return _of_transport(transport, place) if transport else None
+
+
+def _is_transport(error: BaseException) -> bool:
+    if isinstance(error, ConnectionError | TimeoutError | EOFError | socket.gaierror):
+        return True
+    return type(error).__name__ in _TRANSPORT or _words(error).startswith(_WRAPPED)
+
+
+def _of_transport(errors: Sequence[BaseException], place: str) -> TapestryError | None:
+    """Which of a driver's troubles it is; of Spark Connect's one class only what names a status."""
+    said = "\n".join(f"{type(one).__name__}: {_words(one)}" for one in errors)
+    if any(isinstance(one, TimeoutError) for one in errors) or _SLOW.search(said):
+        return late(place)
+    refused = any(isinstance(one, ConnectionRefusedError | socket.gaierror) for one in errors)
+    if refused or _REFUSED.search(said):
+        return ConfigurationError(
+            "nobody answers: the server does not run, or host and port are another's",
+            where=place,
+            hint=f"start it, or correct host and port (master) in profiles.yml; {AGAIN}",
+        )
+    if any(isinstance(one, ConnectionError | EOFError) for one in errors) or _GONE.search(said):
+        return ConfigurationError(
+            "the server went away while it was asked",
+            where=place,
+            hint=f"look into its log for the cause (memory, a restart), then run again: {AGAIN}",
+        )
+    return None
+
+
+def late(place: str) -> TapestryError:
+    """It has a connection, perhaps, but no answer."""
+    return ConfigurationError(
+        "the server did not answer in time",
+        where=place,
+        hint="is it a Spark server, and does it have work beside this? open_timeout in profiles.yml"
+        " is how many seconds a session may take to open",
+    )
+
+
+def place_of(credentials: TapestryCredentials) -> str:
+    """Where a profile's Spark is, for a message: no token and no password."""
+    method = str(getattr(credentials.method, "value", credentials.method))
+    if not credentials.embedded:
+        port = f":{credentials.port}" if credentials.port else ""
+        return f"{method}, {credentials.host}{port}"
+    if credentials.connect:
+        return str(credentials.master).partition("/;")[0]
+    return HERE
+
+
+def within(seconds: float, task: Callable[[], T], unwanted: Callable[[T], object]) -> T:
+    """What a task gives, if it ends in time.
+
+    Raises TimeoutError where it does not; what it gives after that goes to ``unwanted``. The
+    drivers know no deadline for what a server says first, so that only a thread can be left alone.
+    """
+    done, given_up, lock = threading.Event(), threading.Event(), threading.Lock()
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            result = task()
+        except BaseException as error:
+            errors.append(error)
+        else:
+            with lock:
+                results.append(result)
+            if given_up.is_set():
+                unwanted(result)
+        finally:
+            done.set()
+
+    context = copy_context()
+    threading.Thread(target=context.run, args=(work,), name="tapestry-opens", daemon=True).start()
+    if not done.wait(seconds):
+        with lock:
+            given_up.set()
+            if not results:
+                raise TimeoutError(f"no answer within {seconds:g} s")
+        done.wait()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    one: BaseException | None = error
+    for _ in range(_LINKS):
+        if one is None:
+            return
+        yield one
+        yield from (inner for inner in one.args if isinstance(inner, BaseException))
+        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+
+
+def _words(error: BaseException) -> str:
+    """An exception's text; what a Thrift server answered is its first argument."""
+    status = getattr(error.args[0], "status", None) if error.args else None
+    return str(getattr(status, "errorMessage", None) or getattr(error, "msg", None) or error)
+
+
+def _ended() -> TapestryError:
+    return ConfigurationError(
+        "Spark's process has ended while it was asked",
+        where="logs/spark.log",
+        hint="its log says why (often memory: spark.driver.memory under server_side_parameters);"
+        f" run again: {AGAIN}",
+    )
