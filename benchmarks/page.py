@@ -366,10 +366,30 @@ def watch() -> str:
     return "\n\n".join([table(head, rows), said])
 
 
+def servers() -> str:
+    result = load("servers")
+    if result is None:
+        return _missing("servers", "benchmarks")
+    rows = []
+    for name, one in result["ways"].items():
+        row = [name, f"{one['statements']:.1f}", seconds(one["seconds"]), f"**{one['ratio']:.1f}**"]
+        row += [f"{one['first'][1]:.1f}", seconds(one["first"][0]), str(one["load_average"])]
+        rows.append(row)
+    head = ["a model, nothing new", "statements", "seconds", ": embedded"]
+    head += ["first run: statements", "seconds", "load average"]
+    at = result["measured"]
+    said = (
+        f"{result['models']} models, two threads, the median of {result['repeat']} runs;"
+        f" {at['at'][:10]}, Spark {at['spark']}, {at['cores']} cores, commit {at['commit']}."
+        " The load average says how much else the machine did meanwhile."
+    )
+    return "\n\n".join([table(head, rows), said])
+
+
 _ALL = (targets, fig5_generated, fig5_real, fig6_generated, fig6_real, more_rows, paper5)
 PIECES: dict[str, Callable[[], str]] = {
     made.__name__: made for made in (*_ALL, fig7, fig8, fig9, paper9)
-} | {made.__name__: made for made in (rebuild, lookback, checks, warm, watch)}
+} | {made.__name__: made for made in (rebuild, lookback, checks, warm, watch, servers)}
 
 
 def _missing(module: str, package: str = "benchmarks.figures") -> str:

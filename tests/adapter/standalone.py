@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -20,11 +20,19 @@ UP = 120.0
 
 
 @contextmanager
-def cluster(folder: Path, workers: int = 2, cores: int = 1) -> Iterator[str]:
-    """The address of a cluster whose workers have so many cores and 1 GiB each."""
+def cluster(
+    folder: Path,
+    workers: int = 2,
+    cores: int = 1,
+    started: list[subprocess.Popen[bytes]] | None = None,
+) -> Iterator[str]:
+    """The address of a cluster whose workers have so many cores and 1 GiB each.
+
+    ``started`` gets its processes, the master first.
+    """
     port = _free_port()
     url = f"spark://127.0.0.1:{port}"
-    started: list[subprocess.Popen[bytes]] = []
+    started = [] if started is None else started
     try:
         here = ["--host", "127.0.0.1"]
         started.append(_start(folder, "master", MASTER, *here, "--port", str(port)))
@@ -38,7 +46,8 @@ def cluster(folder: Path, workers: int = 2, cores: int = 1) -> Iterator[str]:
         yield url
     finally:
         for process in reversed(started):
-            os.killpg(process.pid, signal.SIGTERM)
+            with suppress(ProcessLookupError):  # a test has killed it
+                os.killpg(process.pid, signal.SIGTERM)
         for process in started:
             process.wait(60)
 

@@ -129,11 +129,15 @@ def test_what_spark_or_a_user_says_is_no_outage(error: Exception) -> None:
 
 def test_an_error_that_hides_its_context_is_not_the_context() -> None:
     """pyspark raises Spark's answer in place of the call that brought it."""
-    with pytest.raises(Exception, match="DIVIDE_BY_ZERO") as shown:
+
+    def answered() -> None:
         try:
             raise _named("_InactiveRpcError", GRPC.format("INTERNAL", "timed out"))
         except Exception:
             raise _named("SparkRuntimeException", "[DIVIDE_BY_ZERO] timed out") from None
+
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO") as shown:
+        answered()
     assert outage(shown.value, PLACE) is None
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,9 @@ def _answers(port: int) -> bool:
 
 
 @contextmanager
-def server(root: Path, main: str, port: int, settings: dict[str, str]) -> Iterator[None]:
+def server(
+    root: Path, main: str, port: int, settings: dict[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
     """A Spark server with a warehouse and a catalog of its own, on the loopback address."""
     pyspark = pytest.importorskip("pyspark")
     jars = jar_settings({}).get("spark.jars", "").split(",")
@@ -77,9 +79,10 @@ def server(root: Path, main: str, port: int, settings: dict[str, str]) -> Iterat
             ended = process.poll() is not None or time.monotonic() > until
             assert not ended, log.read_text(errors="replace")[-3000:]
             time.sleep(0.5)
-        yield
+        yield process
     finally:
-        os.killpg(process.pid, signal.SIGTERM)
+        with suppress(ProcessLookupError):  # a test has killed it
+            os.killpg(process.pid, signal.SIGTERM)
         process.wait(60)
 
 

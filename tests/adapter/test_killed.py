@@ -1,0 +1,138 @@
+"""A client, a server and a worker killed in the middle of a run: the next run goes on from there.
+
+Nothing is lost and nothing comes twice; what a killed server leaves is said in words.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
+sys.path.insert(0, str(Path(__file__).parent))
+
+from standalone import cluster
+from test_servers import CONNECT, _free_port, server
+from there import RIGHT, make_project
+
+DBT = [sys.executable, "-m", "dbt.cli.main"]
+LOOK = """
+from dbt.cli.main import dbtRunner
+def rows(sql):
+    shown = dbtRunner().invoke(["show", "--inline", sql, "--limit", "-1", "--quiet"])
+    return [int(row[0]) for row in shown.result.results[0].agate_table.rows]
+import json
+print(json.dumps({"answers": rows("select id from there.unanswered order by id"),
+       "rejected": rows("select id from there.unanswered__rejected")}))
+"""
+FIRST, SECOND = "2026-01-03", "2026-01-06"
+PYTHON = """
+def model(dbt, session):
+    dbt.config(materialized="table")
+    return session.table("there.messages").select("id").where("id > 3")
+"""
+
+
+def _begin(root: Path, as_of: str, *words: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "TAPESTRY_AS_OF": as_of}
+    return subprocess.Popen(
+        [*DBT, *words, "--no-use-colors"],
+        cwd=root,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _dbt(root: Path, as_of: str, *words: str) -> str:
+    process = _begin(root, as_of, *words)
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, output[-3000:]
+    return output
+
+
+def _fill(root: Path, batch: int) -> None:
+    _dbt(root, FIRST, "run-operation", "fill", "--args", f"{{batch: {batch}}}")
+
+
+def _commits(folder: Path) -> int:
+    return len(list(folder.glob("*/tapestry_state/_delta_log/*.json")))
+
+
+def _in_the_middle(folder: Path, process: subprocess.Popen[str]) -> None:
+    """Wait until a run has claimed its window: the table of states has a new commit."""
+    before, until = _commits(folder), time.monotonic() + 180
+    while _commits(folder) == before:
+        assert process.poll() is None, process.stdout and process.stdout.read()[-3000:]
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def _found(root: Path) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-c", LOOK], cwd=root, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_client_and_a_connect_server_killed(tmp_path: Path) -> None:
+    port = _free_port()
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+    }
+    url = f"sc://127.0.0.1:{port}"
+    output = {"type": "tapestry", "method": "session", "master": url, "open_timeout": 20}
+    make_project(tmp_path, {**output, "schema": "there", "threads": 8})
+    (tmp_path / "models/newest.py").write_text(PYTHON)
+    warehouse = tmp_path / "warehouse"
+    with server(tmp_path, CONNECT, port, settings) as process:
+        _fill(tmp_path, 0)
+        client = _begin(tmp_path, FIRST, "run", "-s", "unanswered")
+        _in_the_middle(warehouse, client)
+        os.killpg(client.pid, signal.SIGKILL)
+        client.wait(60)
+        _dbt(tmp_path, FIRST, "run")
+        _fill(tmp_path, 1)
+        client = _begin(tmp_path, SECOND, "run", "-s", "unanswered")
+        _in_the_middle(warehouse, client)
+        os.killpg(process.pid, signal.SIGKILL)
+        said, _ = client.communicate(timeout=300)
+        assert client.returncode != 0
+        assert "went away" in said or "nobody answers" in said, said[-3000:]
+        assert url in said
+    with server(tmp_path, CONNECT, port, settings):
+        _dbt(tmp_path, SECOND, "run")
+        found = _found(tmp_path)
+        assert found == {key: RIGHT[key] for key in found}
+
+
+def test_a_worker_killed(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    memory = {"spark.driver.memory": "1g", "spark.executor.memory": "512m"}
+    workers: list[subprocess.Popen[bytes]] = []
+    with cluster(tmp_path, started=workers) as url:
+        output = {"type": "tapestry", "method": "session", "master": url, "schema": "there"}
+        make_project(project, {**output, "server_side_parameters": memory})
+        _fill(project, 0)
+        client = _begin(project, FIRST, "run")
+        _in_the_middle(project / "warehouse", client)
+        os.killpg(workers[-1].pid, signal.SIGKILL)
+        said, _ = client.communicate(timeout=300)
+        assert client.returncode == 0, said[-3000:]
+        _fill(project, 1)
+        _dbt(project, SECOND, "run")
+        found = _found(project)
+        assert found == {key: RIGHT[key] for key in found}
