@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks import plots
 from benchmarks.common import DOCS, RESULTS, ROOT, load
+from benchmarks.servers import listed
 
 TARGET_ROWS = 10_000_000
 TARGETS = (("Q1", 0.15), ("Q2", 0.15), ("Q3'", 0.25), ("Q4", 0.20), ("Q5'", 0.30))
@@ -370,19 +371,7 @@ def servers() -> str:
     result = load("servers")
     if result is None:
         return _missing("servers", "benchmarks")
-    rows = []
-    for name, one in result["ways"].items():
-        row = [name, f"{one['statements']:.1f}", seconds(one["seconds"]), f"**{one['ratio']:.1f}**"]
-        row += [f"{one['first'][1]:.1f}", seconds(one["first"][0]), str(one["load_average"])]
-        rows.append(row)
-    head = ["a model, nothing new", "statements", "seconds", ": embedded"]
-    head += ["first run: statements", "seconds", "load average"]
-    at = result["measured"]
-    said = (
-        f"{result['models']} models, two threads, the median of {result['repeat']} runs;"
-        f" {at['at'][:10]}, Spark {at['spark']}, {at['cores']} cores, commit {at['commit']}."
-        " The load average says how much else the machine did meanwhile."
-    )
+    head, rows, said = listed(result)
     return "\n\n".join([table(head, rows), said])
 
 

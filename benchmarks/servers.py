@@ -101,6 +101,24 @@ def _counted(execute: Callable[..., Any], asked: list[str]) -> Callable[..., Any
     return counted
 
 
+def listed(result: dict[str, Any]) -> tuple[list[str], list[list[str]], str]:
+    """Head, rows and a sentence for the page."""
+    rows = []
+    for name, one in result["ways"].items():
+        row = [name, f"{one['statements']:.1f}", f"{one['seconds']:.2f}", f"**{one['ratio']:.1f}**"]
+        row += [f"{one['first'][1]:.1f}", f"{one['first'][0]:.2f}", str(one["load_average"])]
+        rows.append(row)
+    head = ["a model, nothing new", "statements", "seconds", ": embedded"]
+    head += ["first run: statements", "seconds", "load average"]
+    at = result["measured"]
+    said = (
+        f"{result['models']} models, two threads, the median of {result['repeat']} runs;"
+        f" {at['at'][:10]}, Spark {at['spark']}, {at['cores']} cores, commit {at['commit']}."
+        " The load average says how much else the machine did meanwhile."
+    )
+    return head, rows, said
+
+
 def ways(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """The targets, by the names that the page gives them."""
     memory = {"spark.driver.memory": "1g"}
