@@ -143,7 +143,7 @@ def test_serve_until_told_to_stop(project: Path) -> None:
         assert "not well" not in re.search("<h1.*?</h1>", before, re.DOTALL).group()  # type: ignore[union-attr]
         version = _get(port, page + "version")
         more = fail(runs("shop.b", 1), 1, "it broke just now")
-        more[0].update(ended_at=NOW.replace(year=2030), new_rows=0)
+        more[0].update(ended_at=NOW.replace(day=2), new_rows=0)
         _record(project, more, mode="append")
         assert _get(port, page + "version") != version
         assert "it broke just now" in _get(port, page)
