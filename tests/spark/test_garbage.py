@@ -57,6 +57,9 @@ def test_garbage_in_every_column_of_the_state_stops_its_model_alone(world: World
     told = set()
     for column, kind in COLUMNS.items():
         for value in () if column in HARMLESS else GARBAGE[kind]:
+            same = f"{column} <=> {value} or {value} is null and string({column}) in ('', '[]')"
+            if world.session.rows(f"select {same} from {state} where {mine}") == [(True,)]:
+                continue  # it means what stands there: rows of earlier versions have such NULLs
             world.session.run(f"update {state} set {column} = {value} where {mine}")
             with pytest.raises(StateMissing) as stopped:
                 fresh(world).plan(one, 20)
