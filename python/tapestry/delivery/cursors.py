@@ -18,7 +18,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 from uuid import uuid4
 
 from tapestry.errors import StateUnreadable
@@ -32,7 +31,13 @@ from tapestry.runs.errors_of_delta import (
     not_found,
 )
 from tapestry.runs.odd import Fields, Odd, OddRow, check_seal, read_row, sealed, shown
-from tapestry.runs.own_tables import create_own, lost_own, refuse_other, widen_own
+from tapestry.runs.own_tables import (
+    create_own,
+    lost_own,
+    refuse_other,
+    widen_own,
+    widened_rows,
+)
 from tapestry.runs.session import Session
 from tapestry.runs.state import StateRow, runs_of
 
@@ -106,7 +111,7 @@ def read_batches(session: Session, table: str, model: str) -> dict[str, Batch | 
         f" FROM {relation_name(table)} WHERE model = {string(model)}) AS _n WHERE _newest = 1"
     )
     try:
-        rows = _widened(session, table, asked)
+        rows = widened_rows(session, table, asked, ADDED)
     except Exception as error:
         if not_found(error) or files_gone(error):
             return {}
@@ -211,17 +216,6 @@ def unreadable(odd: OddRow) -> StateUnreadable:
         hint="put that row right (the table's DESCRIBE HISTORY tells who wrote it), or delete it if"
         " it is one too many; without any row the sink begins anew",
     )
-
-
-def _widened(session: Session, table: str, asked: str) -> list[tuple[Any, ...]]:
-    """Rows of a query, which a table of an earlier version is made to have the columns for."""
-    try:
-        return session.rows(asked)
-    except Exception as error:
-        if not lacks_column(error):
-            raise
-        widen_own(session, table, ADDED)
-        return session.rows(asked)
 
 
 def begin(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from time import sleep
+from typing import Any
 
 from tapestry.errors import StateMissing, StateUnreadable
 from tapestry.quoting import relation_name, token
@@ -125,3 +126,16 @@ def widen_own(session: Session, table: str, columns: Mapping[str, str]) -> None:
     except Exception as error:
         if not lost_race(error) and not has_column(error):
             raise
+
+
+def widened_rows(
+    session: Session, table: str, sql: str, columns: Mapping[str, str]
+) -> list[tuple[Any, ...]]:
+    """Rows of a query, which a table of an earlier version is made to have the columns for."""
+    try:
+        return session.rows(sql)
+    except Exception as error:
+        if not lacks_column(error):
+            raise
+        widen_own(session, table, columns)
+        return session.rows(sql)

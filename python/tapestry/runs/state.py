@@ -27,7 +27,13 @@ from tapestry.instants import micros
 from tapestry.quoting import properties, relation_name, string
 from tapestry.runs.errors_of_delta import files_gone, lacks_column, lost_race, not_found
 from tapestry.runs.odd import OddRow, read_row
-from tapestry.runs.own_tables import create_own, lost_own, refuse_other, widen_own
+from tapestry.runs.own_tables import (
+    create_own,
+    lost_own,
+    refuse_other,
+    widen_own,
+    widened_rows,
+)
 from tapestry.runs.session import Session
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.state_row import KEY, parse_state, pins_as_json, seal_of
@@ -145,7 +151,7 @@ def read_states(session: Session, table: str) -> dict[str, StateRow | OddRow] | 
         f" FROM {relation_name(table)}) WHERE _newest = 1"
     )
     try:
-        rows = _widened(session, table, sql)
+        rows = widened_rows(session, table, sql, ADDED)
     except Exception as error:
         if not_found(error) or files_gone(error):
             return None
@@ -296,17 +302,6 @@ def _instant(instant: datetime | None) -> str:
 
 def _items() -> str:
     return ", ".join(f"unix_micros({c}) AS {c}" if c in _INSTANTS else c for c in _READ)
-
-
-def _widened(session: Session, table: str, sql: str) -> list[tuple[Any, ...]]:
-    """Rows of a query, which a table of an earlier version is made to have the columns for."""
-    try:
-        return session.rows(sql)
-    except Exception as error:
-        if not lacks_column(error):
-            raise
-        widen_own(session, table, ADDED)
-        return session.rows(sql)
 
 
 def _generation(values: tuple[Any, ...]) -> str:
