@@ -24,10 +24,10 @@ ROWS = {
     "db.u": [(3, 30, 2), (1, 31, 6), (4, 32, 1), (None, 33, 0)],
     "other.m": [(1, 40, 5), (4, 41, 0), (None, 42, 2)],
     "here": [(1, 50, 2), (3, 51, 4), (None, 52, 1)],
-    "memory.third.m": [(1, 60, 3), (3, 61, 1), (5, 62, 0)],
+    "spark_catalog.third.m": [(1, 60, 3), (3, 61, 1), (5, 62, 0)],
 }
 """id, a value, the day of arrival."""
-VALUE = {"here": "h", "memory.third.m": "v"}
+VALUE = {"here": "h", "spark_catalog.third.m": "v"}
 """What the value is called; else w."""
 VIEWS = {
     "other.above": "with m as (select * from m where id > 0) select id, w from m",
@@ -69,8 +69,9 @@ QUERIES = (
     "select id, w from db.m where exists (select 1 from db.m where db.m.id > 1)",
     # names of one, two and three parts
     "select here.id, h, m.w from here join db.m on m.id = here.id",
-    "select m.id, m.w, t.v from db.m join memory.third.m as t on t.id = m.id",
-    "select * except (ts) from memory.third.m where exists (select 1 from here where id = m.id)",
+    "select m.id, m.w, t.v from db.m join spark_catalog.third.m as t on t.id = m.id",
+    "select * except (ts) from spark_catalog.third.m"
+    " where exists (select 1 from here where id = m.id)",
     "select q.*, r.w from (select id, h from here) q left join db.r on r.id = q.id",
     # CTEs that are called like what they read
     "with m as (select * from db.m where id > 1) select id, w from m",
@@ -85,9 +86,10 @@ QUERIES = (
 
 def _visible(connection: duckdb.DuckDBPyConnection, day: int) -> None:
     """The tables and views as they are at the end of a day."""
-    for schema in ("db", "other", "third"):
+    connection.execute("ATTACH IF NOT EXISTS ':memory:' AS spark_catalog")
+    for schema in ("memory.db", "memory.other", "spark_catalog.third"):
         connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}")
-    connection.execute("USE other")
+    connection.execute("USE memory.other")
     for name, rows in ROWS.items():
         value = VALUE.get(name, "w")
         connection.execute(f"CREATE TABLE {name} (id INT, {value} INT, ts TIMESTAMPTZ)")
