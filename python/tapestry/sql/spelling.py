@@ -28,32 +28,51 @@ def spell_field(name: exp.Expr, written: str | None = None) -> None:
     name.set("this", name.meta_get(_WRITTEN) or name.name)
 
 
-def spelt(source: exp.Expr | Scope, name: str, spell: Spell) -> str | None:
-    """A column of a relation as it is written there, or where it comes from; None: not known."""
-    if isinstance(source, exp.Table):
-        return spell(source, name)
-    if not isinstance(source, Scope):
+class Spelling:
+    """How the columns of one query are written; what was looked up once is remembered.
+
+    A query with thousands of columns would else look through its select list for each of them.
+    """
+
+    def __init__(self, of_table: Spell) -> None:
+        self._of_table = of_table
+        self._items: dict[int, tuple[exp.Query, dict[str, exp.Expr]]] = {}
+
+    def spelt(self, source: exp.Expr | Scope, name: str) -> str | None:
+        """A column of a relation as it is written there, or where it comes from; None: unknown."""
+        if isinstance(source, exp.Table):
+            return self._of_table(source, name)
+        if not isinstance(source, Scope):
+            return None
+        while source.set_operation_scopes:
+            source = source.set_operation_scopes[0]  # the first arm names the columns
+        block = source.expression
+        if not isinstance(block, exp.Query):
+            return None
+        item = self._items_of(block).get(name)
+        return None if item is None else self._of_item(source, item, name)
+
+    def _items_of(self, block: exp.Query) -> dict[str, exp.Expr]:
+        """The items of a select list by name; the block is kept, so that its id stays its own."""
+        _, items = self._items.get(id(block), (None, None))
+        if items is None:
+            items = {}
+            for item in block.selects:
+                items.setdefault(item.alias_or_name, item)
+            self._items[id(block)] = (block, items)
+        return items
+
+    def _of_item(self, block: Scope, item: exp.Expr, name: str) -> str | None:
+        """An item of a select list: as its alias says, else what it takes."""
+        value = item.unalias()
+        while isinstance(value, exp.Cast | exp.Paren):
+            value = value.this
+        last = value.expression if isinstance(value, exp.Dot) else value.this
+        for part in (item.args.get("alias"), last):
+            if isinstance(part, exp.Identifier) and part.name.lower() == name:
+                written = part.meta_get(_WRITTEN)
+                if written is not None:
+                    return str(written)
+        if isinstance(value, exp.Column) and value.name == name and value.table in block.sources:
+            return self.spelt(block.sources[value.table], name)
         return None
-    while source.set_operation_scopes:
-        source = source.set_operation_scopes[0]  # the first arm names the columns
-    block = source.expression
-    for item in block.selects if isinstance(block, exp.Query) else ():
-        if item.alias_or_name == name:
-            return _of_item(source, item, name, spell)
-    return None
-
-
-def _of_item(block: Scope, item: exp.Expr, name: str, spell: Spell) -> str | None:
-    """An item of a select list: as its alias says, else what it takes."""
-    value = item.unalias()
-    while isinstance(value, exp.Cast | exp.Paren):
-        value = value.this
-    last = value.expression if isinstance(value, exp.Dot) else value.this
-    for part in (item.args.get("alias"), last):
-        if isinstance(part, exp.Identifier) and part.name.lower() == name:
-            written = part.meta_get(_WRITTEN)
-            if written is not None:
-                return str(written)
-    if isinstance(value, exp.Column) and value.name == name and value.table in block.sources:
-        return spelt(block.sources[value.table], name, spell)
-    return None

@@ -14,7 +14,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import Schema
 
 from tapestry.errors import Refusal
-from tapestry.sql.spelling import Spell, spell_field, spelt
+from tapestry.sql.spelling import Spelling, spell_field
 
 _LISTS = (exp.Coalesce, exp.Greatest, exp.Least)
 """Functions whose first argument stands apart in the tree, though it is one like the others."""
@@ -43,7 +43,7 @@ def _is_nested(relation: exp.Expr) -> bool:
     return in_parentheses or bool(relation.args.get("joins"))
 
 
-def expand_stars(tree: exp.Query, schema: Schema, spell: Spell) -> exp.Query:
+def expand_stars(tree: exp.Query, schema: Schema, spelling: Spelling) -> exp.Query:
     """The qualified query without stars in arguments, that of COUNT(*) excepted.
 
     Raises Refusal for a star that is no argument by itself in a select list or WHERE.
@@ -52,7 +52,7 @@ def expand_stars(tree: exp.Query, schema: Schema, spell: Spell) -> exp.Query:
     for scope in traverse_scope(tree):
         if isinstance(scope.expression, exp.Select):
             for star in list(_stars(scope.expression)):
-                _expand(star, scope, Resolver(scope, schema), spell)
+                _expand(star, scope, Resolver(scope, schema), spelling)
     return tree
 
 
@@ -76,7 +76,7 @@ def _is_item(star: exp.Star) -> bool:
     return isinstance(parent, exp.Select) or isinstance(node.parent, exp.Count)
 
 
-def _expand(star: exp.Expr, scope: Scope, resolver: Resolver, spell: Spell) -> None:
+def _expand(star: exp.Expr, scope: Scope, resolver: Resolver, spelling: Spelling) -> None:
     function = star.parent
     place = star.find_ancestor(exp.Select, exp.Where, exp.Join, exp.Group, exp.Having, exp.Order)
     argument = isinstance(function, exp.Func) and not isinstance(function, exp.AggFunc)
@@ -90,7 +90,7 @@ def _expand(star: exp.Expr, scope: Scope, resolver: Resolver, spell: Spell) -> N
     assert function is not None
     columns = _columns(star, scope, resolver)
     if isinstance(function, exp.Struct):
-        columns = [_field(column, scope, spell) for column in columns]
+        columns = [_field(column, scope, spelling) for column in columns]
     if star.arg_key == "this":
         columns += [argument.copy() for argument in function.expressions]
         function.set("this", columns[0])
@@ -122,8 +122,8 @@ def _columns(star: exp.Expr, scope: Scope, resolver: Resolver) -> list[exp.Expr]
     return columns
 
 
-def _field(column: exp.Expr, scope: Scope, spell: Spell) -> exp.PropertyEQ:
-    written = spelt(scope.sources[column.text("table")], column.name, spell)
+def _field(column: exp.Expr, scope: Scope, spelling: Spelling) -> exp.PropertyEQ:
+    written = spelling.spelt(scope.sources[column.text("table")], column.name)
     if written is None:
         raise Refusal(
             "a star in struct() over columns that have no names of their own",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from difflib import get_close_matches
 
 from sqlglot import MappingSchema, exp
@@ -18,9 +19,9 @@ from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.join_using import join_using
 from tapestry.sql.passes.balance_connectors import balance_connectors
 from tapestry.sql.passes.expand_stars import expand_stars, refuse_merged_stars
-from tapestry.sql.passes.parse import is_cte, table_name
+from tapestry.sql.passes.parse import is_cte
 from tapestry.sql.passes.spend_names import spend_names
-from tapestry.sql.spelling import Spell, note_spelling, spell_field, spelt
+from tapestry.sql.spelling import Spelling, note_spelling, spell_field
 from tapestry.sql.tell_apart import tell_apart
 
 NO_PART = "_t_none"
@@ -57,7 +58,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
             written.copy(), schema=schema, dialect="spark", quote_identifiers=False, identify=False
         )
         join_using(written, qualified)
-        qualified = expand_stars(qualified, schema, _speller(catalog))
+        qualified = expand_stars(qualified, schema, _spelling_in(catalog))
         annotated = annotate_types(qualified, schema=schema, dialect="spark")
     except SqlglotError as error:
         raise Refusal(
@@ -116,10 +117,11 @@ def _as_written(tree: exp.Query) -> None:
 
 def output_names(resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
     """Names of the select list, in the author's (else the source's) upper and lower case."""
-    root, spell = build_scope(resolved), _speller(catalog)
+    root, spelling = build_scope(resolved), _spelling_in(catalog)
     assert root is not None
-    names = tuple(spelt(root, name, spell) or name for name in resolved.named_selects)
-    doubled = {name for name in names if [n.lower() for n in names].count(name.lower()) > 1}
+    names = tuple(spelling.spelt(root, name) or name for name in resolved.named_selects)
+    times = Counter(name.lower() for name in names)
+    doubled = {name for name in names if times[name.lower()] > 1}
     if doubled:
         raise Refusal(
             f"two columns of the select list are called {sorted(doubled)[0]}",
@@ -150,8 +152,9 @@ def refuse_unnamed(original: exp.Query, columns: tuple[str, ...], catalog: Catal
                 "a column of the select list has no name", text, f"give it one: {text} AS name"
             )
     known = {identifier.name.lower() for identifier in original.find_all(exp.Identifier)}
+    known |= set(_spelling(catalog))
     for name in columns:  # what a star takes from a derived table, or from a view
-        if name.startswith("_col_") and name not in known | set(_spelling(catalog)):
+        if name.startswith("_col_") and name not in known:
             raise Refusal(
                 "a column that a star takes from a subquery has no name",
                 "*",
@@ -176,19 +179,18 @@ def _likely(message: str, catalog: Catalog) -> str:
     return f"there are {', '.join(known[:SHOWN])}{', …' * (len(known) > SHOWN)}"
 
 
-def _speller(catalog: Catalog) -> Spell:
+def _spelling_in(catalog: Catalog) -> Spelling:
     columns = {
         name: {column.name.lower(): column.name for column in relation.columns}
         for name, relation in catalog.relations.items()
         if isinstance(relation, Source)
     }
 
-    def spell(table: exp.Table, name: str) -> str:
-        parts = table.copy()
-        _without_parts(parts)
-        return columns[table_name(parts)].get(name, name)
+    def of_table(table: exp.Table, name: str) -> str:
+        written = ".".join(part.name for part in table.parts if part.name != NO_PART)
+        return columns[written.lower()].get(name, name)
 
-    return spell
+    return Spelling(of_table)
 
 
 def _spelling(catalog: Catalog) -> dict[str, str]:
