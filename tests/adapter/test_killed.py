@@ -11,16 +11,18 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+pytest.importorskip("pyhive", reason="dbt-spark[PyHive] is not installed")
 pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
 sys.path.insert(0, str(Path(__file__).parent))
 
 from standalone import cluster
-from test_servers import CONNECT, _free_port, server
+from test_servers import CONNECT, THRIFT, _free_port, server
 from there import RIGHT, make_project
 
 DBT = [sys.executable, "-m", "dbt.cli.main"]
@@ -39,6 +41,16 @@ def model(dbt, session):
     dbt.config(materialized="table")
     return session.table("there.messages").select("id").where("id > 3")
 """
+
+
+@dataclass(frozen=True)
+class Server:
+    """How it is started, how a profile reaches it, and what an error calls it."""
+
+    main: str
+    settings: dict[str, str]
+    output: dict[str, Any]
+    place: str
 
 
 def _begin(root: Path, as_of: str, *words: str) -> subprocess.Popen[str]:
@@ -85,19 +97,37 @@ def _found(root: Path) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_a_client_and_a_connect_server_killed(tmp_path: Path) -> None:
-    port = _free_port()
+def _over_connect(port: int) -> Server:
+    url = f"sc://127.0.0.1:{port}"
     settings = {
-        "spark.driver.memory": "1g",
         "spark.connect.grpc.binding.port": str(port),
         "spark.connect.grpc.binding.address": "127.0.0.1",
     }
-    url = f"sc://127.0.0.1:{port}"
-    output = {"type": "tapestry", "method": "session", "master": url, "open_timeout": 20}
-    make_project(tmp_path, {**output, "schema": "there", "threads": 8})
-    (tmp_path / "models/newest.py").write_text(PYTHON)
+    return Server(CONNECT, settings, {"method": "session", "master": url}, url)
+
+
+def _over_thrift(port: int) -> Server:
+    settings = {
+        "spark.hadoop.hive.server2.thrift.port": str(port),
+        "spark.hadoop.hive.server2.thrift.bind.host": "127.0.0.1",
+    }
+    output = {"method": "thrift", "host": "127.0.0.1", "port": port}
+    return Server(THRIFT, settings, output, f"thrift, 127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize("way", ["connect", "thrift"])
+def test_a_client_and_a_server_killed(way: str, tmp_path: Path) -> None:
+    port = _free_port()
+    there = _over_connect(port) if way == "connect" else _over_thrift(port)
+    settings = {"spark.driver.memory": "1g", **there.settings}
+    make_project(
+        tmp_path,
+        {"type": "tapestry", "schema": "there", "threads": 8, "open_timeout": 20, **there.output},
+    )
+    if way == "connect":
+        (tmp_path / "models/newest.py").write_text(PYTHON)
     warehouse = tmp_path / "warehouse"
-    with server(tmp_path, CONNECT, port, settings) as process:
+    with server(tmp_path, there.main, port, settings) as process:
         _fill(tmp_path, 0)
         client = _begin(tmp_path, FIRST, "run", "-s", "unanswered")
         _in_the_middle(warehouse, client)
@@ -111,8 +141,9 @@ def test_a_client_and_a_connect_server_killed(tmp_path: Path) -> None:
         said, _ = client.communicate(timeout=300)
         assert client.returncode != 0
         assert "went away" in said or "nobody answers" in said, said[-3000:]
-        assert url in said
-    with server(tmp_path, CONNECT, port, settings):
+        assert there.place in said
+        assert "Traceback" not in said, said[-3000:]
+    with server(tmp_path, there.main, port, settings):
         _dbt(tmp_path, SECOND, "run")
         found = _found(tmp_path)
         assert found == {key: RIGHT[key] for key in found}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -211,6 +212,36 @@ def test_nobody_there(method: str, silent: int) -> None:
         one.rows("SELECT 1")
     assert NOBODY in refused.value.msg
     assert f"127.0.0.1:{port}" in refused.value.msg
+
+
+ENDS = """
+import sys
+sys.path.insert(0, {tests!r})
+from reached import Reached
+with Reached(method="session", master="sc://127.0.0.1:{port}", open_timeout=4).session() as one:
+    one.rows("SELECT 1")
+"""
+
+
+def _hang_up(listening: socket.socket) -> None:
+    while True:
+        try:
+            listening.accept()[0].close()
+        except OSError:
+            return
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_process_ends_that_has_said_what_is_wrong(answers: bool) -> None:
+    """Of a server that is silent, or that closes each connection: another kind of server does."""
+    pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
+    with closing(socket.create_server(("127.0.0.1", 0), backlog=8)) as listening:
+        if answers:
+            threading.Thread(target=_hang_up, args=(listening,), daemon=True).start()
+        code = ENDS.format(tests=str(Path(__file__).parent), port=listening.getsockname()[1])
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=45)
+    assert LATE in done.stderr or GONE in done.stderr, done.stderr[-2000:]
 
 
 def test_what_comes_too_late_is_closed() -> None:

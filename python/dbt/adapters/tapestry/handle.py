@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark.connections import SparkConnectionWrapper
 
+from dbt.adapters.tapestry.connect_client import end_session
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.overrides import Overrides
 from tapestry.quoting import string
@@ -98,7 +99,7 @@ class EmbeddedConnection(SparkConnectionWrapper):
         for name in ("logs", "overrides"):
             vars(self).pop(name, None)
         if session is not None and not hasattr(session, "_jsparkSession"):
-            session.stop()
+            end_session(session)
 
     def _collect(self, cut: Callable[[DataFrame], DataFrame]) -> list[tuple[Any, ...]]:
         """The rows; instants as wall clock time of the session's zone, whatever this machine's is.

@@ -21,6 +21,7 @@ from dbt.adapters.contracts.connection import Connection, ConnectionState, LazyH
 from dbt.adapters.exceptions import FailedToConnectError
 
 from dbt.adapters.tapestry.answer_settings import ZONE, not_taken, to_correct, to_open_with
+from dbt.adapters.tapestry.connect_client import end_session, new_session
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.log import hush_pyspark
 from dbt.adapters.tapestry.outages import outage, place_of, within
@@ -89,19 +90,12 @@ def connect(credentials: TapestryCredentials) -> tuple[SparkSession, dict[str, s
 
     Raises FailedToConnectError where there is no connection, or a setting is not taken.
     """
-    from pyspark.sql import SparkSession
-
     hush_pyspark()
-    url = str(credentials.master)
+    url, seconds = str(credentials.master), credentials.open_timeout
     wanted = _to_open_with(credentials)
     try:
-        _knock(url, credentials.open_timeout)
-        session = within(
-            credentials.open_timeout,
-            lambda: SparkSession.builder.remote(url).config(map=wanted).create(),
-            lambda late: late.stop(),
-        )
-        _try_for(session, credentials.open_timeout)
+        _knock(url, seconds)
+        session = within(seconds, lambda: new_session(url, wanted, seconds), end_session)
     except Exception as error:
         place = place_of(credentials)  # what stands behind the address can be a token
         broken = outage(error, place)
@@ -121,7 +115,7 @@ def connect(credentials: TapestryCredentials) -> tuple[SparkSession, dict[str, s
             session.conf.set(key, value)
         return session, found
     except Exception:
-        session.stop()
+        end_session(session)
         raise
 
 
@@ -138,16 +132,6 @@ def _knock(url: str, seconds: float) -> None:
         raise
     except (OSError, ValueError):
         return
-
-
-def _try_for(session: SparkSession, seconds: float) -> None:
-    """Let a session give a server up that is gone for longer; pyspark asks for ten minutes."""
-    from pyspark.sql.connect.client.retries import DefaultPolicy
-
-    waits, longest = 4, 5.0  # waits of 0.05, 0.2, 0.8, 3.2 s come before the longest ones
-    client = session.client  # type: ignore[attr-defined]
-    most = max(1, waits + int(seconds / longest))
-    client.set_retry_policies([DefaultPolicy(max_retries=most, max_backoff=int(1000 * longest))])
 
 
 def read_by_conf(session: SparkSession) -> dict[str, str]:
