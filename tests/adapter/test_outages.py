@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -31,6 +32,7 @@ from reached import Reached
 
 PLACE = "sc://host:15002"
 NOBODY, GONE, LATE = "nobody answers", "went away", "did not answer in time"
+NO_SERVER, NO_TLS = "ended the connection before", "no encrypted connection"
 NO_SESSION, NO_JARS, ENDED = "knows this session no more", "lack Delta's classes", "has ended"
 
 
@@ -97,6 +99,9 @@ TOLD = [
         _named("SparkException", "java.lang.ClassNotFoundException: org.apache.spark.sql.delta.X"),
         NO_JARS,
     ),
+    (_wrapped(ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number")), NO_TLS),
+    (_wrapped(_named("TTransportException", "CERTIFICATE_VERIFY_FAILED: self-signed")), NO_TLS),
+    (_named("_InactiveRpcError", GRPC.format("UNAVAILABLE", "Ssl handshake: SSL_ERROR")), NO_TLS),
     (_named("Py4JNetworkError", "Answer from Java side is empty"), ENDED),
 ]
 OTHERS = [
@@ -108,6 +113,7 @@ OTHERS = [
     _named("SparkRuntimeException", "[USER_RAISED_EXCEPTION] x [INVALID_HANDLE.SESSION] y"),
     _named("AnalysisException", "[TABLE_OR_VIEW_NOT_FOUND] `timed out`"),
     _named("SparkException", "java.lang.ClassCastException: Integer cannot be cast to Long"),
+    _named("SparkException", "javax.net.ssl.SSLException: s3.example: CERTIFICATE_VERIFY_FAILED"),
     _named("SparkException", "java.lang.ClassNotFoundException: com.example.MyFunction"),
     PermissionError(13, "Permission denied"),
 ]
@@ -126,6 +132,15 @@ def test_what_a_driver_says(error: Exception, said: str) -> None:
 @pytest.mark.parametrize("error", OTHERS, ids=lambda one: str(one)[:40])
 def test_what_spark_or_a_user_says_is_no_outage(error: Exception) -> None:
     assert outage(error, PLACE) is None
+
+
+@pytest.mark.parametrize("error", [one for one, said in TOLD if said == GONE], ids=str)
+def test_who_hangs_up_before_a_session_is_open_may_be_another_server(error: Exception) -> None:
+    found = outage(error, PLACE, opening=True)
+    assert found is not None
+    assert NO_SERVER in found.reason
+    assert "auth" in found.hint
+    assert "use_ssl" in found.hint
 
 
 def test_an_error_that_hides_its_context_is_not_the_context() -> None:
@@ -241,7 +256,7 @@ def test_a_process_ends_that_has_said_what_is_wrong(answers: bool) -> None:
         code = ENDS.format(tests=str(Path(__file__).parent), port=listening.getsockname()[1])
         command = [sys.executable, "-c", code]
         done = subprocess.run(command, capture_output=True, text=True, timeout=45)
-    assert LATE in done.stderr or GONE in done.stderr, done.stderr[-2000:]
+    assert LATE in done.stderr or NO_SERVER in done.stderr, done.stderr[-2000:]
 
 
 def test_what_comes_too_late_is_closed() -> None:

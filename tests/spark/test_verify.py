@@ -98,6 +98,18 @@ def test_an_audit_finds_what_is_lost_and_what_is_too_much(
     assert (audited.changed is None) == (rule == "accept")
 
 
+@pytest.mark.parametrize("value", ["map('k', id)", "array(named_struct('m', map(id, author)))"])
+@pytest.mark.parametrize("level", ["full", "sample"])
+def test_an_audit_says_what_it_cannot_compare(world: World, value: str, level: str) -> None:
+    """A MAP has no order and no equality: said as the run says it, not as Spark does."""
+    model = world.model(ALL.replace("select ", f"select {value} as odd, ", 1), verify=level)
+    world.run(model, 8)
+    audited = audit(world.session, model, world.invocation(9), level)
+    assert {(result.status, result.details["message"]) for result in audited.results} == {
+        ("error", "values of odd, a MAP, cannot be compared")
+    }
+
+
 def test_a_mistake_is_not_published(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lost answer and an invented one: the run fails, its rows are kept, the next run goes on."""
     model = world.model(UNANSWERED, verify="full")

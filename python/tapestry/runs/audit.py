@@ -18,6 +18,7 @@ from tapestry.runs.examined import as_read_by
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
 from tapestry.runs.query import read_query
+from tapestry.runs.question import incomparable, not_comparable
 from tapestry.runs.rejected import rejected_name
 from tapestry.runs.relations import read_relations
 from tapestry.runs.session import Session
@@ -76,6 +77,8 @@ def audit(
     columns = query.rewriting.columns
 
     def ask() -> tuple[Result, Result]:
+        if column := incomparable(query):
+            raise ValueError(not_comparable(column))  # becomes a result, as any error does
         definition = Definition.read(row.canonical, query.relations.catalog, scans)
         low = row.began or opening(definition, session.rows, row.t)
         opened = row.begin is not None and row.begin != model.config.begin

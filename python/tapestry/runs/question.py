@@ -142,7 +142,12 @@ def not_verified(model: Model, query: Query) -> tuple[str, ...]:
     column = incomparable(query)
     if model.config.verify == "off" or not column:
         return ()
-    return (f"its runs are not verified: values of {column}, a MAP, cannot be compared",)
+    return (f"its runs are not verified: {not_comparable(column)}",)
+
+
+def not_comparable(column: str) -> str:
+    """Why a table with such a column is not compared with its query."""
+    return f"values of {column}, a MAP, cannot be compared"
 
 
 def keyed(answers: NewAnswers, question: Question | None, few: bool = False) -> str:

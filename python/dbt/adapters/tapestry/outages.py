@@ -32,6 +32,7 @@ _JARS = re.compile(
     r"(io[./]delta|org[./]apache[./]spark[./]sql[./]delta)"
 )
 _USERS_WORDS = re.compile(r"\[(USER_RAISED_EXCEPTION|PARSE_SYNTAX_ERROR|UNRESOLVED)")
+_TLS = re.compile(r"SSLError|\bSSL: |SSL_ERROR|CERTIFICATE_VERIFY_FAILED|WRONG_VERSION_NUMBER")
 _SLOW = re.compile(r"DEADLINE_EXCEEDED|Deadline Exceeded|timed out")
 _REFUSED = re.compile(
     r"Connection refused|Could not connect to any of|failed to connect to all addresses"
@@ -53,11 +54,11 @@ _WRAPPED: Final = ("failed to connect: ", "Connection lost while polling")
 _OF_JAVA: Final = frozenset({"Py4JNetworkError"})
 
 
-def outage(error: BaseException, place: str) -> TapestryError | None:
+def outage(error: BaseException, place: str, opening: bool = False) -> TapestryError | None:
     """What an exception says of the way to Spark, or of Spark's processes; None: something else.
 
-    ``place`` is the address as the profile has it. Looked at is the exception with its causes:
-    dbt-spark wraps what the driver threw.
+    ``place`` is the address as the profile has it; ``opening``: there was no session yet. Looked at
+    is the exception with its causes: dbt-spark wraps what the driver threw.
     """
     chain = list(_chain(error))
     said = "\n".join(f"{type(one).__name__}: {_words(one)}" for one in chain)
@@ -78,7 +79,7 @@ def outage(error: BaseException, place: str) -> TapestryError | None:
     transport = [one for one in chain if _is_transport(one)]
     if any(type(one).__name__ in _OF_JAVA for one in chain) or (transport and place == HERE):
         return _ended()
-    return _of_transport(transport, place) if transport else None
+    return _of_transport(transport, place, opening) if transport else None
 
 
 def _is_transport(error: BaseException) -> bool:
@@ -87,9 +88,18 @@ def _is_transport(error: BaseException) -> bool:
     return type(error).__name__ in _TRANSPORT or _words(error).startswith(_WRAPPED)
 
 
-def _of_transport(errors: Sequence[BaseException], place: str) -> TapestryError | None:
+def _of_transport(
+    errors: Sequence[BaseException], place: str, opening: bool
+) -> TapestryError | None:
     """Which of a driver's troubles it is; of Spark Connect's one class only what names a status."""
     said = "\n".join(f"{type(one).__name__}: {_words(one)}" for one in errors)
+    if _TLS.search(said):
+        return ConfigurationError(
+            "no encrypted connection (TLS) came about",
+            where=place,
+            hint="does the server speak TLS at this port, and is its certificate one that this"
+            " machine trusts? use_ssl in profiles.yml (in master for sc://) must say the same",
+        )
     if any(isinstance(one, TimeoutError) for one in errors) or _SLOW.search(said):
         return late(place)
     refused = any(isinstance(one, ConnectionRefusedError | socket.gaierror) for one in errors)
@@ -100,6 +110,13 @@ def _of_transport(errors: Sequence[BaseException], place: str) -> TapestryError 
             hint=f"start it, or correct host and port (master) in profiles.yml; {AGAIN}",
         )
     if any(isinstance(one, ConnectionError | EOFError) for one in errors) or _GONE.search(said):
+        if opening:
+            return ConfigurationError(
+                "the server ended the connection before a session was open",
+                where=place,
+                hint="is it a Spark server that speaks this method at this port, and does it want"
+                " the auth, the user and the TLS (use_ssl) that profiles.yml says?",
+            )
         return ConfigurationError(
             "the server went away while it was asked",
             where=place,
@@ -113,8 +130,8 @@ def late(place: str) -> TapestryError:
     return ConfigurationError(
         "the server did not answer in time",
         where=place,
-        hint="is it a Spark server, and does it have work beside this? open_timeout in profiles.yml"
-        " is how many seconds a session may take to open",
+        hint="is it a Spark server, with TLS (use_ssl) as profiles.yml says, and does it have work"
+        " beside this? open_timeout there is how many seconds a session may take to open",
     )
 
 

@@ -58,7 +58,7 @@ def open_elsewhere(connection: Connection, open_: Callable[[Connection], Connect
         )
     except Exception as error:
         refused = _REFUSED.search(str(error))
-        broken = outage(error, place_of(credentials))
+        broken = outage(error, place_of(credentials), opening=True)
         if refused is not None:
             raise _not_taken(refused["key"], refused["why"]) from error
         if broken is None:
@@ -98,7 +98,7 @@ def connect(credentials: TapestryCredentials) -> tuple[SparkSession, dict[str, s
         session = within(seconds, lambda: new_session(url, wanted, seconds), end_session)
     except Exception as error:
         place = place_of(credentials)  # what stands behind the address can be a token
-        broken = outage(error, place)
+        broken = outage(error, place, opening=True)
         reason = str(error).strip().splitlines()[0]
         raise FailedToConnectError(
             str(broken)
