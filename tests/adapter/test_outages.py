@@ -204,9 +204,9 @@ def silent() -> Iterator[int]:
 def _reached(method: str, port: int) -> Reached:
     if method == "thrift":
         pytest.importorskip("pyhive", reason="dbt-spark[PyHive] is not installed")
-        return Reached(method="thrift", host="127.0.0.1", port=port, user="u", open_timeout=0.5)
+        return Reached(method="thrift", host="127.0.0.1", port=port, user="u", open_timeout=2)
     pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
-    return Reached(method="session", master=f"sc://127.0.0.1:{port}", open_timeout=0.5)
+    return Reached(method="session", master=f"sc://127.0.0.1:{port}", open_timeout=2)
 
 
 @pytest.mark.parametrize("method", ["thrift", "connect"])
@@ -227,6 +227,25 @@ def test_nobody_there(method: str, silent: int) -> None:
         one.rows("SELECT 1")
     assert NOBODY in refused.value.msg
     assert f"127.0.0.1:{port}" in refused.value.msg
+
+
+def test_a_server_that_is_gone_without_a_word_is_noticed(
+    silent: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection is asked while a statement runs; more often than 5 minutes a server bans."""
+    grpc = pytest.importorskip("grpc", reason="pyspark[connect] is not installed")
+    options: dict[str, int] = {}
+    channel = grpc.insecure_channel
+
+    def insecure_channel(target: str, **more: Any) -> Any:
+        options.update(more["options"])
+        return channel(target, **more)
+
+    monkeypatch.setattr(grpc, "insecure_channel", insecure_channel)
+    with pytest.raises(FailedToConnectError), _reached("connect", silent).session() as one:
+        one.rows("SELECT 1")
+    assert 300_000 < options["grpc.keepalive_time_ms"] < 600_000
+    assert options["grpc.http2.max_pings_without_data"] == 0
 
 
 ENDS = """

@@ -8,6 +8,7 @@ when Python exits. A process that has said what is wrong would stand there for a
 from __future__ import annotations
 
 import atexit
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 
 _WAITS, _LONGEST = 4, 5.0
 """Waits of 0.05, 0.2, 0.8 and 3.2 s come before the longest ones."""
+_ALIVE = {
+    "grpc.keepalive_time_ms": 310_000,
+    "grpc.keepalive_timeout_ms": 30_000,
+    "grpc.http2.max_pings_without_data": 0,
+}
+"""A machine that is gone without a word is noticed while a statement runs there, however long.
+
+Asked more often than every five minutes, the server would hang up: gRPC's own rule for servers.
+"""
 
 
 def new_session(url: str, wanted: Mapping[str, str], seconds: float) -> SparkSession:
@@ -23,21 +33,26 @@ def new_session(url: str, wanted: Mapping[str, str], seconds: float) -> SparkSes
 
     What the server does not take of the settings is no error here: the caller looks.
     """
-    from pyspark.sql import SparkSession
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
 
+    # As pyspark's own builder does: functions of a Python model are those of Connect then.
+    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+    channel = DefaultChannelBuilder(url, channelOptions=list(_ALIVE.items()))
     # Without settings nothing is sent yet: pyspark's ten minutes would count for what is.
-    session = SparkSession.builder.remote(url).create()
-    client: Any = session.client  # type: ignore[attr-defined]
+    session: Any = ConnectSession.builder.channelBuilder(channel).create()
+    client = session.client
     # The server forgets models of machine learning with the session.
     atexit.unregister(client._cleanup_ml_cache)
     _try(client, max(1, _WAITS + int(seconds / _LONGEST)))
     try:
         # As the builder does it; a value that is refused is left out.
-        session.conf._set_all(dict(wanted), silent=True)  # type: ignore[attr-defined]
+        session.conf._set_all(dict(wanted), silent=True)
     except BaseException:
         end_session(session)
         raise
-    return session
+    opened: SparkSession = session
+    return opened
 
 
 def end_session(session: SparkSession) -> None:
