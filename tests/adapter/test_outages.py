@@ -23,6 +23,7 @@ from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.naming import TapestryRelation
 from dbt.adapters.tapestry.outages import HERE, outage, place_of, within
 from dbt.adapters.tapestry.python_models import refuse_without_session
+from tapestry.cli.checks import trouble
 from tapestry.errors import Refusal
 from tapestry.sql import relation_names
 
@@ -179,6 +180,15 @@ def test_dbt_shows_it(error: Exception) -> None:
     with pytest.raises(DbtDatabaseError) as shown:
         TapestryConnectionManager.get_result_from_cursor(Cursor(), None)
     assert "  do: " in shown.value.msg
+
+
+def test_doctor_shows_what_to_do() -> None:
+    said = str(outage(ConnectionRefusedError(111, "Connection refused"), PLACE))
+    for error in (FailedToConnectError(said), DbtRuntimeError(f"Database Error\n  {said}")):
+        found = trouble("connection", error, "look into a log")
+        assert found.told.endswith(f"are another's in: {PLACE}")
+        assert found.fix.startswith("start it, or correct host and port")
+    assert trouble("connection", DbtRuntimeError("odd"), "look into a log").fix == "look into a log"
 
 
 def test_a_place_has_no_token() -> None:

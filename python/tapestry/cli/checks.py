@@ -99,7 +99,9 @@ def trouble(check: str, error: Exception, fix: str = "") -> Finding:
     """An error that a check ended with, as a finding."""
     if isinstance(error, TapestryError):
         return Finding(check, WRONG, _line(error.reason), _line(error.hint) or fix)
-    return Finding(check, WRONG, _line(short(error)), fix)
+    # Through dbt comes one of ours as text: `reason`, `  in: where`, `  do: hint`.
+    what, _, hint = short(error).partition("\n  do: ")
+    return Finding(check, WRONG, _line(what), _line(hint) or fix)
 
 
 def _line(text: str, width: int = 300) -> str:
