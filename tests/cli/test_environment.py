@@ -14,6 +14,8 @@ from typing import Any
 
 import click
 import pytest
+from dbt.adapters.exceptions import FailedToConnectError
+from dbt.adapters.factory import FACTORY
 from dbt.cli.main import dbtRunner
 from dbt.config.runtime import RuntimeConfig
 
@@ -241,6 +243,16 @@ def test_the_instant_that_models_see(project: Path, text: str, expected: int | N
     assert given_instant(runtime_config(DbtOptions())) == expected
 
 
+def test_the_adapter_of_a_process_stays_registered(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """dbt's own steps forget it, for a command of dbt's that registers its own."""
+    own: Any = object()
+    monkeypatch.setitem(FACTORY.adapters, "tapestry", own)
+    runtime_config(DbtOptions(project_dir=str(project)))
+    assert FACTORY.adapters["tapestry"] is own
+
+
 def test_errors_keep_secrets_and_say_what_is_missing(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,12 +283,12 @@ def no_spark() -> Iterator[None]:
     """Where a command would connect, it ends; the shared Spark of `watch` is none."""
 
     def refuse(cls: Any, connection: Any) -> Any:
-        raise ConnectionError("no Spark here")
+        raise FailedToConnectError("no Spark here")
 
     def first_task(pool: Pool) -> None:
         arguments = pool._task(1).arguments  # as a worker process runs dbt with them
         assert dbtRunner().invoke(["ls", *arguments]).success
-        raise ConnectionError("no Spark here")
+        raise FailedToConnectError("no Spark here")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TapestryConnectionManager, "open", classmethod(refuse))

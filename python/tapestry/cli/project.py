@@ -89,7 +89,7 @@ def runtime_config(given: DbtOptions) -> Any:
     arguments = dbt_arguments(given)
     check_project_file(project_root(given))
     command = ["run", *arguments, "--no-send-anonymous-usage-stats"]
-    with _dbt_usage(), args_to_context(command) as context:
+    with _dbt_usage(), _keeping_adapters(), args_to_context(command) as context:
         context.obj = {"dbt_runner_command_args": command}
         config = _as_dbt_reads_it()(context)
     if config.credentials.type != "tapestry":
@@ -139,6 +139,22 @@ def _places(given: DbtOptions) -> click.Context:
 
     with _dbt_usage():
         return where.make_context("where", given.places)
+
+
+@contextmanager
+def _keeping_adapters() -> Iterator[None]:
+    """Keep the adapters that dbt has in this process: its steps of a command close and forget them.
+
+    Whoever asks for the adapter between two commands in one process would find none.
+    """
+    from dbt.adapters.factory import FACTORY
+
+    held = dict(FACTORY.adapters)
+    FACTORY.adapters.clear()
+    try:
+        yield
+    finally:
+        FACTORY.adapters.update(held)
 
 
 @contextmanager
