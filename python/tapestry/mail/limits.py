@@ -54,6 +54,7 @@ class Reading:
     skipped: Skipped = field(default_factory=Skipped)
     size: int = 0
     names: int = 0
+    texts: int = 0  # of a parquet file, unpacked
 
     def read(self, stream: Stream) -> bytes:
         """The next piece of a stream.

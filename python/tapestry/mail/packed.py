@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from tapestry.errors import MailboxUnreadable
 from tapestry.mail.files import open_given
 from tapestry.mail.limits import Limits, Reading
+from tapestry.mail.pages import check_pages
 from tapestry.mail.read import unchanged
 from tapestry.mail.stage import COLUMNS
 from tapestry.words import printable, size_text
@@ -43,8 +44,10 @@ def _check(path: Path, reading: Reading) -> None:
         with pq.ParquetFile(path) as file:
             reading.check_messages(file.metadata.num_rows, "rows")
             texts = _texts(file)
-        if texts:
-            _check_texts(path, texts, reading)
+            with path.open("rb") as pages:
+                check_pages(pages, file.metadata, {name.lower() for name in COLUMNS.names})
+        for text in texts:
+            _check_text(path, text, reading)
     except (pa.ArrowException, OSError) as error:
         why = str(error).split("\n", 1)[0]
         raise MailboxUnreadable(
@@ -74,22 +77,21 @@ def _texts(file: pq.ParquetFile) -> list[str]:
     return found
 
 
-def _check_texts(path: Path, texts: list[str], reading: Reading) -> None:
-    """Add up how long the texts are.
+def _check_text(path: Path, text: str, reading: Reading) -> None:
+    """Add up how long the texts of a column are: of one, since each unpacks a page of its own.
 
     What the file says of its size need not be so, and a text that many rows share stands in it
     once: a file of 700 KB can hold a tebibyte. So shared texts are left shared here.
     """
-    size = 0
-    with pq.ParquetFile(path, read_dictionary=texts) as file:
-        for batch in file.iter_batches(_ROWS, columns=texts):
-            for column in batch.columns:
-                lengths = pc.binary_length(getattr(column, "dictionary", column)).cast(pa.int64())
-                if isinstance(column, pa.DictionaryArray):
-                    lengths = lengths.take(column.indices)
-                size += pc.sum(lengths).as_py() or 0
-                _check_longest(pc.max(lengths).as_py() or 0, reading.limits.message)
-            if size > reading.limits.total:
+    with pq.ParquetFile(path, read_dictionary=[text]) as file:
+        for batch in file.iter_batches(_ROWS, columns=[text]):
+            column = batch.column(0)
+            lengths = pc.binary_length(getattr(column, "dictionary", column)).cast(pa.int64())
+            if isinstance(column, pa.DictionaryArray):
+                lengths = lengths.take(column.indices)
+            reading.texts += pc.sum(lengths).as_py() or 0
+            _check_longest(pc.max(lengths).as_py() or 0, reading.limits.message)
+            if reading.texts > reading.limits.total:
                 raise MailboxUnreadable(
                     f"it holds more than {size_text(reading.limits.total)} of text, so nothing of"
                     " it is loaded",
