@@ -7,10 +7,13 @@ here: the oracle is another engine's reading.  No two derivations have equal val
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import duckdb
 import pytest
+from tests.odd_texts import TEXTS
+from tests.sql import test_pairs
 from tests.sql.database import in_utc
 
 from tapestry.errors import Refusal
@@ -179,3 +182,20 @@ def test_a_cte_does_not_hide_what_it_reads() -> None:
     assert relation_names(
         "with a as (select 1 from b), b as (select 1 from a) select * from b"
     ) == ("b",)
+
+
+ODD_NAMES = ("$a", "$1", "@a", ":a", "?", "{}", "{{", "a -- b", "a /* b */", "`a`", "'", "a.b")
+
+
+@pytest.mark.parametrize("name", [*ODD_NAMES, *(text for text in TEXTS.values() if text)])
+def test_a_column_of_a_source_has_any_name(name: str) -> None:
+    """What would be something else in SQL is a name, and not that of a column beside it."""
+    source = test_pairs.CATALOG.relations["messages"]
+    assert isinstance(source, Source)
+    other = Column("a", "int")
+    columns = (*source.columns, other, Column(name, "string"))
+    catalog = replace(test_pairs.CATALOG, relations={"messages": replace(source, columns=columns)})
+    quoted = "`" + name.replace("`", "``") + "`"
+    sql = f"select a, {quoted} from messages where now() > due"
+    assert rewrite(sql, catalog).columns == ("a", name)
+    assert rewrite("select * from messages where now() > due", catalog).columns[-2:] == ("a", name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from difflib import get_close_matches
+from typing import Any
 
 from sqlglot import MappingSchema, exp
 from sqlglot.errors import SqlglotError
@@ -36,16 +37,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
     Raises Refusal for a column that cannot be told, and for ``select *`` over a continuous model,
     whose ``_matched_at`` would become a column of this one.
     """
-    schema = MappingSchema(dialect="spark")
-    sources = [
-        (exp.to_table(name, dialect="spark"), source.columns)
-        for name, source in catalog.relations.items()
-        if isinstance(source, Source)
-    ]
-    depth = max((len(table.parts) for table, _ in sources), default=1)
-    for table, columns in sources:
-        types = {column.name: column.type for column in columns}
-        schema.add_table(_deepened(table, depth), types, dialect="spark")
+    schema, depth = _schema_of(catalog)
     for join in tree.find_all(exp.Join):
         if join.method == "NATURAL":
             raise Refusal("NATURAL JOIN", join.sql("spark"), "write USING (column, ...) or ON")
@@ -78,6 +70,24 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
     _refuse_hidden_output(annotated)
     build.quote(annotated)  # for the canonical text is read again
     return annotated
+
+
+def _schema_of(catalog: Catalog) -> tuple[MappingSchema, int]:
+    """The sources as sqlglot knows them, and how many parts the longest of their names has."""
+    schema = MappingSchema(dialect="spark")
+    sources = [
+        (exp.to_table(name, dialect="spark"), source.columns)
+        for name, source in catalog.relations.items()
+        if isinstance(source, Source)
+    ]
+    depth = max((len(table.parts) for table, _ in sources), default=1)
+    for table, columns in sources:
+        # Names as trees: sqlglot reads a text as SQL, in which `$a` and `a -- b` are no names.
+        types: dict[Any, str] = {
+            exp.to_identifier(one.name, quoted=True): one.type for one in columns
+        }
+        schema.add_table(_deepened(table, depth), types, dialect="spark")
+    return schema, depth
 
 
 def _deepened(table: exp.Table, depth: int) -> exp.Table:
