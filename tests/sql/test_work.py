@@ -69,6 +69,12 @@ DOUBLES = {
     "stars": "select a.*, b.id as m{n} from {p} a join {p} b on a.id = b.id",
     "added": "select id + id as id from {p}",
 }
+BY_VALUE = {
+    "DISTINCT": ") q",
+    "UNION": " union select id from messages) q",
+    "INTERSECT": " intersect select id from messages) q",
+    "EXCEPT": " except select id from messages where id = 3) q",
+}
 GROWN = {
     **{f"{name}: {n}": (chained(DOUBLES[name], n), TOO_MUCH) for name in DOUBLES for n in (17, 60)},
     "outer joins": (
@@ -107,8 +113,65 @@ GROWN = {
     "elements": (f"select id{'[0]' * 5_000} as x from messages", DEEP_OR_MUCH),
     "lambdas": (f"select {'x -> ' * 5_000}x as x from messages", "too deeply"),
     "arms": (" union all ".join(["select id from messages"] * 5_000), DEEP_OR_MUCH),
+    **{
+        f"{name} in {name}: {count}": (
+            nested(
+                "select distinct id from (", "select id from messages where now() > due", end, count
+            ),
+            TOO_MUCH,
+        )
+        for name, end in BY_VALUE.items()
+        for count in (16, 60)
+    },
+    **{
+        f"{name} in a hint": (f"select /*+ a({text}) */ id from messages", "too deeply|not be read")
+        for name, text in {
+            "calls": nested("a(", "b", ")", 50_000),
+            "open calls": "a(" * 50_000,
+            "brackets": "[" * 50_000,
+            "types": "cast(1 as " + "array<" * 50_000,
+            "CASE": "case when " * 20_000,
+            "hints": "/*+ a " * 50_000,
+        }.items()
+    },
+    "a hint deep in brackets": (
+        FROM + nested("(", f"exists (select /*+ {nested('a(', 'b', ')', 60)} */ 1 as x)", ")", 60),
+        "too deeply",
+    ),
+    "hints that close brackets": (
+        FROM + nested("((/*+ )) */", "id = 1", "))", 20_000),
+        "too deeply|not be read",
+    ),
+    "ANY": (FROM + f"id = {'any ' * 300}1", "too deeply"),
+    "SOME": (FROM + f"id = {'some ' * 300}1", "too deeply"),
+    "stars": (f"select {', '.join(['*'] * 3_000)} from messages", "are called|" + TOO_MUCH),
+    "digits": (FROM + f"now() > ts + interval 1 day * {'9' * 5_000}", "a number has"),
+    "digits of a type": (
+        f"select cast(id as decimal({'9' * 5_000}, 2)) as x from messages",
+        "a number has",
+    ),
+    **{
+        f"an interval of {name}": (FROM + f"now() > ts + interval '{text}' day", "")
+        for name, text in {
+            "spaces": " " * 400_000,
+            "spaces and a sign": " " * 200_000 + "- 1",
+            "digits": "9" * 400_000,
+            "a fraction": "1." + "9" * 400_000,
+            "letters": "1 " + "a" * 400_000,
+        }.items()
+    },
 }
 KEPT = {
+    **{
+        f"{name} in {name}": nested(
+            "select distinct id from (", "select id from messages where now() > due", end, count
+        )
+        for (name, end), count in zip(BY_VALUE.items(), (8, 3, 3, 3), strict=True)
+    },
+    "a hint": f"select /*+ broadcast({nested('a(', 'b', ')', 20)}) */ id from messages",
+    "an interval with spaces": FROM + "now() > ts + interval '  1   day   2 hours '",
+    "a text as the size of a type": "select cast(id as decimal('a')) as x from messages where"
+    " now() > due union select 1 as x from messages",
     "conditions compared": compared("=", 6),
     "with NULLs": compared("<=>", 3),
     "a list": FROM + f"id in ({','.join(map(str, range(5_000)))})",

@@ -6,6 +6,7 @@ cast by a guess could change values, so here a type is one that Spark is known t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import lru_cache, reduce
@@ -29,6 +30,7 @@ _NAMES = {
     exp.DType.NULL: "void",
     exp.DType.UNKNOWN: "",
 }
+_DECIMAL = re.compile(r"decimal\((\d{1,9}),(\d{1,9})\)")
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div)
 _FIXED: dict[type[exp.Expr], str] = {
     **dict.fromkeys((exp.Predicate, exp.Connector, exp.Not, exp.Boolean), "boolean"),
@@ -175,10 +177,8 @@ def _digits(name: str) -> tuple[int, int] | None:
     """Digits in all and behind the point, as a DECIMAL."""
     if name in _WHOLE:
         return _WHOLE[name], 0
-    if not name.startswith("decimal("):
-        return None
-    precision, scale = name.removeprefix("decimal(").rstrip(")").split(",")
-    return int(precision), int(scale)
+    found = _DECIMAL.fullmatch(name)
+    return (int(found[1]), int(found[2])) if found else None
 
 
 def _wider(one: tuple[int, int], other: tuple[int, int]) -> str:

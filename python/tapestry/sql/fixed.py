@@ -20,6 +20,8 @@ _MICROS = {
     "WEEK": 604_800_000_000,
 }
 _PART = re.compile(r"\s*([+-]?\s*\d+(?:\.\d+)?)\s+([a-z]+)\s*")
+_LONGEST = 200
+"""Characters of an interval that is read here."""
 _OFFSET = re.compile(r"^(UTC|GMT|UT)?[+-]\d{1,2}(:?\d{2}){0,2}$", re.IGNORECASE)
 _DAYS = 3_700_000
 """More than there are from the year 1 to the year 9999."""
@@ -129,6 +131,8 @@ def length_of(node: exp.Expr) -> int | None:
     if not isinstance(node.this, exp.Literal) or isinstance(unit, exp.IntervalSpan):
         return None
     text = node.name.lower() if unit is None else f"{node.name} {unit.name.lower()}"
+    # Without runs of spaces and endless digits: the pattern would try each way to share them out.
+    text = " ".join(text.split()) if len(text) <= _LONGEST else ""
     if not re.fullmatch(rf"(?:{_PART.pattern})+", text):
         return None
     total = 0

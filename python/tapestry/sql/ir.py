@@ -8,7 +8,7 @@ becomes *disjuncts* (``Conjunction``), each ``P and (lower bounds <= s) and (s <
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -44,6 +44,8 @@ class ValueTable:
     alias: str
     columns: tuple[str, ...]
     universe: tuple[Arm, ...]
+    weight: int = field(default=1, compare=False)
+    """How many arms stand in it, those of tables and subqueries in them too."""
 
 
 Table: TypeAlias = SourceTable | ValueTable

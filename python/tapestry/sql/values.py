@@ -6,7 +6,7 @@ on values, INTERSECT is EXISTS in both, EXCEPT is EXISTS and NOT EXISTS; NULLs a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -33,6 +33,8 @@ from tapestry.sql.work import spend
 
 _ARM = 4
 """Units for an arm, besides those for its columns."""
+_OPENED = 30
+"""Units for an arm that passes find in a table by value, each time."""
 
 INTERNAL = frozenset({"_k", "_b", "_f", "_e", "_w", "_r", "_n", "_o", "_at", "_rank"})
 """Aliases that the rendering uses for relations of its own, and for columns beside them."""
@@ -140,6 +142,8 @@ def value_table(
     hint = "move the condition on the outer row out of it, into the WHERE around it"
     _refuse_correlated(query, "a derived table that counts by value", hint)
     universe = universe_of(query)
+    weight = _weight(universe)
+    spend(_OPENED * weight, "queries that count by value inside of each other")
     values = []
     for name, first in zip(columns, universe[0].select, strict=True):
         reference = exp.column(name, table=alias)
@@ -147,7 +151,29 @@ def value_table(
         if not type_of(first):
             reference.meta[SHAPE] = shape_of(first)
         values.append(reference)
-    return ValueTable(alias, columns, universe), tuple(values)
+    return ValueTable(alias, columns, universe, weight), tuple(values)
+
+
+def _weight(arms: Iterable[Arm]) -> int:
+    """How many arms there are, each counted wherever passes come upon it.
+
+    A table by value is in FROM, and once more in the condition beside it: a nest of them doubles
+    with each level.
+    """
+    total = 0
+    todo = list(arms)
+    while todo:
+        arm = todo.pop()
+        total += 1 + sum(table.weight for table in arm.tables if isinstance(table, ValueTable))
+        parts = [arm.where]
+        while parts:
+            part = parts.pop()
+            spend(1, "queries that count by value inside of each other")
+            if isinstance(part, And | Or):
+                parts += part.parts
+            elif isinstance(part, ExistsFormula):
+                todo += part.arms
+    return total
 
 
 def _refuse_correlated(query: Bag | SetQuery, what: str, hint: str) -> None:

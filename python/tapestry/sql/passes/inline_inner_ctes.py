@@ -72,7 +72,7 @@ def inline_inner_ctes(tree: exp.Query) -> exp.Query:
                 "write them as views or models",
             )
         cte = bodies[use.meta[_CTE]]
-        spend(NODE * size(cte.this), "CTEs of subqueries where they are used", tree.sql("spark"))
+        spend(NODE * size(cte.this), "CTEs of subqueries where they are used")
         _refuse_captured(cte, use)
         columns = _columns(use) or _columns(cte)
         alias = exp.TableAlias(

@@ -25,12 +25,19 @@ LEVELS = 100
 """Parentheses, brackets, CASEs and signs inside of each other."""
 TYPE_LEVELS = 16
 """Types inside of each other."""
+DIGITS = 1_000
+"""Characters of one number; Spark takes 38 digits, or a DOUBLE."""
 _ENDLESS = 2**40
 _READING = 2
 """Units for a token that is read once."""
 _OPEN = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSE = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
-_SIGNS = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
+_SIGNS = frozenset(
+    {
+        *(TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE),
+        *(TokenType.ANY, TokenType.SOME),
+    }
+)
 _LAMBDAS = frozenset({TokenType.ARROW, TokenType.FARROW, TokenType.VAR})
 _TYPES = frozenset(Parser.TYPE_TOKENS)
 _MATCHED = frozenset({TokenType.ON, TokenType.USING})
@@ -61,13 +68,31 @@ def read_tokens(sql: str) -> list[Token]:
             sql[:200],
             "put long lists of values into a seed and join it, or split the model",
         )
-    spend(len(sql) // 50, "characters")
-    tokens = SPARK.tokenize(sql)
+    return _counted(sql, 0)
+
+
+def _counted(text: str, around: int) -> list[Token]:
+    """The tokens of a text, or of a hint that stands so many levels deep in one.
+
+    A hint is one token, whose text the parser reads as it comes upon it.
+    """
+    spend(len(text) // 50, "characters")
+    tokens = SPARK.tokenize(text)
     levels = _Levels()
     for token in tokens:
         levels.add(token.token_type)
-        if len(levels.open) + levels.signs + levels.lambdas > LEVELS or levels.types > TYPE_LEVELS:
-            raise too_deep(sql[max(0, token.start - 100) : token.start + 100])
+        depth = around + len(levels.open) + levels.signs + levels.lambdas
+        if depth > LEVELS or levels.types > TYPE_LEVELS:
+            raise too_deep(text[max(0, token.start - 100) : token.start + 100])
+        if token.token_type == TokenType.NUMBER and len(token.text) > DIGITS:
+            raise Refusal(
+                f"a number has {len(token.text):,} characters, more than {DIGITS:,}",
+                token.text[:50] + "…",
+                "Spark takes 38 digits; write a longer one as a text, or with an exponent",
+            )
+        if token.token_type == TokenType.HINT:
+            for hint in token.comments:
+                _counted(hint, depth + 1)
         spend(_READING, "words and signs")
         spend(min(levels.readings, _ENDLESS) - 1, "readings of types as functions")
         spend(2 ** min(levels.joins, 40) // 8, "readings of JOINs without ON")
