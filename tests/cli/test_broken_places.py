@@ -219,3 +219,22 @@ def test_init_only_in_an_empty_folder(
     code, output, _ = run(monkeypatch, capsys, "init", "Shop 2", "--json")
     assert (code, json.loads(output)["project"]) == (0, "shop_2")
     assert (project / "Shop 2/models/unanswered.sql").is_file()
+
+
+@pytest.mark.parametrize("content", [b"name: [\n", b"\xff\xfe", b"a: b: c"])
+@pytest.mark.parametrize("profiles", [True, False])
+def test_a_project_file_that_is_no_yaml(
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    content: bytes,
+    profiles: bool,
+) -> None:
+    (project / "dbt_project.yml").write_bytes(content)
+    if not profiles:
+        for file in project.rglob("profiles.yml"):
+            file.unlink()
+    code, _, said = run(monkeypatch, capsys, "explain", "unanswered")
+    assert code == 2
+    assert "no valid YAML" in said
+    assert "dbt_project.yml" in said

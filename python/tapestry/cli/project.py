@@ -73,6 +73,7 @@ def dbt_arguments(given: DbtOptions) -> list[str]:
     """
     places = _places(given)
     root = _root(places)
+    check_project_file(root)
     folders = [f"--project-dir={root}", f"--profiles-dir={_profiles_folder(places, root)}"]
     # the standard output is ours; logs/dbt.log has what dbt says
     return [*folders, "--log-level=none", *given.others]
@@ -87,7 +88,6 @@ def runtime_config(given: DbtOptions) -> Any:
     from dbt.cli.flags import args_to_context
 
     arguments = dbt_arguments(given)
-    check_project_file(project_root(given))
     command = ["run", *arguments, "--no-send-anonymous-usage-stats"]
     with _dbt_usage(), _keeping_adapters(), args_to_context(command) as context:
         context.obj = {"dbt_runner_command_args": command}
