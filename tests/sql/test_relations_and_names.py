@@ -199,3 +199,27 @@ def test_a_column_of_a_source_has_any_name(name: str) -> None:
     sql = f"select a, {quoted} from messages where now() > due"
     assert rewrite(sql, catalog).columns == ("a", name)
     assert rewrite("select * from messages where now() > due", catalog).columns[-2:] == ("a", name)
+
+
+@pytest.mark.parametrize("dialect", ["spark", "duckdb", "postgres"])
+@pytest.mark.parametrize("odd", ["p\nq", "p\n  q\n", "\n"])
+def test_ends_of_lines_in_texts_and_names_stay(odd: str, dialect: str) -> None:
+    """The SQL is indented, what stands between quotes is not: in a CTE neither."""
+    sql = (
+        f"select m.id, '{odd}' as c, m.`{odd}` from messages m where now() > m.due and exists ("
+        f"select 1 from messages r where r.parent = m.id and r.author = '{odd}'"
+        f" and r.`{odd}` = m.`{odd}` and now() > r.due and now() < r.ts + interval 3 days)"
+    )
+    source = test_pairs.CATALOG.relations["messages"]
+    assert isinstance(source, Source)
+    columns = (*source.columns, Column(odd, "string"))
+    catalog = replace(test_pairs.CATALOG, relations={"messages": replace(source, columns=columns)})
+    scans = {"messages": Scan("db.messages", "arrived", "rowid", late=True)}
+    text = rewrite(sql, catalog).incremental(Window(None, START), scans, dialect)
+    quote = "`" if dialect == "spark" else '"'
+    literal = odd.replace("\n", "\\n") if dialect == "spark" else odd
+    assert text.count(" AS (") > 1
+    for mark, kept in (("'", literal), (quote, odd)):
+        assert f"{mark}{kept}{mark}" in text
+        changed = {part for part in text.split(mark)[1::2] if part.split() == ["p", "q"]} - {kept}
+        assert not changed

@@ -192,7 +192,10 @@ class Rendering:
         if begins:
             texts.append(f"{TIME_BEGINS_CTE} AS (\n  {self.time_begins()}\n)")
         for name, tree in ctes:
-            indented = self.sql(tree, structs).replace("\n", "\n  ")
+            # A line may end inside of a text or a name, which spaces would change.
+            broken = any("\n" in node.name for node in tree.find_all(exp.Literal, exp.Identifier))
+            text = self.sql(tree, structs)
+            indented = text if broken else text.replace("\n", "\n  ")
             texts.append(f"{name} AS (\n  {indented}\n)")
         return Body(columns, begins, tuple(texts), self.sql(query, structs))
 
