@@ -12,10 +12,8 @@ from tapestry.cli.main import commands
 from tapestry.runs.checks import CheckResult
 from tapestry.runs.documents import write_results
 from tapestry.runs.log import Entry
-from tapestry.runs.model import Model
-from tapestry.runs.plan import Plan
 from tapestry.runs.publish import Published
-from tapestry.runs.state import StateRow
+from tapestry.runs.run_identity import RunIdentity
 
 
 @pytest.fixture
@@ -34,9 +32,7 @@ def _datadocs(project: Path, *arguments: str) -> tuple[int, str]:
 
 
 def _entry(results: tuple[CheckResult, ...]) -> Entry:
-    t = Entry(Plan("append", Model("m", "demo.m", ""), None), Published(), None, 0.1).ended_at
-    row = StateRow("demo.m", "g", 3, "r", None, t, None, "", 0, {}, {}, "", "")
-    return Entry(Plan("append", Model("m", "demo.m", ""), t, row), Published(results), None, 0.1)
+    return Entry(RunIdentity("demo.m", "g", 3, "r"), Published(results), 0.1)
 
 
 def test_nothing_yet(project: Path) -> None:

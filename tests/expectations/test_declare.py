@@ -16,9 +16,8 @@ from tapestry.runs.expectations.declare import parse_expectations
 from tapestry.runs.expectations.row_conditions import condition_of
 from tapestry.runs.expectations.validate import prepare
 from tapestry.runs.log import Entry
-from tapestry.runs.model import Model
-from tapestry.runs.plan import Plan
 from tapestry.runs.publish import Published
+from tapestry.runs.run_identity import RunIdentity
 from tapestry.runs.staging import hidden
 
 NAMED = {"name": "named", "expect": "author is not null"}
@@ -139,7 +138,7 @@ def test_a_result_is_a_validation_result(tmp_path: Path) -> None:
         CheckResult("expectation", "wrong", "warn", "error", 8, 0, {"message": "why"}),
         CheckResult("enough", "enough", "fail", "pass", 8, 0, level="sample"),
     ]
-    entry = Entry(Plan("append", Model("m", "s.m", ""), None), Published(tuple(results)), None, 1.0)
+    entry = Entry(RunIdentity("s.m", "g", 3, "r"), Published(tuple(results)), 1.0)
     found = validation_result("s.m", "i", entry.ended_at, results)
     assert json.dumps(found)
     assert [one["success"] for one in found["results"]] == [False, False, True]

@@ -14,7 +14,7 @@ from tapestry.runs.clock import Clock
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.memory import Memory
 from tapestry.runs.model import Model, ModelConfig
-from tapestry.runs.plan import Plan
+from tapestry.runs.plan import Decided, WriteRows
 from tapestry.runs.run import Outcome, execute, prepare
 from tapestry.runs.session import Session
 
@@ -27,6 +27,12 @@ ALL = "select m.id, m.author from {s}.messages m"
 def at(seconds: float) -> datetime:
     """The instant so many seconds after the beginning."""
     return BEGIN + timedelta(seconds=seconds)
+
+
+def writes(planned: Decided) -> WriteRows:
+    """What was planned, which is to write rows."""
+    assert isinstance(planned, WriteRows), planned
+    return planned
 
 
 def literal(seconds: float) -> str:
@@ -92,9 +98,13 @@ class World:
         state = f"{self.schema}.tapestry_state"
         return Invocation("test", clock, state, "UTC", self.memory)
 
-    def plan(self, model: Model, seconds: float, full_refresh: bool = False) -> Plan:
+    def plan(self, model: Model, seconds: float, full_refresh: bool = False) -> Decided:
         """What an invocation at t would do."""
         return prepare(self.session, model, self.invocation(seconds), full_refresh)
+
+    def plan_rows(self, model: Model, seconds: float) -> WriteRows:
+        """What an invocation at t would do, which has something to write."""
+        return writes(self.plan(model, seconds))
 
     def run(
         self,

@@ -16,8 +16,8 @@ from tests.spark.test_commit_once import Killed
 from tapestry.errors import AssumptionWrong, ConcurrentRun
 from tapestry.runs import run
 from tapestry.runs.model import Model
-from tapestry.runs.plan import Plan
-from tapestry.runs.run import execute, prepare
+from tapestry.runs.plan import Decided, WriteRows
+from tapestry.runs.run import execute
 from tapestry.runs.state import claim
 
 LONG = 60.0
@@ -29,14 +29,14 @@ def world(session: Any, schema: str) -> World:
     return World(session, schema).create()
 
 
-def warm(world: World, **config: Any) -> tuple[Model, Plan]:
+def warm(world: World, **config: Any) -> tuple[Model, WriteRows]:
     """A verified model that has run up to 4, new rows, and the plan of its next run."""
     model = world.model(ALL, verify="sample", **config)
     world.run(model, 4)
     world.add((4, "c", None, 6), (5, "d", None, 9))
-    planned = prepare(world.session, model, world.invocation(10))
-    assert planned.warm
-    assert planned.holding.rows
+    planned = world.plan_rows(model, 10)
+    assert planned.circumstances.warm
+    assert planned.rows.holding.rows
     return model, planned
 
 
@@ -100,9 +100,8 @@ def test_a_claim_that_fails_is_the_run_s_failure(
     assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 6.0), (5, 9.0)]
 
 
-def overtaken(world: World, planned: Plan) -> None:
+def overtaken(world: World, planned: WriteRows) -> None:
     """Another process claims the same n, and is killed."""
-    assert planned.row is not None
     row = replace(planned.row, run_id="another", t=at(8))
     assert claim(world.session, f"{world.schema}.tapestry_state", row)
 
@@ -125,10 +124,10 @@ def test_a_broken_assumption_closes_no_run_of_another_process(
     model = world.model(text, assume=["r.ts >= m.ts"], verify="sample")
     world.run(model, 4)
     world.add((4, "c", None, 7), (5, "early", 4, 6))
-    planned = prepare(world.session, model, world.invocation(10))
+    planned = world.plan_rows(model, 10)
     overtaken(world, planned)
 
-    def not_again(*_: Any) -> Plan:
+    def not_again(*_: Any) -> Decided:
         raise ConcurrentRun("looked again")
 
     monkeypatch.setattr(run, "prepare", not_again)

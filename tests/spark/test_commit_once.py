@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.spark.run_world import ALL, UNANSWERED, World, at, forget, literal
+from tests.spark.run_world import ALL, UNANSWERED, World, at, forget, literal, writes
 
 from tapestry.errors import ConcurrentRun, StateMissing
 from tapestry.names import GENERATION_PROPERTY
 from tapestry.runs import crash, run
 from tapestry.runs.commit import commit
+from tapestry.runs.plan import Circumstances
 from tapestry.runs.run import execute, prepare
 
 
@@ -163,8 +164,8 @@ def test_a_warm_process_that_was_overtaken(world: World) -> None:
     model = world.model(ALL)
     world.run(model, 2)
     warm, other = world.invocation(20), World(world.session, world.schema)
-    planned = prepare(world.session, model, warm)
-    assert planned.warm
+    planned = writes(prepare(world.session, model, warm))
+    assert planned.circumstances.warm
     other.run(model, 10)
     world.add((4, "c", None, 15))
     warm.pins = type(warm.pins)(warm.memory)
@@ -179,9 +180,9 @@ def test_two_runs_from_the_same_state(world: World) -> None:
     world.add((4, "c", None, 15), (5, "c", None, 20.5))
     one, two = world.invocation(20), world.invocation(21)
     world.memory.forget(f"{world.schema}.target")  # two processes know of each other by the state
-    plans = [prepare(world.session, model, i) for i in (one, two)]
-    assert [p.row.n for p in plans if p.row] == [2, 2]
-    plans = [replace(planned, warm=False) for planned in plans]
+    plans = [writes(prepare(world.session, model, i)) for i in (one, two)]
+    assert [p.row.n for p in plans] == [2, 2]
+    plans = [replace(planned, circumstances=Circumstances()) for planned in plans]
     execute(world.session, plans[1], two)
     with pytest.raises(ConcurrentRun, match="nothing is lost"):
         execute(world.session, plans[0], one)
@@ -198,13 +199,12 @@ def test_a_slow_run_and_the_one_that_took_it_for_dead(
     world.run(model, 4)
     world.add((4, "c", None, 6))
     slow = world.invocation(10)
-    planned = prepare(world.session, model, slow)
+    planned = writes(prepare(world.session, model, slow))
     kill_at(monkeypatch, "before_written")
     with pytest.raises(Killed):
         execute(world.session, planned, slow)
     kill_at(monkeypatch, None)
     world.run(model, 12)
-    assert planned.row is not None
     commit(world.session, planned.row, planned.main)
     assert [i for i, _ in world.answers()] == [1, 2, 3, 4]
 

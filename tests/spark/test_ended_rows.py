@@ -78,14 +78,14 @@ def test_only_the_run_that_finds_rows_gone_asks_when_they_ended(world: World) ->
     world.run(model, 20)
     _delete(world, "id = 3")
     world.add((4, "a", None, 20.000001), (5, "a", None, 10.000001), (6, "b", 5, 15))
-    found = world.plan(model, 30)
-    assert found.strategy == "gaps"
-    assert found.select.count("UNION ALL SELECT * FROM (") == 1
+    found = world.plan_rows(model, 30)
+    assert found.figures.strategy == "gaps"
+    assert found.rows.select.count("UNION ALL SELECT * FROM (") == 1
     world.run(model, 30)
     world.add((7, "b", 4, 31), (8, "a", None, 32))
-    later = world.plan(model, 50)
-    assert later.strategy == "anti_join"
-    assert "_ended <" not in later.select
+    later = world.plan_rows(model, 50)
+    assert later.figures.strategy == "anti_join"
+    assert "_ended <" not in later.rows.select
     world.run(model, 50)
     assert world.answers() == [
         *((1, 10), (2, 20.000001), (3, 15), (4, 30.000001)),
@@ -129,7 +129,7 @@ def test_what_is_assumed_of_a_source_is_assumed_of_its_ended_rows(
     )
     world.run(model, 20)
     _delete(world, "id = 3")
-    assert len(world.plan(model, 30).checks) == 1
+    assert len(world.plan_rows(model, 30).assumptions) == 1
     world.run(model, 30)
     world.add((4, "a", 1, 31), (5, "a", 4, 32), (6, "b", None, 33))
     world.run(model, 50)

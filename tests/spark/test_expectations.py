@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
-from tests.spark.run_world import ALL, World, ids
+from tests.spark.run_world import ALL, World, ids, writes
 
 from tapestry.errors import AssumptionWrong, ConfigurationError, ExpectationFailed
 from tapestry.runs.log import write_checks, write_log
@@ -193,9 +193,9 @@ def test_subqueries_read_other_tables_at_their_pins(world: World) -> None:
         ],
     )
     invocation = world.invocation(10)
-    planned = prepare(world.session, model, invocation)
-    assert "known` VERSION" not in planned.expected[0].condition
-    assert f"{world.schema}.known VERSION AS OF 0 k" in planned.expected[0].condition
+    planned = writes(prepare(world.session, model, invocation))
+    assert "known` VERSION" not in planned.rows.expected[0].condition
+    assert f"{world.schema}.known VERSION AS OF 0 k" in planned.rows.expected[0].condition
     world.session.run(f"delete from {world.schema}.known")
     outcome = execute(world.session, planned, invocation)
     # with NULL in the list, b is not known not to be there: no violation

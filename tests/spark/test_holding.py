@@ -55,19 +55,19 @@ def test_a_small_source_is_read_once_and_nothing_is_left(world: World) -> None:
 def test_a_large_source_and_a_run_without_checks_are_not_held(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert world.plan(world.model(ALL), 8).holding == NOTHING_HELD
+    assert world.plan_rows(world.model(ALL), 8).rows.holding == NOTHING_HELD
     checked = world.model(ALL, verify="full")
-    assert len(world.plan(checked, 8).holding.views) == 1
-    assert world.plan(checked, 8).little
+    assert len(world.plan_rows(checked, 8).rows.holding.views) == 1
+    assert world.plan_rows(checked, 8).little
     monkeypatch.setattr(holding, "SMALL", -1)
     monkeypatch.setattr(query, "SMALL", -1)
-    planned = world.plan(checked, 8)
-    assert planned.holding.views == ()
+    planned = world.plan_rows(checked, 8)
+    assert planned.rows.holding.views == ()
     assert planned.question is not None
     us = "unix_micros(`ts`)"
     stamped = {
         name: replace(scan, row_id=keys.stamped(scan.row_id, us))
-        for name, scan in planned.holding.scans.items()
+        for name, scan in planned.rows.holding.scans.items()
     }
     assert stamped == planned.question.scans
 
@@ -80,12 +80,12 @@ def test_a_table_of_which_every_statement_asks_a_narrow_part_is_held_where_it_is
     world: World, sql: str, verify: str, held: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = world.model(sql, verify=verify)
-    assert world.plan(model, 8).holding.selects, "the first run reads all of it"
+    assert world.plan_rows(model, 8).rows.holding.selects, "the first run reads all of it"
     world.run(model, 8)
     world.add((4, "c", None, 9), (5, "d", None, 2))
-    assert world.plan(model, 30).holding.selects, "it is smaller"
+    assert world.plan_rows(model, 30).rows.holding.selects, "it is smaller"
     monkeypatch.setattr(holding, "SMALL_ALONE", 0)
-    assert bool(world.plan(model, 30).holding.selects) is held
+    assert bool(world.plan_rows(model, 30).rows.holding.selects) is held
     world.run(model, 30)
     assert ids(world.answers()) == ([1, 2, 3, 4, 5] if sql == ALL else [1, 3, 4, 5])
     assert _nothing_is_left(world)

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.spark.run_world import ALL, OLD, UNANSWERED, World, at, ids, literal
+from tests.spark.run_world import ALL, OLD, UNANSWERED, World, at, ids, literal, writes
 
 from tapestry.errors import ConfigurationError, QueryChanged, Refusal, StateMissing, WindowError
 from tapestry.names import MATCHED_AT
@@ -335,8 +335,7 @@ def test_late_rows_are_part_of_the_state(world: World) -> None:
     world.run(model, 10)
     world.add((4, "c", None, 2))
     invocation = world.invocation(12)
-    planned = prepare(world.session, model, invocation, False)
-    assert planned.row is not None
+    planned = writes(prepare(world.session, model, invocation, False))
     claim(world.session, invocation.state_table, planned.row)  # and killed: nothing is kept yet
     world.run(model, 12)
     world.add((5, "c", None, 13))

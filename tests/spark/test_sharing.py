@@ -10,8 +10,8 @@ from tests.spark.run_world import UNANSWERED, World
 
 from tapestry.runs import holding, narrow, query
 from tapestry.runs.model import Model
-from tapestry.runs.plan import Plan
-from tapestry.runs.run import execute, prepare
+from tapestry.runs.plan import WriteRows
+from tapestry.runs.run import execute
 
 JOINED = "select m.id, r.author from {s}.messages m, {s}.messages r where r.parent = m.id"
 
@@ -25,11 +25,11 @@ def world(session: Any, schema: str, monkeypatch: pytest.MonkeyPatch) -> World:
     return World(session, schema).create()
 
 
-def second_run(world: World, model: Model) -> Plan:
+def second_run(world: World, model: Model) -> WriteRows:
     """The plan of a run with rows in its window, answers to old ones and twins among them."""
     world.run(model, 12)
     world.add((4, "c", 1, 14), (5, "c", None, 15), (6, "d", 5, 16), (6, "d", 5, 16))
-    return prepare(world.session, model, world.invocation(30))
+    return world.plan_rows(model, 30)
 
 
 def test_the_inner_table_is_read_once(world: World) -> None:
@@ -37,8 +37,8 @@ def test_the_inner_table_is_read_once(world: World) -> None:
     planned = second_run(world, model)
     assert planned.question is not None
     (shared,) = planned.question.sharing.relations
-    assert shared.view in planned.holding.selects
-    assert planned.keyed.count(f"{shared.view} AS r") == 1
+    assert shared.view in planned.rows.holding.selects
+    assert planned.rows.keyed.count(f"{shared.view} AS r") == 1
     world.session.texts.clear()
     outcome = execute(world.session, planned, world.invocation(30))
     assert all(result.status == "pass" for result in outcome.results)
@@ -46,7 +46,7 @@ def test_the_inner_table_is_read_once(world: World) -> None:
     readers = [text for text in world.session.texts if f"{shared.view} AS r" in text]
     assert len(readers) == 2  # Q^I, and what compares it with the definition
     (turn,) = planned.question.turn_rows.values()
-    assert f"`{turn}`" in planned.holding.selects  # the rows whose turn it is, held as well
+    assert f"`{turn}`" in planned.rows.holding.selects  # the rows whose turn it is, held as well
     assert [f"{turn} AS m" in text for text in readers] == [False, True]
     itself = r"VERSION AS OF \d+\)\n\) AS m\b|read_\w+ AS [mr]\b"
     assert [bool(re.search(itself, text)) for text in readers] == [True, False]
@@ -61,9 +61,9 @@ def test_a_wrong_answer_is_still_found(world: World, monkeypatch: pytest.MonkeyP
     planned = second_run(world, model)
     assert planned.question is not None
     assert planned.question.sharing.relations
-    spoiled = planned.keyed.replace("NOT EXISTS", "m.id <> 6 AND NOT EXISTS")
-    assert spoiled != planned.keyed
-    object.__setattr__(planned, "keyed", spoiled)
+    spoiled = planned.rows.keyed.replace("NOT EXISTS", "m.id <> 6 AND NOT EXISTS")
+    assert spoiled != planned.rows.keyed
+    object.__setattr__(planned.rows, "keyed", spoiled)
     with pytest.raises(Exception, match="missing") as caught:
         execute(world.session, planned, world.invocation(30))
     assert "is an answer at" in str(caught.value)
@@ -82,4 +82,4 @@ def test_a_small_source_is_held_instead(world: World, monkeypatch: pytest.Monkey
     planned = second_run(world, world.model(UNANSWERED, verify="sample"))
     assert planned.question is not None
     assert not planned.question.sharing.relations
-    assert len(planned.holding.selects) == 1
+    assert len(planned.rows.holding.selects) == 1

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.spark.run_world import ALL, UNANSWERED, World, at, ids
+from tests.spark.run_world import ALL, UNANSWERED, World, at, ids, writes
 
 from tapestry.errors import ConfigurationError, VerificationFailed
 from tapestry.instants import MICRO
@@ -192,7 +192,7 @@ def test_where_rows_become_ripe_is_looked_at(world: World) -> None:
     model = world.model(UNANSWERED, verify="sample")
     world.run(model, 12)
     world.add((4, "c", None, 25))
-    planned = prepare(world.session, model, world.invocation(30))
+    planned = world.plan_rows(model, 30)
     assert planned.question is not None
     assert planned.question.ripe == ((at(2), at(20) + MICRO),)
 
@@ -204,7 +204,7 @@ def test_a_text_that_fails_for_values_that_no_row_has(world: World) -> None:
     world.run(model, 12)
     world.add((4, "c", None, 15))
     invocation = world.invocation(30)
-    planned = prepare(world.session, model, invocation)
+    planned = writes(prepare(world.session, model, invocation))
     assert planned.question is not None
     assert planned.question.ripe == ()
     outcome = execute(world.session, planned, invocation)

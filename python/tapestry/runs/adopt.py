@@ -19,8 +19,9 @@ from tapestry.names import MATCHED_AT
 from tapestry.quoting import identifier, relation_name
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
+from tapestry.runs.kinds import kind_of
 from tapestry.runs.model import Model
-from tapestry.runs.plan import plan
+from tapestry.runs.plan import WriteRows
 from tapestry.runs.session import Session
 from tapestry.runs.sources.pins import newest_version
 from tapestry.runs.standing import stand
@@ -90,9 +91,9 @@ def compare(
             hint=f"dbt run --select {model.name} makes it",
         )
     _refuse_own(session, model, invocation)
-    planned = plan(session, model, invocation, full_refresh=True)
-    assert planned.row is not None
-    columns = [column for column in planned.columns if column != MATCHED_AT]
+    planned = kind_of(model).plan(session, model, invocation, full_refresh=True)
+    assert isinstance(planned, WriteRows)  # a refresh has always something to do
+    columns = [column for column in planned.rows.columns if column != MATCHED_AT]
     there = [
         str(row[0]) for row in session.rows(f"SHOW COLUMNS IN {relation_name(model.relation)}")
     ]
@@ -100,7 +101,7 @@ def compare(
     if arrived is not None:
         _refuse_missing(model, [arrived], there)
     listed = {column.lower() for column in (*columns, MATCHED_AT, arrived or MATCHED_AT)}
-    text = _difference(model, columns, planned.select, arrived)
+    text = _difference(model, columns, planned.rows.select, arrived)
     return Comparison(
         model,
         planned.row.t,

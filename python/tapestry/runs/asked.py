@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tapestry.runs.ended import NewAnswers
 from tapestry.runs.examined import before_of, scans_of
@@ -16,24 +17,33 @@ from tapestry.runs.sources.examine import Examination
 from tapestry.runs.state import StateRow
 
 
-def asked(
+@dataclass(frozen=True)
+class Asked:
+    """What the rows of an appending run are verified with; ``keyed`` is Q^I with keys for that."""
+
+    question: Question | None
+    row: StateRow
+    holding: Holding
+    keyed: str
+
+
+def ask(
     session: Session,
     model: Model,
     query: Query,
     row: StateRow,
     found: Mapping[str, Examination],
     answers: NewAnswers,
-    few: bool,
-) -> tuple[Question | None, StateRow, Holding, str]:
-    """What an appending run is verified with, its row, what it holds in memory, Q^I with keys."""
+) -> Asked:
+    """The question of an appending run, and what its statements share in memory."""
     question = question_of(model, query, row, scans_of(found))
     if not before_of(found):  # else the scans read what is yet to be written
         question, row = began(session, question, row)
     question, holding = held(ripened(session, question), query, in_memory=keeps_memory(session))
-    text = keyed(answers, question, few)
-    if few and question is not None:
+    text = keyed(answers, question)
+    if answers.few and question is not None:
         text, question, holding = share(model, question, holding, text)
-    return question, row, holding, text
+    return Asked(question, row, holding, text)
 
 
 def began(

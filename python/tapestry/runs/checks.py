@@ -18,7 +18,7 @@ from tapestry.quoting import identifier
 from tapestry.runs.expectations import great
 from tapestry.runs.expectations.declare import Expectation
 from tapestry.runs.expectations.validate import Prepared
-from tapestry.runs.plan import Plan
+from tapestry.runs.model import Model
 from tapestry.runs.session import Session
 from tapestry.runs.staging import Staged
 
@@ -69,10 +69,10 @@ class CheckResult:
         return f"{self.name} ({words.counted(self.violations, 'row')})"
 
 
-def assumptions(session: Session, planned: Plan) -> list[CheckResult]:
+def assumptions(session: Session, counts: Sequence[tuple[str, str]]) -> list[CheckResult]:
     """What the author assumed of the sources, counted among the rows of this run's window."""
     results = []
-    for text, count in planned.checks:
+    for text, count in counts:
         began = monotonic()
         ((broken,),) = session.rows(count)
         results.append(
@@ -144,7 +144,7 @@ def sentences(results: Sequence[CheckResult]) -> tuple[str, ...]:
 
 
 def failure(
-    planned: Plan, results: Sequence[CheckResult], hint: str, told: str = "nothing was published"
+    model: Model, results: Sequence[CheckResult], hint: str, told: str = "nothing was published"
 ) -> TapestryError:
     """The error of a run that ends because of ``results``."""
     blocking = [result for result in results if result.blocks]
@@ -153,14 +153,14 @@ def failure(
         pairs = words.counted(wrong[0].violations, "pair")
         return AssumptionWrong(
             f"assume: {wrong[0].name} does not hold: {pairs} of rows that came now break it",
-            where=planned.model.file,
+            where=model.file,
             hint="remove it, or allow for the difference in it; no answer was written",
         )
     listed = ", ".join(map(str, blocking[:5])) + (", …" if len(blocking) > 5 else "")
     count = "an expectation" if len(blocking) == 1 else f"{len(blocking)} expectations"
     return ExpectationFailed(
-        f"{planned.model.name} breaks {count}, {told}: {listed}",
-        where=planned.model.file,
+        f"{model.name} breaks {count}, {told}: {listed}",
+        where=model.file,
         hint=hint,
     )
 

@@ -33,14 +33,14 @@ def write_results(target: Path, invocation_id: str, entries: Sequence[Entry]) ->
     """Write one file a run that checked something; returns what was written."""
     written = []
     for entry in entries:
-        row = entry.plan.row
-        if row is None or not entry.done.results:
+        run = entry.identity
+        if not entry.done.results:
             continue
-        model = target / FOLDER / _RESULTS / Path(*map(_safe, row.model.split(".")))
+        model = target / FOLDER / _RESULTS / Path(*map(_safe, run.model.split(".")))
         folder = model / _safe(invocation_id) / entry.ended_at.strftime(_TIME)
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{_safe(row.model)}-{row.n}.json"
-        result = validation_result(row.model, invocation_id, entry.ended_at, entry.done.results)
+        path = folder / f"{_safe(run.model)}-{run.n}.json"
+        result = validation_result(run.model, invocation_id, entry.ended_at, entry.done.results)
         path.write_text(json.dumps(result, indent=1, default=str), "utf-8")
         written.append(path)
         _forget(target, model)

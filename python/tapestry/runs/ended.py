@@ -41,9 +41,14 @@ class Part:
 
 @dataclass(frozen=True)
 class NewAnswers:
-    """The new answers of a run: the parts of its window, one after the other."""
+    """The new answers of a run: the parts of its window, one after the other.
+
+    few
+        The rows of the window are few: Spark is told to begin with them.
+    """
 
     parts: tuple[Part, ...]
+    few: bool = False
 
     @property
     def strategy(self) -> str:
@@ -55,10 +60,10 @@ class NewAnswers:
         part = self.parts[-1]
         return part.rewriting, part.window, part.scans(scans)
 
-    def sql(self, scans: Mapping[str, Scan], few: bool = False, keyed: bool = False) -> str:
+    def sql(self, scans: Mapping[str, Scan], keyed: bool = False) -> str:
         """One query: the select list, ``_matched_at`` and, where ``keyed``, ``_key``."""
         selects = [
-            part.rewriting.incremental(part.window, part.scans(scans), few=few, keyed=keyed)
+            part.rewriting.incremental(part.window, part.scans(scans), few=self.few, keyed=keyed)
             for part in self.parts
         ]
         if len(selects) == 1:

@@ -15,9 +15,10 @@ from tapestry.quoting import relation_name, string, timestamp
 from tapestry.runs.checks import CheckResult
 from tapestry.runs.errors_of_delta import lacks_column
 from tapestry.runs.own_tables import create_own, lost_own, widen_own
-from tapestry.runs.plan import Plan
+from tapestry.runs.plan import WriteRows
 from tapestry.runs.publish import Published
 from tapestry.runs.reading import Reading
+from tapestry.runs.run_identity import RunIdentity
 from tapestry.runs.session import Session
 from tapestry.runs.state_row import pins_as_json
 from tapestry.runs.target import Commit
@@ -72,25 +73,20 @@ AT_ONCE = 500
 
 @dataclass(frozen=True)
 class Entry:
-    """One run that committed, or that failed: by its checks, or for another ``reason``."""
+    """One run that committed, or that failed: by its checks, or for another ``reason``.
 
-    plan: Plan
+    run
+        What was to be done over a window; None where dbt built the model.
+    """
+
+    identity: RunIdentity
     done: Published
-    commit: Commit | None
     seconds: float
+    run: WriteRows | None = None
     reading: Reading = field(default_factory=Reading)
+    commit: Commit | None = None
     reason: str = ""
     ended_at: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
-
-    @property
-    def continuous(self) -> bool:
-        """Is it a run over a window? Else dbt built the model."""
-        return self.plan.row is not None and bool(self.plan.row.pins)
-
-    @property
-    def action(self) -> str:
-        """create | append | failed."""
-        return "failed" if self.message else self.plan.action
 
     @property
     def message(self) -> str:
@@ -111,7 +107,7 @@ class Entry:
 def write_log(session: Session, table: str, invocation_id: str, entries: Sequence[Entry]) -> None:
     """Append an invocation's runs to ``tapestry_runs``; the table is made at the first."""
     comment = "tapestry: a log of runs; nothing depends on it"
-    rows = [_run(invocation_id, entry) for entry in entries if entry.continuous]
+    rows = [_run(invocation_id, entry, entry.run) for entry in entries if entry.run is not None]
     _append(session, table, RUNS, rows, comment)
 
 
@@ -151,32 +147,29 @@ def _append(
 
 
 def _identity(invocation_id: str, entry: Entry) -> dict[str, str]:
-    row = entry.plan.row
-    assert row is not None
+    run = entry.identity
     return {
         "invocation_id": string(invocation_id),
-        "model": string(row.model),
-        "generation": string(row.generation),
-        "n": str(row.n),
-        "run_id": string(row.run_id),
+        "model": string(run.model),
+        "generation": string(run.generation),
+        "n": str(run.n),
+        "run_id": string(run.run_id),
         "ended_at": timestamp(entry.ended_at),
     }
 
 
-def _run(invocation_id: str, entry: Entry) -> dict[str, str]:
-    plan, row, commit = entry.plan, entry.plan.row, entry.commit
-    assert row is not None
-    failed = entry.message
+def _run(invocation_id: str, entry: Entry, run: WriteRows) -> dict[str, str]:
+    row, figures, commit, failed = run.row, run.figures, entry.commit, entry.message
     return {
         **_identity(invocation_id, entry),
-        "action": string(entry.action),
+        "action": string("failed" if failed else run.action),
         "tau": _instant(row.tau),
         "t": timestamp(row.t),
         "pins": string(pins_as_json(row.pins)),
-        "strategy": string(plan.strategy),
+        "strategy": string(figures.strategy),
         "new_rows": "0" if failed else _number(None if commit is None else commit.rows),
-        "late_rows": str(plan.late_rows),
-        "null_rows": str(plan.null_rows),
+        "late_rows": str(figures.late_rows),
+        "null_rows": str(figures.null_rows),
         "seconds": f"{entry.seconds:.3f}",
         "rejected_rows": str(entry.done.rejected_rows),
         "verification": string(entry.verification),
@@ -184,9 +177,9 @@ def _run(invocation_id: str, entry: Entry) -> dict[str, str]:
         "bytes_read": _number(entry.reading.bytes),
         "files_written": _number(None if commit is None else commit.files),
         "bytes_written": _number(None if commit is None else commit.size),
-        "horizon": _instant(plan.horizon),
+        "horizon": _instant(figures.horizon),
         "message": string(failed) if failed else "NULL",
-        "sql": string(plan.select),
+        "sql": string(run.rows.select),
     }
 
 

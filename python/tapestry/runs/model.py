@@ -159,6 +159,8 @@ class Model:
     config: ModelConfig = field(default_factory=ModelConfig)
     arrivals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     file: str = ""
+    materialized: str = "continuous"
+    """Which kind of model it is (``runs/kinds.py``)."""
     options: str = ""
     """What stands between the table's properties and AS in CREATE TABLE: partitions, location."""
     properties: Mapping[str, str] = field(default_factory=dict)

@@ -17,9 +17,10 @@ from tapestry.runs.column_types import columns_of_table
 from tapestry.runs.commit import close, commit
 from tapestry.runs.holding import make
 from tapestry.runs.invocation import Invocation
-from tapestry.runs.plan import Plan
+from tapestry.runs.plan import WriteRows
 from tapestry.runs.session import Session
 from tapestry.runs.staging import Staged
+from tapestry.runs.state import StateRow
 from tapestry.runs.verify import VERIFICATION, unverified, verify
 
 Point = Callable[[str], None]
@@ -41,17 +42,12 @@ class Published:
     error: TapestryError | None = None
 
 
-def has_checks(planned: Plan) -> bool:
-    """Is there anything to check on the new rows? Else they go into the target directly."""
-    return bool(planned.expected) or planned.question is not None
-
-
 class ClaimLostError(Exception):
     """Another run has claimed the same n: nothing of this one was written."""
 
 
 def publish(
-    session: Session, planned: Plan, point: Point, claimed: Callable[[], bool]
+    session: Session, planned: WriteRows, point: Point, claimed: Callable[[], bool]
 ) -> Published:
     """Execute a run up to its commit; ``Published.error`` where its checks fail.
 
@@ -60,35 +56,35 @@ def publish(
     """
     for statement in planned.before:
         session.run(statement)
-    for view, select in planned.holding.selects.items():
+    for view, select in planned.rows.holding.selects.items():
         make(session, view, select)
     point("before_written")
-    results = checks.assumptions(session, planned)
+    results = checks.assumptions(session, planned.assumptions)
     if any(result.blocks for result in results):
         return _refused(planned, results)
-    if not has_checks(planned):
+    if not planned.checks_rows:
         _commit(session, planned, planned.main, point)
         return Published(tuple(results))
     attempt = uuid4().hex
-    staged = staging.stage(session, planned, attempt)
+    staged = staging.stage(session, planned.rows, attempt)
     point("staged")
     results += check(session, planned, staged)
     if not claimed():
         raise ClaimLostError
     if any(result.blocks for result in results):
-        staging.keep(session, planned, staged, attempt)
+        staging.keep(session, planned.rows, staged, attempt)
         return _refused(planned, results, staged)
     dropping = [r.name for r in results if r.on_violation == "drop" and r.violations]
     count = checks.dropped_rows(session, staged, results)
     if dropping:
-        rejected.reject(session, planned, staged, dropping, _mark(planned, attempt))
+        rejected.reject(session, planned.rows, staged, dropping, _mark(planned, attempt))
     point("rejected")
-    select = staging.published(staged, planned, dropping)
-    _commit(session, planned, planned.statement(select, attempt), point)
+    select = staging.published(staged, planned.rows, dropping)
+    _commit(session, planned, planned.writing.statement(select, attempt), point)
     return Published(tuple(results), count, _mark(planned, attempt), staged)
 
 
-def check(session: Session, planned: Plan, staged: Staged) -> list[CheckResult]:
+def check(session: Session, planned: WriteRows, staged: Staged) -> list[CheckResult]:
     """All checks on the staged rows: what is found is a result, not an exception."""
     results = checks.expectations(session, staged)
     if planned.question is None:
@@ -100,29 +96,25 @@ def check(session: Session, planned: Plan, staged: Staged) -> list[CheckResult]:
     return results + found
 
 
-def give_up(session: Session, planned: Plan, invocation: Invocation) -> None:
+def give_up(session: Session, row: StateRow, invocation: Invocation, unsure: bool = False) -> None:
     """Close a run without rows, so that the next one covers its window with other means.
 
-    A creation has no n that anybody goes on from. A crashed run of which the log can no longer say
-    whether it has landed stays as it is: closing it could forget rows that are there.
+    A creation has no n that anybody goes on from. ``unsure``: the log can no longer say whether the
+    run has landed. It stays as it is: closing it could forget rows that are there.
     """
-    row = planned.row
-    assert row is not None
     invocation.forget(row.model)
-    if row.n == 1 or (planned.again and not planned.complete_history):
+    if row.n == 1 or unsure:
         return
     close(session, invocation.state_table, row, len(columns_of_table(session, row.model)))
     rejected.tidy(session, row.model, row.generation, row.n, "")
 
 
-def _mark(planned: Plan, attempt: str) -> str:
+def _mark(planned: WriteRows, attempt: str) -> str:
     """Only one execution ever creates a generation, and its commit has no place for a mark."""
-    assert planned.row is not None
     return "" if planned.row.n == 1 else attempt
 
 
-def _commit(session: Session, planned: Plan, statement: str, point: Point) -> None:
-    assert planned.row is not None
+def _commit(session: Session, planned: WriteRows, statement: str, point: Point) -> None:
     for text in planned.ready:
         session.run(text)
     point("ready")
@@ -130,7 +122,7 @@ def _commit(session: Session, planned: Plan, statement: str, point: Point) -> No
 
 
 def _refused(
-    planned: Plan, results: Sequence[CheckResult], staged: Staged | None = None
+    planned: WriteRows, results: Sequence[CheckResult], staged: Staged | None = None
 ) -> Published:
     look = "" if staged is None else f"look at the new rows in {staged.name}, "
     hint = (
@@ -141,5 +133,5 @@ def _refused(
     if staged is not None and all(result.kind in VERIFICATION for result in wrong):
         error: TapestryError = unverified(planned.model, wrong, staged.name)
     else:
-        error = checks.failure(planned, results, hint)
+        error = checks.failure(planned.model, results, hint)
     return Published(tuple(results), staged=staged, error=error)

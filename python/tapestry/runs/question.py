@@ -150,6 +150,6 @@ def not_comparable(column: str) -> str:
     return f"values of {column}, a MAP, cannot be compared"
 
 
-def keyed(answers: NewAnswers, question: Question | None, few: bool = False) -> str:
+def keyed(answers: NewAnswers, question: Question | None) -> str:
     """Q^I with the keys that its rows are verified by; '' where they are not."""
-    return "" if question is None else answers.sql(question.scans, few=few, keyed=True)
+    return "" if question is None else answers.sql(question.scans, keyed=True)

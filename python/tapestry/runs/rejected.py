@@ -14,8 +14,8 @@ from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT, REJECTED_PROPERTY, REJECTED_SUFFIX
 from tapestry.quoting import identifier, properties, relation_name, string, timestamp, token
 from tapestry.runs.errors_of_delta import files_gone, lost_race
+from tapestry.runs.new_rows import NewRows
 from tapestry.runs.own_tables import forget_gone
-from tapestry.runs.plan import Plan
 from tapestry.runs.session import Session
 from tapestry.runs.staging import Staged, exists, hidden, mapping_properties
 from tapestry.runs.state import StateRow
@@ -30,33 +30,32 @@ def rejected_name(relation: str) -> str:
 
 
 def reject(
-    session: Session, planned: Plan, staged: Staged, dropped: Sequence[str], attempt: str
+    session: Session, new: NewRows, staged: Staged, dropped: Sequence[str], attempt: str
 ) -> None:
     """Keep the staged rows that break one of the expectations called ``dropped``.
 
     Raises ConfigurationError where a table of that name does not fit.
     """
-    assert planned.row is not None
-    name = rejected_name(planned.row.model)
-    if planned.action == "create":
+    name = rejected_name(new.identity.model)
+    if new.creates:
         forget_gone(session, name)
     names = {key: hidden(key, staged.columns) for key in OURS}
     if exists(session, name):
         known = _names(session, name)
         taken = {column.lower() for column in staged.columns}
         if known is None or taken & {column.lower() for column in known.values()}:
-            raise _in_the_way(planned, name)
+            raise _in_the_way(new, name)
         names = known
-    rows = _rows(planned, staged, dropped, attempt, names)
+    rows = _rows(new, staged, dropped, attempt, names)
     if not exists(session, name):
         named = {
             "delta.enableTypeWidening": "true",
             REJECTED_PROPERTY: json.dumps(names),
-            **mapping_properties(planned.model.properties),
+            **mapping_properties(new.model.properties),
         }
         session.run(
             f"CREATE TABLE IF NOT EXISTS {relation_name(name)} USING delta"
-            f" COMMENT {token(f'tapestry: rows that {planned.model.name} does not accept')}"
+            f" COMMENT {token(f'tapestry: rows that {new.model.name} does not accept')}"
             f" TBLPROPERTIES ({properties(named)}) AS {rows} AND false"
         )
     try:
@@ -67,14 +66,14 @@ def reject(
     except Exception as error:
         if "DELTA_FAILED_TO_MERGE_FIELDS" not in str(error):
             raise
-        raise _in_the_way(planned, name) from error
+        raise _in_the_way(new, name) from error
 
 
-def _in_the_way(planned: Plan, name: str) -> ConfigurationError:
+def _in_the_way(new: NewRows, name: str) -> ConfigurationError:
     return ConfigurationError(
-        f"{name} is not the table of rejected rows that {planned.model.name} needs now: it is"
+        f"{name} is not the table of rejected rows that {new.model.name} needs now: it is"
         " somebody else's, or has a column of another kind",
-        where=planned.model.file,
+        where=new.model.file,
         hint="rename or drop it; it is made again with the columns of today",
     )
 
@@ -142,19 +141,18 @@ def tidy(session: Session, relation: str, generation: str, n: int, attempt: str 
 
 
 def _rows(
-    planned: Plan,
+    new: NewRows,
     staged: Staged,
     dropped: Sequence[str],
     attempt: str,
     known: Mapping[str, str],
 ) -> str:
-    row = planned.row
-    assert row is not None
+    run = new.identity
     names = {key: identifier(name) for key, name in known.items()}
     return (
         f"SELECT {', '.join(identifier(column) for column in staged.columns)},"
-        f" {string(row.run_id)} AS {names['run_id']},"
-        f" {string(row.generation)} AS {names['generation']}, {row.n}L AS {names['n']},"
+        f" {string(run.run_id)} AS {names['run_id']},"
+        f" {string(run.generation)} AS {names['generation']}, {run.n}L AS {names['n']},"
         f" {string(attempt)} AS {names['attempt']},"
         f" {identifier(staged.broken)} AS {names['expectations']}"
         f" FROM {staged.relation} WHERE {staged.having(dropped)}"

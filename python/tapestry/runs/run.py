@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
 
-from tapestry.errors import ConcurrentRun
 from tapestry.quoting import relation_name
 from tapestry.runs import rejected, staging
 from tapestry.runs.checks import ERROR, WARN, CheckResult, sentences
@@ -18,16 +17,17 @@ from tapestry.runs.errors_of_delta import loudness_of_tidying
 from tapestry.runs.holding import release
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
+from tapestry.runs.kinds import kind_of
 from tapestry.runs.log import Entry
 from tapestry.runs.memory import Known
 from tapestry.runs.model import Model
-from tapestry.runs.plan import Plan, plan
+from tapestry.runs.plan import CloseRun, Decided, NameGeneration, Nothing, Plan, WriteRows
 from tapestry.runs.publish import ClaimLostError, Published, give_up, publish
 from tapestry.runs.reading import Reading, measuring
 from tapestry.runs.relations import plain
 from tapestry.runs.rewind import finish
 from tapestry.runs.session import Session, for_little, meanwhile
-from tapestry.runs.state import StateRow, claim, compact
+from tapestry.runs.state import claim, compact
 from tapestry.runs.target import look
 from tapestry.words import counted
 
@@ -78,65 +78,71 @@ class Outcome:
 
 def prepare(
     session: Session, model: Model, invocation: Invocation, full_refresh: bool = False
-) -> Plan:
-    """The plan of this invocation's run; what crashed before it is brought to its end first.
+) -> Decided:
+    """What this invocation's run will do; what crashed before it is brought to its end first.
 
-    Raises what ``plan`` and ``execute`` raise.
+    Raises what planning (``Kind.plan``) and ``execute`` raise.
     """
-    planned = plan(session, model, invocation, full_refresh)
-    if planned.rewound is not None:
-        finish(session, planned.rewound)
+
+    def plan() -> Plan:
+        return kind_of(model).plan(session, model, invocation, full_refresh)
+
+    planned, finished = plan(), ""
+    if isinstance(planned, NameGeneration):
+        finish(session, planned.row)
         invocation.forget(model.relation)
-        planned = plan(session, model, invocation, full_refresh)
-    if planned.again:
-        finished = ""
-        if planned.discard:
-            give_up(session, planned, invocation)
-        else:
-            finished = str(execute(session, planned, invocation))
-        planned = replace(plan(session, model, invocation, full_refresh), finished=finished)
-        if planned.again:
-            raise concurrent_of(planned)
-    return planned
+        planned = plan()
+    if isinstance(planned, CloseRun):
+        give_up(session, planned.row, invocation)
+        planned = plan()
+    elif isinstance(planned, WriteRows) and planned.circumstances.again:
+        finished = str(execute(session, planned, invocation))
+        planned = plan()
+    if isinstance(planned, CloseRun | NameGeneration):
+        raise concurrent(planned.row)
+    if isinstance(planned, WriteRows) and planned.circumstances.again:
+        raise concurrent(planned.row)
+    return replace(planned, finished=finished)
 
 
-def execute(session: Session, planned: Plan, invocation: Invocation) -> Outcome:
+def execute(session: Session, planned: Decided, invocation: Invocation) -> Outcome:
     """Carry a plan out; when this returns, its rows and the fact of the run are durable.
 
     Raises ExpectationFailed or AssumptionWrong where a check failed (nothing is published, τ stays
     where it was), ConcurrentRun where another run of the model got ahead, StateMissing where the
     state is older than the table; errors of the statements themselves pass through.
     """
-    if planned.row is None:
+    if isinstance(planned, Nothing):
         _complete(invocation, planned)
         return Outcome("nothing", None, planned.t, finished=planned.finished)
     with for_little(session, planned.little):
-        return _execute(session, planned, planned.row, invocation)
+        return _execute(session, planned, invocation)
 
 
-def _execute(session: Session, planned: Plan, row: StateRow, invocation: Invocation) -> Outcome:
-    began = monotonic()
+def _execute(session: Session, planned: WriteRows, invocation: Invocation) -> Outcome:
+    began, row, circumstances = monotonic(), planned.row, planned.circumstances
     point("planned")
     try:
-        done, reading = _claimed_and_published(session, planned, row, invocation, began)
+        done, reading = _claimed_and_published(session, planned, invocation, began)
     except ClaimLostError:
         invocation.forget(row.model)
-        if not planned.warm:
+        if not circumstances.warm:
             raise concurrent(row) from None
         # The memory did not know of a run that another process claimed, and perhaps crashed in.
         return execute(session, prepare(session, planned.model, invocation), invocation)
     if done.error is not None:
-        give_up(session, planned, invocation)
+        give_up(session, row, invocation, planned.unsure)
         reading.look()
-        invocation.log.append(Entry(planned, done, None, monotonic() - began, reading))
+        invocation.log.append(Entry(row.identity, done, monotonic() - began, planned, reading))
         raise concurrent(row) if _overtaken(session, planned) else done.error
     point("committed")
     with meanwhile(session, reading.look, wanted=True):
-        landed = confirm(session, row, planned.complete_history)
+        landed = confirm(session, row, circumstances.complete_history)
         invocation.memory.note(Known(landed.target, row, landed.version))
         _settle(session, planned, done, landed)
     _complete(invocation, planned)
-    invocation.log.append(Entry(planned, done, landed.commit, monotonic() - began, reading))
+    seconds = monotonic() - began
+    invocation.log.append(Entry(row.identity, done, seconds, planned, reading, landed.commit))
     point("confirmed")
     if row.n % COMPACT_EVERY == 0:
         _tidy(session, planned, invocation)
@@ -145,7 +151,7 @@ def _execute(session: Session, planned: Plan, row: StateRow, invocation: Invocat
 
 
 def _claimed_and_published(
-    session: Session, planned: Plan, row: StateRow, invocation: Invocation, began: float
+    session: Session, planned: WriteRows, invocation: Invocation, began: float
 ) -> tuple[Published, Reading]:
     """Claim the run's n, and execute the run up to its commit.
 
@@ -153,19 +159,21 @@ def _claimed_and_published(
     has its row when it commits, but need not before.  Raises ClaimLostError.
     """
 
+    row, circumstances = planned.row, planned.circumstances
+
     def take() -> bool:
-        if not planned.again and not claim(session, invocation.state_table, row):
+        if not circumstances.again and not claim(session, invocation.state_table, row):
             return False
         invocation.claimed(row)
         point("claimed")
         return True
 
-    unseen = planned.warm and bool(planned.holding.rows) and not planned.before
+    unseen = circumstances.warm and bool(planned.rows.holding.rows) and not planned.before
     with meanwhile(session, take, wanted=unseen) as claimed:
         if not unseen and not claimed():
             raise ClaimLostError
-        if not planned.warm and row.n > 1 and not planned.again:
-            rejected.tidy(session, row.model, row.generation, row.n - 1, planned.attempt)
+        if not circumstances.warm and row.n > 1 and not circumstances.again:
+            rejected.tidy(session, row.model, row.generation, row.n - 1, circumstances.attempt)
         found = _publish(session, planned, invocation, began, claimed)
         if not claimed():  # a broken assumption ends a run before it has asked
             raise ClaimLostError
@@ -174,7 +182,7 @@ def _claimed_and_published(
 
 def _publish(
     session: Session,
-    planned: Plan,
+    planned: WriteRows,
     invocation: Invocation,
     began: float,
     claimed: Callable[[], bool],
@@ -189,18 +197,18 @@ def _publish(
     except Exception as error:
         reading.look()
         seconds, reason = monotonic() - began, str(error)[:LONGEST_REASON]
-        invocation.log.append(Entry(planned, Published(), None, seconds, reading, reason))
+        entry = Entry(planned.row.identity, Published(), seconds, planned, reading, reason=reason)
+        invocation.log.append(entry)
         _abandon(session, planned, invocation, claimed)
         if _overtaken(session, planned):
-            raise concurrent_of(planned) from error
+            raise concurrent(planned.row) from error
         raise
     finally:
-        release(session, planned.holding)
+        release(session, planned.rows.holding)
 
 
-def _overtaken(session: Session, planned: Plan) -> bool:
+def _overtaken(session: Session, planned: WriteRows) -> bool:
     """Has another first run made the table, and removed the staged rows that both wrote?"""
-    assert planned.row is not None
     if planned.row.n > 1 or planned.replaces:
         return False
     target = look(session, planned.row.model)
@@ -208,7 +216,7 @@ def _overtaken(session: Session, planned: Plan) -> bool:
 
 
 def _abandon(
-    session: Session, planned: Plan, invocation: Invocation, claimed: Callable[[], bool]
+    session: Session, planned: WriteRows, invocation: Invocation, claimed: Callable[[], bool]
 ) -> None:
     """Close a run whose statements failed, so that the next one finds what was mended meanwhile.
 
@@ -217,17 +225,16 @@ def _abandon(
     """
     try:
         if claimed():
-            give_up(session, planned, invocation)
+            give_up(session, planned.row, invocation, planned.unsure)
     except Exception as error:
         logger.debug("the run that failed was not closed: %s", error)
 
 
-def _settle(session: Session, planned: Plan, done: Published, landed: Landed) -> None:
+def _settle(session: Session, planned: WriteRows, done: Published, landed: Landed) -> None:
     """Remove the staged rows, and rejected ones that do not belong to what has landed."""
     row = planned.row
-    assert row is not None
     mark = None if landed.commit is None else landed.commit.attempt
-    if planned.again or planned.replaces or mark not in (None, done.attempt):
+    if planned.circumstances.again or planned.replaces or mark not in (None, done.attempt):
         rejected.tidy(session, row.model, row.generation, row.n, mark)
     try:
         if done.staged is not None:
@@ -236,20 +243,13 @@ def _settle(session: Session, planned: Plan, done: Published, landed: Landed) ->
         logger.warning("the staged rows were not removed, the next run will: %s", error)
 
 
-def concurrent_of(planned: Plan) -> ConcurrentRun:
-    """Another run was first, while this one was under way or was finishing a crashed one."""
-    assert planned.row is not None
-    return concurrent(planned.row)
-
-
-def _complete(invocation: Invocation, planned: Plan) -> None:
+def _complete(invocation: Invocation, planned: Decided) -> None:
     if planned.t is not None:
         invocation.complete[plain(planned.model.relation)] = planned.t
 
 
-def _tidy(session: Session, planned: Plan, invocation: Invocation) -> None:
+def _tidy(session: Session, planned: WriteRows, invocation: Invocation) -> None:
     """Merge small files; whatever goes wrong here has harmed nothing."""
-    assert planned.row is not None
     try:
         session.run(f"OPTIMIZE {relation_name(planned.model.relation)}")
         if staging.exists(session, name := rejected.rejected_name(planned.model.relation)):

@@ -26,19 +26,19 @@ _WIDE = frozenset({"smallint", "int", "bigint", "double"})
 
 
 def reconcile(
-    session: Session, model: Model, query: str, columns: Sequence[str], select: str, changed: bool
-) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-    """The columns to insert, the statements that make room for them, and the SELECT of them.
+    session: Session, model: Model, query: str, columns: Sequence[str], changed: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns to insert, and the statements that make room for them.
 
     Where the query may have ``changed`` the table is asked what it has.
 
     A column that the query no longer has stays in the table and is NULL from now on; nothing is
-    ever taken back. The types of new ones are those of the author's ``query``: what ``select``
+    ever taken back. The types of new ones are those of the author's ``query``: what the run's own
     reads may yet have to be written. Raises QueryChanged for a new column unless the model says
     what to do.
     """
     if not changed:
-        return tuple(columns), (), select
+        return tuple(columns), ()
     there = types_by_name(session, model.relation)
     new = [column for column in columns if column.lower() not in there]
     gone = sorted(set(there) - {column.lower() for column in columns})
@@ -52,15 +52,13 @@ def reconcile(
             hint="on_schema_change: append_new_columns, or ignore; or run with --full-refresh",
         )
     if not new:
-        return tuple(columns), (), select
+        return tuple(columns), ()
     if rule == "ignore":
-        kept = tuple(column for column in columns if column not in new)
-        listed = ", ".join(map(identifier, kept))
-        return kept, (), f"SELECT {listed} FROM (\n{select}\n)"
+        return tuple(column for column in columns if column not in new), ()
     types = dict(zip(columns, types_of(session, query), strict=False))
     added = ", ".join(f"{identifier(column)} {sql_type(types[column])}" for column in new)
     alter = f"ALTER TABLE {relation_name(model.relation)} ADD COLUMNS ({added})"
-    return tuple(columns), (alter,), select
+    return tuple(columns), (alter,)
 
 
 def refuse_narrower(

@@ -21,7 +21,7 @@ from tapestry.quoting import identifier, properties, relation_name, string, toke
 from tapestry.runs.errors_of_delta import lost_race
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.holding import make
-from tapestry.runs.plan import Plan
+from tapestry.runs.new_rows import NewRows
 from tapestry.runs.session import Session
 from tapestry.runs.target import properties_of
 from tapestry.runs.values import as_map
@@ -92,32 +92,31 @@ def hidden(name: str, columns: Sequence[str]) -> str:
     return name
 
 
-def stage(session: Session, planned: Plan, attempt: str) -> Staged:
+def stage(session: Session, new: NewRows, attempt: str) -> Staged:
     """Write the rows of Q^I with the names of the conditions that they break.
 
     Where that fails the rows are written alone, and each condition that cannot be computed is found
     by itself. Raises what the query itself raises, and ConfigurationError where somebody else's
     table has the name.
     """
-    wanted = tuple(one for one in planned.expected if one.condition)
+    wanted = tuple(one for one in new.expected if one.condition)
     errors: dict[str, str] = {}
-    leftover = _is_there(session, planned)
+    leftover = _is_there(session, new)
     try:
-        rows = _write(session, planned, attempt, wanted)
+        rows = _write(session, new, attempt, wanted)
     except Exception:
         if not wanted:
             raise
-        rows = _write(session, planned, attempt, ())
-        assert planned.row is not None
-        place = planned.holding.rows or relation_name(staged_name(planned.row.model))
-        errors = culprits(session, f"{place} AS {identifier(planned.model.name)}", wanted)
+        rows = _write(session, new, attempt, ())
+        place = new.holding.rows or relation_name(staged_name(new.identity.model))
+        errors = culprits(session, f"{place} AS {identifier(new.model.name)}", wanted)
         if not errors:
             raise
         wanted = tuple(one for one in wanted if one.expectation.name not in errors)
-        rows = _write(session, planned, attempt, wanted)
-    if not planned.holding.rows:
-        return _found(session, planned, attempt, errors)
-    staged = _staged(planned, planned.holding.rows, rows, errors)
+        rows = _write(session, new, attempt, wanted)
+    if not new.holding.rows:
+        return _found(session, new, attempt, errors)
+    staged = _staged(new, new.holding.rows, rows, errors)
     return replace(staged, in_memory=True, leftover=leftover)
 
 
@@ -127,16 +126,15 @@ def counted(session: Session, relation: str) -> int:
     return int(rows)
 
 
-def published(staged: Staged, planned: Plan, dropped: Sequence[str]) -> str:
+def published(staged: Staged, new: NewRows, dropped: Sequence[str]) -> str:
     """The rows that go into the target: the staged ones that break nothing that drops."""
-    assert planned.row is not None
-    columns = ", ".join(identifier(column) for column in planned.columns)
+    columns = ", ".join(identifier(column) for column in new.columns)
     select = f"SELECT {columns} FROM {staged.relation}"
     conditions = [f"NOT {staged.having(dropped)}"] if dropped else []
-    if planned.row.n == 1 and not staged.in_memory:
+    if new.identity.n == 1 and not staged.in_memory:
         # A creation has no transaction that would stop it: two refreshes at once and a dropped
         # staged table must not give it the rows of another run.
-        generation = f"{identifier(staged.generation)} = {string(planned.row.generation)}"
+        generation = f"{identifier(staged.generation)} = {string(new.identity.generation)}"
         conditions.append(
             f"(SELECT IF(count(*) = {staged.rows} AND count_if({generation}) = {staged.rows},"
             f" true, CAST(raise_error('the staged rows are those of another run') AS BOOLEAN))"
@@ -151,10 +149,10 @@ def drop(session: Session, staged: Staged) -> None:
         session.run(f"DROP TABLE IF EXISTS {relation_name(staged.name)}")
 
 
-def keep(session: Session, planned: Plan, staged: Staged, attempt: str) -> None:
+def keep(session: Session, new: NewRows, staged: Staged, attempt: str) -> None:
     """The rows are not published: write them down for somebody to look at."""
     if staged.in_memory:
-        _create(session, planned, attempt, f"SELECT * FROM {staged.relation}")
+        _create(session, new, attempt, f"SELECT * FROM {staged.relation}")
 
 
 def mapping_properties(properties: Mapping[str, str]) -> dict[str, str]:
@@ -189,44 +187,42 @@ def culprits(session: Session, relation: str, conditions: Sequence[Prepared]) ->
     return {}
 
 
-def _is_there(session: Session, planned: Plan) -> bool:
+def _is_there(session: Session, new: NewRows) -> bool:
     """Is there a staged table? Raises ConfigurationError where it is somebody else's."""
-    assert planned.row is not None
-    name = staged_name(planned.row.model)
+    name = staged_name(new.identity.model)
     if not exists(session, name):
         return False
     asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({token(STAGED_PROPERTY)})"
     ((_, value),) = session.rows(asked)
     if "does not have property" in str(value):
         raise ConfigurationError(
-            f"{name} is somebody else's table; the rows of {planned.model.name} are staged there",
-            where=planned.model.file,
+            f"{name} is somebody else's table; the rows of {new.model.name} are staged there",
+            where=new.model.file,
             hint="rename one of the two",
         )
     return True
 
 
-def _write(session: Session, planned: Plan, attempt: str, wanted: Sequence[Prepared]) -> int | None:
+def _write(session: Session, new: NewRows, attempt: str, wanted: Sequence[Prepared]) -> int | None:
     """Compute the new rows; their number where they stand in memory, which counting them does.
 
     None where they are not counted: written to a table, which knows it, or without expectations,
     where what verifies them is the first to read them and computes them.
     """
-    select, view = _select(planned, wanted), planned.holding.rows
+    select, view = _select(new, wanted), new.holding.rows
     if not view:
-        _create(session, planned, attempt, select)
+        _create(session, new, attempt, select)
         return None
     make(session, view, select)
-    if not planned.expected:
+    if not new.expected:
         return None
     return counted(session, view)
 
 
-def _create(session: Session, planned: Plan, attempt: str, select: str) -> None:
-    assert planned.row is not None
-    named = {**mapping_properties(planned.model.properties), STAGED_PROPERTY: attempt}
+def _create(session: Session, new: NewRows, attempt: str, select: str) -> None:
+    named = {**mapping_properties(new.model.properties), STAGED_PROPERTY: attempt}
     statement = (
-        f"CREATE OR REPLACE TABLE {relation_name(staged_name(planned.row.model))} USING delta"
+        f"CREATE OR REPLACE TABLE {relation_name(staged_name(new.identity.model))} USING delta"
         f" TBLPROPERTIES ({properties(named)}) AS\n{select}"
     )
     for again in range(ATTEMPTS):
@@ -239,26 +235,23 @@ def _create(session: Session, planned: Plan, attempt: str, select: str) -> None:
             sleep(0.2 * (again + 1))
 
 
-def _select(planned: Plan, wanted: Sequence[Prepared]) -> str:
+def _select(new: NewRows, wanted: Sequence[Prepared]) -> str:
     """The new rows with the names of the conditions that they break, and whose they are."""
-    row = planned.row
-    assert row is not None
-    columns, alias = planned.selected, identifier(planned.model.name)
+    run, columns, alias = new.identity, new.selected, identifier(new.model.name)
     return (
         f"SELECT {alias}.*, {broken_names(wanted)} AS {identifier(hidden('_broken', columns))},"
-        f" {string(row.generation)} AS {identifier(hidden('generation', columns))},"
-        f" {row.n}L AS {identifier(hidden('n', columns))}"
-        f" FROM (\n{planned.keyed or planned.select}\n) AS {alias}"
+        f" {string(run.generation)} AS {identifier(hidden('generation', columns))},"
+        f" {run.n}L AS {identifier(hidden('n', columns))}"
+        f" FROM (\n{new.keyed or new.select}\n) AS {alias}"
     )
 
 
-def _found(session: Session, planned: Plan, attempt: str, errors: Mapping[str, str]) -> Staged:
+def _found(session: Session, new: NewRows, attempt: str, errors: Mapping[str, str]) -> Staged:
     """The version that this execution wrote, from the table's history.
 
     Raises ConcurrentRun where others have overwritten it so often that it is not to be seen.
     """
-    assert planned.row is not None
-    name = staged_name(planned.row.model)
+    name = staged_name(new.identity.model)
     history = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {LOOK_BACK}")
     for commit in history:
         if properties_of(commit[5]).get(STAGED_PROPERTY) != attempt:
@@ -266,23 +259,22 @@ def _found(session: Session, planned: Plan, attempt: str, errors: Mapping[str, s
         relation = f"{relation_name(name)} VERSION AS OF {int(commit[0])}"
         count = as_map(commit[12]).get("numOutputRows")
         rows = counted(session, relation) if count is None else int(count)
-        return _staged(planned, relation, rows, errors)
+        return _staged(new, relation, rows, errors)
     raise ConcurrentRun(
-        f"other runs of {planned.row.model} have overwritten the staged rows of this one",
+        f"other runs of {new.identity.model} have overwritten the staged rows of this one",
         hint="run again: the next run goes on from where they got",
     )
 
 
-def _staged(planned: Plan, relation: str, rows: int | None, errors: Mapping[str, str]) -> Staged:
-    assert planned.row is not None
-    columns = planned.selected
+def _staged(new: NewRows, relation: str, rows: int | None, errors: Mapping[str, str]) -> Staged:
+    columns = new.selected
     return Staged(
-        staged_name(planned.row.model),
+        staged_name(new.identity.model),
         relation,
         rows,
         columns,
         hidden("_broken", columns),
         hidden("generation", columns),
-        planned.expected,
+        new.expected,
         errors,
     )

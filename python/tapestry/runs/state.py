@@ -34,6 +34,7 @@ from tapestry.runs.own_tables import (
     widen_own,
     widened_rows,
 )
+from tapestry.runs.run_identity import RunIdentity
 from tapestry.runs.session import Session
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.state_row import KEY, parse_state, pins_as_json, seal_of
@@ -123,6 +124,11 @@ class StateRow:
     continues: str = ""
     failed: tuple[int, ...] = ()
     sealed: bool = field(default=True, compare=False)
+
+    @property
+    def identity(self) -> RunIdentity:
+        """What names the run."""
+        return RunIdentity(self.model, self.generation, self.n, self.run_id)
 
     @property
     def before(self) -> StateRow:

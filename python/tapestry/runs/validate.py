@@ -6,13 +6,13 @@ from tapestry.names import MATCHED_AT
 from tapestry.quoting import relation_name
 from tapestry.runs.commit import create_sql
 from tapestry.runs.model import Model
-from tapestry.runs.plan import Plan
+from tapestry.runs.plan import Nothing
 from tapestry.runs.session import Session
 from tapestry.runs.target import EMPTY_GENERATION, look
 
 
-def plan_empty(session: Session, model: Model) -> Plan:
-    """A plan without a run: an empty table where there is none, else nothing.
+def plan_empty(session: Session, model: Model) -> Nothing:
+    """Nothing to be run: an empty table where there is none, else nothing.
 
     The table's generation says that it stands for no run, so the first real run builds it. The SQL
     of `--empty` holds dbt's own LIMIT 0 subqueries, hence it is analysed and not rewritten.
@@ -22,8 +22,8 @@ def plan_empty(session: Session, model: Model) -> Plan:
     )
     session.rows(f"DESCRIBE QUERY {nothing}")
     if look(session, model.relation) is not None:
-        return Plan("nothing", model, None)
+        return Nothing(model)
     session.run(f"DROP VIEW IF EXISTS {relation_name(model.relation)}")
     main = create_sql(model, EMPTY_GENERATION, nothing, replace=False)
     session.run(main)
-    return Plan("nothing", model, None)
+    return Nothing(model)

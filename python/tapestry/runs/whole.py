@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from time import monotonic
 from uuid import uuid4
 
@@ -19,11 +18,11 @@ from tapestry.runs import checks, rejected, staging
 from tapestry.runs.checks import CheckResult
 from tapestry.runs.expectations.validate import Prepared, prepare
 from tapestry.runs.model import Model
-from tapestry.runs.plan import Plan
+from tapestry.runs.new_rows import NewRows
+from tapestry.runs.run_identity import RunIdentity
 from tapestry.runs.session import Session
 from tapestry.runs.sources.pins import newest_version
 from tapestry.runs.staging import Staged
-from tapestry.runs.state import StateRow
 from tapestry.runs.target import look
 
 CORRECT = "correct the data, the query or the expectation, and run again"
@@ -34,9 +33,13 @@ makes at least, and 0 for what the table was created with."""
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found; ``select`` gives the rows to be published."""
+    """What was found; ``select`` gives the rows to be published.
 
-    plan: Plan
+    rows
+        What was checked; they replace those of the table, or are a ``batch`` to be added to it.
+    """
+
+    rows: NewRows
     results: tuple[CheckResult, ...]
     select: str = ""
     staged: Staged | None = None
@@ -50,23 +53,23 @@ def stage_result(session: Session, model: Model, sql: str, run_id: str, batch: b
     ``batch``: they are added to a table that is there, else they replace it. Of a batch only what
     keeps rows out is checked. Raises what ``prepare`` raises.
     """
-    planned = _planned(session, model, sql, run_id, batch)
+    new = _new_rows(session, model, sql, run_id, batch)
     if batch and staging.exists(session, rejected.rejected_name(model.relation)):
-        rejected.tidy(session, model.relation, KIND, _n(planned) - 1, None)
+        rejected.tidy(session, model.relation, KIND, new.identity.n - 1, None)
     attempt = uuid4().hex
-    staged = staging.stage(session, planned, attempt)
+    staged = staging.stage(session, new, attempt)
     results = checks.expectations(session, staged)
     if any(result.blocks for result in results):
         hint = f"look at the rows in {staged.name}, {CORRECT}"
-        return Checked(planned, tuple(results), error=_failure(planned, results, hint))
+        return Checked(new, tuple(results), error=_failure(new, results, hint))
     dropping = [r.name for r in results if r.on_violation == "drop" and r.violations]
     count = checks.dropped_rows(session, staged, results)
     if not batch:
         rejected.remove(session, model.relation)
     if dropping:
-        rejected.reject(session, planned, staged, dropping, "")
-    select = staging.published(staged, planned, dropping)
-    return Checked(planned, tuple(results), select, staged, count)
+        rejected.reject(session, new, staged, dropping, "")
+    select = staging.published(staged, new, dropping)
+    return Checked(new, tuple(results), select, staged, count)
 
 
 def check_query(session: Session, model: Model, sql: str, run_id: str) -> Checked:
@@ -81,21 +84,21 @@ def check_query(session: Session, model: Model, sql: str, run_id: str) -> Checke
                 where=model.file,
                 hint="write the condition into its query, or materialize it as a table",
             )
-    planned = _planned(session, model, sql, run_id, batch=False)
-    return _counted(session, planned, f"(\n{sql}\n)")
+    new = _new_rows(session, model, sql, run_id, batch=False)
+    return _counted(session, new, f"(\n{sql}\n)")
 
 
 def check_table(session: Session, model: Model, run_id: str, before: Checked | None) -> Checked:
     """Check all rows of a table that stands there; what it drops as rows come in only warns."""
     table = relation_name(model.relation)
-    planned = _planned(session, model, f"SELECT * FROM {table}", run_id, batch=True)
+    new = _new_rows(session, model, f"SELECT * FROM {table}", run_id, batch=True)
     expected = tuple(
         replace(one, expectation=replace(one.expectation, on_violation="warn"))
         if one.expectation.on_violation == "drop"
         else one
-        for one in planned.expected
+        for one in new.expected
     )
-    found = _counted(session, replace(planned, expected=expected), table)
+    found = _counted(session, replace(new, expected=expected), table)
     if before is None:
         return found
     dropped = {r.name: r for r in before.results if r.on_violation == "drop" and r.violations}
@@ -113,72 +116,62 @@ def only_blocking(model: Model) -> Model:
     return replace(model, config=replace(model.config, expectations=kept))
 
 
-def _counted(session: Session, planned: Plan, relation: str) -> Checked:
+def _counted(session: Session, new: NewRows, relation: str) -> Checked:
     """All conditions in one pass over a relation, the others by Great Expectations."""
     began = monotonic()
-    conditions = [one for one in planned.expected if one.condition]
-    alias = identifier(planned.model.name)
+    conditions = [one for one in new.expected if one.condition]
+    alias = identifier(new.model.name)
     errors: dict[str, str] = {}
     try:
-        counts = _counts(session, planned, conditions, f"{relation} AS {alias}")
+        counts = _counts(session, new, conditions, f"{relation} AS {alias}")
     except Exception:
         errors = staging.culprits(session, f"{relation} AS {alias}", conditions)
         if not errors:
             raise
         conditions = [one for one in conditions if one.expectation.name not in errors]
-        counts = _counts(session, planned, conditions, f"{relation} AS {alias}")
+        counts = _counts(session, new, conditions, f"{relation} AS {alias}")
     rows, _ = counts.pop("", (0, None))
-    results = checks.results_of(planned.expected, relation, rows, counts, errors, session)
+    results = checks.results_of(new.expected, relation, rows, counts, errors, session)
     seconds = (monotonic() - began) / max(1, len(results))
     results = [replace(r, seconds=r.seconds or seconds) for r in results]
     blocked = any(result.blocks for result in results)
-    told = "nothing was published" if planned.action == "create" else "its table has such rows"
-    error = _failure(planned, results, CORRECT, told) if blocked else None
-    return Checked(planned, tuple(results), error=error)
+    told = "nothing was published" if new.creates else "its table has such rows"
+    error = _failure(new, results, CORRECT, told) if blocked else None
+    return Checked(new, tuple(results), error=error)
 
 
 def _counts(
-    session: Session, planned: Plan, conditions: Sequence[Prepared], relation: str
+    session: Session, new: NewRows, conditions: Sequence[Prepared], relation: str
 ) -> dict[str, tuple[int, object]]:
     """Counts by name; "" counts all rows."""
     broken = f"concat(array(''), {staging.broken_names(conditions)})"
-    return checks.counted(session, relation, broken, planned.selected)
+    return checks.counted(session, relation, broken, new.selected)
 
 
-def _planned(session: Session, model: Model, sql: str, run_id: str, batch: bool) -> Plan:
+def _new_rows(session: Session, model: Model, sql: str, run_id: str, batch: bool) -> NewRows:
     described = session.rows(f"DESCRIBE QUERY {sql}")
     columns = tuple(str(row[0]) for row in described)
     rows = f"SELECT * FROM (\n{sql}\n) WHERE false"
     expected = prepare(session, model.config.expectations, rows, model.name, columns, model.file)
     there = look(session, model.relation) if batch else None
     version = newest_version(session, model.relation) if there is not None else -1
-    now = datetime.now(timezone.utc)
-    row = StateRow(
-        model.relation, KIND, version + 1, run_id, None, now, None, "", version, {}, {}, sql, sql
-    )
-    return Plan(
-        "append" if batch else "create",
+    return NewRows(
         model,
-        now,
-        row,
-        select=sql,
-        columns=columns,
+        RunIdentity(model.relation, KIND, version + 1, run_id),
+        sql,
         selected=columns,
+        columns=columns,
         expected=expected,
+        creates=not batch,
     )
-
-
-def _n(planned: Plan) -> int:
-    assert planned.row is not None
-    return planned.row.n
 
 
 def _failure(
-    planned: Plan,
+    new: NewRows,
     results: Sequence[CheckResult],
     hint: str,
     told: str = "nothing was published",
 ) -> ExpectationFailed:
-    error = checks.failure(planned, results, hint, told)
+    error = checks.failure(new.model, results, hint, told)
     assert isinstance(error, ExpectationFailed)
     return error

@@ -30,7 +30,7 @@ from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.written import write_beside_compiled
 from tapestry.errors import TapestryError
 from tapestry.runs.as_of import answer_at, clock_only
-from tapestry.runs.plan import Plan
+from tapestry.runs.plan import Decided, WriteRows
 from tapestry.runs.query import read_query
 from tapestry.runs.run import Outcome, execute, prepare
 from tapestry.runs.validate import plan_empty
@@ -58,7 +58,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
         started_at: datetime,
         full_refresh: bool,
         empty: bool,
-    ) -> Plan:
+    ) -> Decided:
         """The plan of this run; `--empty` plans no run, only a table with the right columns."""
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
@@ -72,24 +72,23 @@ class ContinuousDoors(metaclass=AdapterMeta):
             return replace(plan, warnings=(*plan.warnings, *node_warnings(node)))
 
     @available
-    def run_continuous(self, plan: Plan) -> Outcome:
+    def run_continuous(self, plan: Decided) -> Outcome:
         """Carry a plan out."""
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
             return execute(session, plan, current_invocation(self.config, session))
 
     @available
-    def write_guarded(self, plan: Plan, node: dict[str, Any], graph: dict[str, Any]) -> None:
+    def write_guarded(self, plan: WriteRows, node: dict[str, Any], graph: dict[str, Any]) -> None:
         """Write the incremental model that a run stands for beside dbt's compiled SQL."""
-        session, row = DbtSession(self), plan.row  # type: ignore[arg-type]
+        session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
             invocation = current_invocation(self.config, session)
-            begin = None if row is None else row.begin
-            query = read_query(session, plan.model, invocation, plan.model.sql, begin)
+            query = read_query(session, plan.model, invocation, plan.model.sql, plan.row.begin)
             write_beside_compiled(self.config, node, graph, query)
 
     @available
-    def continuous_response(self, plan: Plan, outcome: Outcome) -> ContinuousResponse:
+    def continuous_response(self, plan: Decided, outcome: Outcome) -> ContinuousResponse:
         """What dbt keeps of a run in run_results.json."""
         return response_of(plan, outcome)
 

@@ -85,7 +85,7 @@ class ExpectationDoors(metaclass=AdapterMeta):
             model = expected_model(node, "")
             if checked is not None and checked.staged is not None:
                 drop(session, checked.staged)
-            if checked is None or checked.plan.action == "append":
+            if checked is None or not checked.rows.creates:
                 checked = check_table(session, model, run_id, checked)
                 _log(self.config, checked, monotonic() - began)
             response: CheckedResponse = response_of_checked(checked, message)
@@ -104,7 +104,7 @@ def _refuse_drop(node: dict[str, Any]) -> None:
 
 def _note(config: Any, node: dict[str, Any], checked: Checked, seconds: float) -> None:
     """Remember what was found; raise what keeps the model from being published."""
-    if checked.error is not None or checked.plan.action == "create":
+    if checked.error is not None or checked.rows.creates:
         _log(config, checked, seconds)
     with _lock:
         _checked[(str(get_invocation_id()), node["unique_id"])] = checked
@@ -112,6 +112,6 @@ def _note(config: Any, node: dict[str, Any], checked: Checked, seconds: float) -
 
 def _log(config: Any, checked: Checked, seconds: float) -> None:
     done = Published(checked.results, checked.rejected_rows, error=checked.error)
-    note_entry(config, Entry(checked.plan, done, None, seconds))
+    note_entry(config, Entry(checked.rows.identity, done, seconds))
     if checked.error is not None:
         raise checked.error

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from dbt.adapters.contracts.connection import AdapterResponse
 
 from tapestry.runs.checks import CheckResult
-from tapestry.runs.plan import Plan
+from tapestry.runs.plan import Decided
 from tapestry.runs.run import Outcome
 from tapestry.runs.whole import Checked
 
@@ -34,7 +34,7 @@ class ContinuousResponse(CheckedResponse):
     strategy: str = ""
 
 
-def response_of(plan: Plan, outcome: Outcome) -> ContinuousResponse:
+def response_of(plan: Decided, outcome: Outcome) -> ContinuousResponse:
     """What a run of a continuous model did."""
     return ContinuousResponse(
         _message=str(outcome),
@@ -43,9 +43,9 @@ def response_of(plan: Plan, outcome: Outcome) -> ContinuousResponse:
         rejected_rows=outcome.rejected_rows,
         checks=_statuses(outcome.results),
         violations=_violations(outcome.results),
-        late_rows=plan.late_rows,
-        null_rows=plan.null_rows,
-        strategy=plan.strategy,
+        late_rows=plan.figures.late_rows,
+        null_rows=plan.figures.null_rows,
+        strategy=plan.figures.strategy,
     )
 
 
