@@ -21,9 +21,8 @@ from tapestry.sql.passes.to_standard_form import to_standard_form
 from tapestry.sql.postgres import Structs, structs_in
 from tapestry.sql.scan import Scan
 from tapestry.sql.selects import Reads, aliases_of, where
-from tapestry.sql.strategy_bounds import fits_bounds, select_by_bounds
-from tapestry.sql.strategy_candidates import CandidatePlan, edges
-from tapestry.sql.strategy_least import MANY, select_by_least, without_subqueries
+from tapestry.sql.strategies import Place, strategy_for
+from tapestry.sql.strategy_candidates import edges
 
 TIME_BEGINS_CTE = "time_begins"
 TAU, T = timing.mark("tau"), timing.mark("t")
@@ -131,17 +130,10 @@ class Rendering:
         reads = self.reads()
         selects: list[exp.Select] = []
         for number, block in enumerate(part.blocks, start=1):
-            many = len(block.disjuncts) >= MANY
-            if fits_bounds(block) and not many:
-                selects += select_by_bounds(block, self.columns, frame, reads)
-                continue
-            if without_subqueries(block):
-                selects += select_by_least(block, self.columns, frame, reads)
-                continue
-            # Many disjuncts with NOT EXISTS: c of each is the only candidate, so that is exact too.
-            plan = CandidatePlan(block, self.columns, frame, reads, f"{prefix}_{number}")
-            selects.append(plan.select())
-            statement.ctes += plan.ctes
+            place = Place(self.columns, frame, reads, f"{prefix}_{number}")
+            rendered = strategy_for(block).render(block, place)
+            selects += rendered.selects
+            statement.ctes += rendered.ctes
         return selects
 
     # -- what is read -------------------------------------------------------------------------

@@ -28,16 +28,12 @@ from tapestry.sql.passes.to_standard_form import to_standard_form
 from tapestry.sql.refuse_too_long import refuse_too_long
 from tapestry.sql.render import Answers, Body, Rendering, all_tables, render_bounds
 from tapestry.sql.scan import Scan, Window
-from tapestry.sql.strategy_bounds import fits_bounds
-from tapestry.sql.strategy_candidates import edges
-from tapestry.sql.strategy_least import without_subqueries
+from tapestry.sql.strategies import STRATEGIES, Strategy, strategy_for
 from tapestry.sql.trace import NAMES, QUERY, Step, last_steps, step
 from tapestry.sql.work import bounded
 
 ALTERNATIVES = 1_024
 """So many disjuncts may an arm of the outermost UNION ALL have, all its blocks together."""
-
-STRATEGIES = ("bounds", "anti_join", "gaps", "candidates")
 
 
 @dataclass(frozen=True)
@@ -57,10 +53,15 @@ class Rewriting:
     )
 
     @property
+    def costliest(self) -> Strategy:
+        """The costliest strategy among the blocks."""
+        found = [strategy_for(block) for part in self.parts for block in part.blocks]
+        return max(found, key=STRATEGIES.index)
+
+    @property
     def strategy(self) -> str:
-        """The costliest strategy among the blocks: bounds, anti_join, gaps or candidates."""
-        names = [strategy_of(block) for part in self.parts for block in part.blocks]
-        return max(names, key=STRATEGIES.index)
+        """Its name: bounds, least, anti_join, gaps or candidates."""
+        return self.costliest.name
 
     @property
     def reads_alone(self) -> bool:
@@ -68,7 +69,7 @@ class Rewriting:
 
         Then nothing is read but what arrived, or comes to a bound, within the window.
         """
-        return self.strategy == "bounds" and not any(
+        return self.costliest.own_rows and not any(
             part.by_value or len(block.tables) != 1 for part in self.parts for block in part.blocks
         )
 
@@ -82,7 +83,7 @@ class Rewriting:
         known = self.catalog.relations[source]
         if self.asks_begin and isinstance(known, Source) and known.arrival is not None:
             return True
-        return self.strategy != "bounds" or any(
+        return not self.costliest.own_rows or any(
             part.by_value
             or isinstance(table, ValueTable)
             or (table.on is not None and table.source == source)
@@ -108,8 +109,8 @@ class Rewriting:
             not self.asks_begin
             and not any(
                 part.by_value
-                or not fits_bounds(block)
-                or (len(block.disjuncts) > 1 and strategy_of(block) != "bounds")
+                or not strategy_for(block).at_bounds
+                or (len(block.disjuncts) > 1 and not strategy_for(block).own_rows)
                 for part in self.parts
                 for block in part.blocks
             )
@@ -294,18 +295,6 @@ def _standard_forms(arms: Sequence[Arm], sql: str) -> Iterator[Block]:
                 "write it as several models and a UNION ALL of them, fewer ORs and outer joins",
             )
         yield from blocks
-
-
-def strategy_of(block: Block) -> str:
-    """The cheapest exact strategy of a block (semantics, section 2, "First instant")."""
-    if without_subqueries(block):
-        return "bounds"
-    if fits_bounds(block):
-        return "anti_join"
-    found = [edge for conjunction in block.disjuncts for edge in edges(conjunction)]
-    if all(edge.rises_at_end and len(edge.chain) == 1 for edge in found):
-        return "gaps"
-    return "candidates"
 
 
 def _keyed(part: Answers) -> Answers:

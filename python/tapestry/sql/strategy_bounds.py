@@ -25,6 +25,8 @@ from tapestry.sql.passes.split_by_bound import (
     split_by_bound,
 )
 from tapestry.sql.selects import Reads, aliases_of, non_empty, not_holding, where
+from tapestry.sql.sizes import LINE, Sizes
+from tapestry.sql.work import spend
 
 
 def fits_bounds(block: Block) -> bool:
@@ -61,6 +63,24 @@ def select_by_bounds(
             tables = look_up_few(tables, conjunction.conditions, branch, frame, reads)
             selects.append(select_of_few(listed, tables, conditions, branch, frame, reads))
     return selects
+
+
+def size_by_bounds(block: Block, sizes: Sizes) -> int:
+    """Each disjunct in branches, each with all others beside it."""
+    total = 0
+    spend(len(block.disjuncts) ** 2, "pairs of alternatives")
+    for one in block.disjuncts:
+        first = sizes.first(one)
+        each = sizes.of(block.select + block.keys) + sizes.relations(one.tables)
+        each += sizes.own(one) + sizes.reached(one) + first
+        each += sum(sizes.inner(exists, first) for exists in one.exists)
+        for other in block.disjuncts:
+            if other is not one:
+                start = sizes.first(other)
+                each += sizes.own(other) + sizes.of(other.lowers, first + LINE)
+                each += sum(sizes.inner(exists, start) for exists in other.exists)
+        total += each * sizes.branches(one)
+    return total
 
 
 def _absent(

@@ -35,6 +35,8 @@ from tapestry.sql.selects import (
     valid_at,
     where,
 )
+from tapestry.sql.sizes import LINE, Sizes
+from tapestry.sql.work import spend
 
 AT = "_at"
 _RANK = "_rank"
@@ -67,6 +69,33 @@ def edges(conjunction: Conjunction) -> Iterator[Edge]:
             yield from below(one.inner.exists, here, polarity)
 
     yield from below(conjunction.exists, (), False)
+
+
+def size_by_candidates(block: Block, sizes: Sizes) -> int:
+    """Each candidate of each disjunct, once for the window and once for what was before."""
+    nodes = [*block.select, *block.keys]
+    for one in block.disjuncts:
+        nodes.extend(expressions_of(one))
+    used = source_columns(nodes)
+    carried = sum(
+        2 * len(name) + LINE for table in block.tables for name in used.get(table.alias, [])
+    )
+    head = carried + 2 * sizes.relations(block.tables)
+    total = sizes.of(block.select + block.keys)
+    for one in block.disjuncts:
+        each = head + sizes.own(one) + sizes.reached(one) + sizes.first(one)
+        total += each * sizes.branches(one)
+        for edge in edges(one):
+            spend(2 * len(edge.chain), "instants at which a subquery may change")
+            last = edge.last
+            instant = sizes.of(last.uppers if edge.rises_at_end else last.lowers)
+            each = head + sizes.own(one) + sizes.of(one.lowers + one.uppers, instant + LINE)
+            for link in edge.chain:
+                each += sizes.relations(link.tables) + sizes.own(link)
+            each += sizes.reached(last) + instant
+            total += each * (1 if edge.rises_at_end else max(1, sizes.branches(last)))
+        total += sum(sizes.inner(exists, LINE, head) for exists in one.exists)
+    return 2 * total
 
 
 @dataclass

@@ -27,9 +27,7 @@ from tapestry.sql.passes.split_by_bound import (
     narrowed_first,
 )
 from tapestry.sql.selects import Reads, aliases_of, non_empty, not_holding, where
-
-MANY = 5
-"""From so many disjuncts on the least start is computed, not each compared with each."""
+from tapestry.sql.sizes import INSTANT, Sizes
 
 
 def without_subqueries(block: Block) -> bool:
@@ -62,6 +60,17 @@ def select_by_least(
         window = [] if frame.tau is None else [greater(first, frame.tau)]
         selects.append(where(select, [*window, at_most(first, frame.t)]))
     return selects
+
+
+def size_by_least(block: Block, sizes: Sizes) -> int:
+    """Each disjunct once in a branch, of which there is one a set of tables."""
+    lowers = [low for one in block.disjuncts for low in one.lowers]
+    branches = len({frozenset(aliases_of(low)) for low in lowers})
+    each = sizes.of(block.select + block.keys) + sizes.relations(block.tables)
+    each += branches * sizes.of(dict.fromkeys(lowers), INSTANT)
+    for one in block.disjuncts:
+        each += sizes.own(one) + sizes.reached(one) + sizes.first(one)
+    return each * branches
 
 
 def _shared(block: Block) -> list[exp.Expr]:

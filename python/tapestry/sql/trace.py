@@ -20,6 +20,7 @@ from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.describe import Part, describe
 from tapestry.sql.ir import ATOM
 from tapestry.sql.scan import Scan
+from tapestry.sql.strategies import Strategy
 
 QUERY, NAMES, STANDARD = "query", "resolve_names", "standard_form"
 SOLVED, Q_M, Q_I = "solve_time_atoms", "first_instant", "split_by_bound"
@@ -36,16 +37,6 @@ WHY: Mapping[str, str] = {
     " the instant s at which it does, to the microsecond: this is Q(s).",
     Q_I: "max(lower bounds) lies in (tau, t] iff exactly one bound is the first to do so: the"
     " branches are disjoint, together complete, and each reads a narrow range of one table.",
-}
-WHY_FIRST: Mapping[str, str] = {
-    "bounds": "Without subqueries an answer holds from the latest of its lower bounds on: that is"
-    " its first instant, if no upper bound was reached before.",
-    "anti_join": "A NOT EXISTS whose inner rows never expire stays false once it is: an answer"
-    " begins at the latest of its lower bounds, or never.",
-    "gaps": "A NOT EXISTS whose inner rows expire can become true when one does: an answer begins"
-    " at the latest of its lower bounds or at the end of an inner row, whichever holds first.",
-    "candidates": "With EXISTS and nested subqueries an answer can begin only at a lower bound, or"
-    " where an inner row starts or ends: each of these is tried, the earliest that holds counts.",
 }
 
 
@@ -78,7 +69,7 @@ class Rewritten(Protocol):
         """Its arms in standard form."""
 
     @property
-    def strategy(self) -> str:
+    def costliest(self) -> Strategy:
         """How the first instant is found."""
 
     def template(
@@ -102,7 +93,7 @@ def last_steps(rewritten: Rewritten) -> tuple[Step, ...]:
     return (
         step(STANDARD, describe(parts, columns, clock=None)),
         step(SOLVED, "".join(atoms) + describe(parts, columns)),
-        Step(Q_M, WHY_FIRST[rewritten.strategy], q_m),
+        Step(Q_M, rewritten.costliest.why, q_m),
         step(Q_I, q_i),
     )
 

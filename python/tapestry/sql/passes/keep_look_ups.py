@@ -29,8 +29,7 @@ from tapestry.sql.look_ups import looked_up, take_apart
 from tapestry.sql.passes.refuse_unsupported import WAYS
 from tapestry.sql.passes.to_standard_form import to_standard_form
 from tapestry.sql.selects import aliases_of
-from tapestry.sql.strategy_bounds import fits_bounds
-from tapestry.sql.strategy_least import MANY, without_subqueries
+from tapestry.sql.strategies import strategy_for
 
 
 def keep_look_ups(arm: Arm) -> list[Arm]:
@@ -51,7 +50,7 @@ def _kept(arm: Arm) -> Iterator[Arm]:
 def _that_go(
     found: list[SourceTable], tables: tuple[Table, ...], block: Block
 ) -> Iterator[SourceTable]:
-    if not fits_bounds(block) or (len(block.disjuncts) >= MANY and not without_subqueries(block)):
+    if not strategy_for(block).at_bounds:
         yield from found
         return
     bounds = {alias for one in block.disjuncts for alias in _of_bounds(one)}
