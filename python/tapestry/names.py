@@ -15,7 +15,7 @@ ENDED: Final = "_ended"
 """The first instant at which a source row is no longer visible: it was deleted."""
 
 KEY: Final = "_key"
-"""What identifies an answer beside its values (``tapestry.sql.keys``): staged rows carry it."""
+"""What identifies an answer beside its values (``sql.facts.keys``): staged rows carry it."""
 
 STATE_TABLE: Final = "tapestry_state"
 RUNS_TABLE: Final = "tapestry_runs"

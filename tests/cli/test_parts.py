@@ -36,7 +36,7 @@ from tapestry.runs.relations import Relations
 from tapestry.runs.sources.describe import SourceTable
 from tapestry.runs.sources.pins import Pin, Pinned
 from tapestry.sql import Rewriting, Scan, Window, rewrite
-from tapestry.sql.readings import readings
+from tapestry.sql.look.readings import readings
 from tapestry.words import size_text
 
 SCANS = {"messages": Scan("db.messages", "ts", "id")}

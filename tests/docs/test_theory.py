@@ -13,7 +13,6 @@ UNDER = (
     "",
     "python/tapestry/",
     "python/tapestry/sql/",
-    "python/tapestry/sql/passes/",
     "python/tapestry/verification/",
 )
 PATH = re.compile(r"`((?:\.\./)?[\w/.]+(?:\.py|\.sql|\.json|/))(?:`|: )|`(tests/[\w/]+)`")

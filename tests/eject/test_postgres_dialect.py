@@ -16,7 +16,7 @@ from tests.sql.test_pairs import END, PAIRS, SCANS, START, rewriting_of
 from tests.sql.time_atoms import DUCKDB_TOO, SPARK_ONLY, conditions_at_s
 
 from tapestry.sql import Scan, Window
-from tapestry.sql.dialects import for_dialect
+from tapestry.sql.write.dialects import for_dialect
 
 psycopg2 = pytest.importorskip("psycopg2")
 

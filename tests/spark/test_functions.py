@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite
-from tapestry.sql.passes.parse import parse
+from tapestry.sql.read.parse import parse
 
 ONE = "select 1 as n, timestamp'2024-01-01 12:00:00+00:00' as at, '1' as rid"
 CATALOG = Catalog({"one": Source("one", (Column("n", "int"), Column("at", "timestamp")), "at")})

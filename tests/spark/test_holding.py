@@ -13,7 +13,7 @@ from tapestry.errors import ExpectationFailed
 from tapestry.runs import holding, query, run
 from tapestry.runs.holding import NOTHING_HELD
 from tapestry.runs.session import for_little
-from tapestry.sql import keys
+from tapestry.sql.facts import keys
 
 
 @pytest.fixture

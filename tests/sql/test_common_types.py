@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp, maybe_parse
 
-from tapestry.sql.common_types import common_type, shape_of, type_of
+from tapestry.sql.facts.common_types import common_type, shape_of, type_of
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from tests.sql import test_pairs
 from tests.sql.test_pairs import CATALOG, START, filled
 
 from tapestry.errors import Refusal
-from tapestry.sql import Catalog, Scan, View, Window, render, rewrite
-from tapestry.sql.passes.parse import parse
-from tapestry.sql.passes.resolve_names import resolve_names
-from tapestry.sql.refuse_too_long import LONGEST, text_size
+from tapestry.sql import Catalog, Scan, View, Window, rewrite
+from tapestry.sql.read.parse import parse
+from tapestry.sql.read.resolve_names import resolve_names
+from tapestry.sql.statement import render
+from tapestry.sql.statement.refuse_too_long import LONGEST, text_size
 
 HOURS = range(6)
 FACTORS = [f"(id = {n} or now() > due + interval {n} hours)" for n in HOURS]

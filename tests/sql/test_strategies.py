@@ -6,7 +6,7 @@ import pytest
 from tests.sql.test_pairs import CATALOG, SCANS, START
 
 from tapestry.sql import Window, rewrite
-from tapestry.sql.strategies import MANY, STRATEGIES, strategy_for
+from tapestry.sql.strategies.choose import MANY, STRATEGIES, strategy_for
 
 OLD = "select m.id from messages m where "
 GONE = "not exists (select 1 from messages r where r.parent = m.id{still})"

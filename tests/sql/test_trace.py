@@ -23,8 +23,8 @@ from tapestry.sql import (
     set_clock,
     static_answer,
 )
+from tapestry.sql.look.trace import NAMES, Q_I, Q_M, QUERY, SOLVED, STANDARD, refusing_pass
 from tapestry.sql.timing import literal
-from tapestry.sql.trace import NAMES, Q_I, Q_M, QUERY, SOLVED, STANDARD, refusing_pass
 
 database = test_pairs.database
 HOURS = (6, 18, 24, 36, 42, 48, 60, 72, 96, 120)

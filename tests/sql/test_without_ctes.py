@@ -7,8 +7,8 @@ import random
 import duckdb
 import pytest
 
-from tapestry.sql import without_ctes as module
-from tapestry.sql.without_ctes import without_ctes
+from tapestry.sql.read import without_ctes as module
+from tapestry.sql.read.without_ctes import without_ctes
 
 SAME = [
     "SELECT 1 AS x",

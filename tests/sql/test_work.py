@@ -27,7 +27,7 @@ from tapestry.sql import (
     static_answer,
     work,
 )
-from tapestry.sql.passes.read_tokens import LEVELS
+from tapestry.sql.read.read_tokens import LEVELS
 
 SECONDS = 8
 """Of processor time: two on an idle one, which takes longer for the same beside others."""

@@ -12,7 +12,7 @@ from tests.sql.truths import solve
 
 from tapestry.sql import timing
 from tapestry.sql.ir import And, Condition, Formula, Lower, Or, Upper
-from tapestry.sql.passes.parse import parse
+from tapestry.sql.read.parse import parse
 
 TYPES = {"ts": "timestamp", "due": "timestamp", "d": "date", "n": "int", "x": "decimal(10,2)"}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tapestry.sql.ir import ExistsFormula, Formula
-from tapestry.sql.passes.normalize_conditions import _Truth
+from tapestry.sql.normalize.normalize_conditions import _Truth
 
 
 class NoTables:

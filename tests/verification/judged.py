@@ -15,7 +15,8 @@ from judge.schema import ARRIVAL, TABLES
 from judge.verdict import catalog_of, scans, with_ends
 
 from tapestry.errors import Refusal
-from tapestry.sql import Rewriting, Scan, Window, keys, rewrite
+from tapestry.sql import Rewriting, Scan, Window, rewrite
+from tapestry.sql.facts import keys
 from tapestry.verification.definition import Definition
 
 EVERYTHING = {

@@ -10,7 +10,8 @@ from typing import Any
 
 import duckdb
 
-from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, keys, rewrite
+from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
+from tapestry.sql.facts import keys
 from tapestry.verification.check import Check
 from tapestry.verification.chosen import Rows
 from tapestry.verification.definition import Definition

@@ -14,7 +14,7 @@ from tests.verification.mutants import MUTANTS
 from tests.verification.stream import QUERIES, right
 
 from tapestry.sql import Rewriting, Scan, Window
-from tapestry.sql.render import Rendering
+from tapestry.sql.statement.render import Rendering
 
 N = 40
 RARE = {"late rows are taken for punctual"}

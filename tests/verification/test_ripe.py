@@ -11,7 +11,8 @@ from tests.verification.mutants import MUTANTS
 from tests.verification.stream import BASE, QUERIES, right, runs, world
 
 from tapestry.instants import MICRO, micros
-from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, keys
+from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window
+from tapestry.sql.facts import keys
 from tapestry.verification.check import Sample
 from tapestry.verification.definition import Definition
 from tapestry.verification.ripe import ripe_ranges

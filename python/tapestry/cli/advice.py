@@ -10,7 +10,7 @@ from tapestry.errors import Refusal
 from tapestry.runs.preview import Cost, Preview, plain_statement
 from tapestry.sql import Rewriting, Source
 from tapestry.sql.ir import SourceTable
-from tapestry.sql.readings import KEYS, branches, readings
+from tapestry.sql.look.readings import KEYS, branches, readings
 from tapestry.sql.rewriter import all_tables
 
 FEW_FILES = 8

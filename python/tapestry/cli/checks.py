@@ -83,7 +83,7 @@ def check_jars(given: dict[str, str]) -> Finding:
 
 def check_zone(zone: str) -> Finding:
     """Days are calendar arithmetic: are they always 24 hours in this zone?"""
-    from tapestry.sql.fixed import zone_is_fixed
+    from tapestry.sql.facts.fixed import zone_is_fixed
 
     if zone_is_fixed(zone):
         return Finding("time zone", OK, zone)

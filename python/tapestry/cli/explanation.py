@@ -17,7 +17,7 @@ from tapestry.runs.relations import read_relations
 from tapestry.runs.session import Session
 from tapestry.runs.values import as_list
 from tapestry.sql import Rewriting, Step, rewrite
-from tapestry.sql.trace import refusing_pass
+from tapestry.sql.look.trace import refusing_pass
 
 
 @dataclass

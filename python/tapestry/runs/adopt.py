@@ -91,8 +91,7 @@ def compare(
             hint=f"dbt run --select {model.name} makes it",
         )
     _refuse_own(session, model, invocation)
-    planned = kind_of(model).plan(session, model, invocation, full_refresh=True)
-    assert isinstance(planned, WriteRows)  # a refresh has always something to do
+    planned = _refresh(session, model, invocation)
     columns = [column for column in planned.rows.columns if column != MATCHED_AT]
     there = [
         str(row[0]) for row in session.rows(f"SHOW COLUMNS IN {relation_name(model.relation)}")
@@ -110,6 +109,13 @@ def compare(
         other_columns=tuple(column for column in there if column.lower() not in listed),
         warnings=planned.warnings,
     )
+
+
+def _refresh(session: Session, model: Model, invocation: Invocation) -> WriteRows:
+    """What a full refresh would do: all answers up to the invocation's instant."""
+    planned = kind_of(model).plan(session, model, invocation, full_refresh=True)
+    assert isinstance(planned, WriteRows)  # it has always something to do
+    return planned
 
 
 def _refuse_own(session: Session, model: Model, invocation: Invocation) -> None:

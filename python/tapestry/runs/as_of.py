@@ -12,7 +12,7 @@ from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.sources.scans import plain_scan
 from tapestry.sql import set_clock, static_answer
-from tapestry.sql.passes.parse import parse
+from tapestry.sql.read.parse import parse
 
 
 def answer_at(session: Session, model: Model, s: datetime, time_zone: str) -> str:

@@ -19,7 +19,7 @@ from tapestry.quoting import identifier
 from tapestry.runs.relations import Relations
 from tapestry.runs.session import Session
 from tapestry.sql import Scan
-from tapestry.sql.without_ctes import without_ctes
+from tapestry.sql.read.without_ctes import without_ctes
 
 logger = logging.getLogger(__name__)
 

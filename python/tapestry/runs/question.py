@@ -16,8 +16,9 @@ from tapestry.runs.query import Query
 from tapestry.runs.session import Session
 from tapestry.runs.sources.describe import arrival_column, arrival_sql
 from tapestry.runs.state import StateRow
-from tapestry.sql import Scan, keys
-from tapestry.sql.share_keyed_reads import NOTHING_SHARED, Sharing
+from tapestry.sql import Scan
+from tapestry.sql.facts import keys
+from tapestry.sql.look.share_keyed_reads import NOTHING_SHARED, Sharing
 from tapestry.verification.definition import Definition, is_own
 from tapestry.verification.events import begin_of_time
 from tapestry.verification.restriction import Range

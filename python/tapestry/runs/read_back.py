@@ -18,7 +18,7 @@ from tapestry.errors import Refusal
 from tapestry.runs.model import Model
 from tapestry.runs.query import Query
 from tapestry.runs.session import Session
-from tapestry.sql.passes.read_tokens import SPARK
+from tapestry.sql.read.read_tokens import SPARK
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from tapestry.runs.model import Model
 from tapestry.runs.query import Query
 from tapestry.runs.session import Session
 from tapestry.runs.spark_reads import types_of
-from tapestry.sql.common_types import common_type
+from tapestry.sql.facts.common_types import common_type
 
 _IN_DOUBLE = frozenset({"tinyint", "smallint", "int", "float"})
 """What a DOUBLE holds to the last digit."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tapestry.runs.holding import Holding, new_view
 from tapestry.runs.model import Model
 from tapestry.runs.question import Question
-from tapestry.sql.share_keyed_reads import share_keyed_reads
+from tapestry.sql.look.share_keyed_reads import share_keyed_reads
 from tapestry.verification.chosen import Chosen, Rows
 from tapestry.verification.compare import Comparison
 from tapestry.verification.restriction import Range

@@ -4,11 +4,11 @@ Knows sqlglot; knows nothing of Spark's sessions, dbt or Jinja.
 """
 
 from tapestry.sql.catalog import Catalog, Column, Source, View
-from tapestry.sql.passes.parse import relation_names
+from tapestry.sql.look.static_answer import set_clock, static_answer
+from tapestry.sql.look.trace import Step
+from tapestry.sql.read.parse import relation_names
 from tapestry.sql.rewriter import Rewriting, rewrite
 from tapestry.sql.scan import Scan, Window
-from tapestry.sql.static_answer import set_clock, static_answer
-from tapestry.sql.trace import Step
 
 __all__ = [
     "Catalog",

@@ -31,7 +31,7 @@ class SourceTable:
     place: tuple[int, ...] = ()
     """The SELECTs of the query that it stands in, by number, the outermost first."""
     on: tuple[exp.Expr, ...] | None = None
-    """A *look-up*: behind a LEFT JOIN on these conditions (``tapestry.sql.look_ups``)."""
+    """A *look-up*: behind a LEFT JOIN on these conditions (``tapestry.sql.normalize.look_ups``)."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Arm:
     where: Formula
     select: tuple[exp.Expr, ...]
     keys: tuple[exp.Expr, ...] = ()
-    """What identifies a derivation, a text each relation (``tapestry.sql.keys``)."""
+    """What identifies a derivation, a text each relation (``tapestry.sql.facts.keys``)."""
 
 
 @dataclass(frozen=True)

@@ -12,24 +12,24 @@ from sqlglot.optimizer.simplify import simplify_parens
 from tapestry.errors import Refusal
 from tapestry.names import KEY
 from tapestry.quoting import remark
-from tapestry.sql.begin_of_time import holds_from_begin, timed
+from tapestry.sql.branches.order import Assumption, Order, parse_assumptions
 from tapestry.sql.catalog import Catalog, Source
-from tapestry.sql.check_assumptions import check_assumptions
 from tapestry.sql.ir import Arm, Block, SourceTable, ValueTable
-from tapestry.sql.measure_narrowed import measure_narrowed
-from tapestry.sql.order import Assumption, Order, parse_assumptions
-from tapestry.sql.passes.inline_views import inline_views
-from tapestry.sql.passes.keep_look_ups import keep_look_ups
-from tapestry.sql.passes.normalize_subqueries import normalize_subqueries
-from tapestry.sql.passes.parse import is_cte, parse, table_name
-from tapestry.sql.passes.refuse_nondeterministic import refuse_nondeterministic
-from tapestry.sql.passes.resolve_names import output_names, refuse_unnamed, resolve_names
-from tapestry.sql.passes.to_standard_form import to_standard_form
-from tapestry.sql.refuse_too_long import refuse_too_long
-from tapestry.sql.render import Answers, Body, Rendering, all_tables, render_bounds
+from tapestry.sql.look.trace import NAMES, QUERY, Step, last_steps, step
+from tapestry.sql.normalize.normalize_subqueries import normalize_subqueries
+from tapestry.sql.normalize.to_standard_form import to_standard_form
+from tapestry.sql.read.inline_views import inline_views
+from tapestry.sql.read.parse import is_cte, parse, table_name
+from tapestry.sql.read.refuse_nondeterministic import refuse_nondeterministic
+from tapestry.sql.read.resolve_names import output_names, refuse_unnamed, resolve_names
 from tapestry.sql.scan import Scan, Window
-from tapestry.sql.strategies import STRATEGIES, Strategy, strategy_for
-from tapestry.sql.trace import NAMES, QUERY, Step, last_steps, step
+from tapestry.sql.statement.begin_of_time import holds_from_begin, timed
+from tapestry.sql.statement.check_assumptions import check_assumptions
+from tapestry.sql.statement.measure_narrowed import measure_narrowed
+from tapestry.sql.statement.refuse_too_long import refuse_too_long
+from tapestry.sql.statement.render import Answers, Body, Rendering, all_tables, render_bounds
+from tapestry.sql.strategies.choose import STRATEGIES, Strategy, strategy_for
+from tapestry.sql.strategies.keep_look_ups import keep_look_ups
 from tapestry.sql.work import bounded
 
 ALTERNATIVES = 1_024
@@ -139,7 +139,7 @@ class Rewriting:
             What ``narrowed_bytes`` measures is small enough to be sent to every task of a join:
             Spark is told so by a hint.
         keyed
-            Add ``_key``, the text that identifies the answer (``tapestry.sql.keys``).
+            Add ``_key``, the text that identifies the answer (``tapestry.sql.facts.keys``).
         """
         rendering = self.rendering(scans, dialect, window.tau is None, keyed)
         rendering = replace(rendering, few=few and not rendering.first)

@@ -13,7 +13,7 @@ from itertools import count, product
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.passes.open_parentheses import encloses_relation
+from tapestry.sql.read.open_parentheses import encloses_relation
 from tapestry.verification.scopes import Ctes, arms, conditions, opened, relation_of
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from tapestry.instants import micros
 from tapestry.names import KEY, MATCHED_AT
-from tapestry.sql import keys
+from tapestry.sql.facts import keys
 from tapestry.verification import pairs
 from tapestry.verification.chosen import Chosen, Rows
 from tapestry.verification.definition import Definition

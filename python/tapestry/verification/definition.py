@@ -11,14 +11,14 @@ from sqlglot import exp
 from tapestry.instants import micros
 from tapestry.names import ARRIVAL, ENDED, KEY, ROW_ID
 from tapestry.quoting import Sql, string
-from tapestry.sql import build
 from tapestry.sql.catalog import Catalog, Source
-from tapestry.sql.dialects import for_dialect
-from tapestry.sql.passes.inline_views import inline_views
-from tapestry.sql.passes.parse import is_cte, parse, table_name
-from tapestry.sql.passes.resolve_names import output_names, resolve_names
+from tapestry.sql.read.inline_views import inline_views
+from tapestry.sql.read.parse import is_cte, parse, table_name
+from tapestry.sql.read.resolve_names import output_names, resolve_names
 from tapestry.sql.scan import Scan
 from tapestry.sql.work import bounded
+from tapestry.sql.write import build
+from tapestry.sql.write.dialects import for_dialect
 from tapestry.verification.from_clause import AT, INSTANTS
 from tapestry.verification.intervals import may_hold_again
 from tapestry.verification.restriction import (

@@ -18,8 +18,9 @@ from sqlglot import exp
 
 from tapestry.instants import MICRO, from_micros, micros
 from tapestry.names import ARRIVAL, ENDED
-from tapestry.sql import build, timing
-from tapestry.sql.dialects import for_dialect
+from tapestry.sql import timing
+from tapestry.sql.write import build
+from tapestry.sql.write.dialects import for_dialect
 from tapestry.verification.atoms import Atoms, Pair
 from tapestry.verification.definition import Definition
 

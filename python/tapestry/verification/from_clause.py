@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from tapestry.names import ARRIVAL, ENDED, KEY, ROW_ID
-from tapestry.sql import build, keys
-from tapestry.sql.passes.open_parentheses import encloses_relation
+from tapestry.sql.facts import keys
+from tapestry.sql.read.open_parentheses import encloses_relation
+from tapestry.sql.write import build
 from tapestry.verification.restriction import WHOLE, Restriction
 from tapestry.verification.rows import (
     Around,

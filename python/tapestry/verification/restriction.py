@@ -8,8 +8,9 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from tapestry.sql import keys, timing
+from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Column, Source
+from tapestry.sql.facts import keys
 from tapestry.verification.rows import is_nested
 from tapestry.verification.scopes import Ctes, arms, by_value, relation_of
 

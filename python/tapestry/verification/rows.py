@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from tapestry.sql import build, keys
-from tapestry.sql.passes.open_parentheses import encloses_relation
+from tapestry.sql.facts import keys
+from tapestry.sql.read.open_parentheses import encloses_relation
+from tapestry.sql.write import build
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from tapestry.sql.passes.parse import table_name
+from tapestry.sql.read.parse import table_name
 
 Ctes = Mapping[str, tuple[exp.Expr, "Ctes"]]
 """Name -> body of a CTE, with the CTEs that its own text may use."""

@@ -8,7 +8,7 @@ for each s would read the tables once for each; so s becomes a column ``_s``:
     a subquery     at the _s of the row around it
 
 Nothing else changes: conditions stay as the author wrote them, none is solved or split. ``_key``
-(``tapestry.sql.keys``) identifies the answers of the outermost block.
+(``tapestry.sql.facts.keys``) identifies the answers of the outermost block.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.names import KEY
-from tapestry.sql import build, keys, timing
+from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.facts import keys
+from tapestry.sql.write import build
 from tapestry.verification.from_clause import AT, FromClause
 from tapestry.verification.restriction import (
     WHOLE,

@@ -18,8 +18,9 @@ from tapestry.names import MATCHED_AT, ROW_ID
 from tapestry.runs.relations import Relations, plain
 from tapestry.runs.sources.describe import SourceTable, arrival_column, arrival_sql
 from tapestry.runs.sources.scans import row_id
-from tapestry.sql import Column, Rewriting, Scan, build
+from tapestry.sql import Column, Rewriting, Scan
 from tapestry.sql.timing import mark
+from tapestry.sql.write import build
 
 SPARK = ("spark", "databricks")
 TAU, T = mark("this tau"), mark("this t")

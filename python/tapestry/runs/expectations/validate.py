@@ -20,7 +20,7 @@ from tapestry.runs.expectations.declare import Expectation, near
 from tapestry.runs.expectations.row_conditions import condition_of, on_rows
 from tapestry.runs.memory import Memory
 from tapestry.runs.session import Session
-from tapestry.sql.passes.read_tokens import read_one
+from tapestry.sql.read.read_tokens import read_one
 
 SELECT = "SELECT "
 _UNRESOLVED = re.compile(

@@ -1,0 +1,1 @@
+"""The window of a run: disjoint branches that each narrow one source."""

@@ -1,0 +1,60 @@
+"""The parameters of one rendering: the window as SQL, and what is known about the bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tapestry.sql.branches.order import Order
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One window ``(tau, t]`` as SQL expressions; ``tau=None`` is minus infinity.
+
+    few
+        The rows that a branch narrows its source to are known to be few: Spark, which plans with
+        the size of the whole table, is told so.
+    """
+
+    tau: exp.Expr | None
+    t: exp.Expr
+    order: Order
+    few: bool = False
+
+    def before(self) -> Frame | None:
+        """The window ``(-inf, tau]`` of all runs before; None where there was none."""
+        return None if self.tau is None else Frame(None, self.tau, self.order)
+
+
+def at_most(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """``left <= right``."""
+    return exp.LTE(this=left.copy(), expression=right.copy())
+
+
+def less(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """``left < right``."""
+    return exp.LT(this=left.copy(), expression=right.copy())
+
+
+def greater(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """``left > right``."""
+    return exp.GT(this=left.copy(), expression=right.copy())
+
+
+def greatest(bounds: tuple[exp.Expr, ...]) -> exp.Expr:
+    """The latest of some bounds that are known not to be NULL (Spark's greatest skips NULLs)."""
+    return _extreme(exp.Greatest, bounds)
+
+
+def least(bounds: tuple[exp.Expr, ...]) -> exp.Expr:
+    """The earliest of some bounds, NULLs skipped (in every dialect, as Spark does)."""
+    return _extreme(exp.Least, bounds)
+
+
+def _extreme(function: type[exp.Expr], bounds: tuple[exp.Expr, ...]) -> exp.Expr:
+    if len(bounds) == 1:
+        return bounds[0].copy()
+    copies = [bound.copy() for bound in bounds]
+    return function(this=copies[0], expressions=copies[1:], ignore_nulls=True)

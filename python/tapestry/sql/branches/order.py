@@ -1,0 +1,181 @@
+"""Facts about bounds: which one is known never to lie after which.
+
+A bound of the form ``alias.ts + fixed interval`` or ``alias._arrival`` is an *anchor*: a table, an
+offset in microseconds and whether it is the arrival.  A row's arrival is never before its ts, and
+equals it unless the row was late; so ``m._arrival`` is not after ``m.ts + 14 days`` for rows in
+time only, and a late row's arrival implies nothing (semantics, section 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from tapestry.errors import Refusal
+from tapestry.names import ARRIVAL
+from tapestry.sql.facts.fixed import length_of, zone_is_fixed
+from tapestry.sql.ir import SourceTable
+from tapestry.sql.read.read_tokens import read_one
+
+_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """``alias``'s ts (or arrival) plus ``offset`` microseconds."""
+
+    alias: str
+    offset: int
+    is_arrival: bool
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What the author knows: ``later.ts >= earlier.ts + offset``.
+
+    Both are columns as written: alias and name.
+    """
+
+    later: tuple[str, str]
+    earlier: tuple[str, str]
+    offset: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Order:
+    """All that is known about the tables of one query.
+
+    arrival_columns
+        alias -> arrival column of each append-only table.
+    tables
+        alias -> table, which says how and where in the author's SQL, of which assumptions speak.
+    late
+        aliases whose rows may have arrived after their ts in this run.
+    """
+
+    arrival_columns: Mapping[str, str]
+    tables: Mapping[str, SourceTable]
+    late: frozenset[str]
+    assumptions: tuple[Assumption, ...]
+    zone: str
+
+    def anchor(self, bound: exp.Expr) -> Anchor | None:
+        """The bound as an anchor, or None where it is some other expression."""
+        bound, offset = base_and_offset(bound, self.zone)
+        if not isinstance(bound, exp.Column):
+            return None
+        if bound.name == ARRIVAL:
+            return Anchor(bound.table, offset, True)
+        if self.arrival_columns.get(bound.table) == bound.name and bound.is_type(
+            "timestamptz", "timestamp"
+        ):
+            return Anchor(bound.table, offset, False)
+        return None
+
+    def not_after(self, first: exp.Expr, second: exp.Expr) -> bool:
+        """Is ``first <= second`` for all rows *that came in time*, where neither is NULL?"""
+        (base, offset), (other, later) = (base_and_offset(b, self.zone) for b in (first, second))
+        if base == other:
+            return offset <= later  # whatever it is, and however late its row: it is the same
+        one, two = self.anchor(first), self.anchor(second)
+        if one is None or two is None:
+            return False
+        if one.alias == two.alias:
+            return one.offset <= two.offset
+        return any(
+            one.offset <= two.offset + known.offset and self.speaks(known, two.alias, one.alias)
+            for known in self.assumptions
+        )
+
+    def speaks(self, known: Assumption, later: str, earlier: str) -> bool:
+        """Does an assumption speak of these two tables?
+
+        Of those that its aliases mean in one place of the author's SQL: a subquery under EXISTS or
+        IN sees a table of the query around it unless a table between has its name; what stands in
+        FROM sees none.  So two uses of a view or CTE are not mixed up, with each other or with what
+        they are joined with: what is known of each is not known of one beside the other.
+        """
+        pair = [self.tables.get(alias) for alias in (later, earlier)]
+        for table, column in zip(pair, (known.later, known.earlier), strict=True):
+            if table is None or column != (table.written, self.arrival_columns.get(table.alias)):
+                return False
+        outer, inner = sorted((one for one in pair if one is not None), key=lambda t: len(t.place))
+        reach = len(outer.place)
+        return inner.place[:reach] == outer.place and not any(
+            other.written == outer.written
+            and len(other.place) > reach
+            and inner.place[: len(other.place)] == other.place
+            for other in self.tables.values()
+        )
+
+    def movable(self, micros: int) -> bool:
+        """Can an instant be moved so far?  Spark adds whole days by the calendar."""
+        return abs(micros) < _DAY or zone_is_fixed(self.zone)
+
+    def needs_late(self, bound: exp.Expr) -> bool:
+        """Can the bound be later than what its row's ts implies?"""
+        anchor = self.anchor(bound)
+        return anchor is not None and anchor.is_arrival and anchor.alias in self.late
+
+
+def base_and_offset(bound: exp.Expr, zone: str) -> tuple[exp.Expr, int]:
+    """A bound as ``base + offset`` microseconds, with every interval of fixed length taken off.
+
+    In a zone with transitions less than a day, in all: the whole days of a longer interval that
+    stands on the other side of a comparison would be those of the calendar there.
+    """
+    offset = 0
+    while isinstance(bound, exp.Add | exp.Sub | exp.Paren):
+        if isinstance(bound, exp.Paren):
+            bound = bound.this
+            continue
+        base, moved = bound.this, bound.expression
+        if isinstance(bound, exp.Add) and isinstance(base, exp.Interval):
+            base, moved = moved, base
+        step = length_of(moved)
+        if step is None:
+            break
+        total = offset + (step if isinstance(bound, exp.Add) else -step)
+        if max(abs(step), abs(total)) >= _DAY and not zone_is_fixed(zone):
+            break
+        offset, bound = total, base
+    return bound, offset
+
+
+def parse_assumptions(
+    texts: Sequence[str], arrivals: Mapping[str, set[str]], zone: str
+) -> tuple[Assumption, ...]:
+    """Read ``r.ts >= m.ts [+ interval]``; ``arrivals`` is alias as written -> arrival columns.
+
+    Raises Refusal for an assumption of another form, or about something else than arrival columns.
+    """
+    return tuple(_parse_one(text, arrivals, zone) for text in texts)
+
+
+def _parse_one(text: str, arrivals: Mapping[str, set[str]], zone: str) -> Assumption:
+    hint = "write it as r.ts >= m.ts, with the aliases of the model's SQL and arrival columns"
+    try:
+        tree = read_one(text)
+    except SqlglotError as error:
+        raise Refusal("an assumption could not be read", text, hint) from error
+    if isinstance(tree, exp.LT | exp.LTE):
+        flipped = exp.GT if isinstance(tree, exp.LT) else exp.GTE
+        tree = flipped(this=tree.expression, expression=tree.this)
+    if not isinstance(tree, exp.GT | exp.GTE):
+        raise Refusal("an assumption is a comparison of two arrival columns", text, hint)
+    sides = []
+    for side in (tree.this, tree.expression):
+        column, offset = base_and_offset(side, zone)
+        if isinstance(column, exp.Add | exp.Sub):
+            raise Refusal("an assumption may add an interval of fixed length only", text, hint)
+        alias, name = column.text("table").lower(), column.name.lower()
+        if not isinstance(column, exp.Column) or name not in arrivals.get(alias, ()):
+            raise Refusal("an assumption speaks of what is no arrival column here", text, hint)
+        sides.append(((alias, name), offset))
+    (later, before), (earlier, after) = sides
+    offset = after - before + isinstance(tree, exp.GT)
+    return Assumption(later, earlier, offset, text)

@@ -1,0 +1,221 @@
+"""Split ``max(L_1 ... L_k) in (tau, t]`` into disjoint branches that each narrow one source.
+
+    branch j:  L_j > tau,  L_i <= tau for i < j,  all L <= t        (semantics, section 2)
+
+The branches are disjoint and together exactly ``max L in (tau, t]``.  A bound known never to lie
+after another one makes no branch; where its row may have come late the branch stays, narrowed to
+rows whose ts is not after tau, which are the late ones only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tapestry.sql import timing
+from tapestry.sql.branches.frame import Frame, at_most, greater
+from tapestry.sql.branches.order import Order, base_and_offset
+from tapestry.sql.branches.selects import aliases_of, on_of
+from tapestry.sql.ir import Table
+from tapestry.sql.work import spend
+from tapestry.sql.write import build
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One branch: the bound that falls into the window (None: all of history), its conditions."""
+
+    narrowed: exp.Expr | None
+    conditions: tuple[exp.Expr, ...]
+
+
+def drop_redundant_bounds(bounds: tuple[exp.Expr, ...], order: Order) -> tuple[exp.Expr, ...]:
+    """Bounds that another one implies left out, the implying ones in front.
+
+    The result has the same maximum; a bound of a source with late rows is kept behind the bounds
+    that would imply it.
+    """
+    spend(len(bounds) ** 2 // 4, "pairs of bounds")
+    kept: list[exp.Expr] = []
+    behind: list[exp.Expr] = []
+    for i, bound in enumerate(bounds):
+        implied = any(
+            order.not_after(bound, other) and not (order.not_after(other, bound) and i < j)
+            for j, other in enumerate(bounds)
+            if i != j
+        )
+        if not implied:
+            kept.append(bound)
+        elif order.needs_late(bound):
+            behind.append(bound)
+    return tuple(kept + behind)
+
+
+def split_by_bound(bounds: tuple[exp.Expr, ...], frame: Frame) -> list[Branch]:
+    """The branches of ``max(bounds) in (tau, t]``."""
+    order = frame.order
+    listed, bounds = bounds, drop_redundant_bounds(bounds, order)
+    reached = tuple(by(bound, frame.t, exp.LTE, order) for bound in bounds)
+    present = _present(listed, bounds, order)
+    if frame.tau is None or not bounds:
+        return [Branch(None, reached + present)]
+    branches = []
+    for j, bound in enumerate(bounds):
+        conditions = [by(bound, frame.tau, exp.GT, order), reached[j]]
+        conditions += [by(earlier, frame.tau, exp.LTE, order) for earlier in bounds[:j]]
+        conditions += reached[j + 1 :]
+        if order.needs_late(bound) and any(order.not_after(bound, e) for e in bounds[:j]):
+            conditions.append(_in_time_before(bound, frame))
+        branches.append(Branch(bound, (*conditions, *present)))
+    return branches
+
+
+def _present(
+    listed: tuple[exp.Expr, ...], kept: tuple[exp.Expr, ...], order: Order
+) -> tuple[exp.Expr, ...]:
+    """A row without a ts is never visible: said where no bound that is left says it.
+
+    One on the ts or the arrival of the same table does, each is NULL where the other is; a bound on
+    another column of that table does not.
+    """
+    anchors = (order.anchor(bound) for bound in kept)
+    seen = {anchor.alias for anchor in anchors if anchor is not None}
+    bases = [base_and_offset(bound, order.zone)[0] for bound in kept]
+    return tuple(
+        exp.Not(this=exp.Is(this=timing.wrapped(bound), expression=exp.Null()))
+        for bound in listed
+        if base_and_offset(bound, order.zone)[0] not in bases
+        and not ((anchor := order.anchor(bound)) is not None and anchor.alias in seen)
+    )
+
+
+def by(bound: exp.Expr, instant: exp.Expr, operator: type[exp.Binary], order: Order) -> exp.Expr:
+    """``bound operator instant`` with the column alone: ``m.ts > tau - 28 days``.
+
+    File and page statistics know columns, not sums.  Exact, because an interval of fixed length can
+    change sides, and only such intervals are moved.
+    """
+    base, offset = base_and_offset(bound, order.zone)
+    if offset and isinstance(base, exp.Column) and base.is_type("timestamptz", "timestamp"):
+        return operator(this=base.copy(), expression=shifted(instant, -offset))
+    return operator(this=bound.copy(), expression=instant.copy())
+
+
+def narrowed_first(
+    tables: tuple[Table, ...], branch: Branch, conditions: Iterable[exp.Expr]
+) -> tuple[Table, ...]:
+    """The tables of a branch, the one it narrows in front, then what an equality joins to those.
+
+    Look-ups come last, in their order: each row of the others is there before it is looked up.
+
+    Spark joins in the order of FROM where there is a hint: a table that nothing joins to the ones
+    before it would be multiplied with them.  Which order it is changes no answer.
+    """
+    aliases = narrowed_aliases(branch)
+    if not aliases:
+        return tables
+    ordered = [table for table in tables if table.alias in aliases]
+    behind = [table for table in tables if on_of(table) is not None]
+    left = [table for table in tables if table.alias not in aliases and table not in behind]
+    joins = _joins(conditions)
+    while left:
+        reached = {table.alias for table in ordered}
+        following = next((table for table in left if _near(table, reached, joins)), left[0])
+        left.remove(following)
+        ordered.append(following)
+    return tuple(ordered + behind)
+
+
+def joined_after(tables: tuple[Table, ...], conditions: Iterable[exp.Expr]) -> tuple[Table, ...]:
+    """Those tables after the first one that an equality joins to what stands before them."""
+    joins = _joins(conditions)
+    for place in range(1, len(tables)):
+        if not _near(tables[place], {table.alias for table in tables[:place]}, joins):
+            return tables[1:place]
+    return tables[1:]
+
+
+def _joins(conditions: Iterable[exp.Expr]) -> list[set[str]]:
+    """The tables of each equality between several."""
+    equal = (aliases_of(one) for one in conditions if isinstance(one, exp.EQ))
+    return [aliases for aliases in equal if len(aliases) > 1]
+
+
+def _near(table: Table, reached: set[str], joins: list[set[str]]) -> bool:
+    return any(table.alias in join <= reached | {table.alias} for join in joins)
+
+
+def narrowed_aliases(branch: Branch) -> set[str]:
+    """The tables that a branch narrows; none where it is all of history."""
+    return set() if branch.narrowed is None else aliases_of(branch.narrowed)
+
+
+def own_conditions(
+    conditions: Iterable[exp.Expr], branch: Branch, aliases: set[str]
+) -> list[exp.Expr]:
+    """The conditions on the tables called ``aliases`` alone, those of the branch among them."""
+    every = (*conditions, *branch.conditions)
+    used = ((condition, aliases_of(condition)) for condition in every)
+    return [condition for condition, tables in used if tables and tables <= aliases]
+
+
+def hinted(select: exp.Select, branch: Branch, frame: Frame) -> exp.Select:
+    """The select with the hint that the narrowed table is small, where that is known.
+
+    Without it Spark, whose estimate is the size of the whole table, sorts and shuffles all rows of
+    what the few are joined to.  A hint changes no answer.
+    """
+    aliases = narrowed_aliases(branch)
+    joined = any(not join.side for join in select.args.get("joins") or [])
+    if not frame.few or not aliases or not joined:
+        return select
+    return build.broadcast(select, sorted(aliases))
+
+
+def narrowing(bound: exp.Expr, aliases: set[str], frame: Frame) -> list[exp.Expr]:
+    """What ``bound > tau`` and the assumptions imply for the ts of the tables called ``aliases``.
+
+    From ``m.ts + i > tau`` and ``r.ts >= m.ts + k`` follows ``r.ts > tau - i + k``: a range that
+    reaches the scan of r.  It holds for ts itself, so late rows do not matter, except that the
+    arrival of a late row says nothing about its ts.
+    """
+    order = frame.order
+    anchor = order.anchor(bound)
+    if frame.tau is None or anchor is None or order.needs_late(bound):
+        return []
+    implied = []
+    for known in order.assumptions:
+        shift = known.offset - anchor.offset
+        for alias in sorted(aliases) if order.movable(shift) else ():
+            if not order.speaks(known, alias, anchor.alias):
+                continue
+            implied.append(greater(ts_of(alias, order), shifted(frame.tau, shift)))
+    return implied
+
+
+def _in_time_before(bound: exp.Expr, frame: Frame) -> exp.Expr:
+    anchor = frame.order.anchor(bound)
+    assert anchor is not None
+    assert frame.tau is not None
+    ts = ts_of(anchor.alias, frame.order)
+    return at_most(ts, shifted(frame.tau, -anchor.offset))
+
+
+def ts_of(alias: str, order: Order) -> exp.Expr:
+    """The arrival column of a table: its ts, whenever the row really arrived."""
+    return exp.column(order.arrival_columns[alias], table=alias)
+
+
+def shifted(instant: exp.Expr, micros: int) -> exp.Expr:
+    """The instant moved by some microseconds."""
+    if not micros:
+        return instant.copy()
+    kind = exp.Add if micros > 0 else exp.Sub
+    moved, rest = instant.copy(), abs(micros)
+    for unit, size in (("HOUR", 3_600_000_000), ("SECOND", 1_000_000), ("MICROSECOND", 1)):
+        amount, rest = divmod(rest, size)
+        if amount:
+            moved = kind(this=moved, expression=timing.interval(amount, unit))
+    return moved

@@ -1,0 +1,1 @@
+"""Facts about types and values that no step decides: what is one type, what never changes."""

@@ -1,1 +1,0 @@
-"""The passes of the rewriting, one a file; ``tapestry.sql.rewriter`` says in which order."""

@@ -1,0 +1,156 @@
+"""Refuse what stands in a block and is not covered yet: aggregates, windows, LIMIT, generators.
+
+And a FROM clause whose rows can be formed in too many ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+from tapestry.sql import timing
+from tapestry.sql.read.refuse_nondeterministic import user_defined
+
+LATER = "aggregates, windows, LIMIT and scalar subqueries are not supported yet"
+GENERATORS = frozenset({"inline_outer", "json_tuple", "collations", "sql_keywords"})
+"""Those that the parser does not know."""
+WINDOWS_OF_TIME = frozenset({"window", "session_window"})
+"""Spark makes as many rows of one as there are windows that it lies in: none where it is NULL."""
+DOWNSTREAM = "compute it in a table downstream"
+UPSTREAM = "compute it upstream, in a table that this model reads"
+WAYS = 256
+"""So many ways to form a row may a FROM clause have."""
+
+
+def refuse_modifiers(node: exp.Expr) -> None:
+    """Raise Refusal for LIMIT and OFFSET."""
+    if node.args.get("limit") is not None or node.args.get("offset") is not None:
+        raise Refusal(
+            f"LIMIT: {LATER}", node.sql("spark"), "filter by a condition, or use a view downstream"
+        )
+
+
+def refuse_block(node: exp.Select) -> None:
+    """Raise Refusal for what one SELECT holds beyond select, project, join and DISTINCT."""
+    for clause in ("windows", "qualify", "sort", "cluster", "distribute"):
+        if node.args.get(clause):
+            raise Refusal(f"{clause.upper()}: {LATER}", node.sql("spark"), DOWNSTREAM)
+    group = node.args.get("group")
+    if group is not None and group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
+        raise Refusal(f"ROLLUP, CUBE, GROUPING SETS: {LATER}", group.sql("spark"), DOWNSTREAM)
+    for part in _parts(*node.selects, node.args.get("having")):
+        if isinstance(part, exp.Window | exp.AggFunc | exp.RowNumber):  # a window lacks its OVER
+            raise Refusal(LATER, part.sql("spark"), DOWNSTREAM)
+    refuse_row_makers(node)
+    if node.args.get("having") is not None and group is None:
+        # To Spark it is one group of all rows, which is there without a row too.
+        raise Refusal("HAVING without GROUP BY", node.sql("spark"), "write WHERE")
+
+
+def refuse_row_makers(node: exp.Select) -> None:
+    """Raise Refusal for what makes several rows of one, or none: EXISTS tells the difference."""
+    for part in _parts(*node.selects, node.args.get("having")):
+        if _is_generator(part):
+            raise Refusal("a generator in the select list", part.sql("spark"), UPSTREAM)
+    clauses = (node.args.get(clause) for clause in ("where", "group", "having"))
+    for part in _parts(*node.selects, *clauses):
+        if _is_spark_s(part, WINDOWS_OF_TIME):
+            raise Refusal(
+                f"{part.name.lower()}() makes several rows of one, or none",
+                part.sql("spark"),
+                f"write date_trunc('hour', ...) where the windows do not overlap, or {UPSTREAM}",
+            )
+
+
+def refuse_uneven(node: exp.SetOperation) -> None:
+    """Raise Refusal for a set operation whose sides differ in their number of columns."""
+    left, right = (len(side.selects) for side in (node.left, node.right))
+    if left != right:
+        raise Refusal(
+            f"{node.key.upper()} of {left} columns and {right}",
+            node.right.sql("spark"),
+            "list the same number of columns on both sides",
+        )
+
+
+def refused_output(item: exp.Expr) -> Refusal:
+    """The refusal of an item of a select list that reads the clock or holds a subquery."""
+    if not timing.contains_now(item):
+        return Refusal(LATER, item.sql("spark"), "join the table, or use EXISTS in WHERE")
+    if item.find_ancestor(exp.From, exp.Join, exp.CTE, exp.In) is not None:
+        return Refusal(
+            "now() stands in the select list of a subquery",
+            item.sql("spark"),
+            "write now() itself in the condition that compares this column",
+        )
+    return Refusal(
+        "now() stands in the select list: its value would differ at every instant",
+        item.sql("spark"),
+        "leave it out; _matched_at holds the first instant of the answer",
+    )
+
+
+def _parts(*clauses: exp.Expr | None) -> Iterator[exp.Expr]:
+    """Everything that stands in some clauses of a block, but for subqueries."""
+    for clause in clauses:
+        if clause is not None:
+            yield from clause.walk(prune=lambda n: isinstance(n, exp.Query))
+
+
+def _is_generator(node: exp.Expr) -> bool:
+    generators = (exp.Explode, exp.Posexplode, exp.Inline, exp.Stack)
+    return isinstance(node, generators) or _is_spark_s(node, GENERATORS)
+
+
+def _is_spark_s(node: exp.Expr, names: Collection[str]) -> bool:
+    """Is this a call of one of Spark's own functions, of those that the parser does not know?"""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in names and not user_defined(node)
+
+
+def is_global_aggregate(node: exp.Select) -> bool:
+    """Does a SELECT give one row whatever there is? An aggregate in a subquery is that one's."""
+    aggregates = any(
+        isinstance(part, exp.AggFunc) and part.find_ancestor(exp.Window) is None
+        for item in node.selects
+        for part in item.walk(prune=lambda n: isinstance(n, exp.Query))
+    )
+    return aggregates and node.args.get("group") is None and node.args.get("having") is None
+
+
+def refuse_names(names: Sequence[str], columns: int, by_value: bool, node: exp.Expr) -> None:
+    """The names of a derived table's columns: one for each, and of values no two alike."""
+    if len(names) != columns:
+        raise Refusal(
+            f"{node.alias_or_name} gives {len(names)} names to {columns} columns",
+            node.sql("spark"),
+            "name all of them, or none",
+        )
+    doubled = [name for name in names if names.count(name) > 1]
+    if by_value and doubled:
+        raise Refusal(
+            f"a derived table that counts by value has two columns called {doubled[0]}",
+            node.sql("spark"),
+            "give one of them another name with AS",
+        )
+
+
+def refuse_many(matched: int, left: int, right: int, node: exp.Join) -> None:
+    """Ways to form a row multiply with every join: said before any of them is worked out."""
+    ways = (
+        matched + left * (node.side in ("LEFT", "FULL")) + right * (node.side in ("RIGHT", "FULL"))
+    )
+    if ways > WAYS:
+        select = node.find_ancestor(exp.Select)
+        joins = select.args.get("joins") or [] if select is not None else []
+        outer = [f"{one.side} JOIN {one.alias_or_name}" for one in joins if one.side]
+        named = f" (here {', '.join(outer)})" if outer else ""
+        raise Refusal(
+            f"the joins make {ways} ways to form a row, more than {WAYS}: each outer join{named}"
+            " doubles them, with and without a match, and each UNION ALL that is joined multiplies"
+            " them",
+            node.sql("spark"),
+            "join in several models, the later ones reading the earlier ones; write JOIN instead of"
+            " LEFT JOIN where a match is certain",
+        )

@@ -1,0 +1,275 @@
+"""Give every column its table, expand stars and USING, and type every expression (sqlglot)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from difflib import get_close_matches
+from typing import Any
+
+from sqlglot import MappingSchema, exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import build_scope
+
+from tapestry.errors import Refusal
+from tapestry.names import MATCHED_AT
+from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.read.balance_connectors import balance_connectors
+from tapestry.sql.read.expand_stars import expand_stars, refuse_merged_stars
+from tapestry.sql.read.join_using import join_using
+from tapestry.sql.read.parse import is_cte
+from tapestry.sql.read.spelling import Spelling, note_spelling, spell_field
+from tapestry.sql.read.spend_names import spend_names
+from tapestry.sql.read.tell_apart import tell_apart
+from tapestry.sql.write import build
+
+NO_PART = "_t_none"
+"""Stands where a relation's name has no schema, or no catalog."""
+SHOWN = 12
+"""So many columns are listed where none is like the one that is not there."""
+
+
+def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
+    """The query with every column written ``alias.column`` and every expression typed.
+
+    Raises Refusal for a column that cannot be told, and for ``select *`` over a continuous model,
+    whose ``_matched_at`` would become a column of this one.
+    """
+    schema, depth = _schema_of(catalog)
+    for join in tree.find_all(exp.Join):
+        if join.method == "NATURAL":
+            raise Refusal("NATURAL JOIN", join.sql("spark"), "write USING (column, ...) or ON")
+    refuse_merged_stars(tree)
+    spend_names(tree, catalog)
+    _recognize_clock_columns(tree, catalog)
+    written = _for_sqlglot(tree, depth)
+    try:
+        qualified = qualify(
+            written.copy(), schema=schema, dialect="spark", quote_identifiers=False, identify=False
+        )
+        join_using(written, qualified)
+        qualified = expand_stars(qualified, schema, _spelling_in(catalog))
+        annotated = annotate_types(qualified, schema=schema, dialect="spark")
+    except SqlglotError as error:
+        raise Refusal(
+            "a name in the SQL could not be resolved",
+            str(error),
+            f"check the columns' names: {_likely(str(error), catalog)}",
+        ) from error
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        # How sqlglot's rules of types fail at a function that lacks an argument.
+        raise Refusal(
+            "the SQL could not be typed",
+            tree.sql("spark"),
+            "check that it runs as `dbt show --inline`: a function may lack an argument",
+        ) from error
+    _as_written(annotated)
+    _refuse_stars(annotated)
+    _refuse_hidden_output(annotated)
+    build.quote(annotated)  # for the canonical text is read again
+    return annotated
+
+
+def _schema_of(catalog: Catalog) -> tuple[MappingSchema, int]:
+    """The sources as sqlglot knows them, and how many parts the longest of their names has."""
+    schema = MappingSchema(dialect="spark")
+    sources = [
+        (exp.to_table(name, dialect="spark"), source.columns)
+        for name, source in catalog.relations.items()
+        if isinstance(source, Source)
+    ]
+    depth = max((len(table.parts) for table, _ in sources), default=1)
+    for table, columns in sources:
+        # Names as trees: sqlglot reads a text as SQL, in which `$a` and `a -- b` are no names.
+        types: dict[Any, str] = {
+            exp.to_identifier(one.name, quoted=True): one.type for one in columns
+        }
+        schema.add_table(_deepened(table, depth), types, dialect="spark")
+    return schema, depth
+
+
+def _deepened(table: exp.Table, depth: int) -> exp.Table:
+    """The table with as many parts to its name as the longest has: sqlglot knows one length."""
+    for part in ("db", "catalog")[: depth - 1]:
+        if not table.args.get(part):
+            table.set(part, exp.to_identifier(NO_PART))
+    return table
+
+
+def _for_sqlglot(tree: exp.Query, depth: int) -> exp.Query:
+    """The tree in a form whose names sqlglot resolves; ``_as_written`` undoes what shows.
+
+    It puts all names in lower case, and finds the type of a field by that. How they are written
+    shows in the fields that the query makes, so it is remembered.
+    """
+    written = balance_connectors(tell_apart(tree))
+    note_spelling(written)
+    for table in [one for one in written.find_all(exp.Table) if not is_cte(one)]:
+        _deepened(table, depth)
+    return written
+
+
+def _without_parts(table: exp.Table) -> None:
+    for part in ("db", "catalog"):
+        if table.text(part) == NO_PART:
+            table.set(part, None)
+
+
+def _as_written(tree: exp.Query) -> None:
+    """Take added parts of names out again, and spell the fields of structs as they were."""
+    for table in tree.find_all(exp.Table):
+        _without_parts(table)
+    for node in tree.find_all(exp.PropertyEQ, exp.ColumnDef):
+        spell_field(node.this)
+
+
+def output_names(resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
+    """Names of the select list, in the author's (else the source's) upper and lower case."""
+    root, spelling = build_scope(resolved), _spelling_in(catalog)
+    assert root is not None
+    names = tuple(spelling.spelt(root, name) or name for name in resolved.named_selects)
+    times = Counter(name.lower() for name in names)
+    doubled = {name for name in names if times[name.lower()] > 1}
+    if doubled:
+        raise Refusal(
+            f"two columns of the select list are called {sorted(doubled)[0]}",
+            _called(sorted(doubled)[0], resolved),
+            "give one of them another name with AS",
+        )
+    return names
+
+
+def refuse_unnamed(original: exp.Query, columns: tuple[str, ...], catalog: Catalog) -> None:
+    """Raise Refusal where the select list leaves it to the engine to make up a column's name.
+
+    A column, a field of a struct, a literal, and a cast of a column have names of their own, which
+    are Spark's too.
+
+    >>> from sqlglot import parse_one
+    >>> query = parse_one("select a, t.b, cast(c as int), d + 1 from t", dialect="spark")
+    >>> refuse_unnamed(query, ("a", "b", "c", "_col_3"), Catalog({}))
+    Traceback (most recent call last):
+    tapestry.errors.Refusal: a column of the select list has no name
+      in: d + 1
+      do: give it one: d + 1 AS name
+    """
+    for item in original.selects:
+        if not _has_name(item):
+            text = item.sql("spark")
+            raise Refusal(
+                "a column of the select list has no name", text, f"give it one: {text} AS name"
+            )
+    known = {identifier.name.lower() for identifier in original.find_all(exp.Identifier)}
+    known |= set(_spelling(catalog))
+    for name in columns:  # what a star takes from a derived table, or from a view
+        if name.startswith("_col_") and name not in known:
+            raise Refusal(
+                "a column that a star takes from a subquery has no name",
+                "*",
+                "give every column of that subquery a name with AS",
+            )
+
+
+def _likely(message: str, catalog: Catalog) -> str:
+    """What the author may have meant by the name that sqlglot's message is about."""
+    spelling = _spelling(catalog)
+    known = sorted(spelling.values())
+    name, *table = re.findall(r"'(\w+)'", message) or re.findall(r"\w+", message)[-1:]
+    if name.lower() in spelling:
+        if table:
+            # sql: only shown, to people
+            return f"is a relation in FROM called {table[0]}, and does it have {name}?"
+        # sql: only shown, to people
+        return f"one relation in FROM must have {name}, or write alias.{name}"
+    near = get_close_matches(name, known, 3)
+    if near:
+        return f"{' or '.join(near)}?"
+    return f"there are {', '.join(known[:SHOWN])}{', …' * (len(known) > SHOWN)}"
+
+
+def _spelling_in(catalog: Catalog) -> Spelling:
+    columns = {
+        name: {column.name.lower(): column.name for column in relation.columns}
+        for name, relation in catalog.relations.items()
+        if isinstance(relation, Source)
+    }
+
+    def of_table(table: exp.Table, name: str) -> str:
+        written = ".".join(part.name for part in table.parts if part.name != NO_PART)
+        return columns[written.lower()].get(name, name)
+
+    return Spelling(of_table)
+
+
+def _spelling(catalog: Catalog) -> dict[str, str]:
+    """The columns of the sources, in lower case and as the source writes them."""
+    return {
+        column.name.lower(): column.name
+        for relation in catalog.relations.values()
+        if isinstance(relation, Source)
+        for column in relation.columns
+    }
+
+
+def _has_name(item: exp.Expr) -> bool:
+    if isinstance(item, exp.Alias):
+        return True
+    value = item.unnest()
+    inner = value.this if isinstance(value, exp.Cast) else value
+    if isinstance(inner, exp.Column | exp.Star):
+        return True
+    if isinstance(value, exp.Dot):  # a field of a struct, or shop.score(x)
+        return not isinstance(value.expression, exp.Func)
+    return isinstance(value, exp.Literal)
+
+
+def _called(name: str, tree: exp.Query) -> str:
+    """The items of the select list that have a name."""
+    items = [item for item in tree.selects if item.alias_or_name.lower() == name.lower()]
+    return ", ".join(item.sql("spark") for item in items)
+
+
+def _recognize_clock_columns(tree: exp.Query, catalog: Catalog) -> None:
+    """Spark reads a bare ``localtimestamp`` as the clock unless a column is called so.
+
+    Where there is such a column, of a source or made by the query, the parser has lost which of the
+    two ``current_date`` is: refused.
+    """
+    clocks: dict[str, type[exp.Expr]] = {
+        "localtimestamp": exp.Localtimestamp,
+        "current_timestamp": exp.CurrentTimestamp,
+        "current_date": exp.CurrentDate,
+    }
+    aliases = {name for node in tree.find_all(exp.Alias) if (name := node.alias.lower())}
+    listed = {one.name.lower() for node in tree.find_all(exp.TableAlias) for one in node.columns}
+    known = set(_spelling(catalog)) | aliases | listed
+    for name in known & clocks.keys():
+        if any(type(node) is clocks[name] for node in tree.walk()):
+            raise Refusal(
+                f"{name} is the clock and the name of a column here",
+                name,
+                "give the column another name in a view, or in a subquery with AS",
+            )
+    for column in list(tree.find_all(exp.Column)):
+        name = column.name.lower()
+        if name in clocks and name not in known and not column.table:
+            column.replace(clocks[name]())
+
+
+def _refuse_stars(tree: exp.Query) -> None:
+    """Stars over tables are resolved; what is left is one over the fields of a struct."""
+    for select in tree.find_all(exp.Select):
+        for item in select.selects:
+            if isinstance(item.unalias(), exp.Dot) and item.find(exp.Star) is not None:
+                raise Refusal("a star over a struct", item.sql("spark"), "list its fields")
+
+
+def _refuse_hidden_output(tree: exp.Query) -> None:
+    if any(name.lower() == MATCHED_AT for name in tree.named_selects):
+        raise Refusal(
+            f"the select list holds {MATCHED_AT}, which this model will have of its own",
+            _called(MATCHED_AT, tree),
+            f"leave it out (select * except ({MATCHED_AT})) or rename it with AS",
+        )

@@ -1,0 +1,1 @@
+"""The statements of a run, from standard form."""

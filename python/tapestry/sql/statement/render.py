@@ -1,0 +1,328 @@
+"""Render standard form as SQL over one window: scans, the strategies' selects, one statement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlglot import exp
+
+from tapestry.names import ARRIVAL, MATCHED_AT, ROW_ID
+from tapestry.sql import timing
+from tapestry.sql.branches.frame import Frame, greater
+from tapestry.sql.branches.order import Assumption, Order
+from tapestry.sql.branches.selects import Reads, aliases_of, where
+from tapestry.sql.branches.split_by_bound import by
+from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.ir import Block, Conjunction, SourceTable, Table, ValueTable
+from tapestry.sql.normalize.to_standard_form import to_standard_form
+from tapestry.sql.scan import Scan
+from tapestry.sql.strategies.choose import Place, strategy_for
+from tapestry.sql.strategies.edges import edges
+from tapestry.sql.write import build
+from tapestry.sql.write.dialects import for_dialect
+from tapestry.sql.write.postgres import Structs, structs_in
+
+TIME_BEGINS_CTE = "time_begins"
+TAU, T = timing.mark("tau"), timing.mark("t")
+"""Stand for the window's ends in a rendered body."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One arm of the outermost UNION ALL in standard form."""
+
+    blocks: tuple[Block, ...]
+    by_value: bool
+
+
+@dataclass
+class _Statement:
+    """CTEs in order and the selects that follow them."""
+
+    ctes: list[tuple[str, exp.Query]]
+    selects: list[exp.Select]
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rendered statement without its scans; the window's ends are placeholders in it."""
+
+    columns: Mapping[str, tuple[str, ...]]
+    begins: bool
+    ctes: tuple[str, ...]
+    query: str
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """One query, for one dialect and for what is known about late rows; ``first``: tau is -inf.
+
+    ``few``: the rows that the branches narrow their sources to are known to be few.
+    """
+
+    parts: tuple[Answers, ...]
+    columns: tuple[str, ...]
+    catalog: Catalog
+    sources: tuple[str, ...]
+    late: frozenset[str]
+    assumptions: tuple[Assumption, ...]
+    dialect: str
+    first: bool
+    few: bool = False
+
+    def frame(self) -> Frame:
+        """The window ``(TAU, T]`` of placeholders."""
+        tau = None if self.first else timing.placeholder(TAU)
+        return Frame(tau, timing.placeholder(T), self.order(), self.few)
+
+    def incremental(self) -> Body:
+        """Q^I over the window."""
+        frame = self.frame()
+        statement = _Statement([], [])
+        for number, part in enumerate(self.parts, start=1):
+            self.add_part(statement, part, f"p{number}", frame)
+        return self.body(statement.ctes, build.union_all(statement.selects))
+
+    def add_part(self, statement: _Statement, part: Answers, prefix: str, frame: Frame) -> None:
+        """Add one arm of the outermost UNION ALL to the statement."""
+        selects = self.selects(statement, part, prefix, frame)
+        if not part.by_value or self.unique(part):
+            statement.selects += selects
+            return
+        statement.ctes.append((f"{prefix}_new", build.union_all(selects)))
+        named = [build.column(name, "_n") for name in self.columns]
+        conditions = []
+        before = frame.before()
+        if before is not None:
+            # An answer by value is new iff none of its derivations was an answer at or before tau.
+            old = self.selects(statement, part, f"{prefix}_old", before)
+            statement.ctes.append((f"{prefix}_old", build.union_all(old)))
+            same = [
+                exp.NullSafeEQ(this=build.column(name, "_o"), expression=build.column(name, "_n"))
+                for name in self.columns
+            ]
+            old_answers = build.table(f"{prefix}_old", "_o")
+            inner = where(build.add_from(build.select_one(), old_answers), same)
+            conditions.append(exp.Not(this=exp.Exists(this=inner)))
+        first = exp.alias_(exp.Min(this=exp.column(MATCHED_AT, table="_n")), MATCHED_AT)
+        select = build.add_from(build.select([*named, first]), build.table(f"{prefix}_new", "_n"))
+        select.set("group", exp.Group(expressions=[name.copy() for name in named]))
+        statement.selects.append(where(select, conditions))
+
+    def unique(self, part: Answers) -> bool:
+        """Does a single block give every value once by itself?
+
+        A row of a table of values is found once; so is an answer that lists all of its columns.
+        One that leaves a column out, or computes with it, may be that of several rows.
+        """
+        block, *others = part.blocks
+        if others or len(block.tables) != 1 or not isinstance(block.tables[0], ValueTable):
+            return False
+        listed = {value.name for value in block.select if isinstance(value, exp.Column)}
+        return listed >= set(block.tables[0].columns)
+
+    def selects(
+        self, statement: _Statement, part: Answers, prefix: str, frame: Frame
+    ) -> list[exp.Select]:
+        """The selects of an arm, by derivation; their CTEs go to the statement."""
+        reads = self.reads()
+        selects: list[exp.Select] = []
+        for number, block in enumerate(part.blocks, start=1):
+            place = Place(self.columns, frame, reads, f"{prefix}_{number}")
+            rendered = strategy_for(block).render(block, place)
+            selects += rendered.selects
+            statement.ctes += rendered.ctes
+        return selects
+
+    # -- what is read -------------------------------------------------------------------------
+    def reads(self) -> Reads:
+        """Names of the CTEs that apply the scans."""
+        names: dict[str, str] = {}
+        for source in self.sources:
+            # The names stand in texts as they are.
+            # sql: letters, digits and _ are left
+            name = "read_" + re.sub(r"\W", "_", source.rsplit(".", 1)[-1], flags=re.ASCII)
+            while name in names.values():
+                name += "_"
+            names[source] = name
+        return Reads(names)
+
+    def order(self) -> Order:
+        """What is known about the bounds in this rendering."""
+        arrivals, tables, late = {}, {}, set()
+        for table in all_tables(self.parts):
+            if not isinstance(table, SourceTable):
+                continue
+            tables[table.alias] = table
+            if table.appended:
+                source = self.source(table.source)
+                assert source.arrival is not None
+                arrivals[table.alias] = source.arrival.lower()
+                if table.source in self.late:
+                    late.add(table.alias)
+        return Order(arrivals, tables, frozenset(late), self.assumptions, self.catalog.time_zone)
+
+    def source(self, name: str) -> Source:
+        """A source of the catalog."""
+        source = self.catalog.relations[name]
+        assert isinstance(source, Source)
+        return source
+
+    def body(self, ctes: list[tuple[str, exp.Query]], query: exp.Query) -> Body:
+        """CTEs and query as text; their trees are used up."""
+        trees = [tree for _, tree in ctes] + [query]
+        nodes: list[exp.Table | exp.Column] = []
+        for tree in trees:
+            read = [n for n in tree.walk() if isinstance(n, (exp.Table, exp.Column))]
+            nodes += sorted(read, key=lambda node: isinstance(node, exp.Column))
+        begins = any(isinstance(n, exp.Table) and n.name == TIME_BEGINS_CTE for n in nodes)
+        columns = self.used_columns(nodes, begins)
+        structs = structs_in(trees) if self.dialect == "postgres" else {}
+        texts = []
+        if begins:
+            texts.append(f"{TIME_BEGINS_CTE} AS (\n  {self.time_begins()}\n)")
+        for name, tree in ctes:
+            # A line may end inside of a text or a name, which spaces would change.
+            broken = any("\n" in node.name for node in tree.find_all(exp.Literal, exp.Identifier))
+            text = self.sql(tree, structs)
+            indented = text if broken else text.replace("\n", "\n  ")
+            texts.append(f"{name} AS (\n  {indented}\n)")
+        return Body(columns, begins, tuple(texts), self.sql(query, structs))
+
+    def sql(self, tree: exp.Expr, structs: Structs) -> str:
+        """The tree in this rendering's dialect; it is used up, for nothing in it is shared."""
+        adapted = for_dialect(tree, self.dialect, structs, copy=False)
+        return adapted.sql(self.dialect, pretty=True, copy=False)
+
+    def finish(
+        self, body: Body, scans: Mapping[str, Scan], tau: datetime | str | None, t: datetime | str
+    ) -> str:
+        """The statement: one CTE a source that applies its scan, the other CTEs, the query."""
+        names = self.reads().names
+        # PostgreSQL computes a CTE that is used twice as a whole, past every index, unless told.
+        how = "NOT MATERIALIZED " if self.dialect == "postgres" else ""
+        reads = [
+            f"{names[source]} AS {how}(\n  {self.read(scans[source], columns)}\n)"
+            for source, columns in body.columns.items()
+        ]
+        ctes = [*reads, *body.ctes]
+        text = ("WITH " + ",\n".join(ctes) + "\n" if ctes else "") + body.query
+        if tau is not None:
+            text = text.replace(TAU, timing.text_of(tau))
+        return text.replace(T, timing.text_of(t))
+
+    def used_columns(
+        self, nodes: list[exp.Table | exp.Column], begins: bool
+    ) -> Mapping[str, tuple[str, ...]]:
+        """source -> names of the columns that the statement of these nodes reads of it."""
+        by_alias = {t.alias: t.source for t in all_tables(self.parts) if isinstance(t, SourceTable)}
+        used: dict[str, dict[str, None]] = {}
+        for node in nodes:
+            if isinstance(node, exp.Table):
+                if node.alias in by_alias:
+                    used.setdefault(by_alias[node.alias], {})
+                continue
+            source = by_alias.get(node.table)
+            if source is not None:
+                used.setdefault(source, {})[node.name] = None
+        if begins:
+            for source in self.sources:
+                if self.source(source).arrival is not None:
+                    used.setdefault(source, {})[ARRIVAL] = None
+        return {source: tuple(names) for source, names in used.items()}
+
+    def read(self, scan: Scan, columns: tuple[str, ...]) -> str:
+        """The body of the CTE that applies a scan."""
+        special = {ARRIVAL: scan.arrival, ROW_ID: scan.row_id}
+        listed = []
+        for name in columns:
+            if name in special:
+                listed.append(f"{special[name]} AS {name}")
+            else:
+                listed.append(build.column(name).sql(self.dialect))
+        return f"SELECT {', '.join(listed) or '1 AS found'} FROM {scan.relation}"
+
+    def time_begins(self) -> str:
+        """The body of the CTE that gives the earliest arrival in any source."""
+        names = self.reads().names
+        arms = [
+            f"SELECT {ARRIVAL} FROM {names[source]}"
+            for source in self.sources
+            if self.source(source).arrival is not None
+        ]
+        return f"SELECT MIN({ARRIVAL}) AS at FROM ({' UNION ALL '.join(arms)}) AS arrivals"
+
+
+def render_bounds(rendering: Rendering) -> tuple[Body, ...]:
+    """One SELECT for each bound that may start an answer after T without a new row.
+
+    Those are the lower bounds, the starts of inner intervals at positive polarity and the ends at
+    negative polarity.  A bound over one table is looked up there; of one over several tables
+    nothing is known beforehand, so that it counts as due at once.
+    """
+    bodies: dict[str, Body] = {}
+    for conjunction, bounds in _starting(rendering):
+        for bound in bounds:
+            body = rendering.body([], _due(rendering, conjunction, bound))
+            bodies[body.query] = body
+    return tuple(bodies.values())
+
+
+def _due(rendering: Rendering, conjunction: Conjunction, bound: exp.Expr) -> exp.Select:
+    """The least value of a bound after T."""
+    frame = rendering.frame()
+    aliases = aliases_of(bound)
+    if not aliases or bound.find(exp.Query) is not None:
+        # The model's begin, or that of time: the first row may have been loaded before it arrives.
+        later = exp.If(this=greater(bound, frame.t), true=bound.copy(), false=exp.Null())
+        return build.select([exp.alias_(later, "due")])
+    if len(aliases) > 1:
+        return build.select([exp.alias_(frame.t.copy(), "due")])
+    owners = {t.alias: t for t in tables_of(conjunction) if t.alias in aliases}
+    query = build.select([exp.alias_(exp.Min(this=bound.copy()), "due")])
+    query = rendering.reads().from_clause(query, tuple(owners.values()), frame)
+    return where(query, [by(bound, frame.t, exp.GT, frame.order)])
+
+
+def _starting(
+    rendering: Rendering,
+) -> Iterator[tuple[Conjunction, tuple[exp.Expr, ...]]]:
+    for part in rendering.parts:
+        for block in part.blocks:
+            for conjunction in block.disjuncts:
+                yield conjunction, conjunction.lowers
+                for edge in edges(conjunction):
+                    last = edge.last
+                    yield conjunction, last.uppers if edge.rises_at_end else last.lowers
+
+
+def all_tables(parts: Sequence[Answers]) -> list[Table]:
+    """Every table of every block, subqueries and value tables included."""
+    opened: set[int] = set()
+    return [
+        table
+        for part in parts
+        for block in part.blocks
+        for conjunction in block.disjuncts
+        for table in tables_of(conjunction, opened)
+    ]
+
+
+def tables_of(conjunction: Conjunction, opened: set[int] | None = None) -> Iterator[Table]:
+    """Every table of a conjunction, of its subqueries and of its value tables.
+
+    ``opened`` are the value tables (by identity) that are not opened again.
+    """
+    opened = set() if opened is None else opened
+    for table in conjunction.tables:
+        yield table
+        if isinstance(table, ValueTable) and id(table) not in opened:
+            opened.add(id(table))
+            for arm in table.universe:
+                for inner in to_standard_form(arm).disjuncts:
+                    yield from tables_of(inner, opened)
+    for exists in conjunction.exists:
+        yield from tables_of(exists.inner, opened)

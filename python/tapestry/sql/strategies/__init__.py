@@ -1,0 +1,1 @@
+"""How the first instant of an answer is found: one strategy for each block."""

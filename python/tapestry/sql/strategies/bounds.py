@@ -1,0 +1,148 @@
+"""Strategies 1 and 2: the first instant of a disjunct is ``c = max(lowers)``, or it has none.
+
+1. no subquery: ``s0 = c``.
+2. NOT EXISTS whose inner rows never expire: once false it stays false, so ``s0 = c``, kept iff no
+   inner row starts at or before c (the paper's section 4.3, exact at ties).
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tapestry.names import MATCHED_AT
+from tapestry.sql.branches.frame import Frame, at_most, greatest, less
+from tapestry.sql.branches.join_few import select_of_few
+from tapestry.sql.branches.keys_of_few import keys_of_few, look_up_few, same_type
+from tapestry.sql.branches.selects import Reads, aliases_of, non_empty, not_holding, where
+from tapestry.sql.branches.split_by_bound import (
+    Branch,
+    drop_redundant_bounds,
+    narrowed_aliases,
+    narrowed_first,
+    narrowing,
+    own_conditions,
+    split_by_bound,
+)
+from tapestry.sql.ir import Block, Conjunction, Exists
+from tapestry.sql.strategies.sizes import LINE, Sizes
+from tapestry.sql.work import spend
+from tapestry.sql.write import build
+
+
+def fits_bounds(block: Block) -> bool:
+    """Is every subquery of the block a NOT EXISTS whose inner rows, once there, stay?"""
+    return all(
+        exists.negated and not exists.inner.uppers and not exists.inner.exists
+        for conjunction in block.disjuncts
+        for exists in conjunction.exists
+    )
+
+
+def select_by_bounds(
+    block: Block, columns: tuple[str, ...], frame: Frame, reads: Reads
+) -> list[exp.Select]:
+    """Disjoint selects of the derivations whose first instant lies in the frame's window."""
+    selects = []
+    for i, conjunction in enumerate(block.disjuncts):
+        for branch in split_by_bound(conjunction.lowers, frame):
+            kept = drop_redundant_bounds(conjunction.lowers, frame.order)
+            first = greatest(kept)
+            conditions = [*conjunction.conditions, *branch.conditions, *non_empty(conjunction)]
+            aliases = {table.alias for table in conjunction.tables}
+            if branch.narrowed is not None:
+                conditions += narrowing(branch.narrowed, aliases, frame)
+            conditions += keys_of_few(block, conjunction, branch, frame, reads)
+            conditions += _absent(conjunction, first, frame, reads, branch)
+            conditions += _no_earlier(block, i, first, frame, reads)
+            listed = [
+                build.named(value.copy(), name)
+                for value, name in zip(block.select, columns, strict=True)
+            ]
+            listed.append(exp.alias_(first.copy(), MATCHED_AT))
+            tables = narrowed_first(conjunction.tables, branch, conditions)
+            tables = look_up_few(tables, conjunction.conditions, branch, frame, reads)
+            selects.append(select_of_few(listed, tables, conditions, branch, frame, reads))
+    return selects
+
+
+def size_by_bounds(block: Block, sizes: Sizes) -> int:
+    """Each disjunct in branches, each with all others beside it."""
+    total = 0
+    spend(len(block.disjuncts) ** 2, "pairs of alternatives")
+    for one in block.disjuncts:
+        first = sizes.first(one)
+        each = sizes.of(block.select + block.keys) + sizes.relations(one.tables)
+        each += sizes.own(one) + sizes.reached(one) + first
+        each += sum(sizes.inner(exists, first) for exists in one.exists)
+        for other in block.disjuncts:
+            if other is not one:
+                start = sizes.first(other)
+                each += sizes.own(other) + sizes.of(other.lowers, first + LINE)
+                each += sum(sizes.inner(exists, start) for exists in other.exists)
+        total += each * sizes.branches(one)
+    return total
+
+
+def _absent(
+    conjunction: Conjunction,
+    first: exp.Expr,
+    frame: Frame,
+    reads: Reads,
+    branch: Branch | None,
+) -> list[exp.Expr]:
+    """NOT EXISTS of an inner row that starts at or before the first instant."""
+    absent = []
+    for exists in conjunction.exists:
+        started = [at_most(low, first) for low in exists.inner.lowers]
+        if branch is not None and branch.narrowed is not None:
+            aliases = {table.alias for table in exists.inner.tables}
+            started += narrowing(branch.narrowed, aliases, frame)
+            started += _only_keys_of(conjunction, branch, exists, frame, reads)
+        absent.append(reads.exists(exists, frame, started))
+    return absent
+
+
+def _only_keys_of(
+    conjunction: Conjunction, branch: Branch, exists: Exists, frame: Frame, reads: Reads
+) -> list[exp.Expr]:
+    """The inner rows cut down to the keys of the rows that the branch is about.
+
+    ``r.parent = m.id`` with few m: ``r.parent IN (SELECT m.id FROM m WHERE ...)`` is implied, and
+    lets Spark send the few keys to the scan of r instead of shuffling all of r.
+    """
+    outer = narrowed_aliases(branch)
+    narrowed = [table for table in conjunction.tables if table.alias in outer]
+    if len(narrowed) != 1:
+        return []
+    own = own_conditions(conjunction.conditions, branch, outer)
+    inner = {table.alias for table in exists.inner.tables}
+    for condition in exists.inner.conditions:
+        if not isinstance(condition, exp.EQ):
+            continue
+        sides = (condition.this, condition.expression)
+        if not same_type(*sides):
+            continue
+        for key, wanted in (sides, sides[::-1]):
+            if aliases_of(wanted) == outer and aliases_of(key) and aliases_of(key) <= inner:
+                keys = reads.from_clause(build.select([wanted.copy()]), (narrowed[0],), frame)
+                keys = build.few_keys(keys, outer) if frame.few else keys
+                keys = where(keys, own)
+                return [exp.In(this=key.copy(), query=keys.subquery())]
+    return []
+
+
+def _no_earlier(
+    block: Block, index: int, first: exp.Expr, frame: Frame, reads: Reads
+) -> list[exp.Expr]:
+    """No other disjunct of the same derivation starts earlier (or at once and stands before)."""
+    others = []
+    for k, other in enumerate(block.disjuncts):
+        if k == index:
+            continue
+        compare = at_most if k < index else less
+        starts = drop_redundant_bounds(other.lowers, frame.order)
+        conditions = [*other.conditions, *non_empty(other)]
+        conditions += [compare(low, first) for low in other.lowers]
+        conditions += _absent(other, greatest(starts), frame, reads, None)
+        others.append(not_holding(conditions))
+    return others

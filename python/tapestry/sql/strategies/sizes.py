@@ -1,0 +1,87 @@
+"""How long pieces of a run's SQL get, reckoned from the standard form before a word is written.
+
+The reckoning follows what the strategies write, with every row late, and is not exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from tapestry.sql.branches.order import Order
+from tapestry.sql.branches.selects import on_of
+from tapestry.sql.branches.split_by_bound import drop_redundant_bounds
+from tapestry.sql.ir import Conjunction, Exists, Table, ValueTable
+from tapestry.sql.normalize.to_standard_form import to_standard_form
+from tapestry.sql.work import size, spend
+
+LINE, INSTANT, RELATION = 20, 60, 50
+"""Characters beside those of an expression: its line, a comparison with an instant, a table."""
+
+
+@dataclass
+class Sizes:
+    """Characters of pieces of SQL, where this much is known of the order of bounds."""
+
+    order: Order
+    known: dict[int, tuple[object, int]] = field(default_factory=dict)
+    """Size of each expression and table by value by its identity, kept so that this stays its own:
+    views over views use one table again and again."""
+
+    def of(self, nodes: Iterable[exp.Expr], beside: int = LINE) -> int:
+        """The texts of expressions, each on a line of its own."""
+        total = 0
+        for node in nodes:
+            if id(node) not in self.known:
+                spend(2 * size(node), "expressions of the SQL of a run")
+                self.known[id(node)] = (node, len(node.sql("spark")))
+            total += self.known[id(node)][1] + beside
+        return total
+
+    def branches(self, conjunction: Conjunction) -> int:
+        """How many branches its lower bounds make."""
+        return max(1, len(drop_redundant_bounds(conjunction.lowers, self.order)))
+
+    def own(self, conjunction: Conjunction) -> int:
+        """Its conditions, and that its interval is not empty."""
+        lowers, uppers = conjunction.lowers, conjunction.uppers
+        pairs = self.of(lowers) * len(uppers) + self.of(uppers, 0) * len(lowers)
+        return self.of(conjunction.conditions) + pairs
+
+    def reached(self, conjunction: Conjunction) -> int:
+        """That its lower bounds lie before some instant, and one of them after another."""
+        return self.of(conjunction.lowers, INSTANT + LINE) + INSTANT
+
+    def first(self, conjunction: Conjunction) -> int:
+        """The greatest of its lower bounds."""
+        return self.of(drop_redundant_bounds(conjunction.lowers, self.order), 2)
+
+    def inner(self, exists: Exists, instant: int, head: int = 0) -> int:
+        """``[NOT] EXISTS`` at an instant; ``head``: what a nested one carries along."""
+        inner = exists.inner
+        text = 2 * RELATION + self.relations(inner.tables) + self.of(inner.conditions)
+        text += self.of(inner.lowers + inner.uppers, instant + LINE)
+        text += head * bool(inner.exists)
+        return text + sum(self.inner(one, instant, head) for one in inner.exists)
+
+    def relations(self, tables: tuple[Table, ...]) -> int:
+        """Tables in FROM: a table by value is written out."""
+        total = 0
+        for table in tables:
+            total += RELATION + 2 * len(table.alias) + self.of(on_of(table) or ())
+            if isinstance(table, ValueTable):
+                total += self.universe(table)
+        return total
+
+    def universe(self, table: ValueTable) -> int:
+        """All that a table by value may hold."""
+        if id(table) not in self.known:
+            total = 0
+            for arm in table.universe:
+                for one in to_standard_form(arm).disjuncts:
+                    total += self.of(arm.select) + self.of(one.conditions)
+                    total += self.reached(one) + self.relations(one.tables)
+            self.known[id(table)] = (table, total)
+        return self.known[id(table)][1]

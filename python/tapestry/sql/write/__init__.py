@@ -1,0 +1,1 @@
+"""Trees of SQL as they are built, and their text in each dialect."""

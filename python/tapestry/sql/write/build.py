@@ -1,0 +1,164 @@
+"""Put SELECTs together from trees, without the parsing and copying of general builders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
+
+from tapestry.sql.facts.common_types import as_type, type_of
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SPARK = Dialect.get_or_raise("spark")
+
+FEW_KEYS = "_few_keys"
+"""What the keys are called that a condition asks for though other conditions imply it.
+
+It makes a reading smaller, and can be left out where that is done already.
+"""
+
+
+def select(listed: Iterable[exp.Expr]) -> exp.Select:
+    """``SELECT listed``; the nodes become part of it."""
+    return exp.Select(expressions=list(listed))
+
+
+def select_one() -> exp.Select:
+    """``SELECT 1``, as under EXISTS."""
+    return select([exp.Literal.number(1)])
+
+
+def select_all(alias: str = "") -> exp.Select:
+    """``SELECT *`` or ``SELECT alias.*``."""
+    if not alias:
+        return select([exp.Star()])
+    return select([exp.Column(this=exp.Star(), table=exp.to_identifier(alias))])
+
+
+def identifier(name: str) -> exp.Identifier:
+    """A name, in quotes where it needs them."""
+    return exp.to_identifier(name, quoted=needs_quotes(name))
+
+
+def needs_quotes(name: str) -> bool:
+    """Is this no name without quotes? Spark takes only ASCII letters, digits and _ for one."""
+    return not _PLAIN.fullmatch(name) or _is_word(name.lower())
+
+
+@lru_cache(maxsize=10_000)
+def _is_word(name: str) -> bool:
+    """Has the language a use of its own for it, so that it is no column where one may stand?
+
+    >>> [_is_word(name) for name in ("from", "case", "null", "date", "id")]
+    [True, True, True, False, False]
+    """
+    try:
+        (read,) = _SPARK.parse(f"SELECT {name}, t.{name} AS {name} FROM t")
+    except SqlglotError:
+        return True
+    items = read.selects if isinstance(read, exp.Select) else []
+    columns = [item.unalias() for item in items]
+    return len(items) != 2 or any(
+        not isinstance(column, exp.Column) or column.name != name for column in columns
+    )
+
+
+def quote(tree: exp.Expr) -> None:
+    """Quote what is no name without quotes: a star may have brought it."""
+    for name in tree.find_all(exp.Identifier):
+        if needs_quotes(name.name):
+            name.set("quoted", True)
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    """``name`` or ``table.name``."""
+    return exp.column(identifier(name), table=table)
+
+
+def null_like(value: exp.Expr) -> exp.Expr:
+    """NULL of the type of a value, where that is certain; a UNION gives others their type."""
+    null = as_type(exp.Null(), type_of(value))
+    null.type = value.type
+    return null
+
+
+def named(value: exp.Expr, name: str) -> exp.Expr:
+    """``value AS name``; the value becomes part of it."""
+    return exp.alias_(value, identifier(name), copy=False)
+
+
+def table(name: str, alias: str) -> exp.Table:
+    """``name AS alias``."""
+    return exp.Table(
+        this=exp.to_identifier(name), alias=exp.TableAlias(this=exp.to_identifier(alias))
+    )
+
+
+def add_from(
+    query: exp.Select, relation: exp.Expr, on: Sequence[exp.Expr] | None = None
+) -> exp.Select:
+    """The query with one more relation in FROM: cross joined, or left joined on conditions."""
+    if query.args.get("from_") is None:
+        query.set("from_", exp.From(this=relation))
+    elif on is None:
+        query.append("joins", exp.Join(this=relation, kind="CROSS"))
+    else:
+        together = conjunction([operand(condition) for condition in on])
+        query.append("joins", exp.Join(this=relation, side="LEFT", on=together or exp.true()))
+    return query
+
+
+def add_where(query: exp.Select, parts: Sequence[exp.Expr]) -> exp.Select:
+    """The query with the conjunction of the parts as its WHERE; none leaves it without."""
+    together = conjunction(parts)
+    if together is not None:
+        query.set("where", exp.Where(this=together))
+    return query
+
+
+def conjunction(parts: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``part AND part AND …``; None of no parts."""
+    together = None
+    for part in parts:
+        together = part if together is None else exp.And(this=together, expression=part)
+    return together
+
+
+def operand(condition: exp.Expr) -> exp.Expr:
+    """A copy that can stand between ANDs."""
+    return exp.Paren(this=condition.copy()) if isinstance(condition, exp.Or) else condition.copy()
+
+
+def broadcast(query: exp.Select, aliases: Iterable[str]) -> exp.Select:
+    """The query with the hint that the relations called ``aliases`` are small."""
+    names = [exp.to_identifier(alias) for alias in aliases]
+    query.set("hint", exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=names)]))
+    return query
+
+
+def few_keys(query: exp.Select, aliases: Iterable[str]) -> exp.Select:
+    """The query of one column with that hint, its column called ``FEW_KEYS``."""
+    (column,) = query.expressions
+    query.set("expressions", [exp.alias_(column, FEW_KEYS)])
+    return broadcast(query, aliases)
+
+
+def union_all(queries: Sequence[exp.Query]) -> exp.Query:
+    """The queries with UNION ALL between them."""
+    return _union(queries, distinct=False)
+
+
+def union(queries: Sequence[exp.Query]) -> exp.Query:
+    """The queries with UNION between them."""
+    return _union(queries, distinct=True)
+
+
+def _union(queries: Sequence[exp.Query], distinct: bool) -> exp.Query:
+    together = queries[0]
+    for query in queries[1:]:
+        together = exp.Union(this=together, expression=query, distinct=distinct)
+    return together
