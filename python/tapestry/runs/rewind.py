@@ -23,9 +23,10 @@ from tapestry.names import MATCHED_AT
 from tapestry.quoting import relation_name, timestamp
 from tapestry.runs import rejected
 from tapestry.runs.column_types import columns_of_table
-from tapestry.runs.commit import concurrent, name_generation_sql, rewind_sql
+from tapestry.runs.commit import rewind_sql
 from tapestry.runs.crash import point
 from tapestry.runs.errors_of_delta import lost_race
+from tapestry.runs.finish_rewind import finish
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
 from tapestry.runs.model import Model
@@ -38,7 +39,6 @@ from tapestry.runs.sources.side import Side, side_name
 from tapestry.runs.sources.side_grown import carry
 from tapestry.runs.standing import Standing, stand
 from tapestry.runs.state import StateRow, claim, runs_of
-from tapestry.runs.target import CLOSED, commits_after, landed, look
 
 
 @dataclass(frozen=True)
@@ -133,23 +133,6 @@ def rewind(session: Session, planned: Rewind, invocation: Invocation) -> None:
     finish(session, row)
     invocation.forget(row.model)
     point("confirmed")
-
-
-def finish(session: Session, row: StateRow) -> None:
-    """Give the rewound table the name of its generation, and drop what no longer exists.
-
-    Raises ConcurrentRun where the rewind to ``row`` is not what closed the generation before.
-    """
-    commits = commits_after(session, row.model, row.target_version)
-    closed = landed(commits, row.continues, CLOSED)
-    target = look(session, row.model)
-    ours = target is not None and target.generation in (row.continues, row.generation)
-    if closed is None or closed.successor != row.generation or not ours:
-        raise concurrent(row)
-    assert target is not None
-    if target.generation != row.generation:
-        session.run(name_generation_sql(row.model, row.generation))
-    rejected.tidy(session, row.model, row.generation, row.n, "")
 
 
 def answers_after(session: Session, model: Model, to: datetime) -> int:

@@ -14,6 +14,7 @@ from tapestry.runs.checks import ERROR, WARN, CheckResult, sentences
 from tapestry.runs.commit import Landed, concurrent, confirm
 from tapestry.runs.crash import point
 from tapestry.runs.errors_of_delta import loudness_of_tidying
+from tapestry.runs.finish_rewind import finish
 from tapestry.runs.holding import release
 from tapestry.runs.instants import show
 from tapestry.runs.invocation import Invocation
@@ -25,7 +26,6 @@ from tapestry.runs.plan import CloseRun, Decided, NameGeneration, Nothing, Plan,
 from tapestry.runs.publish import ClaimLostError, Published, give_up, publish
 from tapestry.runs.reading import Reading, measuring
 from tapestry.runs.relations import plain
-from tapestry.runs.rewind import finish
 from tapestry.runs.session import Session, for_little, meanwhile
 from tapestry.runs.state import claim, compact
 from tapestry.runs.target import look
