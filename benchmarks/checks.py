@@ -21,11 +21,11 @@ from benchmarks.measure import PlainSession, Reading, summary, timed_and_read
 from benchmarks.options import Options, main
 from benchmarks.queries import BY_NAME, Query, instant
 from benchmarks.tables import Dataset, generated, taus, write
-from tapestry.runs.clock import Clock
-from tapestry.runs.invocation import Invocation
-from tapestry.runs.memory import Memory
-from tapestry.runs.model import Model, ModelConfig
-from tapestry.runs.run import execute, prepare
+from tapestry.runs.context.clock import Clock
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.context.memory import Memory
+from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.run.run import execute, prepare
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -23,7 +23,7 @@ from dbt.adapters.tapestry.session import BESIDE, frame, planned_once
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tapestry.runs.target import Target
+    from tapestry.runs.tables.target import Target
 
 
 @dataclass

@@ -15,7 +15,7 @@ from dbt.adapters.tapestry.guarded import fill
 from dbt.adapters.tapestry.naming import TapestryColumn, TapestryRelation
 from tapestry import quoting
 from tapestry.errors import Refusal
-from tapestry.runs.column_types import sql_type
+from tapestry.runs.engine.column_types import sql_type
 from tapestry.sql import Catalog, Column, Source, rewrite
 
 ANY = st.text(alphabet=st.one_of(st.characters(codec="utf-8"), st.sampled_from("'\\`${}:\x00;-")))

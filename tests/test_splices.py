@@ -148,8 +148,12 @@ def test_a_splice_that_is_put_into_the_package_is_found() -> None:
     program, found = _program()
     sources = {m.name: (m.path, "\n".join(m.lines)) for m in program.modules.values()}
     planted = (
-        ("tapestry.runs.commit", "{relation_name(model.relation)} USING", "{model.relation} USING"),
-        ("tapestry.runs.checks", "identifier(column) for column", "column for column"),
+        (
+            "tapestry.runs.run.commit",
+            "{relation_name(model.relation)} USING",
+            "{model.relation} USING",
+        ),
+        ("tapestry.runs.checks.checks", "identifier(column) for column", "column for column"),
     )
     for name, old, new in planted:
         path, text = sources[name]

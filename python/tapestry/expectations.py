@@ -18,11 +18,11 @@ from great_expectations.expectations.expectation import BatchExpectation
 
 from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT
-from tapestry.runs.audit import audit_rows
-from tapestry.runs.checks import CheckResult
-from tapestry.runs.instants import parse_instant
-from tapestry.runs.model import Model, ModelConfig
-from tapestry.runs.relations import plain
+from tapestry.runs.after.audit import audit_rows
+from tapestry.runs.checks.checks import CheckResult
+from tapestry.runs.engine.instants import parse_instant
+from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.query.relations import plain
 from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH
 
 

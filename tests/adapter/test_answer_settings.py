@@ -24,11 +24,11 @@ from dbt.adapters.tapestry.invocations import refuse_other_settings
 from dbt.adapters.tapestry.servers import PREFIX, open_elsewhere
 from dbt.adapters.tapestry.workers import ASKS_CORES
 from tapestry.errors import ConfigurationError, QueryChanged
-from tapestry.runs.clock import read_clock
-from tapestry.runs.invocation import Invocation
-from tapestry.runs.model import Model
-from tapestry.runs.query import query_changed
-from tapestry.runs.settings import (
+from tapestry.runs.context.clock import read_clock
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.query import query_changed
+from tapestry.runs.query.settings import (
     grown_otherwise,
     refuse_grown_otherwise,
     same_query,

@@ -10,9 +10,9 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
 from dbt.adapters.tapestry.credentials import TapestryCredentials
+from tapestry.runs.engine.values import as_map
 from tapestry.runs.sources.describe import properties_in
-from tapestry.runs.target import look, properties_of
-from tapestry.runs.values import as_map
+from tapestry.runs.tables.target import look, properties_of
 
 SERVED = (
     "org.apache.hive.service.cli.HiveSQLException: Error running query: [PARSE_SYNTAX_ERROR]"

@@ -28,7 +28,7 @@ from dbt.adapters.tapestry.reading import files_of, sizes_of
 from dbt.adapters.tapestry.seeds import seed_batches
 from dbt.adapters.tapestry.settings import start_settings
 from tapestry.folders import ivy_folder
-from tapestry.runs import run
+from tapestry.runs.run import run
 
 JAVA_SH = Path(__file__).parents[2] / "tools" / "java.sh"
 

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from there import RIGHT, make_project, run_twice
 
 from postgres_server import running
-from tapestry.runs.locations import CATALOG_FOLDER
+from tapestry.runs.engine.locations import CATALOG_FOLDER
 
 SDK = "2.29.52"
 """The version that hadoop-aws 3.4.2 is built with; its bundle of all services has 600 MB."""

@@ -24,9 +24,9 @@ from test_servers import THRIFT, _free_port, server
 
 from dbt.adapters.tapestry.answer_settings import ANSI, ZONE, unusual
 from dbt.adapters.tapestry.session import DbtSession
-from tapestry.runs import holding
+from tapestry.runs.query import holding
 from tapestry.runs.sources.describe import describe
-from tapestry.runs.target import look, newest_commits
+from tapestry.runs.tables.target import look, newest_commits
 
 OTHERWISE = {
     # Spark 4's own ANSI mode is on.

@@ -14,7 +14,7 @@ from dbt.adapters.contracts.connection import Connection
 from dbt.adapters.tapestry.handle import EmbeddedConnection
 from dbt.adapters.tapestry.overrides import Overrides
 from dbt.adapters.tapestry.session import DbtSession
-from tapestry.runs.session import keeps_memory
+from tapestry.runs.engine.session import keeps_memory
 
 
 class Conf:

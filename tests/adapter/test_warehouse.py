@@ -9,7 +9,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry.settings import start_settings
 from dbt.adapters.tapestry.warehouse import check_default, make_folders, warehouse_settings
-from tapestry.runs.locations import CATALOG_FOLDER, WAREHOUSE, local_folder, same_location
+from tapestry.runs.engine.locations import CATALOG_FOLDER, WAREHOUSE, local_folder, same_location
 
 URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 DRIVER = "spark.hadoop.javax.jdo.option.ConnectionDriverName"

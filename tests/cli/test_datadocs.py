@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from tapestry.cli.main import commands
-from tapestry.runs.checks import CheckResult
-from tapestry.runs.documents import write_results
-from tapestry.runs.log import Entry
-from tapestry.runs.publish import Published
-from tapestry.runs.run_identity import RunIdentity
+from tapestry.runs.after.documents import write_results
+from tapestry.runs.checks.checks import CheckResult
+from tapestry.runs.run.log import Entry
+from tapestry.runs.run.publish import Published
+from tapestry.runs.tables.run_identity import RunIdentity
 
 
 @pytest.fixture

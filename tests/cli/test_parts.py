@@ -29,10 +29,10 @@ from tapestry.cli.main import commands
 from tapestry.cli.models import Manifest
 from tapestry.cli.sizes import Size
 from tapestry.errors import ConfigurationError
-from tapestry.runs.locations import CATALOG_FOLDER
-from tapestry.runs.model import Model, ModelConfig
-from tapestry.runs.preview import Cost, Preview, plain_statement, size_in
-from tapestry.runs.relations import Relations
+from tapestry.runs.after.preview import Cost, Preview, plain_statement, size_in
+from tapestry.runs.engine.locations import CATALOG_FOLDER
+from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.query.relations import Relations
 from tapestry.runs.sources.describe import SourceTable
 from tapestry.runs.sources.pins import Pin, Pinned
 from tapestry.sql import Rewriting, Scan, Window, rewrite

@@ -14,8 +14,8 @@ from dbt.adapters.factory import reset_adapters
 
 from dbt.adapters.tapestry import invocations
 from tapestry.cli.main import commands
-from tapestry.runs import run
-from tapestry.runs.memory import Memory
+from tapestry.runs.context.memory import Memory
+from tapestry.runs.run import run
 
 FILES = {
     "dbt_project.yml": "{name: replayed, profile: p, config-version: 2, models: {+verify: 'off'}}",

@@ -21,7 +21,7 @@ from tapestry.delivery.parquet import arrow_type, as_parquet
 from tapestry.delivery.retry import Refused, Unavailable, retrying
 from tapestry.delivery.rows import Answers
 from tapestry.errors import ConfigurationError
-from tapestry.runs.model import ModelConfig
+from tapestry.runs.model.model import ModelConfig
 
 FILE = {"name": "a", "to": "file", "path": "out"}
 HOOK = {"name": "a", "to": "webhook", "url": "https://example.org/x"}

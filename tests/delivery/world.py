@@ -14,11 +14,11 @@ import duckdb
 
 from tapestry.delivery.deliver import Outcome, deliver
 from tapestry.quoting import timestamp
-from tapestry.runs.clock import Clock
-from tapestry.runs.invocation import Invocation
-from tapestry.runs.model import Model, ModelConfig
-from tapestry.runs.standing import Standing
-from tapestry.runs.state import StateRow
+from tapestry.runs.context.clock import Clock
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.run.standing import Standing
+from tapestry.runs.tables.state import StateRow
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 _TRANSACTION = re.compile(r" WITH \('txnAppId' = '([^']*)', 'txnVersion' = '(\d+)'\)")

@@ -19,8 +19,8 @@ from tests.docs.tables import TICK, Data, Run, instant, show, value
 from tapestry.errors import Refusal
 from tapestry.mail.append import TYPES
 from tapestry.names import MATCHED_AT
-from tapestry.runs.instants import parse_length
-from tapestry.runs.log import CHECKS, RUNS
+from tapestry.runs.engine.instants import parse_length
+from tapestry.runs.run.log import CHECKS, RUNS
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite, static_answer
 
 MESSAGES = tuple(Column(name, kind.lower()) for name, kind in TYPES.items())

@@ -10,7 +10,7 @@ from tools.reference.config import SOURCE, meanings
 from tools.reference.errors import kinds
 
 from tapestry.cli.commands import COMMANDS
-from tapestry.runs.model import KEYS, ModelConfig
+from tapestry.runs.model.model import KEYS, ModelConfig
 
 
 @pytest.mark.parametrize("path", written(), ids=lambda path: path.name)

@@ -12,8 +12,8 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.nodes import CONTINUOUS, _known_keys, arrival_said
-from tapestry.runs.expectations.declare import parse_expectations
-from tapestry.runs.model import KEYS, ModelConfig
+from tapestry.runs.model.declare import parse_expectations
+from tapestry.runs.model.model import KEYS, ModelConfig
 
 OTHER_KEYS = {"name", "description", "columns", "config", "meta", "data_tests", "tests"}
 MATERIALIZED = {CONTINUOUS, "table", "view", "incremental", "ephemeral"}

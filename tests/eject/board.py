@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tapestry.cli.ejected import Ejected, eject_files
-from tapestry.runs.model import Model, ModelConfig
-from tapestry.runs.relations import Relations
+from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.query.relations import Relations
 from tapestry.runs.sources.describe import SourceTable
 from tapestry.runs.sources.pins import Pin, Pinned
 from tapestry.sql import Catalog, Column, Source

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from tapestry.errors import ConfigurationError
-from tapestry.runs.checks import CheckResult
-from tapestry.runs.documents import validation_result
-from tapestry.runs.expectations.declare import parse_expectations
+from tapestry.runs.after.documents import validation_result
+from tapestry.runs.checks.checks import CheckResult
+from tapestry.runs.checks.staging import hidden
 from tapestry.runs.expectations.row_conditions import condition_of
 from tapestry.runs.expectations.validate import prepare
-from tapestry.runs.log import Entry
-from tapestry.runs.publish import Published
-from tapestry.runs.run_identity import RunIdentity
-from tapestry.runs.staging import hidden
+from tapestry.runs.model.declare import parse_expectations
+from tapestry.runs.run.log import Entry
+from tapestry.runs.run.publish import Published
+from tapestry.runs.tables.run_identity import RunIdentity
 
 NAMED = {"name": "named", "expect": "author is not null"}
 

@@ -13,13 +13,13 @@ from tests.garbage import EVERY, anything
 
 from tapestry.errors import StateMissing, StateUnreadable
 from tapestry.instants import micros
-from tapestry.runs.clock import Clock
-from tapestry.runs.invocation import Invocation
-from tapestry.runs.odd import MOST, Fields, Odd, OddRow, check_seal, read_row, sealed
-from tapestry.runs.reached import reached
+from tapestry.runs.context.clock import Clock
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.odd import MOST, Fields, Odd, OddRow, check_seal, read_row, sealed
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.state import COLUMNS, StateRow, _from_row, read_states, readable, runs_of
-from tapestry.runs.state_row import pins_as_json, pins_of, seal_of
+from tapestry.runs.tables.reached import reached
+from tapestry.runs.tables.state import COLUMNS, StateRow, _from_row, read_states, readable, runs_of
+from tapestry.runs.tables.state_row import pins_as_json, pins_of, seal_of
 
 TABLE = "db.tapestry_state"
 READ = [name for name in COLUMNS if name != "created_at"]
@@ -248,7 +248,9 @@ def test_runs_of_a_generation() -> None:
 def test_a_replay_does_not_take_an_odd_row_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
     from types import SimpleNamespace
 
-    monkeypatch.setattr("tapestry.runs.reached.look", lambda *_: SimpleNamespace(generation="g"))
+    monkeypatch.setattr(
+        "tapestry.runs.tables.reached.look", lambda *_: SimpleNamespace(generation="g")
+    )
     odd = read({**raw(ROW), "n": None})
     assert isinstance(odd, OddRow)
     with pytest.raises(StateUnreadable):

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tapestry.runs.clock import ENVIRONMENT
+from tapestry.runs.context.clock import ENVIRONMENT
 from tapestry.schedule.warm import FAILED, OK, SKIPPED, Warm, first_failure, new_rows
 
 from .small import make_project

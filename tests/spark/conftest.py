@@ -16,7 +16,7 @@ from dbt.adapters.tapestry.log_store import use_links
 from dbt.adapters.tapestry.overrides import Overrides, once
 from dbt.adapters.tapestry.session import BESIDE
 from dbt.adapters.tapestry.settings import FILE_MANAGER
-from tapestry.runs.session import Session
+from tapestry.runs.engine.session import Session
 
 SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from tapestry.names import MATCHED_AT
-from tapestry.runs.clock import Clock
-from tapestry.runs.invocation import Invocation
-from tapestry.runs.memory import Memory
-from tapestry.runs.model import Model, ModelConfig
-from tapestry.runs.plan import Decided, WriteRows
-from tapestry.runs.run import Outcome, execute, prepare
-from tapestry.runs.session import Session
+from tapestry.runs.context.clock import Clock
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.context.memory import Memory
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.run.plan import Decided, WriteRows
+from tapestry.runs.run.run import Outcome, execute, prepare
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 OLD = "select m.id, m.author from {s}.messages m where now() >= m.ts + interval 10 seconds"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from tapestry.runs.model import ModelConfig
+from tapestry.runs.model.model import ModelConfig
 from tapestry.runs.sources.describe import SourceTable, arrival_column, describe
 from tapestry.runs.sources.examine import Examination, examine
 from tapestry.runs.sources.fingerprints import Fingerprint, fingerprint

@@ -14,11 +14,11 @@ from tests.spark.run_world import ALL, World, at
 from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import AssumptionWrong, ConcurrentRun
-from tapestry.runs import run
-from tapestry.runs.model import Model
-from tapestry.runs.plan import Decided, WriteRows
-from tapestry.runs.run import execute
-from tapestry.runs.state import claim
+from tapestry.runs.model.model import Model
+from tapestry.runs.run import run
+from tapestry.runs.run.plan import Decided, WriteRows
+from tapestry.runs.run.run import execute
+from tapestry.runs.tables.state import claim
 
 LONG = 60.0
 """Seconds after which a test gives up waiting for another thread."""

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from tapestry.instants import from_micros
-from tapestry.runs.target import Target, look
+from tapestry.runs.tables.target import Target, look
 
 
 @pytest.fixture

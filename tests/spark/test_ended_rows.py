@@ -11,11 +11,11 @@ from tests.spark.run_world import UNANSWERED, World, at
 from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import SourceRewritten
-from tapestry.runs import run
-from tapestry.runs.audit import audit
-from tapestry.runs.model import Model
-from tapestry.runs.preview import preview
-from tapestry.runs.rewind import plan_rewind, rewind
+from tapestry.runs.after.audit import audit
+from tapestry.runs.after.preview import preview
+from tapestry.runs.after.rewind import plan_rewind, rewind
+from tapestry.runs.model.model import Model
+from tapestry.runs.run import run
 
 DISTINCT = "select distinct m.author as id from {s}.messages m"
 _REPLY = "(select 1 from {s}.messages r where r.parent = m.id)"

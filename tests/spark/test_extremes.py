@@ -11,9 +11,9 @@ import pytest
 from tests.spark.run_world import World, literal
 
 from tapestry.errors import QueryChanged, Refusal
-from tapestry.runs.clock import Clock
-from tapestry.runs.invocation import Invocation
-from tapestry.runs.run import execute, prepare
+from tapestry.runs.context.clock import Clock
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.run.run import execute, prepare
 
 PARENTS = "select m.id, m.parent from {s}.messages m"
 

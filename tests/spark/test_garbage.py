@@ -13,10 +13,10 @@ from tests.spark.run_world import ALL, World, ids
 
 from tapestry.errors import NotRunYet, StateMissing, StateUnreadable
 from tapestry.report.read import SessionTables, read_record
-from tapestry.runs.log import CHECKS, RUNS, write_checks, write_log
-from tapestry.runs.own_tables import create_own
-from tapestry.runs.run import execute, prepare
-from tapestry.runs.state import COLUMNS
+from tapestry.runs.engine.own_tables import create_own
+from tapestry.runs.run.log import CHECKS, RUNS, write_checks, write_log
+from tapestry.runs.run.run import execute, prepare
+from tapestry.runs.tables.state import COLUMNS
 
 GARBAGE = {
     "string": ("NULL", "concat(repeat('[', 100000), char(0), char(27), '[2J')"),

@@ -12,11 +12,11 @@ import pytest
 from tests.spark.run_world import ALL, World
 
 from tapestry.errors import ConfigurationError, ExpectationFailed
-from tapestry.runs.documents import KEPT, build_data_docs, write_results
+from tapestry.runs.after.documents import KEPT, build_data_docs, write_results
 from tapestry.runs.expectations import great
-from tapestry.runs.expectations.declare import parse_expectations
 from tapestry.runs.expectations.row_conditions import condition_of, on_rows
-from tapestry.runs.run import execute, prepare
+from tapestry.runs.model.declare import parse_expectations
+from tapestry.runs.run.run import execute, prepare
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("expect_column_values_to_not_be_null", {"column": "a"}),
@@ -157,7 +157,7 @@ def test_data_docs_show_everything(world: World, tmp_path: Path) -> None:
 def test_it_is_loaded_only_where_it_is_needed() -> None:
     code = (
         "import sys; from tapestry.runs import run, log, documents, whole; "
-        "from tapestry.runs.model import ModelConfig; "
+        "from tapestry.runs.model.model import ModelConfig; "
         "ModelConfig.parse({'expectations': [{'expect': 'a > 0'},"
         " {'expect_column_values_to_not_be_null': {'column': 'a'}}]}); "
         "sys.exit('great_expectations' in sys.modules)"

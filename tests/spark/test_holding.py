@@ -10,9 +10,10 @@ import pytest
 from tests.spark.run_world import ALL, UNANSWERED, World, ids
 
 from tapestry.errors import ExpectationFailed
-from tapestry.runs import holding, query, run
-from tapestry.runs.holding import NOTHING_HELD
-from tapestry.runs.session import for_little
+from tapestry.runs.engine.session import for_little
+from tapestry.runs.query import holding, query
+from tapestry.runs.query.holding import NOTHING_HELD
+from tapestry.runs.run import run
 from tapestry.sql.facts import keys
 
 

@@ -19,9 +19,10 @@ from tests.spark.lives import KINDS, SECOND, Answer, Content, Life
 from tests.spark.run_world import World, at, literal
 from tests.spark.test_commit_once import Killed
 
-from tapestry.runs import crash, holding, narrow, query, run
-from tapestry.runs.model import Model
-from tapestry.runs.rewind import plan_rewind, rewind
+from tapestry.runs.after.rewind import plan_rewind, rewind
+from tapestry.runs.model.model import Model
+from tapestry.runs.query import holding, narrow, query
+from tapestry.runs.run import crash, run
 from tapestry.runs.sources import late, side
 
 LIVES, IN_THE_GATE = 12, 8

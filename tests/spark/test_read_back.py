@@ -9,9 +9,9 @@ import pytest
 from tests.spark.run_world import UNANSWERED, World
 
 from tapestry.errors import Refusal
-from tapestry.runs import read_back
-from tapestry.runs.query import Query, read_query
-from tapestry.runs.read_back import planned_alike, refuse_read_apart
+from tapestry.runs.query import read_back
+from tapestry.runs.query.query import Query, read_query
+from tapestry.runs.query.read_back import planned_alike, refuse_read_apart
 
 ALIKE = (
     UNANSWERED,

@@ -11,14 +11,14 @@ from tests.spark.run_world import ALL, BEGIN, UNANSWERED, World, at
 from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import ConcurrentRun, WindowError
-from tapestry.runs import rewind as module
-from tapestry.runs.audit import audit
-from tapestry.runs.downstream import affected
-from tapestry.runs.model import Model, ModelConfig
-from tapestry.runs.rewind import Rewind, plan_rewind, rewind
-from tapestry.runs.run import execute, prepare
+from tapestry.runs.after import rewind as module
+from tapestry.runs.after.audit import audit
+from tapestry.runs.after.downstream import affected
+from tapestry.runs.after.rewind import Rewind, plan_rewind, rewind
+from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.run.run import execute, prepare
 from tapestry.runs.sources.pins import Pin, newest_version
-from tapestry.runs.target import look
+from tapestry.runs.tables.target import look
 
 POINTS = ("planned", "claimed", "before_written", "committed", "confirmed")
 

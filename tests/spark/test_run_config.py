@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tapestry.errors import ConfigurationError, WindowError
-from tapestry.runs.clock import Clock, far_ahead, read_clock, window_end
-from tapestry.runs.instants import parse_instant, parse_length, parse_zone
-from tapestry.runs.model import ModelConfig
+from tapestry.runs.context.clock import Clock, far_ahead, read_clock, window_end
+from tapestry.runs.engine.instants import parse_instant, parse_length, parse_zone
+from tapestry.runs.model.model import ModelConfig
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 HOUR = timedelta(hours=1)

@@ -9,7 +9,7 @@ import pytest
 from tests.spark.run_world import ALL, World, delete_folder, forget, ids
 
 from tapestry.errors import StateMissing, TargetChanged
-from tapestry.runs.target import Commit, refuse_foreign
+from tapestry.runs.tables.target import Commit, refuse_foreign
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ from tests.spark.run_world import ALL, OLD, UNANSWERED, World, at, ids, literal,
 
 from tapestry.errors import ConfigurationError, QueryChanged, Refusal, StateMissing, WindowError
 from tapestry.names import MATCHED_AT
-from tapestry.runs import narrow
-from tapestry.runs.model import ModelConfig
-from tapestry.runs.query import read_query
-from tapestry.runs.run import execute, prepare
+from tapestry.runs.model.model import ModelConfig
+from tapestry.runs.query import narrow
+from tapestry.runs.query.query import read_query
+from tapestry.runs.query.spark_reads import refuse_read_otherwise
+from tapestry.runs.run.run import execute, prepare
 from tapestry.runs.sources.side import side_name
-from tapestry.runs.spark_reads import refuse_read_otherwise
-from tapestry.runs.state import claim
-from tapestry.runs.target import look
+from tapestry.runs.tables.state import claim
+from tapestry.runs.tables.target import look
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import pytest
 from tests.spark.run_world import ALL, World, ids
 
 from tapestry.errors import QueryChanged, TapestryError
-from tapestry.runs import run
-from tapestry.runs.audit import audit
-from tapestry.runs.memory import Memory
-from tapestry.runs.model import Model
-from tapestry.runs.preview import preview
-from tapestry.runs.run import Outcome, execute, prepare
+from tapestry.runs.after.audit import audit
+from tapestry.runs.after.preview import preview
+from tapestry.runs.context.memory import Memory
+from tapestry.runs.model.model import Model
+from tapestry.runs.run import run
+from tapestry.runs.run.run import Outcome, execute, prepare
 
 STRICT = ("spark.sql.ansi.enabled = true",)
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.spark.run_world import UNANSWERED, World
 
-from tapestry.runs import holding, narrow, query
-from tapestry.runs.model import Model
-from tapestry.runs.plan import WriteRows
-from tapestry.runs.run import execute
+from tapestry.runs.model.model import Model
+from tapestry.runs.query import holding, narrow, query
+from tapestry.runs.run.plan import WriteRows
+from tapestry.runs.run.run import execute
 
 JOINED = "select m.id, r.author from {s}.messages m, {s}.messages r where r.parent = m.id"
 

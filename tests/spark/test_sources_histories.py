@@ -17,7 +17,7 @@ import pytest
 from tests.spark.source_world import World, late, minutes_of, row
 
 from tapestry.errors import SourceRewritten
-from tapestry.runs.model import ModelConfig
+from tapestry.runs.model.model import ModelConfig
 
 HISTORIES = 60
 Content = tuple[int | None, float | None, str | None]

@@ -11,7 +11,7 @@ import pytest
 from tests.spark.source_world import World, at, bag, late, row
 
 from tapestry.errors import LateRowsFound, SourceHistoryGone
-from tapestry.runs.model import ModelConfig
+from tapestry.runs.model.model import ModelConfig
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from tests.spark.source_world import COLUMNS, World, at, bag, late, row
 
 from tapestry.errors import SourceRewritten
-from tapestry.runs.model import ModelConfig
+from tapestry.runs.model.model import ModelConfig
 
 DELETES_OK = ModelConfig(on_source_rewrite="deletes_ok")
 REFRESH = ModelConfig(on_source_rewrite="refresh")

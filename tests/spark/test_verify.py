@@ -11,9 +11,9 @@ from tests.spark.run_world import ALL, UNANSWERED, World, at, ids, writes
 
 from tapestry.errors import ConfigurationError, VerificationFailed
 from tapestry.instants import MICRO
-from tapestry.runs import holding
-from tapestry.runs.audit import audit
-from tapestry.runs.run import execute, prepare
+from tapestry.runs.after.audit import audit
+from tapestry.runs.query import holding
+from tapestry.runs.run.run import execute, prepare
 from tapestry.sql import Rewriting
 
 REPLIED = (

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from tests.sql.database import in_utc
 
-from tapestry.runs.narrow import few_rows
+from tapestry.runs.query.narrow import few_rows
 from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
 from tapestry.sql.branches.join_few import AT_MOST
 from tapestry.sql.statement.measure_narrowed import FIXED, ROW

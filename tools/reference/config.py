@@ -10,11 +10,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tapestry.runs.expectations.declare import KEYS as ENTRY_KEYS
-from tapestry.runs.expectations.declare import RULES
-from tapestry.runs.model import CHOICES, KEYS, ModelConfig
+from tapestry.runs.model.declare import KEYS as ENTRY_KEYS
+from tapestry.runs.model.declare import RULES
+from tapestry.runs.model.model import CHOICES, KEYS, ModelConfig
 
-SOURCE = "python/tapestry/runs/model.py"
+SOURCE = "python/tapestry/runs/model/model.py"
 KINDS = {
     "timedelta": "a length of time, like `1 hour` or `1 day 12 hours`",
     "datetime | None": "an instant, like `2026-03-01` or `2026-03-01 12:00:00+01:00`",

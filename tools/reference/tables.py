@@ -13,8 +13,8 @@ from tapestry.names import (
     RUNS_TABLE,
     STATE_TABLE,
 )
-from tapestry.runs.log import CHECKS, RUNS
-from tapestry.runs.rejected import OURS
+from tapestry.runs.checks.rejected import OURS
+from tapestry.runs.run.log import CHECKS, RUNS
 
 MEANINGS: Mapping[str, str] = {
     "invocation_id": "dbt's id of the invocation",

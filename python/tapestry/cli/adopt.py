@@ -17,7 +17,7 @@ from tapestry.report.text import length
 from tapestry.words import counted
 
 if TYPE_CHECKING:
-    from tapestry.runs.adopt import Comparison, Found
+    from tapestry.runs.after.adopt import Comparison, Found
     from tapestry.schedule.warm import Warm
 
 EXAMPLE = """\b
@@ -106,7 +106,7 @@ def _compared(
     arrived: str | None,
 ) -> Comparison:
     from tapestry.cli.models import open_models
-    from tapestry.runs.adopt import compare
+    from tapestry.runs.after.adopt import compare
 
     with open_models(manifest, [name], up_to) as opened:
         return compare(opened.session, opened.models[name], opened.invocation, arrived)
@@ -130,7 +130,7 @@ def _as_it_was(found: Comparison) -> str:
 
 def _sentences(found: Comparison) -> list[str]:
     """What people read."""
-    from tapestry.runs.instants import show
+    from tapestry.runs.engine.instants import show
 
     name = found.model.name
     lines = [
@@ -165,7 +165,7 @@ def _examples(found: Found) -> list[str]:
 
 
 def _described(found: Comparison) -> dict[str, Any]:
-    from tapestry.runs.instants import show
+    from tapestry.runs.engine.instants import show
 
     return {
         "model": found.model.name,

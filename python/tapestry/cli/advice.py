@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from tapestry.errors import Refusal
-from tapestry.runs.preview import Cost, Preview, plain_statement
+from tapestry.runs.after.preview import Cost, Preview, plain_statement
 from tapestry.sql import Rewriting, Source
 from tapestry.sql.ir import SourceTable
 from tapestry.sql.look.readings import KEYS, branches, readings

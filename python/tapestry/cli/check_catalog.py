@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tapestry.cli.checks import NOTE, OK, WRONG, Finding
-from tapestry.runs.locations import WAREHOUSE, local_folder, own_catalog
+from tapestry.runs.engine.locations import WAREHOUSE, local_folder, own_catalog
 
 
 def check_catalog(given: Mapping[str, str], root: Path, master: str | None = None) -> Finding:

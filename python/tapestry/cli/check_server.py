@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tapestry.cli.check_storage import setting
 from tapestry.cli.checks import NOTE, OK, Finding
-from tapestry.runs.session import Session
+from tapestry.runs.engine.session import Session
 
 PAGE = "docs/how-to/cluster.md, “What a server should set”"
 _SHUFFLE = "spark.sql.shuffle.partitions"

@@ -10,10 +10,10 @@ from tapestry.cli.checks import NOTE, OK, WRONG, Finding, trouble
 from tapestry.cli.models import CONTINUOUS, Manifest
 from tapestry.errors import TapestryError
 from tapestry.quoting import relation_name
-from tapestry.runs.relations import STATIC, plain
-from tapestry.runs.session import Session
+from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.values import as_list
+from tapestry.runs.query.relations import STATIC, plain
 from tapestry.runs.sources.describe import SourceTable, arrival_column, describe
-from tapestry.runs.values import as_list
 from tapestry.sql import View
 
 MANY_FILES = 32

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from tapestry.cli.checks import OK, WRONG, Finding, trouble
 from tapestry.errors import StateUnreadable
 from tapestry.names import STATE_TABLE
-from tapestry.runs.odd import OddRow
-from tapestry.runs.session import Session
-from tapestry.runs.state import read_states, readable
+from tapestry.runs.engine.odd import OddRow
+from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.state import read_states, readable
 from tapestry.words import counted
 
 SHOWN = 5

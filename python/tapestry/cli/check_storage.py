@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tapestry.cli.checks import NOTE, OK, WRONG, Finding
 from tapestry.quoting import identifier, relation_name
-from tapestry.runs.session import Session
+from tapestry.runs.engine.session import Session
 
 EXCLUSIVE = {
     "hdfs": "HDFS renames exclusively",

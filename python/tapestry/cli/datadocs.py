@@ -29,7 +29,7 @@ def datadocs(
     given: DbtOptions,
 ) -> None:
     """Render the checks of past runs as Data Docs of Great Expectations."""
-    from tapestry.runs.documents import build_data_docs
+    from tapestry.runs.after.documents import build_data_docs
 
     folder = Path(runtime_config(given).project_target_path)
     page = build_data_docs(folder)

@@ -156,7 +156,7 @@ def _read(manifest: Manifest, names: list[str]) -> list[Any]:
     """The models with the tables that they read, looked up through the adapter."""
     from tapestry.cli.ejected import Ejected
     from tapestry.cli.models import open_models
-    from tapestry.runs.relations import read_relations
+    from tapestry.runs.query.relations import read_relations
 
     found = []
     with open_models(manifest, names) as opened:

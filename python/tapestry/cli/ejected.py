@@ -19,8 +19,8 @@ from dbt.adapters.tapestry.guarded import (
 )
 from tapestry.cli.eject_macros import ZONES, model_tests, test_macros, window_macros
 from tapestry.names import MATCHED_AT
-from tapestry.runs.model import Model
-from tapestry.runs.relations import Relations, plain
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.relations import Relations, plain
 from tapestry.sql import Scan, rewrite, static_answer
 from tapestry.sql.timing import mark
 

@@ -22,8 +22,8 @@ from tapestry.cli.project import (
 from tapestry.errors import ConfigurationError, TapestryError
 
 if TYPE_CHECKING:
-    from tapestry.runs.invocation import Invocation
-    from tapestry.runs.model import Model
+    from tapestry.runs.context.invocation import Invocation
+    from tapestry.runs.model.model import Model
 
 CONTINUOUS = "continuous"
 

@@ -103,7 +103,7 @@ def runtime_config(given: DbtOptions) -> Any:
 
 def given_instant(config: Any) -> Any:
     """`tapestry_as_of` as a model of the project sees it: --vars, else vars; None where unset."""
-    from tapestry.runs.clock import VARIABLE
+    from tapestry.runs.context.clock import VARIABLE
 
     said: Mapping[str, Any] = config.cli_vars or {}
     of_file = config.vars.to_dict()

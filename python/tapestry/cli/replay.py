@@ -20,7 +20,7 @@ from tapestry.words import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tapestry.runs.reached import Reached
+    from tapestry.runs.tables.reached import Reached
     from tapestry.schedule.replay import Replay
     from tapestry.schedule.steps import Step, Steps
 
@@ -96,7 +96,7 @@ def selection(select: tuple[str, ...], exclude: tuple[str, ...]) -> list[str]:
 
 def refuse_fixed_instant(config: Any) -> None:
     """Raise ConfigurationError where the project's variables fix the instant of every run."""
-    from tapestry.runs.clock import VARIABLE
+    from tapestry.runs.context.clock import VARIABLE
 
     if VARIABLE in f"{config.vars.to_dict()} {config.cli_vars}":
         raise ConfigurationError(
@@ -107,7 +107,7 @@ def refuse_fixed_instant(config: Any) -> None:
 
 def read_steps(since: str, until: str | None, step: str) -> Steps:
     """The instants; ConfigurationError for what is none."""
-    from tapestry.runs.instants import parse_instant, parse_length
+    from tapestry.runs.engine.instants import parse_instant, parse_length
     from tapestry.schedule.steps import Steps
 
     now = datetime.now(timezone.utc)
@@ -122,9 +122,9 @@ def read_steps(since: str, until: str | None, step: str) -> Steps:
 
 def _reached(session: Any, schema: str, nodes: Mapping[str, Any]) -> dict[str, Reached]:
     from tapestry.names import STATE_TABLE
-    from tapestry.runs.reached import reached
-    from tapestry.runs.relations import plain
-    from tapestry.runs.state import read_states
+    from tapestry.runs.query.relations import plain
+    from tapestry.runs.tables.reached import reached
+    from tapestry.runs.tables.state import read_states
 
     states = read_states(session, f"{schema}.{STATE_TABLE}")
     found = nodes.items()
@@ -155,7 +155,7 @@ def _play(run: Replay, to: Console, as_json: bool) -> bool:
 
 
 def _announce(run: Replay, to: Console) -> None:
-    from tapestry.runs.instants import show
+    from tapestry.runs.engine.instants import show
 
     if run.complete:
         to.print(f"{run.complete} of {run.total} steps are complete already")
@@ -187,7 +187,7 @@ def _with_progress(run: Replay, to: Console, quiet: bool) -> Iterator[Step]:
 
 
 def _sentence(step: Step) -> str:
-    from tapestry.runs.instants import show
+    from tapestry.runs.engine.instants import show
 
     rows = counted(sum(step.new.values()), "new row")
     return f"to {show(step.until)}: {rows} in {step.seconds:.1f} s"

@@ -54,7 +54,7 @@ def report(
 ) -> None:
     """One page for a person with one minute: which models are well, which not, since when, why."""
     from tapestry.report.make import FILE, make_report
-    from tapestry.runs.instants import parse_length
+    from tapestry.runs.engine.instants import parse_length
 
     allowed = parse_length(stale_after, "--stale-after") if stale_after else None
     with open_project(given) as project:

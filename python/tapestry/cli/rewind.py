@@ -17,7 +17,7 @@ from tapestry.errors import TapestryError
 from tapestry.words import counted
 
 if TYPE_CHECKING:
-    from tapestry.runs.rewind import Rewind
+    from tapestry.runs.after.rewind import Rewind
 
 EXAMPLE = """\b
 Example:
@@ -71,7 +71,7 @@ def rewind(
 ) -> None:
     """Forget everything that MODEL answered after an instant."""
     from tapestry.cli.models import continuous_names, open_models, read_manifest
-    from tapestry.runs.instants import parse_instant, parse_zone
+    from tapestry.runs.engine.instants import parse_instant, parse_zone
 
     manifest = read_manifest(given)
     (name,) = continuous_names(manifest, [model], "there is nothing to rewind")
@@ -91,10 +91,10 @@ def _rewound(
     session: Any, invocation: Any, root: Any, models: Sequence[Any], to: datetime, wish: _Wish
 ) -> list[Rewind]:
     """Plan, ask, and carry out: the model first, then those that read it."""
-    from tapestry.runs.downstream import affected
-    from tapestry.runs.rewind import plan_rewind, rewind
+    from tapestry.runs.after.downstream import affected
+    from tapestry.runs.after.rewind import plan_rewind, rewind
     from tapestry.runs.sources.pins import Pin, newest_version
-    from tapestry.runs.target import look
+    from tapestry.runs.tables.target import look
 
     first = plan_rewind(session, root, invocation, to)
     readers = affected(session, invocation, root, models, to)
@@ -128,7 +128,7 @@ def _rewound(
 
 def _read_by(session: Any, invocation: Any, model: Any, moved: dict[str, Any]) -> dict[str, Any]:
     """Of the tables that have been rewound those that a model reads."""
-    from tapestry.runs.downstream import state_of
+    from tapestry.runs.after.downstream import state_of
 
     row = state_of(session, invocation, model)
     return {name: pin for name, pin in moved.items() if row is not None and name in row.pins}
@@ -148,19 +148,19 @@ def _ask(planned: Sequence[Rewind], to: datetime, wish: _Wish) -> None:
 
 
 def _size(one: Rewind) -> str:
-    from tapestry.runs.instants import show
+    from tapestry.runs.engine.instants import show
 
     return f"{counted(one.answers, 'answer')} in ({show(one.row.t)}, {show(one.newest.t)}]"
 
 
 def _sentence(one: Rewind) -> str:
-    from tapestry.runs.instants import show
+    from tapestry.runs.engine.instants import show
 
     return f"{one.model.name}: rewound to {show(one.row.t)}; {_size(one)} forgotten"
 
 
 def _described(one: Rewind) -> dict[str, Any]:
-    from tapestry.runs.instants import show
+    from tapestry.runs.engine.instants import show
 
     return {
         "model": one.model.name,

@@ -15,7 +15,7 @@ from tapestry.errors import NotRunYet, TapestryError
 from tapestry.words import counted
 
 if TYPE_CHECKING:
-    from tapestry.runs.audit import Audited
+    from tapestry.runs.after.audit import Audited
 
 EXAMPLE = """\b
 Example:
@@ -86,7 +86,7 @@ def _audited(
     manifest: Any, names: list[str], full: bool
 ) -> Iterator[tuple[str, Audited | TapestryError]]:
     from tapestry.cli.models import open_models
-    from tapestry.runs.audit import audit
+    from tapestry.runs.after.audit import audit
 
     with open_models(manifest, names) as opened:
         for name, model in opened.models.items():
@@ -99,7 +99,7 @@ def _audited(
 
 
 def _described(name: str, audited: Audited) -> Iterator[dict[str, Any]]:
-    from tapestry.runs.instants import show
+    from tapestry.runs.engine.instants import show
 
     for result in audited.results:
         yield {

@@ -59,7 +59,7 @@ def watch(
     """Run the project's models again and again until it is ended; Spark and dbt stay warm."""
     from tapestry.cli.engine import Engine
     from tapestry.cli.models import read_manifest
-    from tapestry.runs.instants import parse_every, parse_length
+    from tapestry.runs.engine.instants import parse_every, parse_length
     from tapestry.schedule.pool import Pool
     from tapestry.schedule.ticks import Ticks
     from tapestry.schedule.timings import timings
@@ -101,7 +101,7 @@ def _chosen(manifest: Manifest, select: tuple[str, ...], exclude: tuple[str, ...
 
 def _refuse_fixed_clock(config: Any) -> None:
     from tapestry.cli.replay import refuse_fixed_instant
-    from tapestry.runs.clock import ENVIRONMENT
+    from tapestry.runs.context.clock import ENVIRONMENT
 
     refuse_fixed_instant(config)
     if os.environ.get(ENVIRONMENT):

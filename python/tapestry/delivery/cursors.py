@@ -23,23 +23,23 @@ from uuid import uuid4
 from tapestry.errors import StateUnreadable
 from tapestry.instants import micros
 from tapestry.quoting import properties, relation_name, string, timestamp
-from tapestry.runs.errors_of_delta import (
+from tapestry.runs.engine.errors_of_delta import (
     files_gone,
     lacks_column,
     lost_race,
     loudness_of_tidying,
     not_found,
 )
-from tapestry.runs.odd import Fields, Odd, OddRow, check_seal, read_row, sealed, shown
-from tapestry.runs.own_tables import (
+from tapestry.runs.engine.odd import Fields, Odd, OddRow, check_seal, read_row, sealed, shown
+from tapestry.runs.engine.own_tables import (
     create_own,
     lost_own,
     refuse_other,
     widen_own,
     widened_rows,
 )
-from tapestry.runs.session import Session
-from tapestry.runs.state import StateRow, runs_of
+from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.state import StateRow, runs_of
 
 logger = logging.getLogger(__name__)
 

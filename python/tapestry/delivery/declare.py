@@ -14,7 +14,7 @@ from tapestry.delivery.addresses import parse_address, parse_addresses
 from tapestry.delivery.http_parts import fault_of_header, is_address
 from tapestry.delivery.templates import check_template
 from tapestry.errors import ConfigurationError
-from tapestry.runs.instants import parse_length
+from tapestry.runs.engine.instants import parse_length
 
 SECRET_KEYS = ("password", "secret", "token", "api_key", "user", "headers_secret")
 """What people write by habit; ours name an environment variable instead."""

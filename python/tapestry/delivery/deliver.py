@@ -29,15 +29,15 @@ from tapestry.delivery.send import Sent, send
 from tapestry.delivery.send_table import send_table
 from tapestry.errors import TapestryError
 from tapestry.names import DELIVERIES_TABLE
-from tapestry.runs.column_types import columns_of_table
-from tapestry.runs.crash import point
-from tapestry.runs.invocation import Invocation
-from tapestry.runs.model import Model
-from tapestry.runs.odd import OddRow
-from tapestry.runs.relations import plain
-from tapestry.runs.session import Session
-from tapestry.runs.standing import stand
-from tapestry.runs.state import StateRow
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.column_types import columns_of_table
+from tapestry.runs.engine.odd import OddRow
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.relations import plain
+from tapestry.runs.run.crash import point
+from tapestry.runs.run.standing import stand
+from tapestry.runs.tables.state import StateRow
 from tapestry.words import counted
 
 GRACE = 0.5

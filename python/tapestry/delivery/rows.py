@@ -13,8 +13,8 @@ from datetime import datetime
 from tapestry.instants import from_micros
 from tapestry.names import MATCHED_AT
 from tapestry.quoting import identifier, relation_name, timestamp
-from tapestry.runs.column_types import Columns
-from tapestry.runs.session import Session
+from tapestry.runs.engine.column_types import Columns
+from tapestry.runs.engine.session import Session
 
 BATCH_ROWS = 10_000
 """A batch ends where it has so many rows, ties included: it is held in memory."""

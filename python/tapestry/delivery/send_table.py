@@ -6,10 +6,10 @@ from tapestry.delivery.batch import Delivery
 from tapestry.delivery.declare import TableSink
 from tapestry.delivery.retry import Refused
 from tapestry.quoting import properties, relation_name
-from tapestry.runs.column_types import Columns
-from tapestry.runs.errors_of_delta import already_exists, lost_race, not_found, odd_names
-from tapestry.runs.schema_change import holds, types_by_name
-from tapestry.runs.session import Session
+from tapestry.runs.engine.column_types import Columns
+from tapestry.runs.engine.errors_of_delta import already_exists, lost_race, not_found, odd_names
+from tapestry.runs.engine.session import Session
+from tapestry.runs.query.schema_change import holds, types_by_name
 
 
 def send_table(session: Session, sink: TableSink, delivery: Delivery) -> None:

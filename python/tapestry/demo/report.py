@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tapestry.report.make import make_report
 from tapestry.report.read import WAREHOUSE, tables_at_hand
-from tapestry.runs.documents import build_data_docs
+from tapestry.runs.after.documents import build_data_docs
 
 FILE = "report.html"
 

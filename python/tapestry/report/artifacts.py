@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from tapestry.runs.relations import plain
+from tapestry.runs.query.relations import plain
 
 CONTINUOUS = "continuous"
 SHOWN_KINDS = ("model", "source", "seed", "snapshot")

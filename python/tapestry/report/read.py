@@ -17,9 +17,9 @@ from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
 from tapestry.quoting import relation_name
 from tapestry.report.record import CHECK_COLUMNS, DELIVERY_COLUMNS, RUN_COLUMNS, Record
 from tapestry.report.rows import TEXT, Unread
-from tapestry.runs.errors_of_delta import files_gone, not_found
-from tapestry.runs.locations import WAREHOUSE, local_folder, own_catalog
-from tapestry.runs.session import Session
+from tapestry.runs.engine.errors_of_delta import files_gone, not_found
+from tapestry.runs.engine.locations import WAREHOUSE, local_folder, own_catalog
+from tapestry.runs.engine.session import Session
 
 Found = TypeVar("Found")
 TEXTS = ("string", "varchar")

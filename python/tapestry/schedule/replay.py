@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from tapestry.runs.instants import show
-from tapestry.runs.reached import Reached
+from tapestry.runs.engine.instants import show
+from tapestry.runs.tables.reached import Reached
 from tapestry.schedule.steps import Step, Steps
 from tapestry.schedule.warm import OK, Ran, RunFailed, first_failure, new_rows
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from tapestry.errors import ConfigurationError
-from tapestry.runs.instants import show
+from tapestry.runs.engine.instants import show
 
 
 @dataclass(frozen=True)

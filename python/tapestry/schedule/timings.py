@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from tapestry.errors import ConfigurationError
-from tapestry.runs.model import SCHEDULE, ModelConfig
+from tapestry.runs.model.model import SCHEDULE, ModelConfig
 from tapestry.schedule.ticks import Timing
 from tapestry.schedule.warm import name_of
 

@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from tapestry.errors import TapestryError
-from tapestry.runs.clock import ENVIRONMENT
+from tapestry.runs.context.clock import ENVIRONMENT
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
 _GOOD = ("success", "pass", "warn")

@@ -21,7 +21,7 @@ from typing import Any
 
 from tapestry.errors import ConfigurationError
 from tapestry.folders import NotOurs, open_lock, open_own, own_folder, read_own, write_own
-from tapestry.runs.locations import CATALOG_FOLDER
+from tapestry.runs.engine.locations import CATALOG_FOLDER
 
 FOLDER = ".catalog"
 """In the warehouse; Spark takes no folder with such a name for a schema or a table."""

@@ -29,11 +29,11 @@ from dbt.adapters.tapestry.response import ContinuousResponse, response_of
 from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.written import write_beside_compiled
 from tapestry.errors import TapestryError
-from tapestry.runs.as_of import answer_at, clock_only
-from tapestry.runs.plan import Decided, WriteRows
-from tapestry.runs.query import read_query
-from tapestry.runs.run import Outcome, execute, prepare
-from tapestry.runs.validate import plan_empty
+from tapestry.runs.query.as_of import answer_at, clock_only
+from tapestry.runs.query.query import read_query
+from tapestry.runs.run.plan import Decided, WriteRows
+from tapestry.runs.run.run import Outcome, execute, prepare
+from tapestry.runs.run.validate import plan_empty
 
 
 class ContinuousDoors(metaclass=AdapterMeta):

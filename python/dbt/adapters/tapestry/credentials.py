@@ -10,7 +10,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry.answer_settings import ANSI
 from tapestry.errors import TapestryError
-from tapestry.runs.instants import parse_length
+from tapestry.runs.engine.instants import parse_length
 
 EMBEDDED_HOST = "embedded"
 

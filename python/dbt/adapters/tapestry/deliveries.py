@@ -16,7 +16,7 @@ from dbt_common.invocation import get_invocation_id
 from dbt.adapters.tapestry.invocations import current_invocation
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.delivery.deliver import deliver
-from tapestry.runs.model import Model
+from tapestry.runs.model.model import Model
 
 logger = AdapterLogger("Tapestry")
 _lock = Lock()

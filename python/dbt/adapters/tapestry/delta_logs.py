@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapestry.instants import from_micros
 from tapestry.names import GENERATION_PROPERTY
-from tapestry.runs.target import Target
+from tapestry.runs.tables.target import Target
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

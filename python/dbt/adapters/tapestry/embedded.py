@@ -33,7 +33,7 @@ from dbt.adapters.tapestry.warehouse import (
 from dbt.adapters.tapestry.workers import await_workers, sizes_here
 from tapestry.errors import TapestryError
 from tapestry.folders import temporary_instead
-from tapestry.runs.locations import WAREHOUSE, same_location
+from tapestry.runs.engine.locations import WAREHOUSE, same_location
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

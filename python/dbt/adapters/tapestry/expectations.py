@@ -17,11 +17,11 @@ from dbt.adapters.tapestry.response import CheckedResponse, response_of_checked
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import authored
-from tapestry.runs.checks import sentences
-from tapestry.runs.log import Entry
-from tapestry.runs.publish import Published
-from tapestry.runs.staging import drop
-from tapestry.runs.whole import (
+from tapestry.runs.checks.checks import sentences
+from tapestry.runs.checks.staging import drop
+from tapestry.runs.run.log import Entry
+from tapestry.runs.run.publish import Published
+from tapestry.runs.run.whole import (
     Checked,
     check_query,
     check_table,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapestry.names import MATCHED_AT, ROW_ID
-from tapestry.runs.relations import Relations, plain
+from tapestry.runs.query.relations import Relations, plain
 from tapestry.runs.sources.describe import SourceTable, arrival_column, arrival_sql
 from tapestry.runs.sources.scans import row_id
 from tapestry.sql import Column, Rewriting, Scan

@@ -21,7 +21,7 @@ from dbt.adapters.tapestry.packages import prefer_own_macros, relations_like, ta
 from dbt.adapters.tapestry.seeds import seed_batches
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.quoting import identifier, inside, properties, string, token
-from tapestry.runs.empty_catalog import refuse_full_folder
+from tapestry.runs.tables.empty_catalog import refuse_full_folder
 
 if TYPE_CHECKING:
     import agate

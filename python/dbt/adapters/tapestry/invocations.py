@@ -16,12 +16,12 @@ from dbt.adapters.tapestry.answer_settings import ZONE, effective, unusual
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import ConfigurationError
 from tapestry.names import CHECKS_TABLE, RUNS_TABLE, STATE_TABLE
-from tapestry.runs.clock import VARIABLE, Clock, read_clock
-from tapestry.runs.documents import FOLDER, build_data_docs, write_results
-from tapestry.runs.instants import parse_zone
-from tapestry.runs.invocation import Invocation
-from tapestry.runs.log import write_checks, write_log
-from tapestry.runs.memory import Memory
+from tapestry.runs.after.documents import FOLDER, build_data_docs, write_results
+from tapestry.runs.context.clock import VARIABLE, Clock, read_clock
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.context.memory import Memory
+from tapestry.runs.engine.instants import parse_zone
+from tapestry.runs.run.log import write_checks, write_log
 
 logger = AdapterLogger("Tapestry")
 KEPT = 16

@@ -15,7 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import identifier, rendered_name
-from tapestry.runs.column_types import sql_type
+from tapestry.runs.engine.column_types import sql_type
 
 SESSION_CATALOG = "spark_catalog"
 

@@ -10,10 +10,10 @@ from tapestry.delivery.declare import parse_sinks
 from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT
 from tapestry.quoting import authored
-from tapestry.runs.expectations.declare import Expectation
-from tapestry.runs.instants import parse_zone
-from tapestry.runs.model import Model, ModelConfig
-from tapestry.runs.relations import plain
+from tapestry.runs.engine.instants import parse_zone
+from tapestry.runs.model.declare import Expectation
+from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.query.relations import plain
 
 CONTINUOUS = "continuous"
 EXPECTATIONS = "expectations"

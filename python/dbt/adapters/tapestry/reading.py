@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from tapestry.runs.reading import Reading
+from tapestry.runs.engine.reading import Reading
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

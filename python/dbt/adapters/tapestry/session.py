@@ -14,13 +14,13 @@ from zoneinfo import ZoneInfo
 from dbt.adapters.tapestry.answer_settings import ZONE
 from dbt.adapters.tapestry.overrides import INTERPRETED, once
 from dbt.adapters.tapestry.servers import read_by_conf, read_by_sql
-from tapestry.runs.reading import Reading
-from tapestry.runs.values import as_list, as_map
+from tapestry.runs.engine.reading import Reading
+from tapestry.runs.engine.values import as_list, as_map
 
 if TYPE_CHECKING:
     from dbt.adapters.sql import SQLAdapter
 
-    from tapestry.runs.target import Target
+    from tapestry.runs.tables.target import Target
 
 T = TypeVar("T")
 BESIDE = ThreadPoolExecutor(8, "tapestry-beside")

@@ -14,7 +14,7 @@ from pathlib import Path
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry.catalog import catalog_settings
-from tapestry.runs.locations import (
+from tapestry.runs.engine.locations import (
     CATALOG_FOLDER,
     DEFAULT_FS,
     WAREHOUSE,

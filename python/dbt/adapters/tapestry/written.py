@@ -15,7 +15,7 @@ from dbt.adapters.tapestry.guarded import (
     guarded_model,
     scans_for,
 )
-from tapestry.runs.query import Query
+from tapestry.runs.query.query import Query
 
 logger = AdapterLogger("Tapestry")
 SUFFIX = ".incremental.sql"

@@ -17,8 +17,8 @@ from time import monotonic
 from typing import Any
 
 from tapestry.errors import ConfigurationError
-from tapestry.runs.expectations.declare import KEYS, Expectation, near
 from tapestry.runs.expectations.row_conditions import DESCRIBING, arguments_of, condition_of
+from tapestry.runs.model.declare import KEYS, Expectation, near
 
 ALWAYS = (*DESCRIBING, "mostly", "row_condition", "condition_parser")
 """Arguments that expectations on rows have besides their own."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations.validate import Pinning, Prepared, prepare
-from tapestry.runs.invocation import Invocation
-from tapestry.runs.model import Model
-from tapestry.runs.session import Session
+from tapestry.runs.model.model import Model
 from tapestry.runs.sources.pins import Pinned
 
 

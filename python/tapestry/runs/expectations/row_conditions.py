@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tapestry.quoting import identifier, string
-from tapestry.runs.expectations.declare import Expectation
+from tapestry.runs.model.declare import Expectation
 
 _Arguments = Mapping[str, Any]
 _Made = str | None

@@ -15,11 +15,11 @@ from sqlglot.errors import SqlglotError
 
 from tapestry.errors import ConfigurationError, Refusal
 from tapestry.quoting import identifier
+from tapestry.runs.context.memory import Memory
+from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations import great
-from tapestry.runs.expectations.declare import Expectation, near
 from tapestry.runs.expectations.row_conditions import condition_of, on_rows
-from tapestry.runs.memory import Memory
-from tapestry.runs.session import Session
+from tapestry.runs.model.declare import Expectation, near
 from tapestry.sql.read.read_tokens import read_one
 
 SELECT = "SELECT "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tapestry.runs.session import Session
+from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.pins import Pin, Pinned, Pins
 from tapestry.runs.sources.rewrites import columns_at
 from tapestry.sql.catalog import View

@@ -14,9 +14,9 @@ from typing import Any
 from tapestry.errors import Refusal
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
 from tapestry.quoting import identifier, relation_name
-from tapestry.runs.column_types import columns_in, in_full
-from tapestry.runs.session import Session
-from tapestry.runs.values import as_list, as_map
+from tapestry.runs.engine.column_types import columns_in, in_full
+from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.values import as_list, as_map
 from tapestry.sql.catalog import Column, View
 from tapestry.sql.facts.fixed import zone_is_fixed
 

@@ -9,8 +9,8 @@ from typing import Protocol, TypeVar
 from uuid import uuid4
 
 from tapestry.errors import SourceHistoryGone, SourceRewritten, StateMissing
-from tapestry.runs.own_tables import forget_gone
-from tapestry.runs.session import Session
+from tapestry.runs.engine.own_tables import forget_gone
+from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.contents import key_names
 from tapestry.runs.sources.describe import SourceTable, arrival_column
 from tapestry.runs.sources.fingerprints import Fingerprint, fingerprint

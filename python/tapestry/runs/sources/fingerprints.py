@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tapestry.quoting import timestamp
-from tapestry.runs.session import Session
+from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.contents import keys
 from tapestry.runs.sources.describe import SourceTable, arrival_sql
 from tapestry.sql.catalog import Column

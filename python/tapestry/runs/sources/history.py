@@ -13,7 +13,7 @@ from typing import Literal
 
 from tapestry.errors import SourceHistoryGone
 from tapestry.quoting import identifier, string, timestamp
-from tapestry.runs.session import Session
+from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.describe import SourceTable
 from tapestry.sql.catalog import Column
 

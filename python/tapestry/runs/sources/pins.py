@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from tapestry.quoting import relation_name
-from tapestry.runs.session import Session
+from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.describe import SourceTable, describe
 from tapestry.sql.catalog import View
 

@@ -13,8 +13,8 @@ from datetime import datetime, timezone
 
 from tapestry.errors import SourceRewritten
 from tapestry.quoting import identifier, strings, timestamp
-from tapestry.runs.column_types import columns_of_query, sql_type
-from tapestry.runs.session import Session
+from tapestry.runs.engine.column_types import columns_of_query, sql_type
+from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.contents import key_names, named_keys
 from tapestry.runs.sources.describe import SourceTable, arrival_sql
 from tapestry.runs.sources.history import NAMES, Commit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapestry.errors import LateRowsFound
-from tapestry.runs.session import Session
+from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.describe import SourceTable, arrival_sql
 from tapestry.runs.sources.late import Late
 from tapestry.runs.sources.pins import Pin

@@ -27,9 +27,9 @@ from zlib import crc32
 from tapestry.instants import from_micros
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
 from tapestry.quoting import identifier, relation_name, string, strings, token
-from tapestry.runs.column_types import columns_of_table, sql_type
-from tapestry.runs.errors_of_delta import files_gone
-from tapestry.runs.session import Session
+from tapestry.runs.engine.column_types import columns_of_table, sql_type
+from tapestry.runs.engine.errors_of_delta import files_gone
+from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.contents import (
     column_list,
     content_hash,

@@ -12,7 +12,7 @@ from datetime import datetime
 from tapestry.instants import MICRO, at_or_after
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
 from tapestry.quoting import relation_name, string, strings, timestamp
-from tapestry.runs.session import Session
+from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.contents import column_list, key_names, same_keys
 from tapestry.runs.sources.describe import LATE, arrival_sql
 from tapestry.runs.sources.late import Late

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from tapestry.instants import MICRO
-from tapestry.runs.session import Session
+from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.describe import SourceTable
 from tapestry.runs.sources.fingerprints import Fingerprint
 from tapestry.runs.sources.pins import Pin

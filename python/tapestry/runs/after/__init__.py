@@ -1,0 +1,1 @@
+"""What is done with the tables of runs that are over."""

@@ -1,0 +1,138 @@
+"""What the next run of a model would read, looked at without running or writing anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tapestry.errors import TapestryError
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.query import Query, read_query
+from tapestry.runs.query.settings import same_query
+from tapestry.runs.run.standing import Standing, stand
+from tapestry.runs.sources.describe import arrival_column
+from tapestry.runs.sources.scans import late_scan, plain_scan
+from tapestry.runs.sources.side import Side, read_side, side_name
+from tapestry.sql import Rewriting, Scan, Window
+from tapestry.sql.look.readings import Reading, readings
+from tapestry.sql.timing import text_of
+
+A_DAY = timedelta(days=1)
+_SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50}
+_RELATION = re.compile(r"Relation [^\n]*Statistics\(sizeInBytes=([\d.]+) (\w+)")
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A model's query over its sources as they are now, and the window of its next run.
+
+    supposed
+        The model has not run yet: the window is one day, to show what a later run reads.
+    """
+
+    query: Query
+    window: Window
+    supposed: bool
+    scans: Mapping[str, Scan]
+    readings: tuple[Reading, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a scan reads after file statistics have excluded what they can.
+
+    files
+        None where the connection does not tell (thrift).
+    """
+
+    size: int
+    files: int | None
+
+
+def preview(session: Session, model: Model, invocation: Invocation, stored: bool = True) -> Preview:
+    """Look at the next run of ``model``; ``stored``: it has a table, or will have one.
+
+    Raises Refusal for a query that cannot be kept exactly. A state that would stop a run is told
+    in ``notes``.
+    """
+    standing, notes = Standing(None, None), []
+    if stored:
+        try:
+            standing = stand(session, model, invocation, refresh=False)
+        except TapestryError as error:
+            notes.append(f"the next run would stop: {error.reason}")
+    row = standing.row
+    begin = row.begin if row is not None else model.config.begin
+    query = read_query(session, model, invocation, model.sql, begin)
+    if row is not None and not same_query(row.canonical, query.canonical):
+        notes.append(f"the query changed since the last run (on_query_change: {_rule(model)})")
+    t = invocation.clock.t(model.config.lag)
+    tau = None if row is None else (row.tau if standing.crashed else row.t)
+    if tau is not None and tau >= t:
+        notes.append("the last run went further than this: shown is the window of one day after it")
+        t = tau + A_DAY
+    window = Window(tau or t - A_DAY, t)
+    scans = {name: _scan(session, query, name, standing, notes) for name in query.rewriting.sources}
+    found = readings(plain_statement(query.rewriting, window, scans), scans)
+    return Preview(query, window, tau is None, scans, found, tuple(notes))
+
+
+def plain_statement(rewriting: Rewriting, window: Window, scans: Mapping[str, Scan]) -> str:
+    """The run's statement over sources that go by their bare names."""
+    # sql: rendered to be read again, never run
+    bare = {name: Scan(name, s.arrival, "row_id", s.late) for name, s in scans.items()}
+    return rewriting.template(bare, _text(window.tau), text_of(window.t))
+
+
+def cost(session: Session, preview: Preview, source: str, predicate: str) -> Cost:
+    """What reading the rows of a source that satisfy a predicate ('': all) costs now.
+
+    Spark plans the scan and reads no data: Delta puts the size of the files that are left into the
+    plan's statistics.
+    """
+    scan, pinned = preview.scans[source], preview.query.relations.tables[source]
+    relation = scan.relation if scan.late else pinned.table.at(pinned.pin.version)
+    sql = f"SELECT * FROM {relation}" + (f" WHERE {predicate}" if predicate else "")
+    ((plan, *_),) = session.rows(f"EXPLAIN COST {sql}")
+    files = getattr(session, "input_files", None)
+    return Cost(size_in(str(plan)), None if files is None else files(sql))
+
+
+def size_in(plan: str) -> int:
+    """The bytes that the optimized plan of an EXPLAIN COST reads.
+
+    >>> size_in("Filter …\\n+- Relation db.m[id#1] parquet, Statistics(sizeInBytes=33.5 KiB)\\n")
+    34304
+    """
+    optimized = plan.partition("== Physical Plan ==")[0]
+    found = _RELATION.findall(optimized)
+    return sum(int(float(number) * _SIZES.get(unit, 1)) for number, unit in found)
+
+
+def _rule(model: Model) -> str:
+    return model.config.on_query_change
+
+
+def _text(instant: datetime | None) -> str | None:
+    return None if instant is None else text_of(instant)
+
+
+def _scan(session: Session, query: Query, name: str, standing: Standing, notes: list[str]) -> Scan:
+    """How the next run would read a source, without looking for rows that came late since."""
+    arrival, pinned = query.relations.arrival(name), query.relations.tables[name]
+    if arrival is None:
+        return plain_scan(pinned.table, pinned.pin, None)
+    column, row = arrival_column(pinned.table, arrival), standing.row
+    if row is not None:
+        side = Side(side_name(row.model, pinned.table.name), row.generation, row.n + 1, row.run_id)
+        side = read_side(session, side, row.pins.get(name), pinned.table.columns)
+        if side.gone:
+            notes.append(f"runs read rows of {name} that were deleted, too, each up to its end")
+        if side.live:
+            return late_scan(pinned.table, pinned.pin, column, side)
+    return plain_scan(pinned.table, pinned.pin, column)

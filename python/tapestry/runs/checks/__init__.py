@@ -1,0 +1,1 @@
+"""New rows staged, checked, rejected."""

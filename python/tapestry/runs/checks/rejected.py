@@ -1,0 +1,177 @@
+"""``<model>__rejected``: the new rows that broke an expectation which drops them.
+
+They are written before the target's commit, with the generation, n and the execution (``attempt``)
+that they belong to. Rows of another generation, of an n above the target's, and of an execution of
+n that did not land do not exist (semantics, section 4); who comes next removes them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from tapestry.errors import ConfigurationError
+from tapestry.names import MATCHED_AT, REJECTED_PROPERTY, REJECTED_SUFFIX
+from tapestry.quoting import identifier, properties, relation_name, string, timestamp, token
+from tapestry.runs.checks.staging import Staged, exists, hidden, mapping_properties
+from tapestry.runs.engine.errors_of_delta import files_gone, lost_race
+from tapestry.runs.engine.own_tables import forget_gone
+from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.target import folder_gone
+from tapestry.runs.window.new_rows import NewRows
+
+OURS = ("run_id", "generation", "n", "attempt", "expectations")
+
+
+def rejected_name(relation: str) -> str:
+    """The name of the table that a model's rejected rows are kept in."""
+    return f"{relation.replace('`', '')}{REJECTED_SUFFIX}"
+
+
+def reject(
+    session: Session, new: NewRows, staged: Staged, dropped: Sequence[str], attempt: str
+) -> None:
+    """Keep the staged rows that break one of the expectations called ``dropped``.
+
+    Raises ConfigurationError where a table of that name does not fit.
+    """
+    name = rejected_name(new.identity.model)
+    if new.creates:
+        forget_gone(session, name)
+    names = {key: hidden(key, staged.columns) for key in OURS}
+    if exists(session, name):
+        known = _names(session, name)
+        taken = {column.lower() for column in staged.columns}
+        if known is None or taken & {column.lower() for column in known.values()}:
+            raise _in_the_way(new, name)
+        names = known
+    rows = _rows(new, staged, dropped, attempt, names)
+    if not exists(session, name):
+        named = {
+            "delta.enableTypeWidening": "true",
+            REJECTED_PROPERTY: json.dumps(names),
+            **mapping_properties(new.model.properties),
+        }
+        session.run(
+            f"CREATE TABLE IF NOT EXISTS {relation_name(name)} USING delta"
+            f" COMMENT {token(f'tapestry: rows that {new.model.name} does not accept')}"
+            f" TBLPROPERTIES ({properties(named)}) AS {rows} AND false"
+        )
+    try:
+        session.run(
+            f"MERGE WITH SCHEMA EVOLUTION INTO {relation_name(name)} AS _t USING ({rows}) AS _n"
+            " ON false WHEN NOT MATCHED THEN INSERT *"
+        )
+    except Exception as error:
+        if "DELTA_FAILED_TO_MERGE_FIELDS" not in str(error):
+            raise
+        raise _in_the_way(new, name) from error
+
+
+def _in_the_way(new: NewRows, name: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{name} is not the table of rejected rows that {new.model.name} needs now: it is"
+        " somebody else's, or has a column of another kind",
+        where=new.model.file,
+        hint="rename or drop it; it is made again with the columns of today",
+    )
+
+
+def remove(session: Session, relation: str) -> None:
+    """Remove the table, if it is one of ours: the model's rows are built anew."""
+    name = rejected_name(relation)
+    if not exists(session, name) or forget_gone(session, name):
+        return
+    if _names(session, name) is not None:
+        session.run(f"DROP TABLE IF EXISTS {relation_name(name)}")
+
+
+def carry(session: Session, row: StateRow, newest: StateRow, attempt: str | None) -> None:
+    """Copy the rejected rows up to the row's t to its generation; ``newest`` is what landed last.
+
+    They count once the rewind has landed; until then they do not exist.
+    """
+    name = rejected_name(row.model)
+    if not exists(session, name):
+        return
+    known = _names(session, name)
+    if known is None:
+        return
+    tidy(session, row.model, newest.generation, newest.n, attempt)
+    ours = {
+        "run_id": string(row.run_id),
+        "generation": string(row.generation),
+        "n": "1L",
+        "attempt": "''",
+    }
+    # sql: the keys are only looked up
+    values = {known[key]: value for key, value in ours.items()}
+    columns = [str(c[0]) for c in session.rows(f"DESCRIBE TABLE {relation_name(name)}")]
+    items = ", ".join(values.get(column, identifier(column)) for column in columns)
+    session.run(
+        f"INSERT INTO {relation_name(name)} SELECT {items} FROM {relation_name(name)}"
+        f" WHERE {identifier(known['generation'])} = {string(newest.generation)}"
+        f" AND {identifier(MATCHED_AT)} <= {timestamp(row.t)}"
+    )
+
+
+def tidy(session: Session, relation: str, generation: str, n: int, attempt: str | None) -> None:
+    """Remove what does not exist once run ``n`` of the generation is the newest that landed.
+
+    ``attempt`` is the execution of n that landed, "" one without rejected rows (its checks failed,
+    or it had none), None unknown.
+    """
+    name = rejected_name(relation)
+    if not exists(session, name):
+        return
+    known = _names(session, name)
+    if known is None:
+        return
+    theirs, number, execution = (identifier(known[key]) for key in ("generation", "n", "attempt"))
+    # Simple comparisons, so that file statistics tell that there is nothing to remove.
+    gone = f"{theirs} <> {string(generation)} OR {number} > {n}"
+    if attempt is not None:
+        gone += f" OR ({number} = {n} AND {execution} <> {string(attempt)})"
+    try:
+        session.run(f"DELETE FROM {relation_name(name)} WHERE {gone}")
+    except Exception as error:
+        if not lost_race(error):  # another run tidies up, or will
+            raise
+
+
+def _rows(
+    new: NewRows,
+    staged: Staged,
+    dropped: Sequence[str],
+    attempt: str,
+    known: Mapping[str, str],
+) -> str:
+    run = new.identity
+    names = {key: identifier(name) for key, name in known.items()}
+    return (
+        f"SELECT {', '.join(identifier(column) for column in staged.columns)},"
+        f" {string(run.run_id)} AS {names['run_id']},"
+        f" {string(run.generation)} AS {names['generation']}, {run.n}L AS {names['n']},"
+        f" {string(attempt)} AS {names['attempt']},"
+        f" {identifier(staged.broken)} AS {names['expectations']}"
+        f" FROM {staged.relation} WHERE {staged.having(dropped)}"
+    )
+
+
+def _names(session: Session, name: str) -> dict[str, str] | None:
+    """What our columns are called in a table; None where it is none of ours.
+
+    Raises TargetChanged where its folder is gone.
+    """
+    asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({token(REJECTED_PROPERTY)})"
+    try:
+        ((_, value),) = session.rows(asked)
+    except Exception as error:
+        if not files_gone(error):
+            raise
+        raise folder_gone(name, "") from error
+    try:
+        return dict(json.loads(value))
+    except ValueError:
+        return None

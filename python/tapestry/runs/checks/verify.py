@@ -1,0 +1,187 @@
+"""A run's staged rows, checked against the definition before they are published.
+
+Semantics, section 5: with the author's query and the static answer only (``tapestry.verification``
+cannot import the rewriting). What is chosen here is how much to look at; the turn follows from n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from time import monotonic
+from typing import Any
+
+from tapestry.errors import VerificationFailed
+from tapestry.names import MATCHED_AT
+from tapestry.quoting import identifier, relation_name, string
+from tapestry.runs.checks.checks import ERROR, FAIL, PASS, WARN, CheckResult
+from tapestry.runs.checks.rejected import rejected_name
+from tapestry.runs.checks.staging import exists as table_exists
+from tapestry.runs.engine.column_types import columns_of_table
+from tapestry.runs.engine.instants import show
+from tapestry.runs.engine.session import Session, planned_once
+from tapestry.runs.model.model import Model
+from tapestry.runs.window.question import Question
+from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH, Check, Finding, Result, Sample
+from tapestry.verification.chosen import Rows
+from tapestry.verification.events import opening
+
+VERIFICATION = (ENOUGH, NOT_TOO_MUCH)
+SHOWN = 20
+"""So many findings of a kind are kept with their rows."""
+WORDS = {
+    "missing": "is an answer at {instant} and was not delivered",
+    "early": "was an answer at {instant}, before its _matched_at {matched}",
+    "absent": "is no answer at its _matched_at {matched}",
+    "twice": "comes twice",
+    "outside": "has a _matched_at outside of the window: {matched}",
+    "not an answer": "is not so often an answer that begins at {matched}",
+}
+
+
+def verify(session: Session, model: Model, question: Question, staged: str) -> list[CheckResult]:
+    """Check the staged rows of a run; what is found is a result, not an exception.
+
+    ``staged`` may stand behind FROM: the select list, ``_matched_at``, ``_key``.
+    """
+    row, config = question.row, model.config
+
+    def ask() -> tuple[Result, Result]:
+        definition = question.definition
+        low = row.began or opening(definition, session.rows, row.t)
+        start = row.begin or low
+        rows = Rows(staged, start, row.tau, row.t)
+
+        def rows_of(text: str) -> list[tuple[Any, ...]]:
+            # sql: a statement of the check
+            return session.rows(question.sharing.applied(text))
+
+        check = Check(definition, rows, rows_of, lambda: published(session, question))
+        with planned_once(session, definition.joins_nothing):
+            if config.verify == "full":
+                return check.full()
+            ranges = question.turn(config.verify_share, low)
+            # What is shared has the rows for the ranges that were known before.
+            elsewhere = 0 if question.sharing.relations else Sample.elsewhere
+            seed = f"{row.generation} {row.n}"
+            return check.sample(
+                Sample(ranges, seed, elsewhere=elsewhere, turn_rows=question.turn_rows)
+            )
+
+    return results_of(ask, config.verify, config.on_verify_failure, question.columns)
+
+
+def published(session: Session, question: Question) -> str:
+    """The target and the rejected rows as the runs before left them; '' where there are none.
+
+    Only tells where to look first: what was an answer is asked of the definition.
+    """
+    row, columns = question.row, [*question.columns, MATCHED_AT]
+    if row.n == 1:
+        return ""
+    parts = []
+    for name, condition in (
+        (row.model, "true"),
+        (rejected_name(row.model), f"generation = {string(row.generation)} AND n < {row.n}"),
+    ):
+        if not table_exists(session, name):
+            continue
+        known = {column.lower() for column, _ in columns_of_table(session, name)}
+        if {column.lower() for column in columns} <= known:
+            relation = relation_name(name)
+            parts.append(f"SELECT {listed(columns)} FROM {relation} WHERE {condition}")
+    return f"({' UNION ALL '.join(parts)})" if parts else ""
+
+
+def results_of(
+    ask: Callable[[], tuple[Result, Result]], level: str, on_failure: str, columns: Sequence[str]
+) -> list[CheckResult]:
+    """Ask, and what came of it as results; an error while asking is one of them."""
+    began = monotonic()
+    try:
+        found = ask()
+    except Exception as error:
+        # What cannot be asked is no pass: the engine's own errors are results too.
+        message = str(error).strip().split("\n\n")[0][:600]
+        return [_error(kind, level, on_failure, message) for kind in VERIFICATION]
+    seconds = (monotonic() - began) / 2
+    failed = WARN if on_failure == "warn" else FAIL
+    return [
+        CheckResult(
+            result.kind,
+            result.kind.replace("_", " "),
+            on_failure,
+            PASS if result.passed else failed,
+            result.checked_rows,
+            result.violations,
+            _details(result, columns),
+            seconds,
+            level,
+        )
+        for result in found
+    ]
+
+
+def unverified(model: Model, results: Sequence[CheckResult], staged: str) -> VerificationFailed:
+    """The error of a run that publishes nothing because it is not what the definition says."""
+    counts = [
+        f"{result.violations} {'missing' if result.kind == ENOUGH else 'too many'}"
+        for result in results
+        if result.violations
+    ]
+    messages = [str(r.details["message"]) for r in results if r.details.get("message")]
+    if not counts:
+        return VerificationFailed(
+            f"{model.name} could not be verified, nothing was published:"
+            f" {' '.join(messages[0].split())[:300] if messages else ''}",
+            where=model.file,
+            hint="please report it; on_verify_failure: warn publishes unverified rows meanwhile",
+        )
+    return VerificationFailed(
+        f"{model.name} is not what its query says ({', '.join(counts)}):"
+        f" {messages[0] if messages else ''}",
+        where=model.file,
+        hint=f"nothing was published, the rows stand in {staged}; tapestry_checks lists them all."
+        " The mistake is of tapestry: please report it; on_verify_failure: warn publishes anyway",
+    )
+
+
+def sentence(finding: Finding, columns: Sequence[str]) -> str:
+    """What is wrong with one row, in words."""
+    row = ", ".join(f"{c} = {v}" for c, v in zip(columns, finding.values, strict=False))
+    words = WORDS[finding.reason].format(
+        instant=_shown(finding.instant), matched=_shown(finding.matched_at)
+    )
+    return f"({row[:200]}) {words}"
+
+
+def listed(columns: Sequence[str]) -> str:
+    """Columns in backticks."""
+    return ", ".join(identifier(column) for column in columns)
+
+
+def _details(result: Result, columns: Sequence[str]) -> dict[str, Any]:
+    details: dict[str, Any] = {"instants_checked": result.instants}
+    if result.findings:
+        details["message"] = sentence(result.findings[0], columns)
+        details["instants"] = sorted({_shown(f.instant) for f in result.findings if f.instant})
+        details["rows"] = [
+            {
+                "reason": finding.reason,
+                "instant": _shown(finding.instant),
+                "matched_at": _shown(finding.matched_at),
+                "key": finding.key,
+                "row": dict(zip(columns, finding.values, strict=False)),
+            }
+            for finding in result.findings[:SHOWN]
+        ]
+    return details
+
+
+def _shown(instant: datetime | None) -> str:
+    return "" if instant is None else show(instant)
+
+
+def _error(kind: str, level: str, on_failure: str, message: str) -> CheckResult:
+    name = kind.replace("_", " ")
+    return CheckResult(kind, name, on_failure, ERROR, None, 0, {"message": message}, level=level)

@@ -1,0 +1,74 @@
+"""How far the answers of continuous models upstream are complete (semantics, section 3, "A chain").
+
+A model never runs past the models that it reads: then no answer of theirs arrives late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from tapestry.errors import StateUnreadable
+from tapestry.names import GENERATION_PROPERTY, STATE_PROPERTY
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.instants import show
+from tapestry.runs.engine.session import Session
+from tapestry.runs.sources.pins import Pinned
+from tapestry.runs.tables.target import CLOSED, EMPTY_GENERATION, commits_after, landed
+
+
+def horizons(
+    session: Session, invocation: Invocation, tables: Mapping[str, Pinned]
+) -> tuple[dict[str, datetime], tuple[str, ...]]:
+    """For each continuous model among ``tables`` the instant up to which it is complete; warnings.
+
+    One whose state cannot be found or read limits nothing: its answers that come late are found as
+    late rows.
+    """
+    limits: dict[str, datetime] = {}
+    warnings: list[str] = []
+    for name, pinned in tables.items():
+        generation = pinned.table.properties.get(GENERATION_PROPERTY, EMPTY_GENERATION)
+        if generation == EMPTY_GENERATION:
+            continue
+        until = invocation.complete.get(name)
+        why = "is not to be found"
+        if until is None:
+            try:
+                until = _of_state(session, invocation, name, pinned, generation)
+            except StateUnreadable as error:
+                why = f"is not to be read ({error.where or error.reason})"
+        if until is None:
+            warnings.append(f"the state of {name} {why}: its answers may come late")
+        else:
+            limits[name] = until
+            if until < invocation.clock.instant and name not in invocation.complete:
+                warnings.append(f"{name} has run to {show(until)} only: run it too, or first")
+    return limits, tuple(warnings)
+
+
+def _of_state(
+    session: Session, invocation: Invocation, name: str, pinned: Pinned, generation: str
+) -> datetime | None:
+    """τ of the model after the newest run that the pinned version holds.
+
+    A model that dbt defers to stands in another environment, whose state table it names.
+    """
+    elsewhere = pinned.table.properties.get(STATE_PROPERTY, "")
+    for state_table in filter(None, (invocation.state_table, elsewhere)):
+        row = invocation.state(session, generation, state_table)
+        if row is not None:
+            break
+    else:
+        return None
+    commits = commits_after(session, name, row.target_version)
+    closed = landed(commits, row.generation, CLOSED)
+    if closed is not None and closed.successor and closed.version <= pinned.pin.version:
+        rewound = invocation.state(session, closed.successor, state_table)
+        return None if rewound is None else rewound.t
+    if row.n == 1:
+        return row.t  # the table's generation stands for its first run
+    found = landed(commits, row.generation, row.n)
+    if row.failed_at is not None or found is None or found.failed:
+        return row.tau
+    return row.t if found.version <= pinned.pin.version else row.tau

@@ -1,0 +1,76 @@
+"""What all models of one ``dbt run`` share: the clock, the pins, the state as it was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from threading import Lock
+from typing import Any
+
+from tapestry.runs.context.clock import Clock
+from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.warm_pins import WarmPins
+from tapestry.runs.engine.odd import OddRow
+from tapestry.runs.engine.session import Session
+from tapestry.runs.sources.pins import Pins
+from tapestry.runs.tables.state import StateRow, read_states, readable
+
+
+@dataclass
+class Invocation:
+    """One invocation; models in several threads share it.
+
+    settings
+        The session's settings that change answers and are not as usual, ``key = value`` each.
+    complete
+        Continuous models that this invocation has dealt with: the instant up to which their
+        answers are complete in their tables.
+    log
+        Entries for ``tapestry_runs``, one for each run that committed or whose checks failed.
+    """
+
+    id: str
+    clock: Clock
+    state_table: str
+    time_zone: str = "UTC"
+    memory: Memory = field(default_factory=Memory)
+    settings: tuple[str, ...] = ()
+    pins: Pins = field(init=False)
+    complete: dict[str, datetime] = field(default_factory=dict)
+    log: list[Any] = field(default_factory=list)
+    _states: dict[str, dict[str, StateRow | OddRow] | None] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        self.pins = WarmPins(self.memory)
+
+    def state(self, session: Session, generation: str, table: str = "") -> StateRow | None:
+        """The newest row of a generation, from the state table (or another one).
+
+        A table is read once an invocation: a claim decides who goes on from a row, so that it need
+        not be the newest any more. Raises StateUnreadable for a row that no run has written; those
+        of other generations do not matter here.
+        """
+        table = table or self.state_table
+        with self._lock:
+            if table not in self._states:
+                self._states[table] = read_states(session, table)
+            return readable((self._states[table] or {}).get(generation))
+
+    def forget(self, model: str) -> None:
+        """Read the state again: another run of the model is or was under way."""
+        self.memory.forget(model)
+        with self._lock:
+            self._states.clear()
+
+    def claimed(self, row: StateRow) -> None:
+        """Remember the row of this invocation's own.
+
+        Only beside all others: a table that was not read yet still has to be, for other models.
+        """
+        with self._lock:
+            states = self._states.get(self.state_table)
+            if states is None:
+                self._states.pop(self.state_table, None)
+            else:
+                states[row.generation] = row

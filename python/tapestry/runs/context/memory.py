@@ -1,0 +1,111 @@
+"""What a warm process remembers between invocations, so that nothing new costs next to nothing.
+
+All of it can be found again; each entry is keyed by what it was found from. A table is recognized
+by DESCRIBE DETAIL, which costs no Spark job: two commits of one table never have the same time, for
+each takes longer than a millisecond and Delta lets them through one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
+from tapestry.runs.sources.pins import Pinned
+from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.target import Target
+from tapestry.sql import Rewriting
+
+SIZE = 10_000
+CHANGES = 200
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Known:
+    """A target in a certain state: its newest run, which has landed, and its newest version."""
+
+    target: Target
+    row: StateRow
+    version: int
+
+
+@dataclass
+class Memory:
+    """Facts of earlier invocations of this process; threads may share it."""
+
+    _targets: dict[str, Known] = field(default_factory=dict)
+    _sources: dict[str, tuple[Target, Pinned]] = field(default_factory=dict)
+    _quiet: dict[Hashable, datetime | None] = field(default_factory=dict)
+    _rewritings: dict[Hashable, Rewriting] = field(default_factory=dict)
+    _analysed: dict[Hashable, bool] = field(default_factory=dict)
+    _changes: dict[Hashable, Any] = field(default_factory=dict)
+
+    def known(self, target: Target) -> Known | None:
+        """The newest run of a target that is still as it was, nothing foreign in its log."""
+        known = self._targets.get(target.name)
+        return known if known is not None and known.target == target else None
+
+    def note(self, known: Known) -> None:
+        """A run has landed, and the target's log was looked at up to a version."""
+        self._targets[known.target.name] = known
+
+    def forget(self, name: str) -> None:
+        """Another run of this target is or was under way: look again."""
+        self._targets.pop(name, None)
+
+    def source(self, name: str, now: Target) -> Pinned | None:
+        """A source as it was described, if it has had no commit since."""
+        then, pinned = self._sources.get(name, (None, None))
+        return pinned if then == now else None
+
+    def note_source(self, name: str, then: Target, pinned: Pinned) -> None:
+        """What a source looked like; ``then`` was read before ``pinned``."""
+        self._sources[name] = (then, pinned)
+
+    def quiet(self, key: Hashable) -> tuple[bool, datetime | None]:
+        """Is it known until when nothing happens by time alone, and until when (None: for ever)?"""
+        return (key in self._quiet, self._quiet.get(key))
+
+    def note_quiet(self, key: Hashable, until: datetime | None) -> None:
+        """Nothing becomes an answer before ``until`` unless a source changes."""
+        _bound(self._quiet)
+        self._quiet[key] = until
+
+    def rewriting(self, key: Hashable) -> Rewriting | None:
+        """The rewriting of a query over a catalog, if this process made it before."""
+        return self._rewritings.get(key)
+
+    def note_rewriting(self, key: Hashable, rewriting: Rewriting) -> None:
+        """Keep a rewriting."""
+        _bound(self._rewritings)
+        self._rewritings[key] = rewriting
+
+    def change(self, key: Hashable, find: Callable[[], T]) -> T:
+        """What happened to a source between two of its versions: found once, then remembered.
+
+        Models that ran together last time ask the same of it. Of two threads that ask at once both
+        look.
+        """
+        if key not in self._changes:
+            found = find()
+            _bound(self._changes, CHANGES)
+            self._changes[key] = found
+            return found
+        known: T = self._changes[key]
+        return known
+
+    def analysed(self, key: Hashable) -> bool:
+        """Did the engine accept these conditions over this query before?"""
+        return key in self._analysed
+
+    def note_analysed(self, key: Hashable) -> None:
+        """The engine accepts these conditions."""
+        _bound(self._analysed)
+        self._analysed[key] = True
+
+
+def _bound(known: dict[Hashable, Any], size: int = SIZE) -> None:
+    if len(known) >= size:
+        known.clear()

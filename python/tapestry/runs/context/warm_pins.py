@@ -1,0 +1,46 @@
+"""Pins that a warm process finds again with one look at each source."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from tapestry.runs.context.memory import Memory
+from tapestry.runs.engine.session import Session
+from tapestry.runs.sources.pins import Pinned, Pins
+from tapestry.runs.tables.target import Target, look
+from tapestry.sql import View
+
+
+class WarmPins(Pins):
+    """The pins of one invocation; a source without a new commit is not described again."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__()
+        self._memory = memory
+        self._warm: dict[str, Pinned] = {}
+        self._warm_lock = Lock()
+
+    def of(self, session: Session, name: str) -> Pinned | View:
+        """The source behind ``name`` at this invocation's pin."""
+        with self._warm_lock:
+            if name in self._warm:
+                return self._warm[name]
+            now = _detail(session, name)
+            pinned = None if now is None else self._memory.source(name, now)
+            if pinned is None:
+                # Looked at before it is described: a commit in between is seen the next time.
+                found = super().of(session, name)
+                if isinstance(found, View) or now is None:
+                    return found
+                self._memory.note_source(name, now, found)
+                pinned = found
+            self._warm[name] = pinned
+            return pinned
+
+
+def _detail(session: Session, name: str) -> Target | None:
+    """A Delta table's detail; None for a view and for what is not there (``describe`` tells)."""
+    try:
+        return look(session, name)
+    except Exception:
+        return None

@@ -1,0 +1,141 @@
+"""Bookkeeping tables of our own: made when first needed, by whoever comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import sleep
+from typing import Any
+
+from tapestry.errors import StateMissing, StateUnreadable
+from tapestry.quoting import relation_name, token
+from tapestry.runs.engine.errors_of_delta import (
+    already_exists,
+    files_gone,
+    folder_in,
+    has_column,
+    is_view,
+    lacks_column,
+    leftover,
+    lost_race,
+    not_found,
+)
+from tapestry.runs.engine.session import Session
+
+ATTEMPTS = 6
+CHECKPOINTS = 50
+"""So many commits lie between two checkpoints of Delta's log.
+
+Every run of every model commits here, and a checkpoint takes as long as several commits; a process
+that is new reads the commits since the last one at once.
+"""
+
+
+def create_own(session: Session, table: str, columns: Mapping[str, str], comment: str) -> None:
+    """Make a table; of several that try at once one does, and the others wait for it.
+
+    The loser's error can come before the catalog knows the winner's table: hence once more.
+    What is left of an earlier one without its folder is forgotten first.
+    """
+    listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    for attempt in range(ATTEMPTS):
+        try:
+            session.run(
+                f"CREATE TABLE IF NOT EXISTS {relation_name(table)} ({listed}) USING delta"
+                f" COMMENT {token(comment)}"
+                f" TBLPROPERTIES ('delta.checkpointInterval' = '{CHECKPOINTS}')"
+            )
+            if not forget_gone(session, table):
+                return
+        except Exception as error:
+            last = attempt + 1 == ATTEMPTS
+            if last and leftover(error):
+                raise _unknown_folder(table, folder_in(error)) from error
+            known = lost_race(error) or already_exists(error) or leftover(error)
+            if not known or last:
+                raise
+            sleep(0.2 * (attempt + 1))
+
+
+def _unknown_folder(table: str, folder: str) -> StateMissing:
+    """The catalog was lost, say, and the folders are there."""
+    return StateMissing(
+        f"the catalog knows no {table}, but its folder {folder} is not empty",
+        hint=f"if that is the table, CREATE TABLE {relation_name(table)} USING delta LOCATION"
+        f" {token(folder)}; else move it away",
+    )
+
+
+def forget_gone(session: Session, table: str) -> bool:
+    """Take a table whose folder somebody deleted out of the catalog; was it there?
+
+    Its entry would stand in the way of a new one, and has nothing else to lose.
+    """
+    gone = _gone(session, table)
+    if gone:
+        session.run(f"DROP TABLE IF EXISTS {relation_name(table)}")
+    return gone
+
+
+def lost_own(session: Session, table: str, error: BaseException) -> bool:
+    """Did an INSERT fail because there is no table? One without its folder has no columns."""
+    return not_found(error) or (lacks_column(error) and _gone(session, table))
+
+
+def _gone(session: Session, table: str) -> bool:
+    try:
+        session.rows(f"DESCRIBE TABLE {relation_name(table)}")
+    except Exception as error:
+        return files_gone(error)
+    return False
+
+
+def refuse_other(session: Session, table: str, columns: Mapping[str, str]) -> None:
+    """After a statement about a table of ours failed: raise StateUnreadable where that is because
+    the table is not as runs make it."""
+    try:
+        described = session.rows(f"DESCRIBE TABLE {relation_name(table)}")
+        there = {str(row[0]).lower(): str(row[1]).lower() for row in described}
+        odd = [
+            f"has no column {name}" if name not in there else f"has a {name} of {there[name]}"
+            for name, kind in columns.items()
+            if there.get(name) != kind
+        ]
+        if not odd:
+            ((kind, *_),) = session.rows(f"DESCRIBE DETAIL {relation_name(table)}")
+            odd = [f"is a {kind} table"] * (str(kind).lower() != "delta")
+    except Exception as other:
+        odd = ["is a view"] * is_view(other)
+    if not odd:
+        return
+    raise StateUnreadable(
+        f"{table} is not the table that runs made: it {odd[0]}",
+        hint="take what lies there out of the way, or bring the table back as it was (its DESCRIBE"
+        " HISTORY tells who changed it; RESTORE TABLE … TO VERSION AS OF … brings it back)",
+    )
+
+
+def widen_own(session: Session, table: str, columns: Mapping[str, str]) -> None:
+    """Add the columns that a table of an older version lacks; another process may do it too."""
+    described = session.rows(f"DESCRIBE TABLE {relation_name(table)}")
+    there = {str(row[0]).lower() for row in described}
+    missing = [f"{name} {kind}" for name, kind in columns.items() if name not in there]
+    if not missing:
+        return
+    try:
+        session.run(f"ALTER TABLE {relation_name(table)} ADD COLUMNS ({', '.join(missing)})")
+    except Exception as error:
+        if not lost_race(error) and not has_column(error):
+            raise
+
+
+def widened_rows(
+    session: Session, table: str, sql: str, columns: Mapping[str, str]
+) -> list[tuple[Any, ...]]:
+    """Rows of a query, which a table of an earlier version is made to have the columns for."""
+    try:
+        return session.rows(sql)
+    except Exception as error:
+        if not lacks_column(error):
+            raise
+        widen_own(session, table, columns)
+        return session.rows(sql)

@@ -1,0 +1,269 @@
+"""A continuous model: its relation, its query, and what its author configured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta, timezone, tzinfo
+from difflib import get_close_matches
+from typing import Any
+
+from tapestry.errors import ConfigurationError
+from tapestry.runs.engine.instants import parse_every, parse_instant, parse_length
+from tapestry.runs.model.declare import Expectation, parse_expectations
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "late_rows": ("deliver", "warn", "fail"),
+    "on_source_rewrite": ("fail", "deletes_ok", "refresh"),
+    "on_query_change": ("fail", "continue", "refresh"),
+    "on_target_change": ("fail", "accept"),
+    "on_schema_change": ("fail", "ignore", "append_new_columns"),
+    "verify": ("sample", "full", "off"),
+    "on_verify_failure": ("fail", "warn"),
+}
+"""The values that a key takes; the first is the default."""
+
+REFUSED: Mapping[tuple[str, str], str] = {
+    ("on_schema_change", "sync_all_columns"): (
+        "it would take columns away, and nothing is ever taken back: append_new_columns keeps a"
+        " column that the query no longer has, and --full-refresh builds the table anew"
+    ),
+}
+"""Values that dbt users know and that a continuous model cannot have: why, and what there is."""
+
+SCHEDULE = ("every", "priority")
+"""How often `tapestry watch` runs a model, and which goes first; any materialization has them."""
+OTHERS = (
+    "late_after",
+    "begin",
+    "lag",
+    "assume",
+    "deterministic_functions",
+    "arrival",
+    "expectations",
+    "verify_share",
+    "deliver",
+)
+KEYS = (*CHOICES, *OTHERS, *SCHEDULE)
+_LISTS = {
+    "assume": ("conditions", '["r.ts >= m.ts"]'),
+    "deterministic_functions": ("functions", "[slug, shop.slug]"),
+}
+NOT_KEYS = {"lag", "begin", "assume", "verify", "arrival", "every"}
+"""Too short or too common: a word near one of these is more likely another package's key."""
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """What the author of a model says beside the query (interface, "A model"); all optional."""
+
+    late_rows: str = "deliver"
+    """What to do with rows that come `late_after` or more after their time. `deliver`: they count
+    as arrived now. `warn`: the same, with a warning. `fail`: the run stops."""
+    late_after: timedelta = timedelta(hours=1)
+    """How late a row may be before `late_rows: warn` or `fail` minds. With `deliver` it has no
+    effect."""
+    on_source_rewrite: str = "fail"
+    """What to do when rows of a source were changed or deleted since the last run. `fail`: stop.
+    `deletes_ok`: deleted rows are gone from now on, their answers stay; a query that asks what was
+    there before (subqueries, outer joins, DISTINCT and the like) keeps them, with their end, in
+    `<model>__late_…`. `refresh`: build the table again."""
+    on_query_change: str = "fail"
+    """What to do when the query is not the one of the last run. `fail`: stop. `continue`: the
+    table stays, the new query counts from the end of the last run on, or from a later `begin`.
+    `refresh`: build the table
+    again."""
+    on_target_change: str = "fail"
+    """What to do when somebody else wrote to the table. `fail`: stop. `accept`: go on, for example
+    after answers were deleted on request."""
+    on_schema_change: str = "fail"
+    """dbt's own key, for a query with other columns than its table has; one whose new type the
+    table's column does not hold stops the run in any case. `fail`: stop. `ignore`:
+    new columns are left out. `append_new_columns`: they are added, NULL in the rows that are
+    there."""
+    verify: str = "sample"
+    """How much of a run is checked against the query before it is published. `sample`: a part of
+    the history, another part each time. `full`: every instant and every row. `off`: nothing."""
+    on_verify_failure: str = "fail"
+    """What to do when that check fails. `fail`: publish nothing. `warn`: publish and warn."""
+    verify_share: float = 1 / 200
+    """The part of the history that a `sample` looks at. With 0.005 all of it is seen once in 200
+    runs."""
+    begin: datetime | None = None
+    """The first instant of interest: what was an answer only before it is left out, and what was
+    one already begins there. Without it: all of history."""
+    lag: timedelta = timedelta(0)
+    """The run goes up to now minus this. It gives slow loaders time, at the price of later
+    answers."""
+    assume: tuple[str, ...] = ()
+    """Orders of two arrival columns that always hold, like `r.ts >= m.ts`. They make runs cheaper.
+    Of a view or CTE that is used twice an order speaks of each use for itself. Each run checks them
+    on its new rows and those of the week before, and stops where one does not hold."""
+    deterministic_functions: tuple[str, ...] = ()
+    """User-defined functions that the query may call, like `slug` or `shop.slug`: equal arguments
+    always give equal values. Without a schema the name stands for the function in any schema.
+    Nothing notices a function that is defined anew."""
+    expectations: tuple[Expectation, ...] = ()
+    """What new rows have to look like, and what to do with one that does not."""
+    deliver: tuple[Any, ...] = ()
+    """Where new answers go besides the table: files, mail, webhooks, other tables."""
+    every: timedelta | None = None
+    """How often `tapestry watch` runs the model. Without it: as often as its option `--every`
+    says."""
+    priority: int = 0
+    """Of two models that are due, `tapestry watch` runs the one with the greater number first."""
+
+    @classmethod
+    def parse(
+        cls,
+        config: Mapping[str, Any],
+        known: frozenset[str] = frozenset(),
+        zone: tzinfo = timezone.utc,
+    ) -> ModelConfig:
+        """Read a dbt model's configuration, ``meta`` included; the model's own keys come first.
+
+        ``known`` are the keys of dbt and of the adapter; any other key that is one of ours but for
+        its spelling is an error.  Raises ConfigurationError, which lists the valid ones.
+        """
+        meta = config.get("meta") or {}
+        for place in (config, meta):
+            check_spelling(place, known)
+        given: dict[str, Any] = {}
+        for key in KEYS:
+            values = [place[key] for place in (config, meta) if place.get(key) is not None]
+            if len(values) == 2 and values[0] != values[1]:
+                raise ConfigurationError(
+                    f"{key} is {values[0]!r} in the configuration and {values[1]!r} under meta",
+                    hint="keep one of them",
+                )
+            if values:
+                given[key] = values[0]
+        given.pop("arrival", None)  # about the model's readers, not about its runs
+        return cls(**{key: _value(key, value, zone) for key, value in given.items()})
+
+
+@dataclass(frozen=True)
+class Model:
+    """One continuous model as a run sees it.
+
+    relation
+        The target's name, dots between the parts.
+    arrivals
+        What is known of the relations that the query may read: normalized name -> arrival column or
+        ``static``; several where the project says several things of one.
+    """
+
+    name: str
+    relation: str
+    sql: str
+    config: ModelConfig = field(default_factory=ModelConfig)
+    arrivals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    file: str = ""
+    materialized: str = "continuous"
+    """Which kind of model it is (``runs/run/kinds.py``)."""
+    options: str = ""
+    """What stands between the table's properties and AS in CREATE TABLE: partitions, location."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+def check_spelling(config: Mapping[str, Any], known: frozenset[str] = frozenset()) -> None:
+    """A key that is one of ours but for its spelling is an error (dbt keeps any key silently).
+
+    A key counts as misspelt when it is neither dbt's (``known``) nor ours, and either equals one
+    of ours but for case, hyphens and underscores, or is very near to one of the long ones.
+
+    >>> check_spelling({"on_query_chnage": "refresh"})
+    Traceback (most recent call last):
+    tapestry.errors.ConfigurationError: on_query_chnage is not a configuration key
+      do: did you mean on_query_change? ...
+    """
+    for key in config:
+        if key in known or key in KEYS:
+            continue
+        if (meant := _meant(str(key))) is not None:
+            raise ConfigurationError(
+                f"{key} is not a configuration key",
+                hint=f"did you mean {meant}? Valid are: {', '.join(KEYS)}",
+            )
+
+
+def _meant(key: str) -> str | None:
+    def plain(text: str) -> str:
+        return text.lower().replace("_", "").replace("-", "").replace(" ", "")
+
+    for ours in KEYS:
+        if plain(key) == plain(ours):
+            return ours
+    near = get_close_matches(key.lower(), [k for k in KEYS if k not in NOT_KEYS], 1, cutoff=0.85)
+    return near[0] if near else None
+
+
+def _value(key: str, value: Any, zone: tzinfo) -> Any:
+    if key in CHOICES:
+        return _choice(key, value)
+    if key in ("lag", "late_after"):
+        return parse_length(value, key)
+    if key == "every":
+        return parse_every(value, key)
+    if key == "priority":
+        return _priority(value)
+    if key == "begin":
+        return parse_instant(value, key, zone)
+    if key == "expectations":
+        return parse_expectations(value)
+    if key == "verify_share":
+        return _share(value)
+    if key == "deliver":
+        return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
+        raise ConfigurationError(
+            f"{key}: {value!r} is not a list of {_LISTS[key][0]}",
+            hint=f"write it like {_LISTS[key][1]}",
+        )
+    return tuple(texts)
+
+
+def _share(value: Any) -> float:
+    try:
+        share = float(value)
+    except (TypeError, ValueError):
+        share = 0.0
+    if not 0 < share <= 1:
+        raise ConfigurationError(
+            f"verify_share: {value!r} is not a share",
+            hint="write a number up to 1, like 0.01: each run then looks at one part in a hundred",
+        )
+    return share
+
+
+def _priority(value: Any) -> int:
+    try:
+        if isinstance(value, bool) or int(value) != float(value):
+            raise ValueError
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigurationError(
+            f"priority: {value!r} is not a whole number",
+            hint="write one like 10; the greater number goes first, 0 is the default",
+        ) from None
+
+
+def _choice(key: str, value: Any) -> str:
+    # YAML reads a bare `off` as false.
+    text = "off" if value is False and "off" in CHOICES[key] else str(value)
+    if text in CHOICES[key]:
+        return text
+    near = get_close_matches(text, CHOICES[key], 1)
+    if (key, text) in REFUSED:
+        raise ConfigurationError(
+            f"{key}: {text} is not for continuous models", hint=REFUSED[key, text]
+        )
+    raise ConfigurationError(
+        f"{key}: {text} is not a value of this key",
+        hint=(f"did you mean {near[0]}? " if near else "")
+        + f"Valid are: {', '.join(CHOICES[key])}",
+    )
+
+
+assert {f.name for f in fields(ModelConfig)} == set(KEYS) - {"arrival"}

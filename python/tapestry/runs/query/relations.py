@@ -1,0 +1,109 @@
+"""From a query's text to the catalog that the theory works with: tables pinned, views looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tapestry.errors import ConfigurationError, Refusal
+from tapestry.names import GENERATION_PROPERTY, MATCHED_AT
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import Model
+from tapestry.runs.sources.describe import SESSION_CATALOG, arrival_column
+from tapestry.runs.sources.pins import Pinned, Pins
+from tapestry.sql import Catalog, Source, View, relation_names
+
+STATIC = "static"
+
+
+@dataclass(frozen=True)
+class Relations:
+    """What a query reads, views opened: the catalog, and each table with its pin."""
+
+    catalog: Catalog
+    tables: Mapping[str, Pinned]
+
+    def arrival(self, name: str) -> str | None:
+        """The arrival column of a table; None for a static one."""
+        source = self.catalog.relations[name]
+        return source.arrival if isinstance(source, Source) else None
+
+
+def read_relations(
+    session: Session, sql: str, model: Model, pins: Pins, time_zone: str
+) -> Relations:
+    """Look at everything that ``sql`` reads, through views, at this invocation's pins.
+
+    Raises Refusal for a name that is not there or cannot be pinned, and for the model itself;
+    ConfigurationError for a source whose arrival nobody declared.
+    """
+    relations: dict[str, Source | View] = {}
+    tables: dict[str, Pinned] = {}
+    open_names = list(relation_names(sql))
+    while open_names:
+        name = open_names.pop()
+        if name in relations:
+            continue
+        if in_session(name) == plain(model.relation):
+            raise Refusal(
+                f"{model.name} reads its own table; what is new is found without it",
+                where=model.file,
+                hint="remove {{ this }} and is_incremental(): write the query as if run once",
+            )
+        found = pins.of(session, in_session(name))
+        if isinstance(found, View):
+            relations[name] = found
+            open_names += [_inside(found, inner) for inner in relation_names(found.sql)]
+            continue
+        tables[name] = found
+        relations[name] = Source(name, found.table.columns, _arrival(found, name, model))
+    declared = frozenset(map(plain, model.config.deterministic_functions))
+    return Relations(Catalog(relations, time_zone, declared), tables)
+
+
+def plain(name: str) -> str:
+    """A name as the theory writes it: lower case, no backticks.
+
+    >>> plain("`Db`.`Messages`")
+    'db.messages'
+    """
+    return name.replace("`", "").lower()
+
+
+def in_session(name: str) -> str:
+    """A table's name without that of the session's catalog: one table, one name, one pin.
+
+    >>> in_session("spark_catalog.db.messages"), in_session("db.messages")
+    ('db.messages', 'db.messages')
+    """
+    return name.removeprefix(SESSION_CATALOG)
+
+
+def _inside(view: View, name: str) -> str:
+    """A name in a view's text: without a schema it belongs to the view's own."""
+    return name if "." in name or not view.namespace else f"{view.namespace.lower()}.{name}"
+
+
+def _arrival(found: Pinned, name: str, model: Model) -> str | None:
+    """What the project says of the arrival of a table; a continuous model says it itself."""
+    every = model.arrivals.get(in_session(name), ())
+    if len(every) > 1:
+        raise ConfigurationError(
+            f"the project says several things of the arrival of {name}: {', '.join(every)}",
+            where=model.file,
+            hint="let every source and model in the YAML that names this table say the same",
+        )
+    said = next(iter(every), None)
+    if said is None and GENERATION_PROPERTY in found.table.properties:
+        said = MATCHED_AT
+    if said is None:
+        raise ConfigurationError(
+            f"{name} says nothing of the arrival of its rows",
+            where=model.file,
+            hint=f"in the YAML of {name}: config: {{loaded_at_field: <timestamp column>}}"
+            " (or meta: {arrival: <column>});\n"
+            "  a look-up table, the same at every instant: meta: {arrival: static}",
+        )
+    if said == STATIC:
+        return None
+    return arrival_column(found.table, said).name

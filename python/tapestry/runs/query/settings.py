@@ -1,0 +1,84 @@
+"""The settings of a session that change what a query answers, as part of the query.
+
+Semantics, section 3: a query is compared with the settings that it depends on.  They stand in its
+canonical text as comments: the time zone, and one line with those that are not as usual.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tapestry.errors import QueryChanged
+from tapestry.runs.engine.instants import UTC_NAMES
+from tapestry.runs.model.model import Model
+
+_SETTINGS = "-- settings: "
+_ZONE = "-- session time zone "
+USUAL = "as usual"
+_OTHER = re.compile(r"[^\w.= -]", re.ASCII)
+"""What is neither in a setting's name nor in a value that Spark takes for one of these."""
+
+
+def settings_line(settings: Sequence[str]) -> str:
+    """The line of the canonical text for settings that are not as usual, ``key = value`` each.
+
+    >>> settings_line([]), settings_line(["spark.sql.ansi.enabled = true"])
+    ('-- settings: as usual', '-- settings: spark.sql.ansi.enabled = true')
+    """
+    said = ", ".join(_OTHER.sub("?", " ".join(one.split())) for one in settings) or USUAL
+    # sql: a comment on one line, of words, dots and = alone
+    return _SETTINGS + said
+
+
+def same_query(old: str, new: str) -> bool:
+    """Are two canonical texts one query?
+
+    A text of an earlier version says nothing of settings; nothing is held against it then.  UTC has
+    several names.
+    """
+    return _lines(old, _said(new)) == _lines(new, _said(old))
+
+
+def without_unsaid(canonical: str, other: str) -> str:
+    """The text without its line of settings where the other text has none."""
+    return "\n".join(_lines(canonical, _said(other)))
+
+
+def refuse_grown_otherwise(model: Model, canonical: str, settings: Sequence[str]) -> None:
+    """Raise QueryChanged where a table was grown under other settings than those of the session."""
+    if not grown_otherwise(canonical, settings):
+        return
+    raise QueryChanged(
+        f"{model.name} was grown with {_said(canonical)}; this session has"
+        f" {settings_line(settings).removeprefix(_SETTINGS)}",
+        where=model.file,
+        hint="set under server_side_parameters in the profile what its runs had, or run it first:"
+        " on_query_change decides how it goes on",
+    )
+
+
+def grown_otherwise(canonical: str, settings: Sequence[str]) -> bool:
+    """Does a canonical text say other settings than these?"""
+    said = _said(canonical)
+    return said is not None and _SETTINGS + said != settings_line(settings)
+
+
+def _said(canonical: str) -> str | None:
+    """What a canonical text says of settings; None: nothing."""
+    for line in reversed(canonical.splitlines()):
+        if line.startswith(_SETTINGS):
+            return line.removeprefix(_SETTINGS)
+    return None
+
+
+def _lines(canonical: str, other: str | None) -> list[str]:
+    """The lines of a text to be compared with one that says this of settings."""
+    found = []
+    for line in canonical.splitlines():
+        if line.startswith(_SETTINGS) and other is None:
+            continue
+        if line.startswith(_ZONE) and line.removeprefix(_ZONE).lower() in UTC_NAMES:
+            line = f"{_ZONE}UTC"
+        found.append(line)
+    return found

@@ -1,0 +1,44 @@
+"""A query that is new is shown to Spark as the author wrote it, before anything of it is kept.
+
+The rewriting reads SQL with another parser than Spark's. Where Spark cannot read the text at all,
+or finds other columns or other types in it, the two mean different things by it.
+"""
+
+from __future__ import annotations
+
+from tapestry.errors import Refusal
+from tapestry.runs.engine.column_types import columns_of_query
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.query import Query
+from tapestry.runs.query.read_back import refuse_read_apart
+
+
+def refuse_read_otherwise(session: Session, model: Model, query: Query, select: str = "") -> None:
+    """Raise Refusal where Spark finds other columns, or rows, in a query than the rewriting does.
+
+    ``select``, the rewritten query, has them and ``_matched_at``; '' compares their number only.
+    Reads data only where Spark plans otherwise than was read (``read_back``). What Spark cannot
+    read at all raises Spark's own error.
+    """
+    theirs, columns = types_of(session, query.sql), query.rewriting.columns
+    ours = types_of(session, select)[: len(columns)] if select else theirs
+    if len(theirs) != len(columns):
+        raise Refusal(
+            f"Spark finds {len(theirs)} columns in this query, the rewriting {len(columns)}",
+            where=model.file,
+            hint="list the columns, and please report it",
+        )
+    for column, our, their in zip(columns, ours, theirs, strict=True):
+        if our != their:
+            raise Refusal(
+                f"Spark reads the column {column} as {their}, the rewriting makes it {our}",
+                where=model.file,
+                hint=f"write CAST(… AS {their}) AS {column}, and please report it",
+            )
+    refuse_read_apart(session, model, query)
+
+
+def types_of(session: Session, sql: str) -> list[str]:
+    """The types of a query's columns, as Spark names them; reads no data."""
+    return [kind for _, kind in columns_of_query(session, sql)]

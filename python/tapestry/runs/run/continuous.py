@@ -1,0 +1,342 @@
+"""The kind `continuous`: all that was ever an answer, each once, with its first instant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import uuid4
+
+from tapestry.errors import ConfigurationError
+from tapestry.instants import from_micros
+from tapestry.names import MATCHED_AT
+from tapestry.runs.context.clock import far_ahead, window_end
+from tapestry.runs.context.horizons import horizons
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.column_types import columns_of_table
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.narrow import few_rows
+from tapestry.runs.query.query import Query, query_changed, read_query
+from tapestry.runs.query.relations import plain
+from tapestry.runs.query.schema_change import reconcile, refuse_narrower
+from tapestry.runs.query.settings import grown_otherwise, refuse_grown_otherwise, same_query
+from tapestry.runs.query.spark_reads import refuse_read_otherwise
+from tapestry.runs.run.commit import closing_sql
+from tapestry.runs.run.plan import (
+    Appending,
+    Circumstances,
+    CloseRun,
+    Creation,
+    Decided,
+    Figures,
+    NameGeneration,
+    Nothing,
+    Plan,
+    WriteRows,
+)
+from tapestry.runs.run.standing import Standing, stand
+from tapestry.runs.sources.as_read import AsRead
+from tapestry.runs.sources.examine import Examination
+from tapestry.runs.sources.pins import Pins
+from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.target import EMPTY_GENERATION
+from tapestry.runs.window.asked import ask, began, held
+from tapestry.runs.window.ended import new_answers
+from tapestry.runs.window.examined import (
+    as_read_by,
+    before_of,
+    examine_sources,
+    executed,
+    keeping,
+    scans_of,
+    standing_scans_of,
+    warnings_of,
+)
+from tapestry.runs.window.new_rows import NewRows
+from tapestry.runs.window.question import keyed, not_verified, question_of
+from tapestry.sql import Window
+
+
+class Continuous:
+    """Plans a run over the window since the last one; answers are appended, none is taken back."""
+
+    def plan(
+        self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
+    ) -> Plan:
+        """Decide; writes nothing. A crashed run is planned again as it was.
+
+        Raises one of the errors of ``tapestry.errors``.
+        """
+        standing = stand(session, model, invocation, full_refresh)
+        return _Planning(session, model, invocation, standing).plan()
+
+
+@dataclass(frozen=True)
+class _Planning:
+    """One model, where it stands, and who asks: what all steps of planning its run share."""
+
+    session: Session
+    model: Model
+    invocation: Invocation
+    standing: Standing
+
+    def plan(self) -> Plan:
+        """What comes first: to go on with what has crashed, to begin anew, or the next window."""
+        model, standing, row = self.model, self.standing, self.standing.row
+        if row is None:
+            return self.creation(self.query(model.sql, model.config.begin))
+        if standing.unnamed:
+            return NameGeneration(row)
+        if standing.closing:
+            return CloseRun(model, row)
+        if standing.crashed:
+            return self.crashed(row)
+        query, begin = self.query(model.sql, row.begin), row.begin
+        if not same_query(row.canonical, query.canonical):
+            rule, begin = model.config.on_query_change, model.config.begin
+            if rule == "fail":
+                raise query_changed(model, row.canonical, query)
+            if rule == "continue" and (begin is None or begin < row.t):
+                begin = row.t
+            query = self.query(model.sql, begin)
+            if rule == "refresh":
+                return self.creation(query)
+        return self.following(query, row, begin)
+
+    def query(self, sql: str, begin: datetime | None, pins: Pins | None = None) -> Query:
+        """A text as this invocation reads it."""
+        return read_query(self.session, self.model, self.invocation, sql, begin, pins)
+
+    def crashed(self, row: StateRow) -> Plan:
+        """The run that crashed once more, as it was; closed, where it cannot be."""
+        query = self.query_of_crashed(row)
+        if query is None:
+            return CloseRun(self.model, row)
+        planned = self.appending(query, row, reshape=True)
+        if planned is not None:
+            return planned
+        return self.creation(self.query(self.model.sql, self.model.config.begin))
+
+    def query_of_crashed(self, row: StateRow) -> Query | None:
+        """The query of a run that crashed, as it was.
+
+        None where today's expectations are about columns that it did not have, and fit the query
+        of today, or where it would be executed under other settings: nothing of the run has landed,
+        so its window can be run anew.
+        """
+        model, invocation, complete = self.model, self.invocation, self.standing.complete_history
+        if grown_otherwise(row.canonical, invocation.settings):
+            if complete:
+                return None
+            refuse_grown_otherwise(model, row.canonical, invocation.settings)
+        try:
+            return self.query(row.canonical, row.begin, AsRead(invocation.pins, row.pins))
+        except ConfigurationError:
+            if not complete or not model.config.expectations:
+                raise
+            self.query(model.sql, row.begin)
+            return None
+
+    def creation(self, query: Query) -> WriteRows:
+        """The first run of a new generation: all of Q_M(t)."""
+        session, model, invocation, standing = (
+            self.session,
+            self.model,
+            self.invocation,
+            self.standing,
+        )
+        limits, warnings = horizons(session, invocation, query.relations.tables)
+        end = window_end(invocation.clock, model.config.lag, None, limits)
+        assert end.t is not None  # without a last run there is always a window
+        row = self.first_row(query, end.t)
+        found = examine_sources(session, model, invocation, query, row)
+        window, scans = Window(None, row.t), scans_of(found)
+        answers = new_answers(query, query, window, found)
+        select = answers.sql(scans)
+        refuse_read_otherwise(session, model, query, select)
+        question, row = began(session, question_of(model, query, row, scans), row)
+        question, holding = held(question, query)
+        columns, replaces = (*query.rewriting.columns, MATCHED_AT), standing.target is not None
+        return WriteRows(
+            row,
+            NewRows(
+                model,
+                row.identity,
+                select,
+                selected=columns,
+                columns=columns,
+                expected=query.expected,
+                keyed=keyed(answers, question),
+                holding=holding,
+                creates=True,
+            ),
+            Creation(model, row.generation, replaces, invocation.state_table),
+            invocation.state_table,
+            assumptions=query.rewriting.assumption_checks(window, scans),
+            question=question,
+            ready=self.closing(row),
+            figures=_figures(query.rewriting.strategy, found, limits),
+            warnings=(
+                *(*warnings, *warnings_of(found), *not_verified(model, query)),
+                *far_ahead(invocation.clock, row.t, query.commits),
+            ),
+            little=query.little,
+            replaces=replaces,
+        )
+
+    def first_row(self, query: Query, t: datetime) -> StateRow:
+        """Run 1 of a new generation, from the begin to t."""
+        return StateRow(
+            model=plain(self.model.relation),
+            generation=uuid4().hex,
+            n=1,
+            run_id=uuid4().hex,
+            tau=None,
+            t=t,
+            begin=self.model.config.begin,
+            target_id="",
+            target_version=self.standing.version,
+            pins=query.pins,
+            last_pins={},
+            canonical=query.canonical,
+            sql=self.model.sql,
+        )
+
+    def closing(self, row: StateRow) -> tuple[str, ...]:
+        """What closes the generation that a creation replaces."""
+        target = self.standing.target
+        old = target.generation if target is not None else None
+        if old is None or old == EMPTY_GENERATION:
+            return ()
+        columns = len(columns_of_table(self.session, row.model))
+        return (closing_sql(row.model, columns, old, row.run_id),)
+
+    def following(self, query: Query, last: StateRow, begin: datetime | None) -> Decided:
+        """The run after the last one that landed, or nothing."""
+        session, model, invocation, target = (
+            self.session,
+            self.model,
+            self.invocation,
+            self.standing.target,
+        )
+        assert target is not None  # a row without a target is nobody's
+        limits, warnings = horizons(session, invocation, query.relations.tables)
+        end = window_end(invocation.clock, model.config.lag, last.t, limits)
+        if end.t is None:
+            return Nothing(model, last.t, (*warnings, *end.warnings))
+        changed = not same_query(last.canonical, query.canonical)
+        if not (changed or self.standing.accepted) and query.pins == last.pins:
+            due = self.due_by_time(query, last)
+            if due is None or due > end.t:
+                return Nothing(model, end.t, warnings)
+        row = replace(
+            last,
+            n=last.n + 1,
+            run_id=uuid4().hex,
+            tau=last.t,
+            t=end.t,
+            begin=begin,
+            target_id=target.table_id,
+            target_version=self.standing.version,
+            pins=query.pins,
+            last_pins=last.pins,
+            canonical=query.canonical,
+            sql=model.sql,
+            last_canonical=last.canonical,
+            last_begin=last.begin,
+            failed_at=None,
+        )
+        if changed:
+            refuse_read_otherwise(session, model, query)
+        planned = self.appending(query, row, reshape=changed)
+        if planned is None:
+            return self.creation(self.query(model.sql, model.config.begin))
+        far = far_ahead(invocation.clock, row.t, query.commits)
+        return replace(
+            planned,
+            warnings=(*warnings, *planned.warnings, *far),
+            figures=replace(planned.figures, horizon=_horizon(limits)),
+        )
+
+    def appending(self, query: Query, row: StateRow, reshape: bool) -> WriteRows | None:
+        """Run ``row``, whether new or crashed; None where a source asks for a creation."""
+        session, model, standing = self.session, self.model, self.standing
+        found = examine_sources(session, model, self.invocation, query, row)
+        if any(e.refresh for e in found.values()):
+            return None
+        if not standing.crashed:  # it was asked before it was claimed, over the sources of then
+            refuse_narrower(session, model, self.invocation, query, row.generation)
+        row = replace(row, pins=keeping(row.pins, found))
+        knowing = executed(query, found, model, self.invocation)
+        window, scans = Window(row.tau, row.t), scans_of(found)
+        answers, query = new_answers(query, knowing, window, found), knowing
+        few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
+        answers = replace(answers, few=few)
+        select = answers.sql(scans)
+        asked = ask(session, model, query, row, found, answers)
+        selected = (*query.rewriting.columns, MATCHED_AT)
+        columns, ready = reconcile(session, model, query.sql, selected, reshape)
+        return WriteRows(
+            asked.row,
+            NewRows(
+                model,
+                asked.row.identity,
+                select,
+                selected=selected,
+                columns=columns,
+                expected=query.expected,
+                keyed=asked.keyed,
+                holding=asked.holding,
+            ),
+            Appending(asked.row, columns),
+            self.invocation.state_table,
+            before=before_of(found),
+            assumptions=query.rewriting.assumption_checks(window, scans),
+            question=asked.question,
+            ready=ready,
+            circumstances=Circumstances(
+                again=standing.crashed,
+                complete_history=standing.complete_history,
+                warm=standing.warm,
+                attempt=standing.attempt,
+            ),
+            figures=_figures(answers.strategy, found, {}),
+            warnings=(*warnings_of(found), *not_verified(model, query)),
+            little=query.little,
+        )
+
+    def due_by_time(self, query: Query, last: StateRow) -> datetime | None:
+        """The first instant after the last run at which time alone may bring an answer.
+
+        None: none ever. It depends on the pins only, so a warm process asks once.
+        """
+        invocation, key = self.invocation, (last.generation, last.n)
+        known, due = invocation.memory.quiet(key)
+        if known:
+            return due
+        query, scans = as_read_by(self.session, self.model, invocation, query, last)
+        bounds = query.rewriting.bounds(last.t, last.t, scans)
+        if bounds:
+            listed = ", ".join(f"({bound})" for bound in bounds)
+            ((least,),) = self.session.rows(f"SELECT unix_micros(array_min(array({listed})))")
+            # Beyond the year 9999 the passing of time brings nothing: no run gets there.
+            due = None if least is None else from_micros(int(least))
+        invocation.memory.note_quiet(key, due)
+        return due
+
+
+def _figures(
+    strategy: str, found: Mapping[str, Examination], limits: Mapping[str, datetime]
+) -> Figures:
+    """What is told of a run over these sources."""
+    return Figures(
+        strategy,
+        sum(one.late_rows for one in found.values()),
+        sum(one.null_rows for one in found.values()),
+        _horizon(limits),
+    )
+
+
+def _horizon(limits: Mapping[str, datetime]) -> datetime | None:
+    return min(limits.values(), default=None)

@@ -1,0 +1,26 @@
+"""The last step of a rewind: a run that finds a rewind killed before it takes it, too."""
+
+from __future__ import annotations
+
+from tapestry.runs.checks import rejected
+from tapestry.runs.engine.session import Session
+from tapestry.runs.run.commit import concurrent, name_generation_sql
+from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.target import CLOSED, commits_after, landed, look
+
+
+def finish(session: Session, row: StateRow) -> None:
+    """Give the rewound table the name of its generation, and drop what no longer exists.
+
+    Raises ConcurrentRun where the rewind to ``row`` is not what closed the generation before.
+    """
+    commits = commits_after(session, row.model, row.target_version)
+    closed = landed(commits, row.continues, CLOSED)
+    target = look(session, row.model)
+    ours = target is not None and target.generation in (row.continues, row.generation)
+    if closed is None or closed.successor != row.generation or not ours:
+        raise concurrent(row)
+    assert target is not None
+    if target.generation != row.generation:
+        session.run(name_generation_sql(row.model, row.generation))
+    rejected.tidy(session, row.model, row.generation, row.n, "")

@@ -1,0 +1,206 @@
+"""``tapestry_runs`` and ``tapestry_checks``: what each run did, for people and reports.
+
+Nothing depends on them: delete them and runs go on. An invocation writes each in one commit; a
+table of an older version gets the columns that it lacks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+from tapestry.quoting import relation_name, string, timestamp
+from tapestry.runs.checks.checks import CheckResult
+from tapestry.runs.engine.errors_of_delta import lacks_column
+from tapestry.runs.engine.own_tables import create_own, lost_own, widen_own
+from tapestry.runs.engine.reading import Reading
+from tapestry.runs.engine.session import Session
+from tapestry.runs.run.plan import WriteRows
+from tapestry.runs.run.publish import Published
+from tapestry.runs.tables.run_identity import RunIdentity
+from tapestry.runs.tables.state_row import pins_as_json
+from tapestry.runs.tables.target import Commit
+
+RUNS: Mapping[str, str] = {
+    "invocation_id": "string",
+    "model": "string",
+    "generation": "string",
+    "n": "bigint",
+    "run_id": "string",
+    "action": "string",
+    "tau": "timestamp",
+    "t": "timestamp",
+    "pins": "string",
+    "strategy": "string",
+    "new_rows": "bigint",
+    "late_rows": "bigint",
+    "null_rows": "bigint",
+    "seconds": "double",
+    "ended_at": "timestamp",
+    "rejected_rows": "bigint",
+    "verification": "string",
+    "files_read": "bigint",
+    "bytes_read": "bigint",
+    "files_written": "bigint",
+    "bytes_written": "bigint",
+    "horizon": "timestamp",
+    "message": "string",
+    "sql": "string",
+}
+CHECKS: Mapping[str, str] = {
+    "invocation_id": "string",
+    "model": "string",
+    "generation": "string",
+    "n": "bigint",
+    "run_id": "string",
+    "kind": "string",
+    "name": "string",
+    "on_violation": "string",
+    "level": "string",
+    "status": "string",
+    "checked_rows": "bigint",
+    "violations": "bigint",
+    "details": "string",
+    "seconds": "double",
+    "ended_at": "timestamp",
+}
+VERIFICATIONS = ("enough", "not_too_much")
+AT_ONCE = 500
+"""So many rows are written by one statement."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run that committed, or that failed: by its checks, or for another ``reason``.
+
+    run
+        What was to be done over a window; None where dbt built the model.
+    """
+
+    identity: RunIdentity
+    done: Published
+    seconds: float
+    run: WriteRows | None = None
+    reading: Reading = field(default_factory=Reading)
+    commit: Commit | None = None
+    reason: str = ""
+    ended_at: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
+
+    @property
+    def message(self) -> str:
+        """Why it failed; empty where it did not."""
+        return str(self.done.error or self.reason)
+
+    @property
+    def verification(self) -> str:
+        """off | passed | warned | failed."""
+        statuses = [r for r in self.done.results if r.kind in VERIFICATIONS]
+        if not statuses:
+            return "off"
+        if any(result.blocks for result in statuses):
+            return "failed"
+        return "passed" if all(r.status == "pass" for r in statuses) else "warned"
+
+
+def write_log(session: Session, table: str, invocation_id: str, entries: Sequence[Entry]) -> None:
+    """Append an invocation's runs to ``tapestry_runs``; the table is made at the first."""
+    comment = "tapestry: a log of runs; nothing depends on it"
+    rows = [_run(invocation_id, entry, entry.run) for entry in entries if entry.run is not None]
+    _append(session, table, RUNS, rows, comment)
+
+
+def write_checks(
+    session: Session, table: str, invocation_id: str, entries: Sequence[Entry]
+) -> None:
+    """Append the checks of an invocation's runs to ``tapestry_checks``."""
+    comment = "tapestry: a log of checks; nothing depends on it"
+    rows = [
+        _check(invocation_id, entry, result) for entry in entries for result in entry.done.results
+    ]
+    _append(session, table, CHECKS, rows, comment)
+
+
+def _append(
+    session: Session,
+    table: str,
+    columns: Mapping[str, str],
+    rows: Sequence[Mapping[str, str]],
+    comment: str,
+) -> None:
+    for start in range(0, len(rows), AT_ONCE):
+        values = ", ".join(
+            f"({', '.join(row[name] for name in columns)})" for row in rows[start : start + AT_ONCE]
+        )
+        inserted = f"INSERT INTO {relation_name(table)} ({', '.join(columns)}) VALUES {values}"
+        try:
+            session.run(inserted)
+        except Exception as error:
+            if lost_own(session, table, error):
+                create_own(session, table, columns, comment)
+            elif lacks_column(error):
+                widen_own(session, table, columns)
+            else:
+                raise
+            session.run(inserted)
+
+
+def _identity(invocation_id: str, entry: Entry) -> dict[str, str]:
+    run = entry.identity
+    return {
+        "invocation_id": string(invocation_id),
+        "model": string(run.model),
+        "generation": string(run.generation),
+        "n": str(run.n),
+        "run_id": string(run.run_id),
+        "ended_at": timestamp(entry.ended_at),
+    }
+
+
+def _run(invocation_id: str, entry: Entry, run: WriteRows) -> dict[str, str]:
+    row, figures, commit, failed = run.row, run.figures, entry.commit, entry.message
+    return {
+        **_identity(invocation_id, entry),
+        "action": string("failed" if failed else run.action),
+        "tau": _instant(row.tau),
+        "t": timestamp(row.t),
+        "pins": string(pins_as_json(row.pins)),
+        "strategy": string(figures.strategy),
+        "new_rows": "0" if failed else _number(None if commit is None else commit.rows),
+        "late_rows": str(figures.late_rows),
+        "null_rows": str(figures.null_rows),
+        "seconds": f"{entry.seconds:.3f}",
+        "rejected_rows": str(entry.done.rejected_rows),
+        "verification": string(entry.verification),
+        "files_read": _number(entry.reading.files),
+        "bytes_read": _number(entry.reading.bytes),
+        "files_written": _number(None if commit is None else commit.files),
+        "bytes_written": _number(None if commit is None else commit.size),
+        "horizon": _instant(figures.horizon),
+        "message": string(failed) if failed else "NULL",
+        "sql": string(run.rows.select),
+    }
+
+
+def _check(invocation_id: str, entry: Entry, result: CheckResult) -> dict[str, str]:
+    return {
+        **_identity(invocation_id, entry),
+        "kind": string(result.kind),
+        "name": string(result.name),
+        "on_violation": string(result.on_violation),
+        "level": "NULL" if result.level is None else string(result.level),
+        "status": string(result.status),
+        "checked_rows": _number(result.checked_rows),
+        "violations": str(result.violations),
+        "details": string(json.dumps(result.details, default=str, ensure_ascii=False)),
+        "seconds": f"{result.seconds:.3f}",
+    }
+
+
+def _instant(instant: datetime | None) -> str:
+    return "NULL" if instant is None else timestamp(instant)
+
+
+def _number(value: int | None) -> str:
+    return "NULL" if value is None else str(value)

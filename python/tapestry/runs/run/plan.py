@@ -1,0 +1,213 @@
+"""What one run of one model will do, decided before anything is written.
+
+A kind of model decides (``kinds.py``); ``run.py`` carries out what is decided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar, Protocol, TypeAlias
+
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import Model
+from tapestry.runs.run.commit import append_sql, create_sql
+from tapestry.runs.tables.state import StateRow
+from tapestry.runs.window.new_rows import NewRows
+from tapestry.runs.window.question import Question
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is told of a run beside its rows.
+
+    horizon
+        The least instant up to which an upstream continuous model is complete; None: there is none.
+    """
+
+    strategy: str = ""
+    late_rows: int = 0
+    null_rows: int = 0
+    horizon: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """There is nothing to do.
+
+    t
+        The instant up to which the target's answers are complete; None: there is no target.
+    finished
+        What a run did that had crashed and was brought to its end before this was decided.
+    """
+
+    action: ClassVar[str] = "nothing"
+    figures: ClassVar[Figures] = Figures()
+
+    model: Model
+    t: datetime | None = None
+    warnings: tuple[str, ...] = ()
+    finished: str = ""
+
+
+@dataclass(frozen=True)
+class NameGeneration:
+    """The table was rewound to ``row`` but still bears the name of the generation before."""
+
+    row: StateRow
+
+
+@dataclass(frozen=True)
+class CloseRun:
+    """A run whose checks failed, or that no longer fits the model: it is closed without rows."""
+
+    model: Model
+    row: StateRow
+
+
+class Writing(Protocol):
+    """How a kind of model gets rows into its table: in one statement."""
+
+    @property
+    def action(self) -> str:
+        """create | append."""
+
+    def statement(self, select: str, attempt: str = "") -> str:
+        """What commits the rows of ``select``; ``attempt`` is the execution that they are of."""
+
+
+@dataclass(frozen=True)
+class Creation:
+    """The table is made, or made anew, with its rows.
+
+    state_table
+        Where a creation finds whose table lies in its folder.
+    """
+
+    action: ClassVar[str] = "create"
+
+    model: Model
+    generation: str
+    replaces: bool
+    state_table: str
+
+    def statement(self, select: str, attempt: str = "") -> str:
+        """One CREATE [OR REPLACE] TABLE … AS; it has no place for ``attempt``."""
+        return create_sql(self.model, self.generation, select, self.replaces, self.state_table)
+
+
+@dataclass(frozen=True)
+class Appending:
+    """The rows are added under the transaction (generation, n) of the run."""
+
+    action: ClassVar[str] = "append"
+
+    row: StateRow
+    columns: tuple[str, ...]
+
+    def statement(self, select: str, attempt: str = "") -> str:
+        """One INSERT INTO."""
+        return append_sql(self.row, self.columns, select, attempt)
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What is known of a run from what stands there already.
+
+    again
+        The run was claimed before and has crashed: it is executed once more.
+    complete_history
+        The target's log can still tell whether the run has landed.
+    warm
+        Planned from what this process remembers of the state (see ``Standing``).
+    attempt
+        Which execution of the run before has rejected rows that count; None: unknown.
+    """
+
+    again: bool = False
+    complete_history: bool = True
+    warm: bool = False
+    attempt: str | None = None
+
+
+@dataclass(frozen=True)
+class WriteRows:
+    """``row`` is claimed, ``before`` executed, ``assumptions`` count 0, the new rows committed.
+
+    Where there is something to check on the new rows they are staged and checked in between.
+
+    before
+        Executed before the sources can be read as the query reads them.
+    assumptions
+        What the author assumes, each with a SELECT of the number of cases that break it.
+    question
+        What the new rows are verified with; None: they are not.
+    ready
+        Executed when all checks are passed, just before the commit.
+    little
+        All that the query reads is small.
+    replaces
+        The rows of a table that is there make way.
+    finished
+        What a run did that had crashed and was brought to its end before this one was planned.
+    """
+
+    row: StateRow
+    rows: NewRows
+    writing: Writing
+    state_table: str
+    before: tuple[str, ...] = ()
+    assumptions: tuple[tuple[str, str], ...] = ()
+    question: Question | None = None
+    ready: tuple[str, ...] = ()
+    circumstances: Circumstances = Circumstances()
+    figures: Figures = Figures()
+    warnings: tuple[str, ...] = ()
+    little: bool = False
+    replaces: bool = False
+    finished: str = ""
+
+    @property
+    def model(self) -> Model:
+        """The model that is run."""
+        return self.rows.model
+
+    @property
+    def t(self) -> datetime:
+        """The instant up to which the target's answers are complete when the run is over."""
+        return self.row.t
+
+    @property
+    def action(self) -> str:
+        """create | append."""
+        return self.writing.action
+
+    @property
+    def main(self) -> str:
+        """What commits the new rows where nothing keeps any of them out."""
+        return self.writing.statement(self.rows.unchecked)
+
+    @property
+    def unsure(self) -> bool:
+        """Has it crashed, and can the log no longer say whether it has landed?"""
+        return self.circumstances.again and not self.circumstances.complete_history
+
+    @property
+    def checks_rows(self) -> bool:
+        """Is there anything to check on the new rows? Else they go into the target directly."""
+        return bool(self.rows.expected) or self.question is not None
+
+
+Decided: TypeAlias = Nothing | WriteRows
+"""What is left to be done once everything that had crashed is brought to its end."""
+Plan: TypeAlias = Decided | NameGeneration | CloseRun
+
+
+class Kind(Protocol):
+    """A kind of model: how its next run is planned, and by that how it writes (``Writing``)."""
+
+    def plan(
+        self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
+    ) -> Plan:
+        """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""

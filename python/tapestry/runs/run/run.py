@@ -1,0 +1,259 @@
+"""One run of one model, in order: plan, claim, side tables, check, commit, confirm, tidy up."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from time import monotonic
+
+from tapestry.quoting import relation_name
+from tapestry.runs.checks import rejected, staging
+from tapestry.runs.checks.checks import ERROR, WARN, CheckResult, sentences
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.context.memory import Known
+from tapestry.runs.engine.errors_of_delta import loudness_of_tidying
+from tapestry.runs.engine.instants import show
+from tapestry.runs.engine.reading import Reading, measuring
+from tapestry.runs.engine.session import Session, for_little, meanwhile
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.holding import release
+from tapestry.runs.query.relations import plain
+from tapestry.runs.run.commit import Landed, concurrent, confirm
+from tapestry.runs.run.crash import point
+from tapestry.runs.run.finish_rewind import finish
+from tapestry.runs.run.kinds import kind_of
+from tapestry.runs.run.log import Entry
+from tapestry.runs.run.plan import CloseRun, Decided, NameGeneration, Nothing, Plan, WriteRows
+from tapestry.runs.run.publish import ClaimLostError, Published, give_up, publish
+from tapestry.runs.tables.state import claim, compact
+from tapestry.runs.tables.target import look
+from tapestry.words import counted
+
+logger = logging.getLogger(__name__)
+
+COMPACT_EVERY = 50
+"""So many runs leave so many small files: then they are merged."""
+KEEP_STATES = 1_000
+LONGEST_REASON = 2_000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run did; ``rows`` is None where the log does not say.
+
+    ``finished`` tells what a run did that had crashed and was brought to its end first.
+    """
+
+    action: str
+    tau: datetime | None
+    t: datetime | None
+    n: int | None = None
+    rows: int | None = None
+    rejected_rows: int = 0
+    results: tuple[CheckResult, ...] = ()
+    finished: str = ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One sentence for each check that the new rows break and that lets them pass."""
+        return sentences(self.results)
+
+    def __str__(self) -> str:
+        first = f"{self.finished} by a run that had been stopped; " if self.finished else ""
+        return first + self._what()
+
+    def _what(self) -> str:
+        if self.action == "nothing":
+            return "nothing new"
+        window = f"({show(self.tau)}, {show(self.t)}]"
+        rows = "" if self.rows is None else counted(self.rows, "row") + " "
+        text = f"{rows}in {window}"
+        if self.rejected_rows:
+            text += f", {self.rejected_rows} rejected"
+        warned = sum(r.status in (WARN, ERROR) and r.on_violation == "warn" for r in self.results)
+        return f"{text}, {warned} warned" if warned else text
+
+
+def prepare(
+    session: Session, model: Model, invocation: Invocation, full_refresh: bool = False
+) -> Decided:
+    """What this invocation's run will do; what crashed before it is brought to its end first.
+
+    Raises what planning (``Kind.plan``) and ``execute`` raise.
+    """
+
+    def plan() -> Plan:
+        return kind_of(model).plan(session, model, invocation, full_refresh)
+
+    planned, finished = plan(), ""
+    if isinstance(planned, NameGeneration):
+        finish(session, planned.row)
+        invocation.forget(model.relation)
+        planned = plan()
+    if isinstance(planned, CloseRun):
+        give_up(session, planned.row, invocation)
+        planned = plan()
+    elif isinstance(planned, WriteRows) and planned.circumstances.again:
+        finished = str(execute(session, planned, invocation))
+        planned = plan()
+    if isinstance(planned, CloseRun | NameGeneration):
+        raise concurrent(planned.row)
+    if isinstance(planned, WriteRows) and planned.circumstances.again:
+        raise concurrent(planned.row)
+    return replace(planned, finished=finished)
+
+
+def execute(session: Session, planned: Decided, invocation: Invocation) -> Outcome:
+    """Carry a plan out; when this returns, its rows and the fact of the run are durable.
+
+    Raises ExpectationFailed or AssumptionWrong where a check failed (nothing is published, τ stays
+    where it was), ConcurrentRun where another run of the model got ahead, StateMissing where the
+    state is older than the table; errors of the statements themselves pass through.
+    """
+    if isinstance(planned, Nothing):
+        _complete(invocation, planned)
+        return Outcome("nothing", None, planned.t, finished=planned.finished)
+    with for_little(session, planned.little):
+        return _execute(session, planned, invocation)
+
+
+def _execute(session: Session, planned: WriteRows, invocation: Invocation) -> Outcome:
+    began, row, circumstances = monotonic(), planned.row, planned.circumstances
+    point("planned")
+    try:
+        done, reading = _claimed_and_published(session, planned, invocation, began)
+    except ClaimLostError:
+        invocation.forget(row.model)
+        if not circumstances.warm:
+            raise concurrent(row) from None
+        # The memory did not know of a run that another process claimed, and perhaps crashed in.
+        return execute(session, prepare(session, planned.model, invocation), invocation)
+    if done.error is not None:
+        give_up(session, row, invocation, planned.unsure)
+        reading.look()
+        invocation.log.append(Entry(row.identity, done, monotonic() - began, planned, reading))
+        raise concurrent(row) if _overtaken(session, planned) else done.error
+    point("committed")
+    with meanwhile(session, reading.look, wanted=True):
+        landed = confirm(session, row, circumstances.complete_history)
+        invocation.memory.note(Known(landed.target, row, landed.version))
+        _settle(session, planned, done, landed)
+    _complete(invocation, planned)
+    seconds = monotonic() - began
+    invocation.log.append(Entry(row.identity, done, seconds, planned, reading, landed.commit))
+    point("confirmed")
+    if row.n % COMPACT_EVERY == 0:
+        _tidy(session, planned, invocation)
+    did = (planned.action, row.tau, row.t, row.n, landed.rows, done.rejected_rows, done.results)
+    return Outcome(*did, finished=planned.finished)
+
+
+def _claimed_and_published(
+    session: Session, planned: WriteRows, invocation: Invocation, began: float
+) -> tuple[Published, Reading]:
+    """Claim the run's n, and execute the run up to its commit.
+
+    Nobody sees what a run that writes nothing before its commit computes and checks: so the state
+    has its row when it commits, but need not before.  Raises ClaimLostError.
+    """
+
+    row, circumstances = planned.row, planned.circumstances
+
+    def take() -> bool:
+        if not circumstances.again and not claim(session, invocation.state_table, row):
+            return False
+        invocation.claimed(row)
+        point("claimed")
+        return True
+
+    unseen = circumstances.warm and bool(planned.rows.holding.rows) and not planned.before
+    with meanwhile(session, take, wanted=unseen) as claimed:
+        if not unseen and not claimed():
+            raise ClaimLostError
+        if not circumstances.warm and row.n > 1 and not circumstances.again:
+            rejected.tidy(session, row.model, row.generation, row.n - 1, circumstances.attempt)
+        found = _publish(session, planned, invocation, began, claimed)
+        if not claimed():  # a broken assumption ends a run before it has asked
+            raise ClaimLostError
+        return found
+
+
+def _publish(
+    session: Session,
+    planned: WriteRows,
+    invocation: Invocation,
+    began: float,
+    claimed: Callable[[], bool],
+) -> tuple[Published, Reading]:
+    """``publish``, measured; what goes wrong in it is logged with the run."""
+    reading = Reading()
+    try:
+        with measuring(session) as reading:
+            return publish(session, planned, point, claimed), reading
+    except ClaimLostError:
+        raise
+    except Exception as error:
+        reading.look()
+        seconds, reason = monotonic() - began, str(error)[:LONGEST_REASON]
+        entry = Entry(planned.row.identity, Published(), seconds, planned, reading, reason=reason)
+        invocation.log.append(entry)
+        _abandon(session, planned, invocation, claimed)
+        if _overtaken(session, planned):
+            raise concurrent(planned.row) from error
+        raise
+    finally:
+        release(session, planned.rows.holding)
+
+
+def _overtaken(session: Session, planned: WriteRows) -> bool:
+    """Has another first run made the table, and removed the staged rows that both wrote?"""
+    if planned.row.n > 1 or planned.replaces:
+        return False
+    target = look(session, planned.row.model)
+    return target is not None and target.generation not in (None, planned.row.generation)
+
+
+def _abandon(
+    session: Session, planned: WriteRows, invocation: Invocation, claimed: Callable[[], bool]
+) -> None:
+    """Close a run whose statements failed, so that the next one finds what was mended meanwhile.
+
+    Executed again over the old pins and the old query it would fail for ever. Where it cannot be
+    closed (the storage is away, or it had landed) it is as after a kill: the next run finds out.
+    """
+    try:
+        if claimed():
+            give_up(session, planned.row, invocation, planned.unsure)
+    except Exception as error:
+        logger.debug("the run that failed was not closed: %s", error)
+
+
+def _settle(session: Session, planned: WriteRows, done: Published, landed: Landed) -> None:
+    """Remove the staged rows, and rejected ones that do not belong to what has landed."""
+    row = planned.row
+    mark = None if landed.commit is None else landed.commit.attempt
+    if planned.circumstances.again or planned.replaces or mark not in (None, done.attempt):
+        rejected.tidy(session, row.model, row.generation, row.n, mark)
+    try:
+        if done.staged is not None:
+            staging.drop(session, done.staged)
+    except Exception as error:
+        logger.warning("the staged rows were not removed, the next run will: %s", error)
+
+
+def _complete(invocation: Invocation, planned: Decided) -> None:
+    if planned.t is not None:
+        invocation.complete[plain(planned.model.relation)] = planned.t
+
+
+def _tidy(session: Session, planned: WriteRows, invocation: Invocation) -> None:
+    """Merge small files; whatever goes wrong here has harmed nothing."""
+    try:
+        session.run(f"OPTIMIZE {relation_name(planned.model.relation)}")
+        if staging.exists(session, name := rejected.rejected_name(planned.model.relation)):
+            session.run(f"OPTIMIZE {relation_name(name)}")
+        compact(session, invocation.state_table, planned.row, KEEP_STATES)
+    except Exception as error:
+        logger.log(loudness_of_tidying(error), "small files were not merged this time: %s", error)

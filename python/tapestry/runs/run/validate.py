@@ -1,0 +1,29 @@
+"""``dbt run --empty``: the query is analysed by Spark, a table stands there, no state changes."""
+
+from __future__ import annotations
+
+from tapestry.names import MATCHED_AT
+from tapestry.quoting import relation_name
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import Model
+from tapestry.runs.run.commit import create_sql
+from tapestry.runs.run.plan import Nothing
+from tapestry.runs.tables.target import EMPTY_GENERATION, look
+
+
+def plan_empty(session: Session, model: Model) -> Nothing:
+    """Nothing to be run: an empty table where there is none, else nothing.
+
+    The table's generation says that it stands for no run, so the first real run builds it. The SQL
+    of `--empty` holds dbt's own LIMIT 0 subqueries, hence it is analysed and not rewritten.
+    """
+    nothing = (
+        f"SELECT *, CAST(NULL AS TIMESTAMP) AS {MATCHED_AT} FROM (\n{model.sql}\n) WHERE false"
+    )
+    session.rows(f"DESCRIBE QUERY {nothing}")
+    if look(session, model.relation) is not None:
+        return Nothing(model)
+    session.run(f"DROP VIEW IF EXISTS {relation_name(model.relation)}")
+    main = create_sql(model, EMPTY_GENERATION, nothing, replace=False)
+    session.run(main)
+    return Nothing(model)

@@ -1,0 +1,1 @@
+"""A model's table and its row in the state."""

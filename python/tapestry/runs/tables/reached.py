@@ -1,0 +1,58 @@
+"""How far a continuous model has run, told from its table and the state alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from tapestry.runs.engine.odd import OddRow
+from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.state import StateRow, readable
+from tapestry.runs.tables.target import commits_after, landed, look
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How far a model is.
+
+    until
+        The end of the newest window that its table holds; None where there is none.
+    begun
+        The end of the window of a run that was claimed and has not landed, else None. The next run
+        brings that one to its end first, whatever instant is asked of it.
+    """
+
+    until: datetime | None = None
+    begun: datetime | None = None
+
+    def behind(self, instant: datetime) -> bool:
+        """Has a run still to bring the model to an instant?
+
+        Not to one inside a window that was begun: a run to there would end beyond it.
+        """
+        if self.begun is not None and instant < self.begun:
+            return False
+        return self.until is None or self.until < instant
+
+
+def reached(
+    session: Session, relation: str, states: Mapping[str, StateRow | OddRow] | None
+) -> Reached:
+    """How far a model is; ``states`` is `read_states`.
+
+    A run whose checks failed does not count: the next one goes on from before it. Raises
+    StateUnreadable for a row that no run has written.
+    """
+    target = look(session, relation)
+    row = None if target is None else readable((states or {}).get(target.generation or ""))
+    if row is None:
+        return Reached()
+    if row.n == 1:
+        return Reached(row.t)  # the statement that made the generation is its first run
+    if row.failed_at is not None:
+        return Reached(row.tau)
+    commit = landed(commits_after(session, relation, row.target_version), row.generation, row.n)
+    if commit is None:
+        return Reached(row.tau, begun=row.t)
+    return Reached(row.tau if commit.failed else row.t)

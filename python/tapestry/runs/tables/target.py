@@ -1,0 +1,247 @@
+"""The table of a continuous model as it stands: whose it is, and what was written to it.
+
+Semantics, section 3 ("a target that somebody else changed") and section 4 (generation).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tapestry.errors import TargetChanged
+from tapestry.names import GENERATION_PROPERTY
+from tapestry.quoting import path, relation_name, token
+from tapestry.runs.engine.errors_of_delta import is_view, not_found
+from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.values import as_map
+
+EMPTY_GENERATION = "empty"
+"""The generation of a table that `dbt run --empty` made: it has columns and stands for no run."""
+
+HARMLESS = (
+    "OPTIMIZE",
+    "VACUUM",
+    "REORG",
+    "ANALYZE",
+    "COMPUTE STATS",
+    "CLUSTER BY",
+    "SET TBLPROPERTIES",
+    "UNSET TBLPROPERTIES",
+    "CHANGE COLUMN",
+    "ADD COLUMN",
+    "ADD CONSTRAINT",
+    "DROP CONSTRAINT",
+    "UPGRADE PROTOCOL",
+    "ADD FEATURE",
+    "DROP FEATURE",
+    "SET TABLE FEATURE",
+    "ROW TRACKING BACKFILL",
+    "UPDATE COLUMN METADATA",
+)
+"""Operations (how their names begin) that change no answer."""
+CREATIONS = ("CREATE TABLE AS SELECT", "CREATE OR REPLACE TABLE AS SELECT")
+FIRST_LOOK = 20
+CLOSED = 2**62
+"""The last n of a generation: after it Delta skips every run of that generation."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A Delta table at the place of a model's target. ``look`` costs no Spark job.
+
+    Two equal targets have had no commit in between (the last commit's time is part of it).
+    """
+
+    name: str
+    table_id: str
+    generation: str | None
+    last_commit: str
+    files: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One line of a table's history.
+
+    failed
+        It closes its n: the checks of that run failed, and it wrote no rows.
+    attempt
+        Which execution of n it is, where that matters to a side table.
+    successor
+        It rewinds the table: it closes its generation, and is the first run of this one.
+    until
+        The end of its window, as the run wrote it; '' where the commit does not say.
+    """
+
+    version: int
+    operation: str
+    generation: str | None
+    n: int | None
+    run_id: str | None
+    rows: int | None
+    failed: bool = False
+    attempt: str = ""
+    successor: str = ""
+    files: int | None = None
+    size: int | None = None
+    until: str = ""
+
+    @property
+    def harmless(self) -> bool:
+        """Does it leave every answer as it is?"""
+        return self.operation.upper().startswith(HARMLESS)
+
+    def holds(self, generation: str, n: int) -> bool:
+        """Is it the commit of run n of a generation?"""
+        if n == 1 and self.successor == generation:
+            return True
+        return self.generation == generation and self.n == n
+
+
+def look(session: Session, name: str) -> Target | None:
+    """The target, or None where there is no table of that name: nothing, or a view.
+
+    A session that has a shorter way than DESCRIBE DETAIL (``glance``) is asked that first.
+    Raises TargetChanged for a table of another format.
+    """
+    glance = getattr(session, "glance", None)
+    seen: Target | None = None if glance is None else glance(name)
+    if seen is not None:
+        return seen
+    try:
+        (row,) = session.rows(f"DESCRIBE DETAIL {relation_name(name)}")
+    except Exception as error:
+        if not_found(error) or is_view(error):
+            return None
+        raise
+    if str(row[0]).lower() != "delta":
+        raise TargetChanged(
+            f"{name} is a {row[0]} table; a continuous model keeps its answers in a Delta table",
+            hint="drop or rename it, or run with --full-refresh after that",
+        )
+    properties = as_map(row[11])
+    generation = properties.get(GENERATION_PROPERTY)
+    return Target(name, str(row[1]), generation, str(row[6]), int(row[9] or 0), int(row[10] or 0))
+
+
+def generation_in(session: Session, folder: str) -> str | None:
+    """The generation of the table in a folder, "" of one that no run made; None: no table."""
+    try:
+        (row,) = session.rows(f"DESCRIBE DETAIL {path(folder, 'delta')}")
+    except Exception as error:
+        if not_found(error):
+            return None
+        raise
+    return str(as_map(row[11]).get(GENERATION_PROPERTY, ""))
+
+
+def unknown_table(name: str, folder: str) -> TargetChanged:
+    """The catalog was lost, say, or the folder is that of another table."""
+    return TargetChanged(
+        f"the catalog knows no {name}, but in its folder {folder} lies a Delta table",
+        hint=f"if it is the model's, CREATE TABLE {relation_name(name)} USING delta LOCATION"
+        f" {token(folder)}; else move it away, or give the model another name or location",
+    )
+
+
+def folder_gone(name: str, file: str) -> TargetChanged:
+    """Of a table of the model in ``file`` only the catalog's entry is left."""
+    return TargetChanged(
+        f"the catalog knows {name}, but its folder is gone",
+        where=file,
+        hint="bring the folder back, or build the model again with --full-refresh",
+    )
+
+
+def commits_after(session: Session, name: str, version: int) -> list[Commit]:
+    """The commits above ``version``, newest first, as far back as the log still tells."""
+    commits = newest_commits(session, name)
+    if len(commits) == FIRST_LOOK and commits[-1].version > version + 1:
+        commits = newest_commits(session, name, commits[0].version - version)
+    return [commit for commit in commits if commit.version > version]
+
+
+def newest_commits(session: Session, name: str, count: int = FIRST_LOOK) -> list[Commit]:
+    """So many commits of a Delta table, newest first: a look into its log, not at its rows."""
+    rows = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {count}")
+    return [_commit(row) for row in rows]
+
+
+def landed(commits: Sequence[Commit], generation: str, n: int) -> Commit | None:
+    """The commit that holds n of the generation: of n = 1 the creation, else the append."""
+    return next((commit for commit in commits if commit.holds(generation, n)), None)
+
+
+def refuse_foreign(
+    name: str, commits: Sequence[Commit], generation: str, on_target_change: str
+) -> bool:
+    """Is one of ``commits`` neither ours nor harmless, and accepted?
+
+    Raises TargetChanged for the newest such where they are not. What lies before the creation of
+    this generation was another table's life. The version to go back to is named where no run of
+    ours is above it: going back behind one would lose its rows.
+    """
+    foreign: list[Commit] = []
+    ours_above = False
+    for commit in commits:
+        ours = commit.generation == generation and commit.n is not None
+        if commit.holds(generation, 1) or (ours and foreign):
+            break
+        if ours:
+            ours_above = True
+        elif not commit.harmless:
+            foreign.append(commit)
+    if not foreign or on_target_change == "accept":
+        return bool(foreign)
+    before = f" else restore version {foreign[-1].version - 1} and accept that,"
+    raise TargetChanged(
+        f"{name} was written by somebody else: {foreign[0].operation} is its version"
+        f" {foreign[0].version}",
+        hint="if that was meant, set on_target_change: accept (answers deleted stay deleted,"
+        f" none comes back);{'' if ours_above else before} or run with --full-refresh",
+    )
+
+
+def metadata(generation: str, n: int, run_id: str, more: Mapping[str, object]) -> str:
+    """What a commit of ours says of itself."""
+    return json.dumps({"tapestry": {"generation": generation, "n": n, "run_id": run_id, **more}})
+
+
+def _commit(row: tuple[Any, ...]) -> Commit:
+    version, operation, parameters, note = row[0], row[4], row[5], row[13]
+    ours, metrics = _ours(note), as_map(row[12])
+    generation, n = ours.get("generation"), ours.get("n")
+    if str(operation) in CREATIONS:
+        generation, n = properties_of(parameters).get(GENERATION_PROPERTY), 1
+    return Commit(
+        version=int(version),
+        operation=str(operation),
+        generation=generation,
+        n=n if n is None else int(n),
+        run_id=ours.get("run_id"),
+        rows=_count(metrics, "numOutputRows"),
+        failed=bool(ours.get("failed")),
+        attempt=str(ours.get("attempt", "")),
+        successor=str(ours.get("successor", "")),
+        files=_count(metrics, "numFiles"),
+        size=_count(metrics, "numOutputBytes"),
+        until=str(ours.get("t", "")),
+    )
+
+
+def properties_of(parameters: Any) -> dict[str, Any]:
+    """The table properties among the parameters of a creation in a table's history."""
+    return as_map(as_map(parameters).get("properties"))
+
+
+def _count(metrics: Mapping[str, Any], name: str) -> int | None:
+    return None if metrics.get(name) is None else int(metrics[name])
+
+
+def _ours(note: Any) -> dict[str, Any]:
+    if not note or '"tapestry"' not in str(note):
+        return {}
+    return dict(as_map(note).get("tapestry") or {})

@@ -1,0 +1,92 @@
+"""Q^I of one run over sources some of whose rows have ended: which part of it has to know them.
+
+From the last end on a query is one over the rows that are left; what was before matters only to
+what an answer may have been already, and where it does not (``Rewriting.forgets_ended``), what lies
+after it is asked of the rows that are left, as if no other had ever been. Up to it a window is
+asked of all of them.
+
+An end is the first instant after the τ of the run that found the row gone, or after the T of a
+rewind to before that. So it lies before a window, or is its first instant: the run that finds rows
+gone, or the one after a rewind, covers that one instant by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tapestry.runs.query.query import Query
+from tapestry.runs.sources.examine import Examination
+from tapestry.runs.sources.scans import living
+from tapestry.sql import Rewriting, Scan, Window
+
+
+@dataclass(frozen=True)
+class Part:
+    """A query over a part of a run's window.
+
+    ``late`` has the sources that it reads without the rows that have ended: did any of the others
+    come late?
+    """
+
+    rewriting: Rewriting
+    window: Window
+    late: Mapping[str, bool] = field(default_factory=dict)
+
+    def scans(self, scans: Mapping[str, Scan]) -> Mapping[str, Scan]:
+        """What it reads of these scans, which have the rows that ended."""
+        left = {name: living(scans[name], late) for name, late in self.late.items()}
+        return {**scans, **left}
+
+
+@dataclass(frozen=True)
+class NewAnswers:
+    """The new answers of a run: the parts of its window, one after the other.
+
+    few
+        The rows of the window are few: Spark is told to begin with them.
+    """
+
+    parts: tuple[Part, ...]
+    few: bool = False
+
+    @property
+    def strategy(self) -> str:
+        """The costliest one of the parts: the first one's, if any, knows of ends."""
+        return self.parts[0].rewriting.strategy
+
+    def widest(self, scans: Mapping[str, Scan]) -> tuple[Rewriting, Window, Mapping[str, Scan]]:
+        """The part that most of the window is, and what it reads."""
+        part = self.parts[-1]
+        return part.rewriting, part.window, part.scans(scans)
+
+    def sql(self, scans: Mapping[str, Scan], keyed: bool = False) -> str:
+        """One query: the select list, ``_matched_at`` and, where ``keyed``, ``_key``."""
+        selects = [
+            part.rewriting.incremental(part.window, part.scans(scans), few=self.few, keyed=keyed)
+            for part in self.parts
+        ]
+        if len(selects) == 1:
+            return selects[0]
+        return "\nUNION ALL ".join(f"SELECT * FROM (\n{select}\n)" for select in selects)
+
+
+def new_answers(
+    query: Query, executed: Query, window: Window, found: Mapping[str, Examination]
+) -> NewAnswers:
+    """What the window of a run is asked; ``executed`` is the query over rows that end.
+
+    Sound: windows that follow one another give what one over all of them gives, and answers count
+    by derivation where there are two.
+    """
+    late = {name: one.living_late for name, one in found.items() if one.ends}
+    ends = [one.last_end for one in found.values() if one.last_end is not None]
+    tau, t = window.tau, window.t
+    if not ends or tau is None or not query.rewriting.forgets_ended:
+        return NewAnswers((Part(executed.rewriting, window),))
+    last = min(t, max(tau, *ends))
+    parts = (
+        Part(executed.rewriting, Window(tau, last)),
+        Part(query.rewriting, Window(last, t), late),
+    )
+    return NewAnswers(tuple(part for part in parts if part.window.tau != part.window.t))

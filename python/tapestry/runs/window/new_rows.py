@@ -1,0 +1,52 @@
+"""The new rows of a table before they are written: what is staged, checked and published.
+
+A run of a continuous model has some; so has a table of dbt's own materializations that expects
+something of its rows. What commits them is not known here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tapestry.quoting import identifier
+from tapestry.runs.expectations.validate import Prepared
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.holding import NOTHING_HELD, Holding
+from tapestry.runs.tables.run_identity import RunIdentity
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """Rows that are to be staged, checked and published.
+
+    select
+        The query that gives them, with the columns ``selected``.
+    keyed
+        The same with the keys that the rows are verified by; "" where they are not verified.
+    columns
+        Those of ``selected`` that the table takes.
+    expected
+        The expectations on the rows, fitted to ``selected``.
+    holding
+        What the statements of the run share in memory, once its ``before`` was executed.
+    creates
+        The table is made of them; else they are added to rows that are there.
+    """
+
+    model: Model
+    identity: RunIdentity
+    select: str
+    selected: tuple[str, ...]
+    columns: tuple[str, ...]
+    expected: tuple[Prepared, ...] = ()
+    keyed: str = ""
+    holding: Holding = NOTHING_HELD
+    creates: bool = False
+
+    @property
+    def unchecked(self) -> str:
+        """The query of the columns that the table takes, where no row is kept out."""
+        if self.columns == self.selected:
+            return self.select
+        listed = ", ".join(map(identifier, self.columns))
+        return f"SELECT {listed} FROM (\n{self.select}\n)"

@@ -1,0 +1,156 @@
+"""What the verification of a run asks about: the query as it was asked, and what it read."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from sqlglot import exp
+
+from tapestry.errors import ConfigurationError
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.query import Query
+from tapestry.runs.sources.describe import arrival_column, arrival_sql
+from tapestry.runs.tables.state import StateRow
+from tapestry.runs.window.ended import NewAnswers
+from tapestry.sql import Scan
+from tapestry.sql.facts import keys
+from tapestry.sql.look.share_keyed_reads import NOTHING_SHARED, Sharing
+from tapestry.verification.definition import Definition, is_own
+from tapestry.verification.events import begin_of_time
+from tapestry.verification.restriction import Range
+from tapestry.verification.ripe import ripe_ranges
+from tapestry.verification.turns import turn, turns_of
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the verification of one run is about: the query as it was asked, and what it read.
+
+    definition
+        What every check asks.
+    sampled
+        It looks at a part of history only.
+    sharing
+        What its statements read together with the run's own.
+    turn_rows
+        Arm -> the view of the rows whose turn it is, where they are read once for several.
+    ripe
+        Where rows lie that time itself may have made answers in the run's window.
+    """
+
+    definition: Definition
+    row: StateRow
+    columns: tuple[str, ...]
+    sampled: bool
+    sharing: Sharing = NOTHING_SHARED
+    turn_rows: Mapping[int, str] = field(default_factory=dict)
+    ripe: tuple[Range, ...] = ()
+
+    @property
+    def of_a_part(self) -> bool:
+        """Is history neither what the run is about nor what it is checked against?"""
+        return self.sampled and self.row.tau is not None
+
+    @property
+    def scans(self) -> Mapping[str, Scan]:
+        """How its sources are read."""
+        return self.definition.scans
+
+    def turn(self, share: float, low: datetime) -> tuple[Range, ...]:
+        """What of the driving tables a sample looks at; history begins about ``low``."""
+        return turn(self.row.n, turns_of(share), low, self.row.tau, self.row.t, self.ripe)
+
+
+def question_of(
+    model: Model, query: Query, row: StateRow, scans: Mapping[str, Scan]
+) -> Question | None:
+    """The question of a run; None where its model is not verified.
+
+    Raises ConfigurationError for a select list that holds a name of what stands beside it.
+    """
+    if model.config.verify == "off" or incomparable(query):
+        return None
+    columns = query.rewriting.columns
+    own = next((column for column in columns if is_own(column)), None)
+    if own is not None:
+        raise ConfigurationError(
+            f"the select list holds {own}, a name of a column by which a run is verified",
+            where=model.file,
+            hint=f"rename it with AS, or set verify: off on {model.name}",
+        )
+    sampled = model.config.verify == "sample"
+    definition = Definition.read(query.sql, query.relations.catalog, scans)
+    return Question(definition, row, columns, sampled)
+
+
+def begun(session: Session, question: Question | None) -> Question | None:
+    """The question, its row with the begin of time, which is looked for once in a generation.
+
+    What arrives after a run at τ arrives after τ, so that the earliest arrival stays the earliest.
+    """
+    if question is None or question.row.began is not None:
+        return question
+    began = begin_of_time(question.definition, session.rows, question.row.t)
+    return replace(question, row=replace(question.row, began=began))
+
+
+def ripened(session: Session, question: Question | None) -> Question | None:
+    """The question with the ranges of what became ripe in the window of its run."""
+    if question is None or not question.of_a_part:
+        return question
+    row = question.row
+    assert row.tau is not None
+    try:
+        found = ripe_ranges(question.definition, session.rows, row.tau, row.t)
+    except Exception as error:
+        # It only says where to look: an author's text may fail for values that no row has.
+        logger.debug("where rows become ripe was not found: %s", error)
+        found = ()
+    return replace(question, ripe=found)
+
+
+def stamped(question: Question, query: Query, scans: Mapping[str, Scan]) -> Question:
+    """The question over these scans, each row id with its stamp: keys tell whose turn it is."""
+    found, relations = dict(scans), query.relations
+    for name, scan in scans.items():
+        arrival = relations.arrival(name)
+        if arrival is not None:
+            column = arrival_column(relations.tables[name].table, arrival)
+            us = f"unix_micros({arrival_sql(column)})"
+            found[name] = replace(scan, row_id=keys.stamped(scan.row_id, us))
+    return replace(question, definition=replace(question.definition, scans=found))
+
+
+def incomparable(query: Query) -> str:
+    """A column of the select list whose values no engine compares (MAP, VARIANT); '' for none."""
+    for part in query.rewriting.parts:
+        for block in part.blocks:
+            for name, value in zip(query.rewriting.columns, block.select, strict=True):
+                kinds = value.type.find_all(exp.DataType) if value.type is not None else ()
+                if any(kind.is_type("map", "variant") for kind in kinds):
+                    return name
+    return ""
+
+
+def not_verified(model: Model, query: Query) -> tuple[str, ...]:
+    """The warning that a model's runs are not verified though they should be."""
+    column = incomparable(query)
+    if model.config.verify == "off" or not column:
+        return ()
+    return (f"its runs are not verified: {not_comparable(column)}",)
+
+
+def not_comparable(column: str) -> str:
+    """Why a table with such a column is not compared with its query."""
+    return f"values of {column}, a MAP, cannot be compared"
+
+
+def keyed(answers: NewAnswers, question: Question | None) -> str:
+    """Q^I with the keys that its rows are verified by; '' where they are not."""
+    return "" if question is None else answers.sql(question.scans, keyed=True)
