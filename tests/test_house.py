@@ -16,6 +16,7 @@ from tapestry import errors
 
 ROOT = Path(__file__).parents[1]
 FILE_LINES, FUNCTION_LINES = 400, 50
+PARAMETERS = 6
 
 # Written in pieces, so that this file does not find itself.
 MACHINE_PATHS = [r"(?<![\w.])/" + name + "/" for name in ("work", "root", "farm")]
@@ -74,6 +75,19 @@ def test_functions_are_short() -> None:
         for node in _functions(path)
     }
     assert not {name: lines for name, lines in sizes.items() if lines > FUNCTION_LINES}
+
+
+def test_functions_have_few_parameters() -> None:
+    """Values that go together are one object; a command has as many options as it needs."""
+    found = {}
+    for path in _tracked("python/*.py"):
+        for node in _functions(path):
+            listed = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            given = [one for one in listed if one.arg not in ("self", "cls")]
+            command = any(".command(" in f"{ast.unparse(one)}(" for one in node.decorator_list)
+            if len(given) > PARAMETERS and not command:
+                found[_named(path, node.lineno)] = len(given)
+    assert not found
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@
   {%- set clauses = options_clause() ~ partition_cols(label="partitioned by")
     ~ clustered_cols(label="clustered by") ~ location_clause() ~ comment_clause() -%}
   {%- set plan = adapter.plan_continuous(
-    model, graph, compiled_code, clauses, var('tapestry_as_of', none), run_started_at,
-    full_refresh_mode, flags.EMPTY) -%}
+    model, graph, compiled_code, clauses, {
+      'as_of': var('tapestry_as_of', none), 'started_at': run_started_at,
+      'full_refresh': full_refresh_mode, 'empty': flags.EMPTY}) -%}
   {%- for warning in plan.warnings -%}
     {%- do exceptions.warn(model.name ~ ': ' ~ warning) -%}
   {%- endfor -%}

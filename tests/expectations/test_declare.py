@@ -14,7 +14,7 @@ from tapestry.runs.after.documents import validation_result
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.checks.staging import hidden
 from tapestry.runs.expectations.row_conditions import condition_of
-from tapestry.runs.expectations.validate import prepare
+from tapestry.runs.expectations.validate import Expected, prepare
 from tapestry.runs.model.declare import parse_expectations
 from tapestry.runs.run.log import Entry
 from tapestry.runs.run.publish import Published
@@ -116,10 +116,7 @@ def test_tables_in_conditions_are_read_at_their_pins() -> None:
     (one,) = prepare(
         session,
         parse_expectations([{"expect": condition}]),
-        "select 1 as a",
-        "m",
-        ["a"],
-        "m.sql",
+        Expected("select 1 as a", "m", ["a"], "m.sql"),
         lambda name: f"VERSION AS OF {len(name)}" if name != "w" else "",
     )
     assert one.condition == condition.replace("`t u` x", "`t u` VERSION AS OF 5 x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from tests.report.made_up import NOW, Row, write_target
@@ -17,6 +18,6 @@ def report_of(folder: Path, runs: list[Row], checks: list[Row], *, project: str 
     models = list(dict.fromkeys(row["model"] for row in runs))
     artifacts = read_artifacts(write_target(folder / "target", models, project=project))
     sql = {row["model"]: row["sql"] for row in runs}
-    record = Record.from_rows(runs, checks, sql)
+    record = replace(Record.from_rows(runs, checks), sql=sql)
     schema = models[0].partition(".")[0] if models else project
     return Report(judge(record, artifacts, NOW), record, artifacts, schema)

@@ -10,7 +10,7 @@ import pytest
 from tapestry.schedule.pool import LOST
 from tapestry.schedule.ticks import Ticks, Timing
 from tapestry.schedule.warm import FAILED, OK, SKIPPED, Ran
-from tapestry.schedule.watcher import BACKING_OFF, WAITING, Line, Watcher
+from tapestry.schedule.watcher import BACKING_OFF, WAITING, Line, Pace, Watcher
 from tapestry.schedule.worker import FREE, RAN, STARTED, WARNED, Event
 
 
@@ -73,7 +73,7 @@ class World:
 
     def watch(self, *timings: Timing, until: float | None = None) -> Watcher:
         ticks = Ticks(timings, self.now)
-        watcher = Watcher(ticks, self, self, self, clock=self.clock, ends_at=until)
+        watcher = Watcher(ticks, self, self, self, Pace(clock=self.clock, ends_at=until))
         watcher.run()
         return watcher
 
@@ -130,9 +130,8 @@ def test_asked_to_stop_it_finishes_what_is_under_way_and_begins_nothing() -> Non
 def test_a_skipped_model_is_no_failure_and_a_lost_worker_is_told() -> None:
     world = World({"a": 1})
     world.extra = [Event(LOST, message="killed")]
-    watcher = Watcher(
-        Ticks([Timing("a", 10)], 0), world, world, world, clock=world.clock, ends_at=5
-    )
+    pace = Pace(clock=world.clock, ends_at=5)
+    watcher = Watcher(Ticks([Timing("a", 10)], 0), world, world, world, pace)
     watcher.run()
     assert world.notes == ["a worker was lost: killed"]
     watcher._ran(Ran("a", SKIPPED, message="a model that it reads failed"))
@@ -149,7 +148,7 @@ def test_a_warning_that_keeps_coming_is_shown_now_and_then() -> None:
 
 def test_what_is_not_healthy_ends_it() -> None:
     world = World({"a": 1})
-    watcher = Watcher(Ticks([Timing("a", 10)], 0), world, world, world, clock=world.clock)
+    watcher = Watcher(Ticks([Timing("a", 10)], 0), world, world, world, Pace(clock=world.clock))
 
     def sick() -> None:
         raise RuntimeError("no more")

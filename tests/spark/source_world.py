@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from tapestry.runs.model.model import ModelConfig
+from tapestry.runs.sources.asking import AskingRun, PinnedSource
 from tapestry.runs.sources.describe import SourceTable, arrival_column, describe
 from tapestry.runs.sources.examine import Examination, examine
 from tapestry.runs.sources.fingerprints import Fingerprint, fingerprint
@@ -87,20 +88,11 @@ class World:
         looks_back: bool = False,
     ) -> Examination:
         """Examine for the next run, without executing what belongs before its commit."""
-        return examine(
-            self.session,
-            table or self.table(),
-            arrival=self.arrival,
-            last_pin=self.pin,
-            pin=pin or self.newest(),
-            tau=self.tau,
-            config=rules or ModelConfig(),
-            target=self.target,
-            generation=self.generation,
-            n=self.n + 1,
-            looks_back=looks_back,
-            stored=stored,
+        source = PinnedSource(
+            table or self.table(), self.arrival, self.pin, pin or self.newest(), looks_back, stored
         )
+        run = AskingRun(self.target, self.generation, self.n + 1, self.tau)
+        return examine(self.session, source, run, rules or ModelConfig())
 
     def run(
         self,

@@ -10,6 +10,7 @@ For benchmarks ``write_messages`` writes tens of millions of rows in chunks.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Literal
@@ -48,7 +49,7 @@ def messages(
     late: float = LATE,
 ) -> pa.Table:
     """About ``rows`` messages in one table, a share of them late; in memory, so for small sets."""
-    chunks = _chunks(rows, seed, start, days, order, 1_000_000, late)
+    chunks = _chunks(rows, 1_000_000, Archive(seed, start, days, order, late))
     return pa.concat_tables(chunks).combine_chunks()
 
 
@@ -57,7 +58,6 @@ def write_messages(
     rows: int,
     *,
     seed: int = 0,
-    start: datetime = START,
     days: float = 2_600,
     order: Order = "arrival",
     chunk: int = 1_000_000,
@@ -65,7 +65,7 @@ def write_messages(
     """Write about ``rows`` messages to one parquet file, ``chunk`` at a time; their number."""
     written = 0
     with pq.ParquetWriter(path, MESSAGES, compression="zstd") as writer:
-        for table in _chunks(rows, seed, start, days, order, chunk):
+        for table in _chunks(rows, chunk, Archive(seed, START, days, order)):
             writer.write_table(table)
             written += len(table)
     return written
@@ -109,22 +109,25 @@ def votes(rows: int, voted: pa.Table, *, seed: int = 0) -> pa.Table:
     ).take(pa.array(order))
 
 
-def _chunks(
-    rows: int,
-    seed: int,
-    start: datetime,
-    days: float,
-    order: Order,
-    chunk: int,
-    late: float = LATE,
-) -> Iterator[pa.Table]:
-    first = int(start.timestamp())
-    end = first + int(timedelta(days=days).total_seconds())
-    skeleton = make_skeleton(rows, seed, first, end, late)
-    skeleton, archive_seq = _in_order(skeleton, order, seed)
+@dataclass(frozen=True)
+class Archive:
+    """What messages are made: when they were sent, in which order they stand, how many are late."""
+
+    seed: int
+    start: datetime
+    days: float
+    order: Order
+    late: float = LATE
+
+
+def _chunks(rows: int, chunk: int, archive: Archive) -> Iterator[pa.Table]:
+    first = int(archive.start.timestamp())
+    end = first + int(timedelta(days=archive.days).total_seconds())
+    skeleton = make_skeleton(rows, archive.seed, first, end, archive.late)
+    skeleton, archive_seq = _in_order(skeleton, archive.order, archive.seed)
     for begin in range(0, len(skeleton), chunk):
         part = slice(begin, begin + chunk)
-        yield make_columns(skeleton.take(part), archive_seq[part], seed)
+        yield make_columns(skeleton.take(part), archive_seq[part], archive.seed)
 
 
 def _in_order(skeleton: Skeleton, order: Order, seed: int) -> tuple[Skeleton, Ints]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta, timezone
 from typing import Any
 
@@ -51,9 +52,8 @@ def model_figure(number_of_model: int, name: str, runs: Sequence[Run]) -> Plot |
     says = f"{_rows(sum(cells.values()))} in {counted(len(runs), 'run')}{_built(runs)}"
     if not any(cells.values()):
         return None
-    return _stacked(
-        axis, cells, f"rows-{number_of_model}", "New rows", says, [name], ["s1"], "rows", height=90
-    )
+    face = Face(f"rows-{number_of_model}", "New rows", says, "rows", height=90)
+    return _stacked(axis, cells, {name: "s1"}, face)
 
 
 def _new_rows(axis: Axis, runs: Sequence[Run]) -> Plot | None:
@@ -74,7 +74,8 @@ def _new_rows(axis: Axis, runs: Sequence[Run]) -> Plot | None:
     series = [*short.values(), *([OTHERS] if len(sums) > len(first) else [])]
     colors = [*_PALETTE[: len(first)], *([_PALETTE[-1]] if len(sums) > len(first) else [])]
     says = f"{_rows(sums.total())}{_built(runs)}"
-    return _stacked(axis, cells, "new", "New rows", says, series, colors, "rows")
+    face = Face("new", "New rows", says, "rows")
+    return _stacked(axis, cells, dict(zip(series, colors, strict=True)), face)
 
 
 def _counts(
@@ -95,7 +96,7 @@ def _counts(
         return None
     affected = sum(1 for run in runs if value(run))
     says = f"{_rows(sum(cells.values()))} in {counted(affected, 'run')} of {len(runs):,}"
-    return _stacked(axis, cells, name, title, says, [title], [color], "rows")
+    return _stacked(axis, cells, {title: color}, Face(name, title, says, "rows"))
 
 
 def _verification(axis: Axis, runs: Sequence[Run], checks: Sequence[Check]) -> Plot | None:
@@ -112,9 +113,9 @@ def _verification(axis: Axis, runs: Sequence[Run], checks: Sequence[Check]) -> P
     totals = {name: sum(v for (_, s), v in cells.items() if s == name) for name in series}
     series = [name for name in series if totals[name]]
     says = f"{number(totals['held'])} of {counted(int(sum(totals.values())), 'check')} held"
-    colors = [{"held": "ok", "warned": "look", "did not hold": "bad"}[name] for name in series]
-    title = "Enough, not too much"
-    return _stacked(axis, cells, "verification", title, says, series, colors, "checks")
+    colors = {"held": "ok", "warned": "look", "did not hold": "bad"}
+    face = Face("verification", "Enough, not too much", says, "checks")
+    return _stacked(axis, cells, {name: colors[name] for name in series}, face)
 
 
 def _outcome(check: Check) -> str:
@@ -133,9 +134,8 @@ def _cost(axis: Axis, runs: Sequence[Run]) -> Plot | None:
         return None
     whole = sum(cells.values())
     says = f"{length(timedelta(seconds=whole))} in {counted(len(runs), 'run')}"
-    return _stacked(
-        axis, cells, "cost", "Seconds spent", says, ["seconds"], ["s4"], "seconds", show=seconds
-    )
+    face = Face("cost", "Seconds spent", says, "seconds", seconds)
+    return _stacked(axis, cells, {"seconds": "s4"}, face)
 
 
 def _bytes(axis: Axis, runs: Sequence[Run]) -> Plot | None:
@@ -155,25 +155,25 @@ def _bytes(axis: Axis, runs: Sequence[Run]) -> Plot | None:
         f"{size(sum(v for (_, s), v in cells.items() if s == name))} {name}" for name in series
     )
     colors = {"read": "s1", "written": "s2"}
-    return _stacked(
-        axis, cells, "bytes", "Bytes", says, series, [colors[s] for s in series], "bytes", show=size
-    )
+    face = Face("bytes", "Bytes", says, "bytes", size)
+    return _stacked(axis, cells, {name: colors[name] for name in series}, face)
 
 
-def _stacked(
-    axis: Axis,
-    cells: Cell,
-    id: str,
-    title: str,
-    says: str,
-    series: Sequence[str],
-    colors: Sequence[str],
-    unit: str,
-    *,
-    show: Callable[[float | None], str] = number,
-    height: int = 130,
-) -> Plot:
-    """Bars over time with the same numbers as a table."""
+@dataclass(frozen=True)
+class Face:
+    """What a plot is called and says; ``show`` writes a value of its unit."""
+
+    id: str
+    title: str
+    says: str
+    unit: str
+    show: Callable[[float | None], str] = number
+    height: int = 130
+
+
+def _stacked(axis: Axis, cells: Cell, colors: Mapping[str, str], face: Face) -> Plot:
+    """Bars over time with the same numbers as a table; ``colors`` has each series in order."""
+    series, show, unit = list(colors), face.show, face.unit
     values: list[dict[str, Any]] = []
     tops: dict[int, float] = defaultdict(float)
     for bucket, name in sorted(cells, key=lambda cell: (cell[0], series.index(cell[1]))):
@@ -188,17 +188,17 @@ def _stacked(
     spec = bars(
         values,
         series=series,
-        colors=colors,
+        colors=list(colors.values()),
         step=label_format(axis),
         unit=unit,
-        height=height,
+        height=face.height,
     )
     table = [
         (_stretch(axis, bucket), *(show(cells.get((bucket, name), 0)) for name in series))
         for bucket in sorted({bucket for bucket, _ in cells})
     ]
-    whole = render(spec, title, says)
-    return Plot(id, title, says, whole, (_heading(axis), *series), tuple(table))
+    whole = render(spec, face.title, face.says)
+    return Plot(face.id, face.title, face.says, whole, (_heading(axis), *series), tuple(table))
 
 
 def _bar(

@@ -80,40 +80,46 @@ def _standing(
     gone = node is None and bool(artifacts.nodes)
     last = runs[-1] if runs else None
     result = _result(node, last, artifacts)
-    found = _troubles(name, node, runs, checks, waiting, artifacts, result)
+    found = (
+        []
+        if gone
+        else [
+            *_of_runs(name, runs, checks),
+            *_of_dbt(name, node, last, artifacts, result),
+            *_waiting_sinks(name, node, waiting),
+        ]
+    )
     quiet = result is not None and result.status == "success" and result.action == "nothing"
     return Standing(
         name=name,
         node=node,
         runs=tuple(runs),
         checks=tuple(checks),
-        troubles=() if gone else tuple(found),
+        troubles=tuple(found),
         gone=gone,
         quiet_at=artifacts.finished_at if quiet else None,
     )
 
 
-def _troubles(
-    name: str,
-    node: Node | None,
-    runs: Sequence[Run],
-    checks: Sequence[Check],
-    waiting: Sequence[Waiting],
-    artifacts: Artifacts,
-    result: Result | None,
-) -> Iterable[Trouble]:
+def _of_runs(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Iterable[Trouble]:
+    """What the runs' own log tells."""
     last = runs[-1] if runs else None
     if last is not None and last.failed:
         yield _failed_run(name, runs, checks)
     else:
         yield from _wrong_rows(name, runs, checks)
         yield from _broken_expectations(name, last, checks)
+
+
+def _of_dbt(
+    name: str, node: Node | None, last: Run | None, artifacts: Artifacts, result: Result | None
+) -> Iterable[Trouble]:
+    """What dbt's own files tell besides."""
     same = last is not None and last.failed and last.invocation_id == artifacts.invocation_id
     if result is not None and not same:
         yield from _dbt_result(name, result, artifacts.finished_at)
     if node is not None and _newer(artifacts, last):
         yield from _dbt_tests(name, node, artifacts)
-    yield from _waiting_sinks(name, node, waiting)
 
 
 def _failed_run(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Trouble:

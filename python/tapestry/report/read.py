@@ -7,6 +7,7 @@ second instead of the ten to twenty that Spark takes to start. Both ways speak t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import takewhile
@@ -161,7 +162,8 @@ def read_record(tables: Tables, now: datetime | None = None) -> Record:
     nobody: list[dict[str, Any]] = []
     waiting = asked(DELIVERIES_TABLE, nobody, lambda: list(_waiting(tables)))
     told = {one.table: one for one in reversed(unread)}.values()
-    return Record.from_rows(runs, checks, sql, limited, waiting, told, now)
+    record = Record.from_rows(runs, checks, waiting, now)
+    return replace(record, sql=sql, limited=limited, unread=(*told, *record.unread))
 
 
 def _or_else(

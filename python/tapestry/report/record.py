@@ -194,10 +194,7 @@ class Record:
         cls,
         runs: Iterable[Mapping[str, Any]],
         checks: Iterable[Mapping[str, Any]] = (),
-        sql: Mapping[str, str] | None = None,
-        limited: bool = False,
         waiting: Iterable[Mapping[str, Any]] = (),
-        unread: Iterable[Unread] = (),
         now: datetime | None = None,
     ) -> Record:
         """From rows by column name, in any order; columns may be missing, or too many.
@@ -216,10 +213,8 @@ class Record:
         return cls(
             tuple(sorted(ran, key=lambda run: run.when)),
             tuple(sorted(checked, key=lambda check: check.when)),
-            dict(sql or {}),
-            limited,
-            tuple(waits),
-            (*unread, *(one for log in logs for one in log.left_out)),
+            waiting=tuple(waits),
+            unread=tuple(one for log in logs for one in log.left_out),
         )
 
 

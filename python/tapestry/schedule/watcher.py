@@ -75,15 +75,26 @@ class View(Protocol):
         ...
 
 
-class Watcher:
-    """Run models at their ticks until it is asked to stop, or until ``ends_at``.
+@dataclass(frozen=True)
+class Pace:
+    """How a watch goes on.
 
-    stop
-        ``asked`` says whether; ``fileno()`` is readable then.
     together
         How many models that have not run yet share an invocation: dbt's threads.
     ends_at
         An instant of ``clock``; None: for ever.
+    """
+
+    together: int = 1
+    clock: Callable[[], float] = time.monotonic
+    ends_at: float | None = None
+
+
+class Watcher:
+    """Run models at their ticks until it is asked to stop, or until the end of its ``pace``.
+
+    stop
+        ``asked`` says whether; ``fileno()`` is readable then.
     """
 
     def __init__(
@@ -92,13 +103,11 @@ class Watcher:
         pool: Workers,
         view: View,
         stop: Any,
-        *,
-        together: int = 1,
-        clock: Callable[[], float] = time.monotonic,
-        ends_at: float | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self.ticks, self._pool, self._view, self._stop = ticks, pool, view, stop
-        self._together, self._clock, self._ends_at = together, clock, ends_at
+        pace = pace or Pace()
+        self._together, self._clock, self._ends_at = pace.together, pace.clock, pace.ends_at
         self.lines = {name: Line() for name in ticks.turns}
         self._warned: dict[str, float] = {}
         self.healthy: Callable[[], None] = lambda: None

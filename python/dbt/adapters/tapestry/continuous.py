@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from dbt.adapters.base import available
@@ -54,21 +53,21 @@ class ContinuousDoors(metaclass=AdapterMeta):
         graph: dict[str, Any],
         sql: str,
         clauses: str,
-        as_of: Any,
-        started_at: datetime,
-        full_refresh: bool,
-        empty: bool,
+        said: dict[str, Any],
     ) -> Decided:
-        """The plan of this run; `--empty` plans no run, only a table with the right columns."""
+        """The plan of this run; `--empty` plans no run, only a table with the right columns.
+
+        `said` is what the command says: as_of, started_at, full_refresh, empty.
+        """
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
-            invocation = current_invocation(self.config, session, as_of, started_at)
+            invocation = current_invocation(self.config, session, said["as_of"], said["started_at"])
             model = continuous_model(node, graph, sql, clauses, invocation.time_zone)
             refuse_other_settings(session, invocation, model.file)
-            if empty:
+            if said["empty"]:
                 return plan_empty(session, model)
             note_sinks(self.config, model)
-            plan = prepare(session, model, invocation, full_refresh)
+            plan = prepare(session, model, invocation, said["full_refresh"])
             return replace(plan, warnings=(*plan.warnings, *node_warnings(node)))
 
     @available

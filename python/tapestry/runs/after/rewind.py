@@ -33,10 +33,11 @@ from tapestry.runs.run.commit import rewind_sql
 from tapestry.runs.run.crash import point
 from tapestry.runs.run.finish_rewind import finish
 from tapestry.runs.run.standing import Standing, stand
+from tapestry.runs.sources.asking import AskingRun, PinnedSource
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.examine import examine
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.sources.side import Side, side_name
+from tapestry.runs.sources.side import Side, read_side, side_name
 from tapestry.runs.sources.side_grown import carry
 from tapestry.runs.tables.state import StateRow, claim, runs_of
 
@@ -214,7 +215,8 @@ def _carried(
         )
         column = arrival_column(table, arrival)
         pin = row.pins[name]
-        statements += carry(session, side, read, pin, column, row.t, row.generation)
+        found = read_side(session, side, read)
+        statements += carry(found, pin, column, row.t, row.generation)
     return tuple(statements)
 
 
@@ -231,18 +233,10 @@ def _next_run(
         if name in upstream:
             continue  # it was rewound a moment ago
         try:
-            examine(
-                session,
-                relations.tables[name].table,
-                arrival=relations.arrival(name),
-                last_pin=pin,
-                pin=relations.tables[name].pin,
-                tau=row.t,
-                config=model.config,
-                target=row.model,
-                generation=row.generation,
-                n=2,
-            )
+            pinned = relations.tables[name]
+            source = PinnedSource(pinned.table, relations.arrival(name), pin, pinned.pin)
+            run = AskingRun(row.model, row.generation, 2, row.t)
+            examine(session, source, run, model.config)
         except TapestryError as error:
             found.append(f"the next run will stop: {error.reason}")
     return tuple(found)

@@ -8,7 +8,7 @@ from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.expectations.validate import Pinning, Prepared, prepare
+from tapestry.runs.expectations.validate import Expected, Pinning, Prepared, prepare
 from tapestry.runs.model.model import Model
 from tapestry.runs.sources.pins import Pinned
 
@@ -26,10 +26,7 @@ def expected(
     return prepare(
         session,
         model.config.expectations,
-        rows,
-        model.name,
-        (*columns, MATCHED_AT),
-        model.file,
+        Expected(rows, model.name, (*columns, MATCHED_AT), model.file),
         pins_behind(session, invocation),
         invocation.memory,
     )

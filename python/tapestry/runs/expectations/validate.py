@@ -45,30 +45,42 @@ class Prepared:
     condition: str = ""
 
 
+@dataclass(frozen=True)
+class Expected:
+    """Of what rows something is expected.
+
+    rows
+        A query without rows that has their ``columns``.
+    alias
+        The name by which conditions may refer to a row.
+    """
+
+    rows: str
+    alias: str
+    columns: Sequence[str]
+    file: str
+
+
 def prepare(
     session: Session,
     expectations: Sequence[Expectation],
-    rows: str,
-    alias: str,
-    columns: Sequence[str],
-    file: str,
+    of: Expected,
     pinning: Pinning = lambda name: "",
     memory: Memory | None = None,
 ) -> tuple[Prepared, ...]:
     """The expectations, ready to be counted.
 
-    ``rows`` is a query without rows that has the model's columns, ``alias`` the name by which
-    conditions may refer to a row; ``memory`` spares a warm process the analysis.
+    ``memory`` spares a warm process the analysis.
     Raises ConfigurationError for a misspelt expectation, column or argument, for a condition that
     is none, and for a rule that the expectation cannot keep.
     """
     prepared = tuple(
-        _prepare(session, expectation, columns, file, pinning) for expectation in expectations
+        _prepare(session, expectation, of.columns, of.file, pinning) for expectation in expectations
     )
     conditions = [p for p in prepared if p.condition]
-    key = (rows, alias, tuple(p.condition for p in conditions))
+    key = (of.rows, of.alias, tuple(p.condition for p in conditions))
     if memory is None or not memory.analysed(key):
-        _analyse(session, conditions, rows, alias, columns, file)
+        _analyse(session, conditions, of)
         if memory is not None:
             memory.note_analysed(key)
     return prepared
@@ -175,48 +187,39 @@ def _no_condition(expectation: Expectation, why: str, file: str) -> Configuratio
     )
 
 
-def _analyse(
-    session: Session,
-    prepared: Sequence[Prepared],
-    rows: str,
-    alias: str,
-    columns: Sequence[str],
-    file: str,
-) -> None:
+def _analyse(session: Session, prepared: Sequence[Prepared], of: Expected) -> None:
     """Raise ConfigurationError for the first condition that the engine cannot make sense of."""
     if not prepared:
         return
     try:
-        types = _types(session, prepared, rows, alias)
+        types = _types(session, prepared, of)
     except Exception:
         if len(prepared) > 1:
             for one in prepared:
-                _analyse(session, [one], rows, alias, columns, file)
-        raise_explained(session, prepared[0], rows, alias, columns, file)
+                _analyse(session, [one], of)
+        raise_explained(session, prepared[0], of)
         raise
     for one, kind in zip(prepared, types, strict=True):
         if kind not in ("boolean", "void"):
-            raise _no_condition(one.expectation, f"its type is {kind}", file)
+            raise _no_condition(one.expectation, f"its type is {kind}", of.file)
 
 
-def raise_explained(
-    session: Session, one: Prepared, rows: str, alias: str, columns: Sequence[str], file: str
-) -> None:
+def raise_explained(session: Session, one: Prepared, of: Expected) -> None:
     """Raise the ConfigurationError that explains why the engine refuses a condition, if it does."""
     try:
-        _types(session, [one], rows, alias)
+        _types(session, [one], of)
     except Exception as error:
         text = " ".join(str(error).split(";\n")[0].split())
         found = _UNRESOLVED.search(text)
         if found:
             name = found["name"].replace("`", "")
-            raise _no_column(one.expectation, name, columns, file) from error
-        raise _no_condition(one.expectation, text[:300], file) from error
+            raise _no_column(one.expectation, name, of.columns, of.file) from error
+        raise _no_condition(one.expectation, text[:300], of.file) from error
 
 
-def _types(session: Session, prepared: Sequence[Prepared], rows: str, alias: str) -> list[str]:
+def _types(session: Session, prepared: Sequence[Prepared], of: Expected) -> list[str]:
     items = ", ".join(f"({one.condition}\n) AS _{place}" for place, one in enumerate(prepared))
     described = session.rows(
-        f"DESCRIBE QUERY SELECT {items} FROM (\n{rows}\n) AS {identifier(alias)}"
+        f"DESCRIBE QUERY SELECT {items} FROM (\n{of.rows}\n) AS {identifier(of.alias)}"
     )
     return [str(row[1]).lower() for row in described]

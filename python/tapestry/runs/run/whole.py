@@ -18,7 +18,7 @@ from tapestry.runs.checks import checks, rejected, staging
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.checks.staging import Staged
 from tapestry.runs.engine.session import Session
-from tapestry.runs.expectations.validate import Prepared, prepare
+from tapestry.runs.expectations.validate import Expected, Prepared, prepare
 from tapestry.runs.model.model import Model
 from tapestry.runs.sources.pins import newest_version
 from tapestry.runs.tables.run_identity import RunIdentity
@@ -152,7 +152,8 @@ def _new_rows(session: Session, model: Model, sql: str, run_id: str, batch: bool
     described = session.rows(f"DESCRIBE QUERY {sql}")
     columns = tuple(str(row[0]) for row in described)
     rows = f"SELECT * FROM (\n{sql}\n) WHERE false"
-    expected = prepare(session, model.config.expectations, rows, model.name, columns, model.file)
+    of = Expected(rows, model.name, columns, model.file)
+    expected = prepare(session, model.config.expectations, of)
     there = look(session, model.relation) if batch else None
     version = newest_version(session, model.relation) if there is not None else -1
     return NewRows(

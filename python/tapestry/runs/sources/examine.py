@@ -11,9 +11,10 @@ from uuid import uuid4
 from tapestry.errors import SourceHistoryGone, SourceRewritten, StateMissing
 from tapestry.runs.engine.own_tables import forget_gone
 from tapestry.runs.engine.session import Session
+from tapestry.runs.sources.asking import AskingRun, PinnedSource
 from tapestry.runs.sources.contents import key_names
 from tapestry.runs.sources.describe import SourceTable, arrival_column
-from tapestry.runs.sources.fingerprints import Fingerprint, fingerprint
+from tapestry.runs.sources.fingerprints import fingerprint
 from tapestry.runs.sources.history import Commit, read_history, table_id_at
 from tapestry.runs.sources.late import Late, by_stored, find_late, late_contents
 from tapestry.runs.sources.pins import Pin
@@ -113,42 +114,26 @@ _LOST = _Change(Late(), refresh=True)
 
 
 def examine(
-    session: Session,
-    table: SourceTable,
-    *,
-    arrival: str | None,
-    last_pin: Pin | None,
-    pin: Pin,
-    tau: datetime | None,
-    config: Rules,
-    target: str,
-    generation: str,
-    n: int,
-    failed: tuple[int, ...] = (),
-    looks_back: bool = False,
-    stored: Fingerprint | None = None,
-    remember: Remember = look,
+    session: Session, source: PinnedSource, run: AskingRun, rules: Rules, remember: Remember = look
 ) -> Examination:
-    """Examine one source for run ``n`` of ``generation`` of ``target`` (semantics, section 3).
+    """Examine one source for a run (semantics, section 3).
 
-    ``last_pin`` and ``tau`` are those of the last run that landed (None at first, and for a source
-    that the query did not read before); ``failed`` are runs of the generation that were closed
-    without rows; ``looks_back``: a row that is gone still decides which answers are new
-    (``Rewriting.looks_back_at``), so it is kept with its end; ``stored`` is the source's
-    fingerprint of the rows with ts <= τ, where it kept one; ``remember`` may know what was found
-    for another model. Without a change there is no Spark job, unless the source has a side table.
+    ``remember`` may know what was found for another model. Without a change there is no Spark job,
+    unless the source has a side table.
 
     Raises SourceRewritten, SourceHistoryGone, LateRowsFound, Refusal, or StateMissing where the
     side table is gone.
     """
-    column = None if arrival is None else arrival_column(table, arrival)
+    table, last_pin, pin, tau = source.table, source.last_pin, source.pin, run.tau
+    column = None if source.arrival is None else arrival_column(table, source.arrival)
     if column is None:
         if last_pin is None or tau is None:
             return Examination(True, 0, 0, plain_scan(table, pin, None))
-        since = Since(session, table, None, last_pin, pin, tau, config, stored)
-        return _static(since, looks_back)
-    side = Side(side_name(target, table.name), generation, n, uuid4().hex, failed)
-    if n == 1:
+        since = Since(session, table, None, last_pin, pin, tau, rules, source.stored)
+        return _static(since, source.looks_back)
+    name = side_name(run.target, table.name)
+    side = Side(name, run.generation, run.n, uuid4().hex, run.failed)
+    if run.n == 1:
         forget_gone(session, side.name)
     else:
         side = _as_left(read_side(session, side, last_pin, table.columns), table, last_pin)
@@ -157,9 +142,9 @@ def examine(
         nulls = remember(key, lambda: count_nulls(session, table, pin, column))
         return _first_read(table, pin, column, side, nulls)
     if last_pin == pin:
-        return _as_it_was(table, pin, column, side, looks_back)
-    since = Since(session, table, column, last_pin, pin, tau, config, stored)
-    return _since(since, column, side, looks_back, remember)
+        return _as_it_was(table, pin, column, side, source.looks_back)
+    since = Since(session, table, column, last_pin, pin, tau, rules, source.stored)
+    return _since(since, column, side, source.looks_back, remember)
 
 
 def _since(

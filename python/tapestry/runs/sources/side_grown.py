@@ -12,12 +12,11 @@ from datetime import datetime
 from tapestry.instants import MICRO, at_or_after
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
 from tapestry.quoting import relation_name, string, strings, timestamp
-from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.contents import column_list, key_names, same_keys
 from tapestry.runs.sources.describe import LATE, arrival_sql
 from tapestry.runs.sources.late import Late
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.sources.side import SIDE_COLUMNS, Side, known_in, read_side
+from tapestry.runs.sources.side import SIDE_COLUMNS, Side, known_in
 from tapestry.runs.sources.since import Since
 from tapestry.sql.catalog import Column
 
@@ -160,18 +159,14 @@ def _added(since: Since, side: Side, late: Late) -> str:
     )
 
 
-def carry(
-    session: Session, side: Side, read: Pin, pin: Pin, arrival: Column, to: datetime, into: str
-) -> tuple[str, ...]:
+def carry(found: Side, pin: Pin, arrival: Column, to: datetime, into: str) -> tuple[str, ...]:
     """The statement that gives the copies in force to run 1 of the generation ``into``.
 
-    ``side`` is how the run after the one that crossed ``to`` would find the table, ``read`` what
-    that one had read, ``pin`` what the new generation goes on from. A copy that had arrived by
-    ``to`` keeps its arrival; any other was missing then: it arrives at its ts, or just after
-    ``to`` where that is later. A copy that was gone by then ended there; one that was gone before
-    it arrived never was there.
+    ``found`` is how the run after the one that crossed ``to`` would find the table, ``pin`` what
+    the new generation goes on from. A copy that had arrived by ``to`` keeps its arrival; any other
+    was missing then: it arrives at its ts, or just after ``to`` where that is later. A copy that
+    was gone by then ended there; one that was gone before it arrived never was there.
     """
-    found = read_side(session, side, read)
     if not found.live and not found.gone:
         return ()
     columns = [c for c in found.columns if c.name.lower() not in SIDE_COLUMNS]
@@ -182,7 +177,7 @@ def carry(
     arrived = f"IF({ARRIVAL} <= {timestamp(to)}, {ARRIVAL}, {late})"
     names = column_list(columns)
     return (
-        f"INSERT INTO {relation_name(side.name)} ({LATE}, {ARRIVAL}, {ROW_ID}, {names})"
+        f"INSERT INTO {relation_name(found.name)} ({LATE}, {ARRIVAL}, {ROW_ID}, {names})"
         f" SELECT {facts}, {arrived}, {ROW_ID}, {names}"
         f" FROM (SELECT *, {NOT_ENDED} AS {ENDED} FROM ({found.rows(columns)})"
         f" UNION ALL {found.gone_rows(columns)})"

@@ -9,6 +9,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session, for_little
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.query import Query, over_ended
+from tapestry.runs.sources.asking import AskingRun, PinnedSource
 from tapestry.runs.sources.examine import Examination, examine
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.state import StateRow
@@ -19,25 +20,19 @@ def examine_sources(
     session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
 ) -> dict[str, Examination]:
     """What happened to each source between the pins of the run before and those of ``row``."""
+    run = AskingRun(row.model, row.generation, row.n, row.tau, row.failed)
     with for_little(session, query.little):
-        return {
-            name: examine(
-                session,
+        found = {}
+        for name in query.rewriting.sources:
+            source = PinnedSource(
                 query.relations.tables[name].table,
-                arrival=query.relations.arrival(name),
-                last_pin=row.last_pins.get(name),
-                pin=row.pins[name],
-                tau=row.tau,
-                config=model.config,
-                target=row.model,
-                generation=row.generation,
-                n=row.n,
-                failed=row.failed,
-                looks_back=query.rewriting.looks_back_at(name),
-                remember=invocation.memory.change,
+                query.relations.arrival(name),
+                row.last_pins.get(name),
+                row.pins[name],
+                query.rewriting.looks_back_at(name),
             )
-            for name in query.rewriting.sources
-        }
+            found[name] = examine(session, source, run, model.config, invocation.memory.change)
+        return found
 
 
 def as_read_by(
