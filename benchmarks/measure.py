@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
+from dbt.adapters.tapestry.overrides import Overrides, once
 from dbt.adapters.tapestry.reading import amount, measured
-from dbt.adapters.tapestry.session import BESIDE, frame, planned_once
+from dbt.adapters.tapestry.session import BESIDE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -102,13 +103,13 @@ class PlainSession:
         """Execute a query."""
         return [tuple(row) for row in self.spark.sql(sql).collect()]
 
-    def frame(self, sql: str, settings: Mapping[str, str] | None = None) -> DataFrame:
-        """A query as a dataframe, analysed with some settings."""
-        return frame(self.spark, sql, settings)
+    def frame(self, sql: str) -> DataFrame:
+        """A query as a dataframe."""
+        return self.spark.sql(sql)
 
     def planned_once(self) -> AbstractContextManager[None]:
         """Spark does not plan a query again while that runs."""
-        return planned_once(self.spark)
+        return Overrides(self.spark.conf).inside(once(self.spark.conf))
 
     def meanwhile(self, task: Callable[[], Any]) -> Future[Any]:
         """Begin a task in another thread."""

@@ -105,6 +105,19 @@ def test_the_examples_in_docstrings_hold(name: str) -> None:
     assert not failed
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in _tracked("benchmarks/*.py", "tools/*.py")
+        if path.name != "__main__.py"
+    ],
+)
+def test_programs_beside_the_package_can_be_imported(name: str) -> None:
+    """Nothing else of the gate runs them: what they use of the package may be gone."""
+    importlib.import_module(name)
+
+
 def test_every_error_says_what_to_do() -> None:
     """Reason, place, way out: an error of ours without the last leaves its reader alone."""
     ours = {name for name, kind in vars(errors).items() if _is_error(kind)}
