@@ -186,6 +186,7 @@ def test_a_closed_connection_ends_its_session_on_a_server() -> None:
 
     class Session:
         conf, stopped = Conf(), 0
+        client = SimpleNamespace(set_retry_policies=lambda policies: None)
 
         def stop(self) -> None:
             self.stopped += 1

@@ -25,7 +25,7 @@ from tapestry.runs.query import holding, narrow, query
 from tapestry.runs.run import crash, run
 from tapestry.runs.sources import late, side
 
-LIVES, IN_THE_GATE = 12, 8
+LIVES, IN_THE_GATE = 12, 4
 EVENTS = 14
 TAME = [*["add"] * 4, *["run"] * 3, *["kill"] * 2, "widen", "compact"]
 WILD = [*TAME, "delete", "delete", "add", "run", "erase", "refresh", "rewind"]

@@ -151,7 +151,7 @@ GROWN = {
         "a number has",
     ),
     **{
-        f"an interval of {name}": (FROM + f"now() > ts + interval '{text}' day", "")
+        f"an interval of {name}": (FROM + f"now() > ts + interval '{text}' day", "interval is")
         for name, text in {
             "spaces": " " * 400_000,
             "spaces and a sign": " " * 200_000 + "- 1",

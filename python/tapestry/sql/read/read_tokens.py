@@ -27,6 +27,8 @@ TYPE_LEVELS = 16
 """Types inside of each other."""
 DIGITS = 1_000
 """Characters of one number; Spark takes 38 digits, or a DOUBLE."""
+INTERVAL = 200
+"""Characters of the text behind INTERVAL: the parser's patterns for it take their square."""
 _ENDLESS = 2**40
 _READING = 2
 """Units for a token that is read once."""
@@ -79,7 +81,7 @@ def _counted(text: str, around: int) -> list[Token]:
     spend(len(text) // 50, "characters")
     tokens = SPARK.tokenize(text)
     levels = _Levels()
-    for token in tokens:
+    for before, token in zip([None, *tokens], tokens, strict=False):
         levels.add(token.token_type)
         depth = around + len(levels.open) + levels.signs + levels.lambdas
         if depth > LEVELS or levels.types > TYPE_LEVELS:
@@ -90,6 +92,8 @@ def _counted(text: str, around: int) -> list[Token]:
                 token.text[:50] + "…",
                 "Spark takes 38 digits; write a longer one as a text, or with an exponent",
             )
+        if before is not None and before.token_type == TokenType.INTERVAL:
+            _refuse_long_interval(token)
         if token.token_type == TokenType.HINT:
             for hint in token.comments:
                 _counted(hint, depth + 1)
@@ -97,6 +101,15 @@ def _counted(text: str, around: int) -> list[Token]:
         spend(min(levels.readings, _ENDLESS) - 1, "readings of types as functions")
         spend(2 ** min(levels.joins, 40) // 8, "readings of JOINs without ON")
     return tokens
+
+
+def _refuse_long_interval(token: Token) -> None:
+    if token.token_type == TokenType.STRING and len(token.text) > INTERVAL:
+        raise Refusal(
+            f"an interval is written in {len(token.text):,} characters, more than {INTERVAL}",
+            f"interval '{token.text[:50]}…'",
+            "write it as a number of days, hours or seconds",
+        )
 
 
 @bounded_by_text
