@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sqlglot import exp
+
 
 @dataclass(frozen=True)
 class Column:
@@ -17,6 +19,13 @@ class Column:
     name: str
     type: str
     unordered: bool = False
+
+    @property
+    def data_type(self) -> exp.DataType:
+        """The type as a tree; raises SqlglotError or ValueError for one that cannot be read."""
+        if self.type.lower() == "void":
+            return exp.DataType(this=exp.DataType.Type.NULL)
+        return exp.DataType.build(self.type, dialect="spark")
 
 
 @dataclass(frozen=True)

@@ -197,7 +197,7 @@ class _Builder:
         columns: dict[str, exp.Expr] = {}
         for column in source.columns:
             reference = exp.column(column.name.lower(), table=alias)
-            reference.type = exp.DataType.build(column.type, dialect="spark")
+            reference.type = column.data_type
             columns[column.name.lower()] = reference
         written = node.alias_or_name.lower()
         appended = source.arrival is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from difflib import get_close_matches
+from itertools import accumulate
 from typing import Any
 
 from sqlglot import MappingSchema, exp
@@ -15,7 +16,7 @@ from sqlglot.optimizer.scope import build_scope
 
 from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
-from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.catalog import Catalog, Column, Source
 from tapestry.sql.read.balance_connectors import balance_connectors
 from tapestry.sql.read.expand_stars import expand_stars, refuse_merged_stars
 from tapestry.sql.read.join_using import join_using
@@ -27,6 +28,9 @@ from tapestry.sql.write import build
 
 NO_PART = "_t_none"
 """Stands where a relation's name has no schema, or no catalog."""
+TYPE_LEVELS = 100
+"""Types of a column inside of each other."""
+_NESTS = {"<": 1, ">": -1}
 SHOWN = 12
 """So many columns are listed where none is like the one that is not there."""
 
@@ -83,11 +87,33 @@ def _schema_of(catalog: Catalog) -> tuple[MappingSchema, int]:
     depth = max((len(table.parts) for table, _ in sources), default=1)
     for table, columns in sources:
         # Names as trees: sqlglot reads a text as SQL, in which `$a` and `a -- b` are no names.
-        types: dict[Any, str] = {
-            exp.to_identifier(one.name, quoted=True): one.type for one in columns
+        types: dict[Any, exp.DataType] = {
+            exp.to_identifier(one.name, quoted=True): _type_of(table, one) for one in columns
         }
         schema.add_table(_deepened(table, depth), types, dialect="spark")
     return schema, depth
+
+
+def _type_of(table: exp.Table, column: Column) -> exp.DataType:
+    """A column's type; raises Refusal for a column that no query can speak of."""
+    where = f"{table.sql('spark')}: {column.name[:200]} {column.type[:200]}"
+    if column.name == "*":
+        raise Refusal("a column is called *, which stands for all columns", where, "rename it")
+    depth = max(accumulate(_NESTS[sign] for sign in column.type if sign in _NESTS), default=0)
+    if depth > TYPE_LEVELS:
+        raise Refusal(
+            f"a column's type has more than {TYPE_LEVELS} types inside of each other",
+            where,
+            "leave the column out of the table: a query has all columns of its tables to be read",
+        )
+    try:
+        return column.data_type
+    except (SqlglotError, ValueError) as error:
+        raise Refusal(
+            "a column's type cannot be read: the name of a field in it needs quotes",
+            where,
+            "rename the field",
+        ) from error
 
 
 def _deepened(table: exp.Table, depth: int) -> exp.Table:
