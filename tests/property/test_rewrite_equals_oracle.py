@@ -8,6 +8,7 @@ Every run's rows must be the answers whose first instant lies in its window, as 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import sqrt
 
 import pytest
 from judge.case import Case, assuming_case, ending_case, expected, layered_case, random_case
@@ -21,6 +22,16 @@ SLOW = 0.10  # nor is a text that nobody can plan (4 to 7 % were measured, see d
 ENGINE = 0.02  # nor is a fault of DuckDB's own (one in 500 was measured)
 ANSWERED = 0.55  # nor are queries without answers
 SHOWN = 3
+
+
+def _most(share: float, of: int) -> float:
+    """So many of a sample at most, where that is the share of all: chance gives more in few."""
+    return share * of + 2 * sqrt(share * (1 - share) * of)
+
+
+def _least(share: float, of: int) -> float:
+    """So many of a sample at least, where that is the share of all."""
+    return of - _most(1 - share, of)
 
 
 def _check(numbers: range, make: Callable[[int], Case | None]) -> Tally:
@@ -49,18 +60,18 @@ def _check(numbers: range, make: Callable[[int], Case | None]) -> Tally:
 def test_rewritings_equal_the_definition(numbers: range) -> None:
     """The concatenation of the runs is Q_M(t), run by run."""
     tally = _check(numbers, random_case)
-    assert tally.kinds["refused"] <= REFUSED * tally.total, tally.text()
-    assert tally.kinds["slow"] <= SLOW * tally.total, tally.text()
+    assert tally.kinds["refused"] <= _most(REFUSED, tally.total), tally.text()
+    assert tally.kinds["slow"] <= _most(SLOW, tally.total), tally.text()
     assert tally.kinds["engine"] <= max(1, ENGINE * tally.total), tally.text()
-    assert tally.answered >= ANSWERED * tally.total, tally.text()
+    assert tally.answered >= _least(ANSWERED, tally.total), tally.text()
     assert {"bounds", "anti_join", "gaps", "candidates"} <= set(tally.strategies), tally.text()
 
 
 def test_values_over_values(numbers: range) -> None:
     """DISTINCT, GROUP BY and set operations over tables that count by value themselves."""
     tally = _check(numbers, layered_case)
-    assert tally.kinds["refused"] <= 2 * REFUSED * tally.total, tally.text()
-    assert tally.answered >= ANSWERED * tally.total, tally.text()
+    assert tally.kinds["refused"] <= _most(2 * REFUSED, tally.total), tally.text()
+    assert tally.answered >= _least(ANSWERED, tally.total), tally.text()
 
 
 def test_rows_end(numbers: range) -> None:
@@ -68,11 +79,11 @@ def test_rows_end(numbers: range) -> None:
     where that is enough.
     """
     tally = _check(numbers, ending_case)
-    assert tally.kinds["refused"] <= REFUSED * tally.total, tally.text()
+    assert tally.kinds["refused"] <= _most(REFUSED, tally.total), tally.text()
     assert {"forgetting", "bounds", "gaps", "candidates"} <= set(tally.strategies), tally.text()
 
 
 def test_assumed_orders_change_no_answer(numbers: range) -> None:
     """`assume` over data that keeps the order, late rows included, loses nothing."""
     tally = _check(numbers, assuming_case)
-    assert tally.kinds["refused"] <= REFUSED * tally.total, tally.text()
+    assert tally.kinds["refused"] <= _most(REFUSED, tally.total), tally.text()
