@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from contextlib import nullcontext
 from threading import get_ident
@@ -11,6 +12,7 @@ from typing import Any, cast
 import pytest
 from dbt.adapters.contracts.connection import Connection
 
+from dbt.adapters.tapestry import connect_client
 from dbt.adapters.tapestry.handle import EmbeddedConnection
 from dbt.adapters.tapestry.overrides import Overrides
 from dbt.adapters.tapestry.session import DbtSession
@@ -209,3 +211,21 @@ def test_a_server_s_session_is_never_set_for_a_while() -> None:
     )
     asked = ("for_little", "planned_once", "measured", "glance")
     assert [name for name in asked if hasattr(there, name)] == []
+
+
+def test_an_embedded_spark_can_start_once_the_sessions_on_a_server_are_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """pyspark's variable holds for the process: while one session is open, and no longer."""
+    monkeypatch.delenv("SPARK_CONNECT_MODE_ENABLED", raising=False)
+    mode = connect_client._Mode()
+    mode.enter()
+    mode.enter()
+    mode.leave()
+    assert os.environ["SPARK_CONNECT_MODE_ENABLED"] == "1"
+    mode.leave()
+    assert "SPARK_CONNECT_MODE_ENABLED" not in os.environ
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # somebody else's
+    mode.enter()
+    mode.leave()
+    assert os.environ["SPARK_CONNECT_MODE_ENABLED"] == "1"

@@ -10,11 +10,13 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Mapping
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_VARIABLE = "SPARK_CONNECT_MODE_ENABLED"
 _WAITS, _LONGEST = 4, 5.0
 """Waits of 0.05, 0.2, 0.8 and 3.2 s come before the longest ones."""
 _ALIVE = {
@@ -28,6 +30,36 @@ Asked more often than every five minutes, the server would hang up: gRPC's own r
 """
 
 
+class _Mode:
+    """pyspark's variable that makes its functions those of Connect, while a session of it is open.
+
+    Python models and Great Expectations call them. It holds for the whole process, in which an
+    embedded Spark may be started later, and would not start.
+    """
+
+    def __init__(self) -> None:
+        self._open, self._ours, self._lock = 0, False, Lock()
+
+    def enter(self) -> None:
+        """One session more is open."""
+        with self._lock:
+            if self._open == 0:
+                self._ours = _VARIABLE not in os.environ
+                os.environ.setdefault(_VARIABLE, "1")
+            self._open += 1
+
+    def leave(self) -> None:
+        """One less: the last takes out what the first has set."""
+        with self._lock:
+            self._open = max(0, self._open - 1)
+            if self._open == 0 and self._ours:
+                os.environ.pop(_VARIABLE, None)
+                self._ours = False
+
+
+_MODE = _Mode()
+
+
 def new_session(url: str, wanted: Mapping[str, str], seconds: float) -> SparkSession:
     """A session with its settings, which gives a server up that is gone for ``seconds``.
 
@@ -36,8 +68,6 @@ def new_session(url: str, wanted: Mapping[str, str], seconds: float) -> SparkSes
     from pyspark.sql.connect.client import DefaultChannelBuilder
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-    # As pyspark's own builder does: functions of a Python model are those of Connect then.
-    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
     channel = DefaultChannelBuilder(url, channelOptions=list(_ALIVE.items()))
     # Without settings nothing is sent yet: pyspark's ten minutes would count for what is.
     session: Any = ConnectSession.builder.channelBuilder(channel).create()
@@ -45,6 +75,7 @@ def new_session(url: str, wanted: Mapping[str, str], seconds: float) -> SparkSes
     # The server forgets models of machine learning with the session.
     atexit.unregister(client._cleanup_ml_cache)
     _try(client, max(1, _WAITS + int(seconds / _LONGEST)))
+    _MODE.enter()
     try:
         # As the builder does it; a value that is refused is left out.
         session.conf._set_all(dict(wanted), silent=True)
@@ -58,7 +89,10 @@ def new_session(url: str, wanted: Mapping[str, str], seconds: float) -> SparkSes
 def end_session(session: SparkSession) -> None:
     """Let the server forget it; one that is gone is asked once, and forgets it by itself."""
     _try(session.client, 0)  # type: ignore[attr-defined]
-    session.stop()
+    try:
+        session.stop()
+    finally:
+        _MODE.leave()
 
 
 def _try(client: Any, times: int) -> None:
