@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from standalone import cluster
 from test_servers import CONNECT, THRIFT, _free_port, server
+from there import DBT
 
 from tapestry.demo.generator import write_messages
 
@@ -46,16 +47,9 @@ FILL = """
   {% do run_query("insert into there.messages select *" ~ part) %}
 {% endmacro %}
 """
-RUN = """
-import json, os
-from dbt.cli.main import dbtRunner
-
-def dbt(*words):
-    result = dbtRunner().invoke([*words, "--quiet"])
-    if not result.success:
-        raise SystemExit(str(result.exception or [r.message for r in result.result]))
-    return result.result
-
+RUN = (
+    DBT
+    + """
 since = "1900-01-01"
 for as_of in AT:
     os.environ["TAPESTRY_AS_OF"] = as_of
@@ -69,6 +63,7 @@ for name in MODELS:
     found[name] = sorted([str(one) for one in row] for row in table.results[0].agate_table.rows)
 print(json.dumps(found))
 """
+)
 
 
 def _answers(root: Path, output: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ select m.id from {{ source('there', 'messages') }} m
 where now() > m.ts + interval 1 day
   and not exists (select 1 from {{ source('there', 'messages') }} r where r.parent = m.id)
 """
-RUN = """
+DBT = """
 import json, os
 from dbt.cli.main import dbtRunner
 
@@ -34,7 +34,11 @@ def dbt(*words):
     if not result.success:
         raise SystemExit(str(result.exception or [r.message for r in result.result]))
     return result.result
-
+"""
+"""The beginning of a program that runs dbt in its own process."""
+RUN = (
+    DBT
+    + """
 def look(sql):
     shown = dbt("show", "--inline", sql, "--limit", "-1").results[0].agate_table
     return [row[0] for row in shown.rows]
@@ -49,6 +53,7 @@ print(json.dumps({
     "verified": look("select verification from there.tapestry_runs"),
 }))
 """
+)
 FILL = """
 {% macro fill(batch) %}
   {% do run_query("create schema if not exists there") %}
