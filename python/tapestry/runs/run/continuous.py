@@ -182,7 +182,6 @@ class _Planning:
                 *far_ahead(invocation.clock, row.t, query.commits),
             ),
             little=query.little,
-            replaces=replaces,
         )
 
     def first_row(self, query: Query, t: datetime) -> StateRow:

@@ -73,6 +73,10 @@ class Writing(Protocol):
     def action(self) -> str:
         """create | append."""
 
+    @property
+    def replaces(self) -> bool:
+        """The rows of a table that is there make way."""
+
     def statement(self, select: str, attempt: str = "") -> str:
         """What commits the rows of ``select``; ``attempt`` is the execution that they are of."""
 
@@ -102,6 +106,7 @@ class Appending:
     """The rows are added under the transaction (generation, n) of the run."""
 
     action: ClassVar[str] = "append"
+    replaces: ClassVar[bool] = False
 
     row: StateRow
     columns: tuple[str, ...]
@@ -147,8 +152,6 @@ class WriteRows:
         Executed when all checks are passed, just before the commit.
     little
         All that the query reads is small.
-    replaces
-        The rows of a table that is there make way.
     finished
         What a run did that had crashed and was brought to its end before this one was planned.
     """
@@ -165,7 +168,6 @@ class WriteRows:
     figures: Figures = Figures()
     warnings: tuple[str, ...] = ()
     little: bool = False
-    replaces: bool = False
     finished: str = ""
 
     @property
@@ -182,6 +184,11 @@ class WriteRows:
     def action(self) -> str:
         """create | append."""
         return self.writing.action
+
+    @property
+    def replaces(self) -> bool:
+        """The rows of a table that is there make way."""
+        return self.writing.replaces
 
     @property
     def main(self) -> str:
