@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 from tests.docs.pages import Part
 from tests.docs.tables import TICK, Data, Run, instant, show, value
+from tests.docs.unit_test_blocks import check_unit_tests
 
 from tapestry.errors import Refusal
 from tapestry.mail.append import TYPES
@@ -66,6 +67,8 @@ class World:
             check_conditions(part)
         elif part.language == "sql" and part.mark != "not run":
             self._sql(part)
+        elif part.language == "yaml" and "unit_tests:" in part.text:
+            check_unit_tests(part.text, self.query, self.catalog.relations)
 
     def _sql(self, part: Part) -> None:
         if part.mark == "spark":

@@ -1,4 +1,4 @@
-"""The tutorial as a new user does it: its files, its commands one after the other, what they print.
+"""Pages as a new user follows them: their files, their commands in order, what these print.
 
 Each command is a process of its own and most of them start a Spark, so this takes minutes and
 stands outside the gate: ``pytest tests/docs/test_tutorial.py -m tutorial``.
@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from tests.docs.pages import ROOT, Part, parts
 
-PAGE = ROOT / "docs/tutorial.md"
+TUTORIAL = ROOT / "docs/tutorial.md"
+UNIT_TESTS = ROOT / "docs/how-to/unit-tests.md"
 ELSEWHERE = ("pip install", "python -m venv", "export PATH", "mkdir", "cd ")
 """What the test has done already: the installation and the folder."""
 
@@ -55,11 +56,36 @@ def missing(shown: list[str], printed: str) -> list[str]:
     return lost
 
 
-def test_what_the_tutorial_says_happens(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    if "tutorial" not in request.config.option.markexpr:
-        pytest.skip("starts Spark nine times, which takes minutes: -m tutorial")
-    folder = tmp_path / "mail"
-    shutil.copytree(ROOT / "docs/files", folder)
+def project(folder: Path, page: Path) -> None:
+    """The files that a page shows, each the first time that it does."""
+    for part in parts(page):
+        if part.mark == "not run":
+            break  # from here on it is the reader's own mail
+        file = folder / part.title
+        if part.title and not file.exists():
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(part.text)
+
+
+def follow(folder: Path, page: Path) -> list[str]:
+    """Execute a page's commands in a folder; AssertionError where one prints something else."""
+    done: list[str] = []
+    wrong: list[str] = []
+    for part in parts(page):
+        if part.mark == "not run":
+            break
+        for command, shown in sessions(part) if part.language == "console" else ():
+            assert not command.startswith(ELSEWHERE)
+            printed = execute(folder, command)
+            if lost := missing(shown, printed):
+                wrong.append(f"{command}\ndid not print {lost}, but\n{printed}")
+            done.append(command)
+    assert not wrong, "\n\n".join(wrong)
+    return done
+
+
+def execute(folder: Path, command: str) -> str:
+    """What a command prints that a shell executes in the folder."""
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -68,30 +94,36 @@ def test_what_the_tutorial_says_happens(tmp_path: Path, request: pytest.FixtureR
         # Processes that live for seconds: what the JVM's better compiler costs does not come back.
         "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
-    done: list[str] = []
-    wrong: list[str] = []
-    for part in parts(PAGE):
-        if part.mark == "not run":
-            break  # from here on it is the reader's own mail
-        if part.title:  # the last step shows a file again, for the reader's own mail
-            file = folder / part.title
-            file.parent.mkdir(exist_ok=True)
-            if not file.exists():
-                file.write_text(part.text)
-        for command, shown in sessions(part) if part.language == "console" else ():
-            assert not command.startswith(ELSEWHERE)
-            run = subprocess.run(
-                ["bash", "-c", command],
-                cwd=folder,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=240,
-            )
-            assert run.returncode == 0, f"{command}\n{run.stdout}\n{run.stderr}"
-            if lost := missing(shown, run.stdout):
-                wrong.append(f"{command}\ndid not print {lost}, but\n{run.stdout}")
-            done.append(command)
-    assert not wrong, "\n\n".join(wrong)
+    run = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert run.returncode == 0, f"{command}\n{run.stdout}\n{run.stderr}"
+    return run.stdout
+
+
+@pytest.fixture
+def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A folder with the tutorial's mailboxes."""
+    if "tutorial" not in request.config.option.markexpr:
+        pytest.skip("starts Spark again and again, which takes minutes: -m tutorial")
+    return shutil.copytree(ROOT / "docs/files", tmp_path / "mail")
+
+
+def test_what_the_tutorial_says_happens(folder: Path) -> None:
+    project(folder, TUTORIAL)
+    done = follow(folder, TUTORIAL)
     assert sum(command.startswith("tapestry") for command in done) >= 4
     assert sum("dbt run" in command for command in done) >= 2
+
+
+def test_what_the_page_about_unit_tests_says_happens(folder: Path) -> None:
+    project(folder, UNIT_TESTS)
+    project(folder, TUTORIAL)
+    execute(folder, "tapestry load march.mbox")
+    (done,) = follow(folder, UNIT_TESTS)
+    assert done.startswith("dbt test")

@@ -8,6 +8,7 @@ from typing import Any
 import jinja2
 import sqlglot
 import yaml
+from dbt.contracts.graph.unparsed import UnparsedUnitTest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry.credentials import TapestryCredentials
@@ -25,7 +26,7 @@ def check(text: str) -> None:
         assert read is not None, "nothing but comments"
         if isinstance(read, list):
             parse_expectations(read)
-        elif ("models" in read and isinstance(read["models"], list)) or "sources" in read:
+        elif isinstance(read.get("models"), list) or {"sources", "unit_tests"} & set(read):
             _properties(read)
         elif {"profile", "model-paths", "dispatch"} & set(read) or isinstance(
             read.get("models"), dict
@@ -40,7 +41,10 @@ def check(text: str) -> None:
 
 
 def _properties(read: Mapping[str, Any]) -> None:
-    assert set(read) <= {"version", "models", "sources", "seeds"}, f"keys {list(read)}"
+    known_kinds = {"version", "models", "sources", "seeds", "unit_tests"}
+    assert set(read) <= known_kinds, f"keys {list(read)}"
+    for test in read.get("unit_tests", ()):
+        UnparsedUnitTest.validate(test)
     for model in read.get("models", ()):
         assert set(model) <= OTHER_KEYS, f"{model['name']}: {set(model) - OTHER_KEYS}"
         config_of(model.get("config") or {})

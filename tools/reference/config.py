@@ -30,24 +30,67 @@ TEXT = """\
 
 <!-- written by tools/reference from the code: `make reference` -->
 
-All of it is optional. It stands where dbt's own configuration stands: in `config()` of the model,
-under `config:` in YAML, or as `+key:` in `dbt_project.yml`. The same keys are taken under `meta:`.
+## The three keys to begin with
 
-```yaml
+| key | where | what it says |
+|---|---|---|
+| `materialized: continuous` | on the model | each run appends what newly became an answer |
+| `loaded_at_field: ts` | on the source, or on one of its tables | which column says when a row \
+arrived |
+| `verify: sample` | on the model | how much each run checks itself before it publishes: `sample` \
+(the default), `full` or `off` |
+
+The first two are necessary. `verify` is the one to know before a model goes on a schedule: the
+check is what makes a wrong answer stop the run, and it is a large part of what a small run costs
+([what a run costs](../costs.md)). A complete example, a query and its configuration:
+
+```sql title="models/unanswered.sql"
+select m.author, m.subject, m.ts
+from {{ source('bboard', 'messages') }} m
+where m.inreplyto is null
+  and now() >= m.ts + interval 28 days
+  and not exists (
+    select 1 from {{ source('bboard', 'messages') }} r where r.inreplyto = m.msgid
+  )
+```
+
+```yaml title="models/models.yml"
+sources:
+  - name: bboard
+    tables:
+      - name: messages
+        config: {loaded_at_field: ts}
 models:
   - name: unanswered
     config:
       materialized: continuous
-      lag: 5 minutes
-      late_rows: warn
-      assume: ["r.ts >= m.ts"]
+      verify: sample
 ```
+
+The next keys that people look for:
+
+| you want to | key |
+|---|---|
+| let a look-up table be the same at every instant | \
+[`arrival: static`](#on-a-source-seed-or-model-that-is-read) |
+| wait for slow loaders | [`lag`](#lag) |
+| be told of late rows | [`late_rows`](#late_rows), [`late_after`](#late_after) |
+| go on after a source was changed, or after you edited the query | \
+[`on_source_rewrite`](#on_source_rewrite), [`on_query_change`](#on_query_change) |
+| leave out old history | [`begin`](#begin) |
+
+## Where it stands
+
+Configuration stands where dbt's own does: in `config()` of the model, under `config:` in YAML, or
+as `+key:` in `dbt_project.yml`. The same keys are taken under `meta:`.
 
 A key that is one of these but for its spelling is an error that names the right one, and so is a
 value that a key does not take. dbt's own keys (`tags`, `grants`, `contract`, hooks, `partition_by`
 and so on) work as in dbt-spark; a contract leaves `_matched_at` out.
 
 ## On a model
+
+All of these are optional.
 """
 SOURCES = """\
 ## On a source, seed or model that is read
