@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-PAGES = ("index", "tutorial", "how-to/late-data", "reference/config", "theory/first_instant")
+PAGES = (
+    "index",
+    "tutorial",
+    "how-to/late-data",
+    "costs",
+    "glossary",
+    "limitations/queries",
+    "reference/config",
+    "theory/first_instant",
+)
 GRAVE = ("serious", "critical")
 
 
