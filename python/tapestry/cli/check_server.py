@@ -6,7 +6,7 @@ from tapestry.cli.check_storage import setting
 from tapestry.cli.checks import NOTE, OK, Finding
 from tapestry.runs.engine.session import Session
 
-PAGE = "docs/how-to/cluster.md, “What a server should set”"
+PAGE = "docs/how-to/cluster.md, “Sizes for small data”"
 _SHUFFLE = "spark.sql.shuffle.partitions"
 _SNAPSHOT = "spark.databricks.delta.snapshotPartitions"
 _CODE = "spark.sql.codegen.cache.maxEntries"
