@@ -10,9 +10,9 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +20,10 @@ from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.overrides import Overrides, once
 from dbt.adapters.tapestry.reading import amount, measured
 from dbt.adapters.tapestry.session import BESIDE
+from tapestry.runs.engine.capabilities import Capabilities
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from tapestry.runs.tables.target import Target
 
 
 @dataclass
@@ -93,7 +92,18 @@ class PlainSession:
     """What layer 2 asks of an engine, here as in the adapter one of this process."""
 
     spark: SparkSession
-    embedded: bool = True
+
+    @property
+    def can(self) -> Capabilities:
+        """All that an embedded Spark offers and runs of these measurements use."""
+        return Capabilities(
+            frame=self.spark.sql,
+            glance=DeltaLogs(self.spark).newest,
+            meanwhile=BESIDE.submit,
+            measured=partial(measured, self.spark),
+            planned_once=self._planned_once,
+            keeps_memory=lambda: True,
+        )
 
     def run(self, sql: str) -> None:
         """Execute a statement."""
@@ -103,25 +113,9 @@ class PlainSession:
         """Execute a query."""
         return [tuple(row) for row in self.spark.sql(sql).collect()]
 
-    def frame(self, sql: str) -> DataFrame:
-        """A query as a dataframe."""
-        return self.spark.sql(sql)
-
-    def planned_once(self) -> AbstractContextManager[None]:
+    def _planned_once(self) -> AbstractContextManager[None]:
         """Spark does not plan a query again while that runs."""
         return Overrides(self.spark.conf).inside(once(self.spark.conf))
-
-    def meanwhile(self, task: Callable[[], Any]) -> Future[Any]:
-        """Begin a task in another thread."""
-        return BESIDE.submit(task)
-
-    def measured(self) -> AbstractContextManager[Any]:
-        """What this thread's statements read."""
-        return measured(self.spark)
-
-    def glance(self, name: str) -> Target | None:
-        """A table as its newest commit left it."""
-        return DeltaLogs(self.spark).newest(name)
 
 
 def statement(spark: SparkSession, sql: str | Callable[[], str]) -> Action:

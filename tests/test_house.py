@@ -204,6 +204,19 @@ def test_the_adapter_imports_only_the_layers_below() -> None:
     assert not wrong
 
 
+def test_what_a_session_can_do_is_asked_of_its_capabilities() -> None:
+    """`Session.can` is typed and documents each of them; a name in quotes is neither."""
+    asked = [
+        _named(path, node.lineno)
+        for path in _tracked("python/tapestry/*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("getattr", "hasattr")
+        and "session" in ast.unparse(node.args[0]).lower()
+    ]
+    assert not asked
+
+
 def test_the_macros_are_one_copy() -> None:
     """The wheel takes the top-level macros through a link; a second copy would drift."""
     link = ROOT / "python/dbt/include/tapestry/macros"

@@ -21,12 +21,13 @@ from tapestry.names import MATCHED_AT
 from tapestry.runs.after.audit import audit_rows
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.engine.instants import parse_instant
+from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.query.relations import plain
 from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH
 
 
-class _Spark:
+class _Spark(Session):
     """The session protocol over the dataframe's own session."""
 
     def __init__(self, spark: Any) -> None:

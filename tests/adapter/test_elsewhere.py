@@ -10,6 +10,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
 from dbt.adapters.tapestry.credentials import TapestryCredentials
+from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_map
 from tapestry.runs.sources.describe import properties_in
 from tapestry.runs.tables.target import look, properties_of
@@ -89,7 +90,7 @@ def test_a_table_whose_properties_hold_json() -> None:
     at = "2026-01-01"
     detail = ("delta", "id-1", "s.t", None, "file:/t", at, at, (), (), 2, 30, held)
 
-    class Served:
+    class Served(Session):
         def rows(self, sql: str) -> list[tuple[Any, ...]]:
             return [detail]
 

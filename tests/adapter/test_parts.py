@@ -28,6 +28,7 @@ from dbt.adapters.tapestry.reading import files_of, sizes_of
 from dbt.adapters.tapestry.seeds import seed_batches
 from dbt.adapters.tapestry.settings import start_settings
 from tapestry.folders import ivy_folder
+from tapestry.runs.engine.session import Session
 from tapestry.runs.run import run
 
 JAVA_SH = Path(__file__).parents[2] / "tools" / "java.sh"
@@ -300,7 +301,7 @@ def test_a_log_that_cannot_be_asked_is_left_to_sql() -> None:
 def test_of_two_that_merge_files_at_once_none_minds(
     caplog: pytest.LogCaptureFixture, message: str, level: str
 ) -> None:
-    class Session:
+    class Merging(Session):
         def rows(self, sql: str) -> list[tuple[Any, ...]]:
             return []
 
@@ -311,7 +312,7 @@ def test_of_two_that_merge_files_at_once_none_minds(
     row = SimpleNamespace(generation="g", n=100)
     planned: Any = SimpleNamespace(model=SimpleNamespace(relation="s.m"), row=row)
     with caplog.at_level(logging.DEBUG, logger="tapestry"):
-        run._tidy(Session(), planned, SimpleNamespace(state_table="s.tapestry_state"))  # type: ignore[arg-type]
+        run._tidy(Merging(), planned, SimpleNamespace(state_table="s.tapestry_state"))  # type: ignore[arg-type]
     (said,) = caplog.records
     assert (said.levelname, message in said.getMessage()) == (level, True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from contextlib import nullcontext
+from dataclasses import fields
 from threading import get_ident
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,7 +17,7 @@ from dbt.adapters.tapestry import connect_client
 from dbt.adapters.tapestry.handle import EmbeddedConnection
 from dbt.adapters.tapestry.overrides import Overrides
 from dbt.adapters.tapestry.session import DbtSession
-from tapestry.runs.engine.session import keeps_memory
+from tapestry.runs.engine.capabilities import ONLY_SQL, Capabilities
 
 
 class Conf:
@@ -92,6 +93,12 @@ class OneThreadOneConnection:
         return nullcontext()
 
 
+def _offered(session: DbtSession) -> set[str]:
+    """What a session can do that one with SQL only cannot."""
+    names = {one.name for one in fields(Capabilities)}
+    return {name for name in names if getattr(session.can, name) is not getattr(ONLY_SQL, name)}
+
+
 def test_what_is_done_meanwhile_has_a_cursor_of_its_own() -> None:
     """Else a statement of the one thread would get the rows of the other's."""
     connections = OneThreadOneConnection()
@@ -99,41 +106,41 @@ def test_what_is_done_meanwhile_has_a_cursor_of_its_own() -> None:
     session = DbtSession(cast(Any, SimpleNamespace(connections=connections, config=config)))
     _, cursor = connections.add_query("mine", auto_begin=False)
     for _ in range(3):
-        assert session.meanwhile(lambda: session.rows("beside")).result() == [("beside",)]
+        assert session.can.meanwhile(lambda: session.rows("beside")).result() == [("beside",)]
     assert cursor.fetchall() == [("mine",)]
     assert list(connections.there) == [get_ident()]
     with pytest.raises(ZeroDivisionError):
-        session.meanwhile(lambda: 1 / 0).result()
+        session.can.meanwhile(lambda: 1 / 0).result()
     assert list(connections.there) == [get_ident()]
 
 
 def test_little_data_is_interpreted_and_the_settings_come_back() -> None:
     conf = Conf()
     before = dict(conf.values)
-    with _session(conf).for_little():
+    with _session(conf).can.for_little():
         assert conf.get("spark.sql.codegen.factoryMode") == "NO_CODEGEN"
         assert conf.get("spark.sql.codegen.wholeStage") == "false"
         assert conf.get("spark.sql.adaptive.enabled") == "false"
     assert conf.values == before
-    with pytest.raises(ZeroDivisionError), _session(conf).for_little():
+    with pytest.raises(ZeroDivisionError), _session(conf).can.for_little():
         _ = 1 / 0
     assert conf.values == before
 
 
 def test_many_partitions_stay_with_adaptive_execution() -> None:
     conf = Conf(spark_sql_shuffle_partitions="200")
-    with _session(conf).for_little():
+    with _session(conf).can.for_little():
         assert conf.get("spark.sql.adaptive.enabled") == "true"
         assert conf.get("spark.sql.codegen.wholeStage") == "false"
 
-    with _session(conf).planned_once():
+    with _session(conf).can.planned_once():
         assert conf.get("spark.sql.adaptive.enabled") == "true"
 
 
 def test_what_joins_nothing_is_compiled_and_planned_once() -> None:
     conf = Conf()
     before = dict(conf.values)
-    with _session(conf).planned_once():
+    with _session(conf).can.planned_once():
         assert conf.values == {**before, "spark.sql.adaptive.enabled": "false"}
     assert conf.values == before
 
@@ -152,15 +159,12 @@ def test_what_spark_keeps_stays_only_where_all_of_it_is_in_one_process(
     master: str, stays: bool
 ) -> None:
     conf = Conf(spark_master=master)
-    assert keeps_memory(_session(conf)) is stays
-    assert not keeps_memory(_session(conf, embedded=False))
+    assert _session(conf).can.keeps_memory() is stays
+    assert not _session(conf, embedded=False).can.keeps_memory()
 
 
 def test_a_spark_elsewhere_is_left_as_it_is() -> None:
-    elsewhere = _session(Conf(), embedded=False)
-    assert not [
-        n for n in ("for_little", "planned_once", "frame", "meanwhile") if hasattr(elsewhere, n)
-    ]
+    assert _offered(_session(Conf(), embedded=False)) == {"keeps_memory", "input_files"}
 
 
 def test_a_closed_connection_lets_go_of_its_session() -> None:
@@ -209,8 +213,8 @@ def test_a_server_s_session_is_never_set_for_a_while() -> None:
     there = DbtSession(
         cast(Any, SimpleNamespace(connections=session._adapter.connections, config=config))
     )
-    asked = ("for_little", "planned_once", "measured", "glance")
-    assert [name for name in asked if hasattr(there, name)] == []
+    assert _offered(there) == {"keeps_memory", "input_files", "frame", "meanwhile"}
+    assert _offered(session) == {one.name for one in fields(Capabilities)}
 
 
 def test_an_embedded_spark_can_start_once_the_sessions_on_a_server_are_closed(

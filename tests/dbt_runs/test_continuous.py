@@ -111,7 +111,7 @@ class TestContinuous:
         with get_connection(loaded.adapter):
             session = DbtSession(loaded.adapter)
             for n in range(30):
-                beside = session.meanwhile(partial(session.rows, f"select {n}, 'beside'"))
+                beside = session.can.meanwhile(partial(session.rows, f"select {n}, 'beside'"))
                 assert session.rows(f"select 'here', {n}, {n}") == [("here", n, n)]
                 assert beside.result() == [(n, "beside")]
 

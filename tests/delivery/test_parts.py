@@ -21,6 +21,7 @@ from tapestry.delivery.parquet import arrow_type, as_parquet
 from tapestry.delivery.retry import Refused, Unavailable, retrying
 from tapestry.delivery.rows import Answers
 from tapestry.errors import ConfigurationError
+from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import ModelConfig
 
 FILE = {"name": "a", "to": "file", "path": "out"}
@@ -197,7 +198,7 @@ def test_a_folder_that_is_none(world: World, tmp_path: Path) -> None:
     assert world.one().rows == 1
 
 
-class Described:
+class Described(Session):
     """A session with one table, which takes whatever is inserted."""
 
     def __init__(self, **columns: str) -> None:

@@ -16,6 +16,7 @@ from tapestry.delivery.deliver import Outcome, deliver
 from tapestry.quoting import timestamp
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.run.standing import Standing
 from tapestry.runs.tables.state import StateRow
@@ -30,7 +31,7 @@ def at(seconds: float) -> datetime:
     return BEGIN + timedelta(seconds=seconds)
 
 
-class DuckSession:
+class DuckSession(Session):
     """Spark's words in DuckDB's, and Delta's rule for transactions: a number lands once."""
 
     def __init__(self) -> None:

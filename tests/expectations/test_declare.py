@@ -13,6 +13,7 @@ from tapestry.errors import ConfigurationError
 from tapestry.runs.after.documents import validation_result
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.checks.staging import hidden
+from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations.row_conditions import condition_of
 from tapestry.runs.expectations.validate import Expected, prepare
 from tapestry.runs.model.declare import parse_expectations
@@ -93,7 +94,7 @@ def test_conditions(kind: str, arguments: dict[str, Any], condition: str | None)
     assert made is None if condition is None else f"`a``b` {condition}" in str(made)
 
 
-class Analysing:
+class Analysing(Session):
     """A session that says of every condition that it is a boolean, and keeps what it was asked."""
 
     def __init__(self) -> None:

@@ -14,11 +14,12 @@ from tests.report.made_up import HOSTILE, NOW, checks, fail, runs
 from tapestry.report import read
 from tapestry.report.read import DeltaFolder, SessionTables, read_record, tables_at_hand
 from tapestry.report.record import Waiting
+from tapestry.runs.engine.session import Session
 
 deltalake = pytest.importorskip("deltalake", reason="the package deltalake is not installed")
 
 
-class DuckSession:
+class DuckSession(Session):
     """A session on DuckDB that describes tables as Spark does."""
 
     def __init__(self, tables: dict[str, pa.Table]) -> None:

@@ -16,6 +16,7 @@ from tapestry.instants import micros
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.odd import MOST, Fields, Odd, OddRow, check_seal, read_row, sealed
+from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.reached import reached
 from tapestry.runs.tables.state import COLUMNS, StateRow, _from_row, read_states, readable, runs_of
@@ -165,7 +166,7 @@ def test_the_reason_says_what_is_odd(changed: dict[str, Any], reason: str) -> No
     assert reason in found.reason
 
 
-class Rows:
+class Rows(Session):
     """A session whose state table holds these rows."""
 
     def __init__(self, *rows: dict[str, Any]) -> None:

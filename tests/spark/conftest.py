@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from itertools import count
 from typing import Any
@@ -16,6 +15,7 @@ from dbt.adapters.tapestry.log_store import use_links
 from dbt.adapters.tapestry.overrides import Overrides, once
 from dbt.adapters.tapestry.session import BESIDE
 from dbt.adapters.tapestry.settings import FILE_MANAGER
+from tapestry.runs.engine.capabilities import Capabilities
 from tapestry.runs.engine.session import Session
 
 SETTINGS = {
@@ -47,12 +47,17 @@ _schemas = count(1)
 class SparkSql:
     """The session protocol over a SparkSession; ``texts`` records what was asked of it."""
 
-    embedded = True
-
     def __init__(self, spark: SparkSession) -> None:
+        """It can do what the embedded session can and what these tests are about."""
         self.spark = spark
         self.texts: list[str] = []
         self.overrides = Overrides(spark.conf)
+        self.can = Capabilities(
+            frame=self.frame,
+            meanwhile=BESIDE.submit,
+            planned_once=self.planned_once,
+            keeps_memory=lambda: True,
+        )
 
     def run(self, sql: str) -> None:
         """Execute a statement."""
@@ -72,10 +77,6 @@ class SparkSql:
     def planned_once(self) -> AbstractContextManager[None]:
         """As the embedded session has it."""
         return self.overrides.inside(once(self.spark.conf))
-
-    def meanwhile(self, task: Callable[[], Any]) -> Future[Any]:
-        """Begin a task in another thread, as the embedded session does."""
-        return BESIDE.submit(task)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,9 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from tapestry.instants import from_micros
-from tapestry.runs.tables.target import Target, look
+from tapestry.runs.engine.capabilities import Capabilities
+from tapestry.runs.engine.glance import Glance
+from tapestry.runs.tables.target import look
 
 
 @pytest.fixture
@@ -19,7 +21,7 @@ def logs(spark: SparkSession) -> DeltaLogs:
     return DeltaLogs(spark.newSession())
 
 
-def described(session: Any, name: str) -> Target:
+def described(session: Any, name: str) -> Glance:
     """By DESCRIBE DETAIL; its time, naive here, as the adapter gives it: in UTC."""
     found = look(session, name)
     assert found is not None
@@ -92,7 +94,7 @@ def test_a_session_that_cannot_be_asked_is_asked_in_sql(session: Any, schema: st
     name = f"{schema}.target"
     session.run(f"CREATE TABLE {name} (id INT) USING delta")
     asked: list[str] = []
-    session.glance = asked.append  # knows nothing
+    session.can = Capabilities(glance=asked.append)  # knows nothing
     found = look(session, name)
     assert asked == [name]
     assert found is not None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from tests.spark.run_world import ALL, UNANSWERED, World, ids
 
 from tapestry.errors import ExpectationFailed
+from tapestry.runs.engine.capabilities import ONLY_SQL, Capabilities
 from tapestry.runs.engine.session import for_little
 from tapestry.runs.query import holding, query
 from tapestry.runs.query.holding import NOTHING_HELD
@@ -168,7 +171,8 @@ NOT_FOUR = {"name": "not_four", "expect": "id <> 4", "on_violation": "drop"}
 def test_new_rows_stand_in_memory_only_where_that_keeps_them(
     world: World, memory: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(world.session, "embedded", memory)
+    session = world.session
+    monkeypatch.setattr(session, "can", replace(session.can, keeps_memory=lambda: memory))
     model = world.model(ALL, verify="full", expectations=[NOT_FOUR])
     world.run(model, 8)
     assert _texts(world, "CREATE OR REPLACE TABLE")  # all of history goes to a table
@@ -213,16 +217,15 @@ def test_a_condition_that_cannot_be_computed_in_memory_is_found(world: World) ->
 
 
 def test_a_session_is_told_of_little_data_only() -> None:
-    class Heeding:
-        told = 0
+    told = []
 
-        @contextmanager
-        def for_little(self) -> Any:
-            self.told += 1
-            yield
+    @contextmanager
+    def heed() -> Iterator[None]:
+        told.append(1)
+        yield
 
-    session: Any = Heeding()
+    session: Any = SimpleNamespace(can=Capabilities(for_little=heed))
     with for_little(session, True), for_little(session, False):
-        assert session.told == 1
-    with for_little(object(), True):  # type: ignore[arg-type]
+        assert told == [1]
+    with for_little(cast(Any, SimpleNamespace(can=ONLY_SQL)), True):
         pass

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from tests.sql.database import in_utc
 
+from tapestry.runs.engine.session import Session
 from tapestry.runs.query.narrow import few_rows
 from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
 from tapestry.sql.branches.join_few import AT_MOST
@@ -80,7 +81,7 @@ def test_wide_rows_are_not_few() -> None:
     rewriting = rewrite(f"select m.id, r.body {REPLIES}", CATALOG, assume=LATER)
     asked: list[str] = []
 
-    class Asked:
+    class Asked(Session):
         size: int | None = 0
 
         def run(self, sql: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapestry.instants import from_micros
 from tapestry.names import GENERATION_PROPERTY
-from tapestry.runs.tables.target import Target
+from tapestry.runs.engine.glance import Glance
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +25,7 @@ class DeltaLogs:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
-    def newest(self, name: str) -> Target | None:
+    def newest(self, name: str) -> Glance | None:
         """A table as its newest commit left it; None: DESCRIBE DETAIL knows, or says what is wrong.
 
         The log's folder is listed anew: another process may have committed.
@@ -35,7 +35,7 @@ class DeltaLogs:
         except Exception:
             return None
 
-    def _newest(self, name: str) -> Target | None:
+    def _newest(self, name: str) -> Glance | None:
         *catalog, schema, table = name.replace("`", "").split(".")
         if (catalog or [self._catalog()]) != [CATALOG]:
             return None
@@ -46,7 +46,7 @@ class DeltaLogs:
             return None
         metadata = snapshot.metadata()
         generation = metadata.configuration().get(GENERATION_PROPERTY)
-        return Target(
+        return Glance(
             name,
             metadata.id(),
             generation.get() if generation.isDefined() else None,

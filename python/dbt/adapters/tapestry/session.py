@@ -8,19 +8,21 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from dbt.adapters.tapestry.answer_settings import ZONE
 from dbt.adapters.tapestry.overrides import INTERPRETED, once
 from dbt.adapters.tapestry.servers import read_by_conf, read_by_sql
+from tapestry.runs.engine.capabilities import Capabilities
 from tapestry.runs.engine.reading import Reading
 from tapestry.runs.engine.values import as_list, as_map
 
 if TYPE_CHECKING:
     from dbt.adapters.sql import SQLAdapter
 
-    from tapestry.runs.tables.target import Target
+    from tapestry.runs.engine.glance import Glance
 
 T = TypeVar("T")
 BESIDE = ThreadPoolExecutor(8, "tapestry-beside")
@@ -39,14 +41,29 @@ class DbtSession:
         self._zone: dt.tzinfo | None = None
         credentials = adapter.config.credentials
         self._drives = bool(getattr(credentials, "embedded", False))
-        if self._drives:
-            self.frame, self.meanwhile = self._frame, self._meanwhile
-        if self._drives and not getattr(credentials, "connect", False):
-            self.measured, self.glance = self._measured, self._glance
-            self.for_little, self.planned_once = self._for_little, self._planned_once
+        self.can = self._capabilities(bool(getattr(credentials, "connect", False)))
 
-    @property
-    def embedded(self) -> bool:
+    def _capabilities(self, connect: bool) -> Capabilities:
+        """What this connection's method offers besides SQL.
+
+        Dataframes come with a Spark that this process drives, embedded or behind Spark Connect;
+        the rest asks Spark's own process for what only that can tell, or sets what a server shares.
+        """
+        told = Capabilities(keeps_memory=self._keeps_memory, input_files=self._input_files)
+        if not self._drives:
+            return told
+        driven = replace(told, frame=self._frame, meanwhile=self._meanwhile)
+        if connect:
+            return driven
+        return replace(
+            driven,
+            measured=self._measured,
+            glance=self._glance,
+            for_little=self._for_little,
+            planned_once=self._planned_once,
+        )
+
+    def _keeps_memory(self) -> bool:
         """Is all of Spark in one process, and not only its driver? What it keeps stays then."""
         master = str(self._handle.session.conf.get("spark.master", "")) if self._drives else ""
         return master == "local" or master.startswith("local[")
@@ -74,7 +91,7 @@ class DbtSession:
         }
         return [_read(row, readers) for row in rows] if readers else rows
 
-    def input_files(self, sql: str) -> int | None:
+    def _input_files(self, sql: str) -> int | None:
         """How many files a query would read, told from its plan; None where Spark is elsewhere."""
         session = getattr(self._handle, "session", None)
         if session is None:
@@ -84,17 +101,14 @@ class DbtSession:
             return len(session.sql(sql).inputFiles())
 
     def _frame(self, sql: str) -> Any:
-        """A query as a Spark dataframe.
-
-        Only where Spark is embedded, or behind Spark Connect, there is ``frame``.
-        """
+        """A query as a Spark dataframe."""
         with self._adapter.connections.exception_handler(sql):
             # sql: a statement of the caller
             return self._handle.session.sql(sql)
 
-    def _glance(self, name: str) -> Target | None:
+    def _glance(self, name: str) -> Glance | None:
         """A Delta table as its newest commit left it, where Spark's process can be asked."""
-        found: Target | None = self._handle.logs.newest(name)
+        found: Glance | None = self._handle.logs.newest(name)
         return found
 
     def _meanwhile(self, task: Callable[[], T]) -> Future[T]:

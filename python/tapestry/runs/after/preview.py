@@ -99,8 +99,7 @@ def cost(session: Session, preview: Preview, source: str, predicate: str) -> Cos
     relation = scan.relation if scan.late else pinned.table.at(pinned.pin.version)
     sql = f"SELECT * FROM {relation}" + (f" WHERE {predicate}" if predicate else "")
     ((plan, *_),) = session.rows(f"EXPLAIN COST {sql}")
-    files = getattr(session, "input_files", None)
-    return Cost(size_in(str(plan)), None if files is None else files(sql))
+    return Cost(size_in(str(plan)), session.can.input_files(sql))
 
 
 def size_in(plan: str) -> int:

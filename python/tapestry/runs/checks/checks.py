@@ -228,7 +228,9 @@ def _of_great_expectations(
 ) -> dict[str, CheckResult]:
     if not others:
         return {}
-    frame = getattr(session, "frame")(f"SELECT * FROM {relation}")  # noqa: B009
+    frame_of = session.can.frame
+    assert frame_of is not None  # else `validate` has refused these
+    frame = frame_of(f"SELECT * FROM {relation}")
     results = {}
     wants = [one.expectation for one in others]
     for wanted, found in zip(wants, great.run(frame, wants), strict=True):

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
+from tapestry.runs.engine.glance import Glance
 from tapestry.runs.sources.pins import Pinned
 from tapestry.runs.tables.state import StateRow
-from tapestry.runs.tables.target import Target
 from tapestry.sql import Rewriting
 
 SIZE = 10_000
@@ -26,7 +26,7 @@ T = TypeVar("T")
 class Known:
     """A target in a certain state: its newest run, which has landed, and its newest version."""
 
-    target: Target
+    target: Glance
     row: StateRow
     version: int
 
@@ -36,13 +36,13 @@ class Memory:
     """Facts of earlier invocations of this process; threads may share it."""
 
     _targets: dict[str, Known] = field(default_factory=dict)
-    _sources: dict[str, tuple[Target, Pinned]] = field(default_factory=dict)
+    _sources: dict[str, tuple[Glance, Pinned]] = field(default_factory=dict)
     _quiet: dict[Hashable, datetime | None] = field(default_factory=dict)
     _rewritings: dict[Hashable, Rewriting] = field(default_factory=dict)
     _analysed: dict[Hashable, bool] = field(default_factory=dict)
     _changes: dict[Hashable, Any] = field(default_factory=dict)
 
-    def known(self, target: Target) -> Known | None:
+    def known(self, target: Glance) -> Known | None:
         """The newest run of a target that is still as it was, nothing foreign in its log."""
         known = self._targets.get(target.name)
         return known if known is not None and known.target == target else None
@@ -55,12 +55,12 @@ class Memory:
         """Another run of this target is or was under way: look again."""
         self._targets.pop(name, None)
 
-    def source(self, name: str, now: Target) -> Pinned | None:
+    def source(self, name: str, now: Glance) -> Pinned | None:
         """A source as it was described, if it has had no commit since."""
         then, pinned = self._sources.get(name, (None, None))
         return pinned if then == now else None
 
-    def note_source(self, name: str, then: Target, pinned: Pinned) -> None:
+    def note_source(self, name: str, then: Glance, pinned: Pinned) -> None:
         """What a source looked like; ``then`` was read before ``pinned``."""
         self._sources[name] = (then, pinned)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from threading import Lock
 
 from tapestry.runs.context.memory import Memory
+from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.pins import Pinned, Pins
-from tapestry.runs.tables.target import Target, look
+from tapestry.runs.tables.target import look
 from tapestry.sql import View
 
 
@@ -38,7 +39,7 @@ class WarmPins(Pins):
             return pinned
 
 
-def _detail(session: Session, name: str) -> Target | None:
+def _detail(session: Session, name: str) -> Glance | None:
     """A Delta table's detail; None for a view and for what is not there (``describe`` tells)."""
     try:
         return look(session, name)

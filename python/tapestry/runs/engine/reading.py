@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-
-from tapestry.runs.engine.session import Session
 
 
 @dataclass
@@ -19,14 +16,3 @@ class Reading:
     files: int | None = None
     bytes: int | None = None
     look: Callable[[], None] = field(default=lambda: None, compare=False)
-
-
-@contextmanager
-def measuring(session: Session) -> Iterator[Reading]:
-    """Have what is executed inside measured; a session without ``measured`` measures nothing."""
-    measured = getattr(session, "measured", None)
-    if measured is None:
-        yield Reading()
-        return
-    with measured() as found:
-        yield found

@@ -1,17 +1,25 @@
-"""The one thing a run asks of an engine: take SQL text, give rows."""
+"""What a run asks of an engine: take SQL text, give rows, and say what else it can do."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
+
+from tapestry.runs.engine.capabilities import ONLY_SQL, Capabilities
 
 T = TypeVar("T")
 
 
 class Session(Protocol):
-    """A connection that speaks Spark SQL; session, thrift and connect look alike through it."""
+    """A connection that speaks Spark SQL; session, thrift and connect look alike through it.
+
+    ``can`` says what this one offers besides.  A class that names this one as its base and says
+    nothing of it offers SQL only.
+    """
+
+    can: Capabilities = ONLY_SQL
 
     def run(self, sql: str) -> None:
         """Execute a statement whose rows nobody wants."""
@@ -22,27 +30,14 @@ class Session(Protocol):
         ...
 
 
-def keeps_memory(session: Session) -> bool:
-    """Does what Spark keeps in memory stay there, as where it runs in this process?
-
-    On a cluster what a lost executor kept is computed anew, and a condition that asks another table
-    might then find something else there.
-    """
-    return bool(getattr(session, "embedded", False))
-
-
-@contextmanager
-def for_little(session: Session, little: bool) -> Iterator[None]:
+def for_little(session: Session, little: bool) -> AbstractContextManager[None]:
     """What is executed inside reads kilobytes; a session that has a way to heed that does so."""
-    with _told(session, "for_little", little):
-        yield
+    return session.can.for_little() if little else nullcontext()
 
 
-@contextmanager
-def planned_once(session: Session, wanted: bool) -> Iterator[None]:
+def planned_once(session: Session, wanted: bool) -> AbstractContextManager[None]:
     """What is executed inside joins nothing whose size is unknown: to plan it again is no use."""
-    with _told(session, "planned_once", wanted):
-        yield
+    return session.can.planned_once() if wanted else nullcontext()
 
 
 @contextmanager
@@ -52,7 +47,7 @@ def meanwhile(session: Session, task: Callable[[], T], wanted: bool) -> Iterator
     Neither may depend on the other.  Where a session cannot do two things at once, or that is not
     ``wanted``, the task is done first.  When this is left the task is over, however it went.
     """
-    begin: Callable[[Callable[[], T]], Future[T]] | None = getattr(session, "meanwhile", None)
+    begin = session.can.meanwhile
     if begin is None or not wanted:
         done = task()
         yield lambda: done
@@ -62,8 +57,3 @@ def meanwhile(session: Session, task: Callable[[], T], wanted: bool) -> Iterator
         yield future.result
     finally:
         wait([future])
-
-
-def _told(session: Session, what: str, wanted: bool) -> AbstractContextManager[None]:
-    heed: Callable[[], AbstractContextManager[None]] | None = getattr(session, what, None)
-    return nullcontext() if heed is None or not wanted else heed()

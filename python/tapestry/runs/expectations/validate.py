@@ -103,7 +103,7 @@ def _prepare(
             hint="use fail or warn, a condition under expect:, or one of "
             + ", ".join(kind.removeprefix("expect_") for kind in on_rows()),
         )
-    if not hasattr(session, "frame"):
+    if session.can.frame is None:
         raise ConfigurationError(
             f"{expectation.name}: {expectation.kind} is run by Great Expectations on a Spark"
             " dataframe, and this connection has none",

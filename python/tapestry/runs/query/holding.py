@@ -81,7 +81,7 @@ def hold_rows(holding: Holding) -> Holding:
 
 def make(session: Session, view: str, select: str) -> None:
     """A view that is computed once, by whoever reads it first."""
-    frame = getattr(session, "frame", None)
+    frame = session.can.frame
     if frame is None:
         session.run(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{select}")
     else:

@@ -15,6 +15,7 @@ from tapestry.errors import ConcurrentRun, StateMissing
 from tapestry.names import GENERATION_PROPERTY, MATCHED_AT, STATE_PROPERTY
 from tapestry.quoting import identifier, properties, relation_name, timestamp
 from tapestry.runs.engine.errors_of_delta import already_exists, folder_in, leftover, lost_race
+from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
@@ -22,7 +23,6 @@ from tapestry.runs.tables.state import StateRow, mark_failed, runs_of
 from tapestry.runs.tables.target import (
     CLOSED,
     Commit,
-    Target,
     commits_after,
     generation_in,
     landed,
@@ -39,7 +39,7 @@ REPLACE = "CREATE OR REPLACE TABLE"
 class Landed:
     """The target after run n, its newest version, and the commit of n (None: unknown)."""
 
-    target: Target
+    target: Glance
     version: int
     commit: Commit | None
 

@@ -15,7 +15,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Known
 from tapestry.runs.engine.errors_of_delta import loudness_of_tidying
 from tapestry.runs.engine.instants import show
-from tapestry.runs.engine.reading import Reading, measuring
+from tapestry.runs.engine.reading import Reading
 from tapestry.runs.engine.session import Session, for_little, meanwhile
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import release
@@ -190,7 +190,7 @@ def _publish(
     """``publish``, measured; what goes wrong in it is logged with the run."""
     reading = Reading()
     try:
-        with measuring(session) as reading:
+        with session.can.measured() as reading:
             return publish(session, planned, point, claimed), reading
     except ClaimLostError:
         raise

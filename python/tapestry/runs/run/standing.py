@@ -11,6 +11,7 @@ from tapestry.errors import StateMissing
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Known
 from tapestry.runs.engine.errors_of_delta import files_gone
+from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.odd import OddRow
 from tapestry.runs.engine.own_tables import forget_gone
@@ -23,7 +24,6 @@ from tapestry.runs.tables.target import (
     CLOSED,
     EMPTY_GENERATION,
     Commit,
-    Target,
     commits_after,
     folder_gone,
     landed,
@@ -59,7 +59,7 @@ class Standing:
         Remembered: another process may have claimed a run since, and not have committed it.
     """
 
-    target: Target | None
+    target: Glance | None
     row: StateRow | None
     crashed: bool = False
     complete_history: bool = True
@@ -118,7 +118,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     return replace(found, unnamed=closed is not None, accepted=accepted)
 
 
-def _target(session: Session, model: Model, refresh: bool) -> Target | None:
+def _target(session: Session, model: Model, refresh: bool) -> Glance | None:
     try:
         return look(session, model.relation)
     except Exception as error:
@@ -130,7 +130,7 @@ def _target(session: Session, model: Model, refresh: bool) -> Target | None:
     return None
 
 
-def _state_of(session: Session, model: Model, invocation: Invocation, target: Target) -> StateRow:
+def _state_of(session: Session, model: Model, invocation: Invocation, target: Glance) -> StateRow:
     name = model.relation
     if target.generation is None:
         raise StateMissing(
@@ -155,7 +155,7 @@ def _state_of(session: Session, model: Model, invocation: Invocation, target: Ta
     return row
 
 
-def _refuse_copy(model: Model, row: StateRow, target: Target, commits: list[Commit]) -> None:
+def _refuse_copy(model: Model, row: StateRow, target: Glance, commits: list[Commit]) -> None:
     """A table cloned back under its name has our properties but another id, or another log."""
     other_id = row.n > 1 and row.target_id != target.table_id
     # Of the first run the id is not known beforehand: its commit is what tells.

@@ -14,6 +14,7 @@ from tapestry.errors import TargetChanged
 from tapestry.names import GENERATION_PROPERTY
 from tapestry.quoting import path, relation_name, token
 from tapestry.runs.engine.errors_of_delta import is_view, not_found
+from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_map
 
@@ -45,21 +46,6 @@ CREATIONS = ("CREATE TABLE AS SELECT", "CREATE OR REPLACE TABLE AS SELECT")
 FIRST_LOOK = 20
 CLOSED = 2**62
 """The last n of a generation: after it Delta skips every run of that generation."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """A Delta table at the place of a model's target. ``look`` costs no Spark job.
-
-    Two equal targets have had no commit in between (the last commit's time is part of it).
-    """
-
-    name: str
-    table_id: str
-    generation: str | None
-    last_commit: str
-    files: int
-    size: int
 
 
 @dataclass(frozen=True)
@@ -101,14 +87,13 @@ class Commit:
         return self.generation == generation and self.n == n
 
 
-def look(session: Session, name: str) -> Target | None:
+def look(session: Session, name: str) -> Glance | None:
     """The target, or None where there is no table of that name: nothing, or a view.
 
-    A session that has a shorter way than DESCRIBE DETAIL (``glance``) is asked that first.
+    A session that has a shorter way than DESCRIBE DETAIL is asked that first.
     Raises TargetChanged for a table of another format.
     """
-    glance = getattr(session, "glance", None)
-    seen: Target | None = None if glance is None else glance(name)
+    seen = session.can.glance(name)
     if seen is not None:
         return seen
     try:
@@ -124,7 +109,7 @@ def look(session: Session, name: str) -> Target | None:
         )
     properties = as_map(row[11])
     generation = properties.get(GENERATION_PROPERTY)
-    return Target(name, str(row[1]), generation, str(row[6]), int(row[9] or 0), int(row[10] or 0))
+    return Glance(name, str(row[1]), generation, str(row[6]), int(row[9] or 0), int(row[10] or 0))
 
 
 def generation_in(session: Session, folder: str) -> str | None:

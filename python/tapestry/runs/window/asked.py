@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tapestry.runs.engine.session import Session, keeps_memory
+from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import NOTHING_HELD, Holding, hold, hold_rows
 from tapestry.runs.query.query import Query
@@ -39,7 +39,8 @@ def ask(
     question = question_of(model, query, row, scans_of(found))
     if not before_of(found):  # else the scans read what is yet to be written
         question, row = began(session, question, row)
-    question, holding = held(ripened(session, question), query, in_memory=keeps_memory(session))
+    in_memory = session.can.keeps_memory()
+    question, holding = held(ripened(session, question), query, in_memory)
     text = keyed(answers, question)
     if answers.few and question is not None:
         text, question, holding = share(model, question, holding, text)
