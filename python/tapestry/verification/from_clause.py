@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -21,6 +20,7 @@ from tapestry.sql.facts import keys
 from tapestry.sql.read.open_parentheses import encloses_relation
 from tapestry.sql.write import build
 from tapestry.verification.restriction import WHOLE, Restriction
+from tapestry.verification.row_writer import RowWriter
 from tapestry.verification.rows import (
     Around,
     Rows,
@@ -31,9 +31,6 @@ from tapestry.verification.rows import (
     or_nothing,
 )
 from tapestry.verification.scopes import Ctes, arms, relation_of
-
-if TYPE_CHECKING:
-    from tapestry.verification.threaded import Threader
 
 AT = "_s"
 INSTANTS, PROBES = "instants", "probes"
@@ -49,7 +46,7 @@ class FromClause:
         Alias -> the relation that is read instead of its source (``Restriction.turn_rows``).
     """
 
-    threader: Threader
+    writer: RowWriter
     ctes: Ctes
     relations: tuple[exp.Expr, ...]
     keyed: bool
@@ -64,7 +61,7 @@ class FromClause:
         if any(is_nested(r) or getattr(r, "side", "") in ("RIGHT", "FULL") for r in self.relations):
             rows = self.multiplied()
         else:
-            alias = self.threader.name("i")
+            alias = self.writer.name("i")
             rows = Rows(exp.Select(), exp.column(AT, table=alias))
             build.add_from(rows.select, build.table(PROBES if self.matching else INSTANTS, alias))
             rows = self.in_order(rows)
@@ -95,14 +92,14 @@ class FromClause:
         alias = node.alias_or_name
         if isinstance(node, exp.Table) and (source := relation_of(node, self.ctes)):
             visible: list[exp.Expr] = []
-            if source in self.threader.appended:
+            if source in self.writer.appended:
                 arrival = exp.column(ARRIVAL, table=alias)
                 visible = [exp.LTE(this=arrival, expression=instant.copy())]
-            if source in self.threader.ending:
+            if source in self.writer.ending:
                 end = exp.column(ENDED, table=alias)
                 visible.append(exp.LT(this=instant.copy(), expression=end))
             key = keys.of_row(exp.column(ROW_ID, table=alias))
-            name = self.instead.get(alias, self.threader.reads[source])
+            name = self.instead.get(alias, self.writer.reads[source])
             return build.table(name, alias), visible, or_nothing(key)
         same = exp.EQ(this=exp.column(AT, table=alias), expression=instant.copy())
         part = keys.nested(exp.column(KEY, table=alias))
@@ -115,9 +112,9 @@ class FromClause:
             body, seen = self.ctes[node.name.lower()]
         restriction = self.narrowed.get(node.alias_or_name, WHOLE)
         if self.keyed:
-            query = self.threader.answers(body, seen, restriction, derived=True)
+            query = self.writer.answers(body, seen, restriction, derived=True)
         else:
-            parts = (self.threader.rows(arm, its, restriction) for arm, its in arms(body, seen))
+            parts = (self.writer.rows(arm, its, restriction) for arm, its in arms(body, seen))
             query = build.union_all(list(parts))
         alias = node.args["alias"].copy()
         if alias.columns:
@@ -134,7 +131,7 @@ class FromClause:
         for join in joins:
             self.chain(rows, rows.select, join)
         if self.matching:
-            alias = self.threader.name("i")
+            alias = self.writer.name("i")
             mine = exp.column(AT, table=alias)
             same = exp.EQ(this=mine.copy(), expression=rows.instant.copy())
             rows.select.append("joins", joined(build.table(PROBES, alias), "", [same]))
@@ -150,7 +147,7 @@ class FromClause:
             for join in joins:
                 self.chain(rows, carrier, join)
             return exp.Subquery(this=carrier)
-        alias, instant = node.alias_or_name, self.threader.name("i")
+        alias, instant = node.alias_or_name, self.writer.name("i")
         relation, visible, key = self.relation(node, exp.column(AT, table=instant))
         rows.keys.append(key)
         rows.instant = exp.column(AT, table=alias)
@@ -177,4 +174,4 @@ class FromClause:
 
     def condition(self, node: exp.Expr, instant: exp.Expr) -> exp.Expr:
         """An ON condition."""
-        return operand(self.threader.condition(node, self.ctes, Around(instant)))
+        return operand(self.writer.condition(node, self.ctes, Around(instant)))

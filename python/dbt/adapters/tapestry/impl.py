@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark import SparkColumn
-from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
+from dbt.adapters.spark.impl import SparkAdapter
 
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
 from dbt.adapters.tapestry.continuous import ContinuousDoors, dbt_errors
 from dbt.adapters.tapestry.expectations import ExpectationDoors
+from dbt.adapters.tapestry.model_config import DEFAULT_FORMAT, TapestryConfig
 from dbt.adapters.tapestry.naming import TapestryColumn, TapestryRelation
 from dbt.adapters.tapestry.packages import prefer_own_macros, relations_like, tables_sql
 from dbt.adapters.tapestry.seeds import seed_batches
@@ -26,15 +26,7 @@ from tapestry.runs.tables.empty_catalog import refuse_full_folder
 if TYPE_CHECKING:
     import agate
 
-DEFAULT_FORMAT = "delta"
 _STAGED_KEY = re.compile(r"dbt_unique_key_\d+")
-
-
-@dataclass
-class TapestryConfig(SparkConfig):
-    """dbt-spark's model configuration; Delta unless said."""
-
-    file_format: str = DEFAULT_FORMAT
 
 
 class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from dbt.adapters.tapestry.model_config import TapestryConfig
 from tapestry.delivery.declare import parse_sinks
 from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT
@@ -167,8 +168,6 @@ def _file(node: Mapping[str, Any]) -> str:
 def _known_keys() -> frozenset[str]:
     """dbt's keys and the adapter's: none of ours misspelt."""
     from dbt.artifacts.resources.v1.config import NodeConfig
-
-    from dbt.adapters.tapestry.impl import TapestryConfig
 
     return frozenset(NodeConfig.__dataclass_fields__) | frozenset(
         TapestryConfig.__dataclass_fields__
