@@ -178,10 +178,7 @@ def _public(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.ClassDef]:
 
 
 def test_the_adapter_imports_only_the_layers_below() -> None:
-    """Layer 3 knows layers 0 to 2 (import-linter cannot look into dbt's own package).
-
-    And deliveries, which know nothing of it: they follow the runs of an invocation.
-    """
+    """Layer 3 knows layers 0 to 2 (import-linter cannot look into dbt's own package)."""
     below = (
         "tapestry.errors",
         "tapestry.folders",
