@@ -13,6 +13,7 @@ from tests.spark.run_world import ALL, World
 
 from tapestry.errors import ConfigurationError, ExpectationFailed
 from tapestry.runs.after.documents import KEPT, build_data_docs, write_results
+from tapestry.runs.engine.capabilities import ONLY_SQL
 from tapestry.runs.expectations import great
 from tapestry.runs.expectations.row_conditions import condition_of, on_rows
 from tapestry.runs.model.declare import parse_expectations
@@ -111,11 +112,7 @@ def test_expectations_on_all_rows(world: World) -> None:
 
 
 def test_without_a_dataframe_it_is_refused(world: World) -> None:
-    class Remote:
-        def __init__(self, session: Any) -> None:
-            self.run, self.rows = session.run, session.rows
-
-    world.session = Remote(world.session)
+    world.session.can = ONLY_SQL
     unique = world.model(
         ALL, expectations=[{"expect_column_values_to_be_unique": {"column": "id"}}]
     )
@@ -156,7 +153,8 @@ def test_data_docs_show_everything(world: World, tmp_path: Path) -> None:
 
 def test_it_is_loaded_only_where_it_is_needed() -> None:
     code = (
-        "import sys; from tapestry.runs import run, log, documents, whole; "
+        "import sys; from tapestry.runs.run import run, log, whole; "
+        "from tapestry.runs.after import documents; "
         "from tapestry.runs.model.model import ModelConfig; "
         "ModelConfig.parse({'expectations': [{'expect': 'a > 0'},"
         " {'expect_column_values_to_not_be_null': {'column': 'a'}}]}); "
