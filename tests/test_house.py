@@ -17,6 +17,8 @@ from tapestry import errors
 ROOT = Path(__file__).parents[1]
 FILE_LINES, FUNCTION_LINES = 400, 50
 PARAMETERS = 6
+# Of the theory, where both are in use within one folder each; they are to get names of their own.
+CLASSES_OF_ONE_NAME = {"Kinds", "Part", "Place"}
 
 # Written in pieces, so that this file does not find itself.
 MACHINE_PATHS = [r"(?<![\w.])/" + name + "/" for name in ("work", "root", "farm")]
@@ -199,6 +201,17 @@ def test_the_adapter_imports_only_the_layers_below() -> None:
                 if name.split(".")[0] == "tapestry" and not name.startswith(below)
             ]
     assert not wrong
+
+
+def test_each_class_has_a_name_of_its_own() -> None:
+    """A name is read without its module: two classes of one name are taken for one another."""
+    places: dict[str, list[str]] = {}
+    for path in _tracked("python/*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(_named(path, node.lineno))
+    twice = {name: found for name, found in places.items() if len(found) > 1}
+    assert set(twice) == CLASSES_OF_ONE_NAME, twice
 
 
 def test_what_a_session_can_do_is_asked_of_its_capabilities() -> None:

@@ -33,7 +33,7 @@ from tapestry.runs.after.preview import Cost, Preview, plain_statement, size_in
 from tapestry.runs.engine.locations import CATALOG_FOLDER
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.query.relations import Relations
-from tapestry.runs.sources.describe import SourceTable
+from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.pins import Pin, Pinned
 from tapestry.sql import Rewriting, Scan, Window, rewrite
 from tapestry.sql.look.readings import readings
@@ -349,7 +349,7 @@ def test_what_a_model_says_of_its_runs_goes_along_or_is_said_to_stay_behind() ->
         }
     )
     sql = "select m.id from messages m join messages r on r.parent = m.id"
-    table = SourceTable("messages", CATALOG.relations["messages"].columns, "", "")  # type: ignore[union-attr]
+    table = DeltaSource("messages", CATALOG.relations["messages"].columns, "", "")  # type: ignore[union-attr]
     relations = Relations(CATALOG, {"messages": Pinned(table, Pin("", 0))})
     model = Model("replied", "replied", sql, config, file="models/replied.sql")
     node = {"config": {"tags": ["mine"], "alias": "other"}, "description": "Replied to"}

@@ -19,7 +19,7 @@ from tapestry.delivery.cursors import Batch
 from tapestry.delivery.declare import parse_sinks
 from tapestry.delivery.parquet import arrow_type, as_parquet
 from tapestry.delivery.retry import Refused, Unavailable, retrying
-from tapestry.delivery.rows import Answers
+from tapestry.delivery.rows import AnswersToSend
 from tapestry.errors import ConfigurationError
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import ModelConfig
@@ -221,7 +221,7 @@ def test_a_table_of_a_narrower_type_is_not_rounded_into(kind: str, taken: bool) 
         datetime(2026, 1, 2, tzinfo=timezone.utc),
     )
     now = "double" if kind == "double" else "decimal(5,2)"
-    answers = Answers("s.model", (("Price", now),), after, until)
+    answers = AnswersToSend("s.model", (("Price", now),), after, until)
     batch = Batch("s.model", "copied", 1, "g", after, until, "life")
     delivery = Delivery(batch, answers, [], Path(), "model")
     (sink,) = parse_sinks([{"name": "copied", "to": "table", "table": "copy"}], "model")

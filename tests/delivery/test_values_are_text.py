@@ -25,7 +25,7 @@ from tapestry.delivery.batch import Delivery
 from tapestry.delivery.cursors import Batch
 from tapestry.delivery.declare import MailSink, parse_sinks
 from tapestry.delivery.message import as_sent, message_of, recipients_of
-from tapestry.delivery.rows import Answers
+from tapestry.delivery.rows import AnswersToSend
 from tapestry.delivery.send_file import send_file
 from tapestry.delivery.send_webhook import body_of
 from tapestry.delivery.visible import file_name, many_lines, one_line
@@ -74,7 +74,7 @@ HOSTILE = [
 
 def delivery_of(value: str, name: str = "model") -> Delivery:
     batch = Batch("s.model", "news", 1, "g", AT, AT, "life")
-    answers = Answers("s.model", (("v", "string"),), AT, AT)
+    answers = AnswersToSend("s.model", (("v", "string"),), AT, AT)
     return Delivery(batch, answers, [json.dumps({"v": value})], Path(), name)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 
-from tapestry.delivery.deliver import Outcome, deliver
+from tapestry.delivery.deliver import DeliveryOutcome, deliver
 from tapestry.quoting import timestamp
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
@@ -155,12 +155,12 @@ class World:
         config = ModelConfig.parse({"deliver": list(self.sinks)})
         return Model("model", "db.model", "", config, file="models/model.sql")
 
-    def deliver(self, only: Sequence[str] = ()) -> list[Outcome]:
+    def deliver(self, only: Sequence[str] = ()) -> list[DeliveryOutcome]:
         """What an invocation does at its end."""
         invocation = Invocation("test", Clock(at(0)), "db.tapestry_state")
         return deliver(self.session, invocation, [self.model()], self.root, only)
 
-    def one(self) -> Outcome:
+    def one(self) -> DeliveryOutcome:
         """The same where there is one sink."""
         (outcome,) = self.deliver()
         return outcome

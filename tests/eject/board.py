@@ -12,7 +12,7 @@ from typing import Any
 from tapestry.cli.ejected import Ejected, eject_files
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.query.relations import Relations
-from tapestry.runs.sources.describe import SourceTable
+from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.pins import Pin, Pinned
 from tapestry.sql import Catalog, Column, Source
 
@@ -118,7 +118,7 @@ def ejected_files(dialect: str) -> dict[str, str]:
                 }
             ),
             {
-                f"board.{t}": Pinned(SourceTable(f"board.{t}", columns[t], "", ""), Pin("", 0))
+                f"board.{t}": Pinned(DeltaSource(f"board.{t}", columns[t], "", ""), Pin("", 0))
                 for t in read
             },
         )

@@ -15,7 +15,7 @@ import pytest
 from tapestry.mail.content import read_content
 from tapestry.mail.decode import LONGEST, address_of, text_of
 from tapestry.mail.headers import pick_headers
-from tapestry.mail.limits import MIB, Limits, Reading
+from tapestry.mail.limits import MIB, Limits, MailboxReading
 from tapestry.mail.parse import Parsed, parse_message
 from tapestry.mail.stage import stage_mailbox
 
@@ -24,7 +24,9 @@ FROM = b"From a@b.example Thu Jan  3 05:06:07 1991\n"
 
 
 def _parse(message: bytes, **limits: int) -> Parsed:
-    return parse_message(read_content(io.BytesIO(message), Reading(Limits(**limits))), "box", 0)
+    return parse_message(
+        read_content(io.BytesIO(message), MailboxReading(Limits(**limits))), "box", 0
+    )
 
 
 def _headers(parsed: Parsed) -> tuple[str, str | None, str | None]:

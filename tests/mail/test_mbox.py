@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tapestry.mail.content import Content, read_content
-from tapestry.mail.limits import Limits, Reading
+from tapestry.mail.limits import Limits, MailboxReading
 from tapestry.mail.mbox import split_mbox
 
 PIECES = [b"From ", b"From x\n", b"\n", b"\n\n", b"\r\n", b"A: b\n", b">From ", b"F", b"text", b" "]
@@ -44,16 +44,16 @@ def _by_the_library(content: bytes) -> list[tuple[bytes, str]]:
 
 @given(MANY, st.integers(0, 3))
 def test_messages_are_those_of_the_library(content: bytes, seed: int) -> None:
-    found = list(split_mbox(_Slowly(content, seed), Reading()))
+    found = list(split_mbox(_Slowly(content, seed), MailboxReading()))
     assert [(one.from_line, one.digest) for one in found] == _by_the_library(content)
-    assert found == list(split_mbox(io.BytesIO(content), Reading()))
+    assert found == list(split_mbox(io.BytesIO(content), MailboxReading()))
 
 
 @given(MANY)
 def test_pieces_make_no_difference_to_a_message(content: bytes) -> None:
     for limits in (Limits(), Limits(message=7), Limits(headers=7)):
-        slowly = read_content(_Slowly(content, 1), Reading(limits))
-        assert slowly == read_content(io.BytesIO(content), Reading(limits))
+        slowly = read_content(_Slowly(content, 1), MailboxReading(limits))
+        assert slowly == read_content(io.BytesIO(content), MailboxReading(limits))
 
 
 @pytest.mark.parametrize(
@@ -68,23 +68,27 @@ def test_pieces_make_no_difference_to_a_message(content: bytes) -> None:
     ],
 )
 def test_where_the_headers_end(content: bytes, head: bytes, body: int) -> None:
-    found = read_content(io.BytesIO(content), Reading())
+    found = read_content(io.BytesIO(content), MailboxReading())
     assert (found.head, found.body_bytes, found.cut, found.long) == (head, body, False, False)
 
 
 def test_headers_beyond_their_limit_are_cut_and_the_body_is_still_counted() -> None:
-    found = read_content(io.BytesIO(b"A: " + b"x" * 50 + b"\n\nbody"), Reading(Limits(headers=10)))
+    found = read_content(
+        io.BytesIO(b"A: " + b"x" * 50 + b"\n\nbody"), MailboxReading(Limits(headers=10))
+    )
     assert found == Content(b"A: " + b"x" * 7, 4, found.digest, cut=True)
 
 
 def test_a_message_beyond_its_limit_ends_there_and_the_next_one_is_whole() -> None:
     box = b"From a\nA: b\n\n" + b"x" * 5_000 + b"\nFrom b\nA: c\n\nbody\n"
-    first, second = split_mbox(io.BytesIO(box), Reading(Limits(message=100)))
+    first, second = split_mbox(io.BytesIO(box), MailboxReading(Limits(message=100)))
     assert (first.body_bytes, first.long) == (94, True)
     assert (second.head, second.body_bytes, second.long) == (b"A: c\n\n", 5, False)
 
 
 def test_a_from_line_without_end_is_kept_in_part() -> None:
-    (found,) = split_mbox(_Slowly(b"From " + os.urandom(20_000).hex().encode(), 1), Reading())
+    (found,) = split_mbox(
+        _Slowly(b"From " + os.urandom(20_000).hex().encode(), 1), MailboxReading()
+    )
     assert len(found.from_line) == 1024
     assert found.head == b""

@@ -17,7 +17,7 @@ import pytest
 
 from tapestry.errors import MailboxUnreadable
 from tapestry.mail import files, packed
-from tapestry.mail.limits import Limits, Reading
+from tapestry.mail.limits import Limits, MailboxReading
 from tapestry.mail.packed import stage_parquet
 from tapestry.mail.read import read_mailbox
 from tapestry.mail.stage import stage_mailbox
@@ -28,7 +28,7 @@ FROM = b"From a@b.example Thu Jan  3 05:06:07 1991\n"
 
 def _read(path: Path, **limits: int) -> tuple[int, dict[str, int]]:
     """How many messages, and what was skipped: reasons with a count."""
-    reading = Reading(Limits(**limits))
+    reading = MailboxReading(Limits(**limits))
     count = len(list(read_mailbox(path, reading)))
     return count, {reason: count for reason, count in vars(reading.skipped).items() if count}
 
@@ -165,7 +165,7 @@ def test_a_file_that_is_gone_or_forbidden(maildir: Path, monkeypatch: pytest.Mon
         _read(maildir)
 
 
-class _Writing(Reading):
+class _Writing(MailboxReading):
     """Somebody appends to a file while it is read."""
 
     file: Path
@@ -299,9 +299,9 @@ def test_parquet_files_are_copied_within_limits(tmp_path: Path) -> None:
 def test_nothing_that_is_opened_stays_open(maildir: Path, folder: Path) -> None:
     before = set(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else set()
     for path in (maildir, folder):
-        next(iter(read_mailbox(path, Reading())))
+        next(iter(read_mailbox(path, MailboxReading())))
         with pytest.raises(MailboxUnreadable):
-            list(read_mailbox(path, Reading(Limits(total=1))))
+            list(read_mailbox(path, MailboxReading(Limits(total=1))))
     after = set(os.listdir("/proc/self/fd")) if before else set()
     assert len(after) == len(before)
     assert stat.S_ISDIR(os.stat(maildir).st_mode)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tapestry.mail.content import read_content
-from tapestry.mail.limits import Reading
+from tapestry.mail.limits import MailboxReading
 from tapestry.mail.parse import parse_message
 from tapestry.mail.stage import Counts, stage_mailbox
 
@@ -119,7 +119,7 @@ def test_a_message_without_an_id_keeps_the_one_made_for_it(tmp_path: Path) -> No
 
 @given(st.binary(max_size=400), st.binary(max_size=80))
 def test_any_bytes_are_one_row(content: bytes, from_line: bytes) -> None:
-    read = replace(read_content(io.BytesIO(content), Reading()), from_line=from_line)
+    read = replace(read_content(io.BytesIO(content), MailboxReading()), from_line=from_line)
     row = parse_message(read, "box", 0).row
     assert row.msgid
     assert row.newsgroup

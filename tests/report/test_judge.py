@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.report.made_up import NOW, Row, checks, company, fail, runs, well
 
-from tapestry.report.artifacts import Artifacts, Node, Result
+from tapestry.report.artifacts import Artifacts, Node, NodeResult
 from tapestry.report.judge import judge
 from tapestry.report.record import Record
 from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, Verdict
@@ -28,7 +28,7 @@ def _node(name: str = "m", materialized: str = "continuous") -> Node:
     return Node(id=f"model.p.{name}", relation=f"s.{name}", kind="model", materialized=materialized)
 
 
-def _dbt(result: Result, **more: Any) -> dict[str, Any]:
+def _dbt(result: NodeResult, **more: Any) -> dict[str, Any]:
     node = _node()
     return {"nodes": {node.id: node}, "results": (result,), "finished_at": NOW, **more}
 
@@ -164,7 +164,7 @@ def test_a_verification_that_stopped_its_run_left_no_wrong_rows() -> None:
     [("error", NOT_WELL), ("skipped", LOOK), ("success", WELL), ("fail", NOT_WELL)],
 )
 def test_what_dbt_says_after_the_last_recorded_run(status: str, state: str) -> None:
-    result = Result("model.p.m", status, "Database Error\n  do: look")
+    result = NodeResult("model.p.m", status, "Database Error\n  do: look")
     verdict = _judge(runs("s.m", 3), **_dbt(result))
     assert verdict.models[0].state == state
     older = _dbt(result, finished_at=NOW - 5 * HOUR)
@@ -173,14 +173,14 @@ def test_what_dbt_says_after_the_last_recorded_run(status: str, state: str) -> N
 
 def test_one_failure_is_told_once() -> None:
     rows = fail(runs("s.m", 3), 1, "it broke")
-    dbt = _dbt(Result("model.p.m", "error", "it broke"), invocation_id="i2")
+    dbt = _dbt(NodeResult("model.p.m", "error", "it broke"), invocation_id="i2")
     assert len(_judge(rows, **dbt).all_troubles) == 1
     dbt["invocation_id"] = "later"
     assert len(_judge(rows, **dbt).all_troubles) == 2
 
 
 def test_a_failed_dbt_test_belongs_to_its_model() -> None:
-    result = Result("test.p.not_null_m_id.abc", "fail", "Got 3 results", tests="model.p.m")
+    result = NodeResult("test.p.not_null_m_id.abc", "fail", "Got 3 results", tests="model.p.m")
     (trouble,) = _judge(runs("s.m", 3), **_dbt(result)).all_troubles
     assert (trouble.model, trouble.serious) == ("s.m", True)
     assert "not_null_m_id" in trouble.title
@@ -188,7 +188,7 @@ def test_a_failed_dbt_test_belongs_to_its_model() -> None:
 
 def test_a_quiet_run_counts_although_it_writes_no_row() -> None:
     rows = runs("s.m", 3, every=HOUR)[:-1]
-    quiet = _dbt(Result("model.p.m", "success", "nothing new", "nothing"))
+    quiet = _dbt(NodeResult("model.p.m", "success", "nothing new", "nothing"))
     (model,) = _judge(rows, **quiet).models
     assert model.quiet_at == NOW
     assert model.behind(NOW) == timedelta(0)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tapestry.runs.model.model import ModelConfig
 from tapestry.runs.sources.asking import AskingRun, PinnedSource
-from tapestry.runs.sources.describe import SourceTable, arrival_column, describe
+from tapestry.runs.sources.describe import DeltaSource, arrival_column, describe
 from tapestry.runs.sources.examine import Examination, examine
 from tapestry.runs.sources.fingerprints import Fingerprint, fingerprint
 from tapestry.runs.sources.pins import Pin, newest_version
@@ -68,10 +68,10 @@ class World:
         """Append rows in one commit."""
         self.sql(f"INSERT INTO {{source}} VALUES {', '.join(rows)}")
 
-    def table(self) -> SourceTable:
+    def table(self) -> DeltaSource:
         """The source as it stands."""
         table = describe(self.session, self.source)
-        assert isinstance(table, SourceTable)
+        assert isinstance(table, DeltaSource)
         return table
 
     def newest(self) -> Pin:
@@ -82,7 +82,7 @@ class World:
         self,
         rules: Rules | None = None,
         *,
-        table: SourceTable | None = None,
+        table: DeltaSource | None = None,
         pin: Pin | None = None,
         stored: Fingerprint | None = None,
         looks_back: bool = False,

@@ -8,7 +8,7 @@ import pytest
 from tests.spark.source_world import World, row
 
 from tapestry.errors import Refusal
-from tapestry.runs.sources.describe import SourceTable, arrival_column, describe
+from tapestry.runs.sources.describe import DeltaSource, arrival_column, describe
 from tapestry.runs.sources.pins import Pin, Pinned, Pins
 from tapestry.sql.catalog import Column, View
 
@@ -17,7 +17,7 @@ def test_a_delta_table(session: Any, schema: str) -> None:
     world = World(session, schema)
     session.texts.clear()
     table = describe(session, world.source)
-    assert isinstance(table, SourceTable)
+    assert isinstance(table, DeltaSource)
     assert table.columns == (
         Column("id", "int"),
         Column("ts", "timestamp"),
@@ -85,7 +85,7 @@ def test_others_are_refused(
 
 def test_arrival_columns() -> None:
     names = ("timestamp", "timestamp_ntz", "date", "string", "bigint")
-    table = SourceTable("db.t", tuple(Column(f"a_{name}", name) for name in names), "", "")
+    table = DeltaSource("db.t", tuple(Column(f"a_{name}", name) for name in names), "", "")
     for name in names[:3]:
         assert arrival_column(table, f"A_{name.upper()}").type == name
     for name in names[3:]:

@@ -13,7 +13,7 @@ import duckdb
 from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
 from tapestry.sql.facts import keys
 from tapestry.verification.check import Check
-from tapestry.verification.chosen import Rows
+from tapestry.verification.chosen import RunRows
 from tapestry.verification.definition import Definition
 
 BASE = datetime(2026, 1, 5, tzinfo=timezone.utc)
@@ -64,7 +64,7 @@ class Run:
     n: int
     window: Window
     check: Check
-    rows: Rows
+    rows: RunRows
 
     def again(self) -> Check:
         """A check that has found nothing yet."""
@@ -126,7 +126,7 @@ def runs(
         text = mutate(rewriting, window, scans)
         connection.execute(f"CREATE OR REPLACE TEMP TABLE staged AS {text}")
         connection.execute("CREATE TABLE IF NOT EXISTS published AS FROM staged WHERE false")
-        rows = Rows("staged", BASE, tau, t)
+        rows = RunRows("staged", BASE, tau, t)
         definition = Definition.read(sql, CATALOG, scans, "duckdb")
         yield Run(n, window, Check(definition, rows, ask, lambda: "published"), rows)
         connection.execute("INSERT INTO published FROM staged")

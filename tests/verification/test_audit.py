@@ -20,7 +20,7 @@ from tests.verification.stream import (
     world,
 )
 
-from tapestry.verification.audit import Audit, Published
+from tapestry.verification.audit import Audit, PublishedHistory
 from tapestry.verification.check import Result, Sample
 from tapestry.verification.definition import Definition
 from tapestry.verification.turns import turn
@@ -35,7 +35,7 @@ def _audit(sql: str, mutate: Mutate) -> tuple[duckdb.DuckDBPyConnection, Callabl
         pass
     scans = {name: scan(name, END) for name in ("m", "r")}
     definition = Definition.read(sql, CATALOG, scans, "duckdb")
-    published = Published("published", BASE, END)
+    published = PublishedHistory("published", BASE, END)
     return connection, lambda: Audit(
         definition, published, lambda text: connection.execute(text).fetchall()
     )

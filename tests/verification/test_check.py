@@ -17,9 +17,9 @@ from tests.verification.judged import asking, aware, cases, over_everything, sta
 
 from tapestry.instants import EPOCH
 from tapestry.sql import Rewriting
-from tapestry.verification.audit import Audit, Published
+from tapestry.verification.audit import Audit, PublishedHistory
 from tapestry.verification.check import APART, NOT_TOO_MUCH, Check, Result, Sample, around
-from tapestry.verification.chosen import Rows
+from tapestry.verification.chosen import RunRows
 from tapestry.verification.compare import Comparison
 from tapestry.verification.events import opening
 from tapestry.verification.restriction import Range
@@ -30,7 +30,7 @@ def _checks(case: Case, rewriting: Rewriting, connection: duckdb.DuckDBPyConnect
     ask = asking(connection)
     for n, tau, t, definition in staged_runs(case, rewriting, connection):
         start = utc(case.begin) or opening(definition, ask, t)
-        yield n, Check(definition, Rows("staged", start, tau, t), ask, lambda: "published")
+        yield n, Check(definition, RunRows("staged", start, tau, t), ask, lambda: "published")
 
 
 def held(
@@ -81,11 +81,11 @@ def test_before_time_begins_there_is_nothing_to_deliver() -> None:
         "CREATE TEMP TABLE staged AS SELECT 1 AS id, '1' AS _key,"
         " TIMESTAMPTZ '2024-01-01 00:00:00+00' AS _matched_at WHERE false"
     )
-    rows = Rows("staged", opening(asked, ask, early), None, early)
+    rows = RunRows("staged", opening(asked, ask, early), None, early)
     sample = Sample(turn(1, 3, rows.start, None, early), "seed")
 
     check = partial(Check, asked, rows, ask)
-    audit = partial(Audit, asked, Published("staged", rows.start, early), ask)
+    audit = partial(Audit, asked, PublishedHistory("staged", rows.start, early), ask)
 
     def results() -> list[Result]:
         return [
@@ -132,7 +132,7 @@ def test_an_answer_that_holds_again_is_looked_for_where_it_was_published(
     listed = "1 AS id, '1' AS _key, TIMESTAMPTZ '2024-01-01 00:00:00+00' AS _matched_at"
     connection.execute(f"CREATE OR REPLACE TEMP TABLE staged AS SELECT {listed} WHERE false")
     connection.execute(f"CREATE OR REPLACE TEMP TABLE published AS SELECT {listed}")
-    rows = Rows("staged", aware(due), aware(due + 2 * day), aware(due + 4 * day))
+    rows = RunRows("staged", aware(due), aware(due + 2 * day), aware(due + 4 * day))
     sample = Sample(turn(1, 1, rows.start, rows.tau, rows.t), "seed")
 
     def refuse(*_: Any) -> Any:

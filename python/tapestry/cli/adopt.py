@@ -17,7 +17,7 @@ from tapestry.report.text import length
 from tapestry.words import counted
 
 if TYPE_CHECKING:
-    from tapestry.runs.after.adopt import Comparison, Found
+    from tapestry.runs.after.adopt import AdoptionComparison, Differences
     from tapestry.schedule.warm import Warm
 
 EXAMPLE = """\b
@@ -104,7 +104,7 @@ def _compared(
     name: str,
     up_to: str | None,
     arrived: str | None,
-) -> Comparison:
+) -> AdoptionComparison:
     from tapestry.cli.models import open_models
     from tapestry.runs.after.adopt import compare
 
@@ -112,7 +112,7 @@ def _compared(
         return compare(opened.session, opened.models[name], opened.invocation, arrived)
 
 
-def _take_over(warm: Warm, name: str, found: Comparison) -> None:
+def _take_over(warm: Warm, name: str, found: AdoptionComparison) -> None:
     """dbt builds it, so that partitions, constraints, grants, hooks and checks are the model's."""
     from tapestry.cli.models import BrokenProject
     from tapestry.schedule.warm import OK
@@ -124,11 +124,11 @@ def _take_over(warm: Warm, name: str, found: Comparison) -> None:
         raise BrokenProject(reason, found.model.file, "nothing was changed; see logs/dbt.log")
 
 
-def _as_it_was(found: Comparison) -> str:
+def _as_it_was(found: AdoptionComparison) -> str:
     return f"SELECT * FROM {relation_name(found.model.relation)} VERSION AS OF {found.version}"
 
 
-def _sentences(found: Comparison) -> list[str]:
+def _sentences(found: AdoptionComparison) -> list[str]:
     """What people read."""
     from tapestry.runs.engine.instants import show
 
@@ -157,14 +157,14 @@ def _sentences(found: Comparison) -> list[str]:
     return lines + [f"{name}: {warning}" for warning in found.warnings]
 
 
-def _examples(found: Found) -> list[str]:
+def _examples(found: Differences) -> list[str]:
     return [
         "  " + ", ".join(f"{column} = {value}" for column, value in row.items())[:200]
         for row in found.examples
     ]
 
 
-def _described(found: Comparison) -> dict[str, Any]:
+def _described(found: AdoptionComparison) -> dict[str, Any]:
     from tapestry.runs.engine.instants import show
 
     return {

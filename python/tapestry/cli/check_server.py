@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapestry.cli.check_storage import setting
-from tapestry.cli.checks import NOTE, OK, Finding
+from tapestry.cli.checks import NOTE, OK, Diagnosis
 from tapestry.runs.engine.session import Session
 
 PAGE = "docs/how-to/cluster.md, “Sizes for small data”"
@@ -26,7 +26,7 @@ def cores_of(session: Session) -> int | None:
         return None
 
 
-def check_server(session: Session) -> Finding:
+def check_server(session: Session) -> Diagnosis:
     """The sizes that a server has been started with, where they are Spark's own for large data."""
     cores = cores_of(session)
     enough = max(_FEW, 3 * (cores or 0))
@@ -43,8 +43,8 @@ def check_server(session: Session) -> Finding:
         unset.append(f"{_JAVA}={_CODE_CACHE}")
     told = "the server" if cores is None else f"the server's {cores} cores"
     if not unset:
-        return Finding("server", OK, f"{told}: set for many small statements")
-    return Finding(
+        return Diagnosis("server", OK, f"{told}: set for many small statements")
+    return Diagnosis(
         "server",
         NOTE,
         f"{told}: not set for many small statements, of which a run consists",

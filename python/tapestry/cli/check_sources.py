@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tapestry.cli.checks import NOTE, OK, WRONG, Finding, trouble
+from tapestry.cli.checks import NOTE, OK, WRONG, Diagnosis, trouble
 from tapestry.cli.models import CONTINUOUS, Manifest
 from tapestry.errors import TapestryError
 from tapestry.quoting import relation_name
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
 from tapestry.runs.query.relations import STATIC, plain
-from tapestry.runs.sources.describe import SourceTable, arrival_column, describe
+from tapestry.runs.sources.describe import DeltaSource, arrival_column, describe
 from tapestry.sql import View
 
 MANY_FILES = 32
@@ -22,7 +22,7 @@ INDEXED = 32
 """Delta keeps minimum and maximum of so many of the first columns."""
 
 
-def check_sources(session: Session, manifest: Manifest) -> Iterator[Finding]:
+def check_sources(session: Session, manifest: Manifest) -> Iterator[Diagnosis]:
     """One or more findings for every table or view that a continuous model refers to."""
     from dbt.adapters.tapestry.nodes import arrival_said
 
@@ -54,11 +54,11 @@ def _read_by_continuous(manifest: Manifest) -> dict[str, Mapping[str, Any]]:
 
 def _check(
     session: Session, name: str, node: Mapping[str, Any], arrival: str | None
-) -> Iterator[Finding]:
+) -> Iterator[Diagnosis]:
     what = f"source {name}"
     table = describe(session, name)
     if isinstance(table, View):
-        yield Finding(what, OK, "a view: what counts are the tables that it reads")
+        yield Diagnosis(what, OK, "a view: what counts are the tables that it reads")
         return
     if arrival is None:
         stamps = [c.name for c in table.columns if c.type == "timestamp"]
@@ -68,7 +68,7 @@ def _check(
             if node["resource_type"] == "source"
             else (f"meta: {{arrival: {stamp}}}")
         )
-        yield Finding(
+        yield Diagnosis(
             what,
             WRONG,
             "says nothing of when its rows arrive",
@@ -76,19 +76,19 @@ def _check(
         )
         return
     if arrival == STATIC:
-        yield Finding(what, OK, "static: visible at every instant")
+        yield Diagnosis(what, OK, "static: visible at every instant")
         return
     column = arrival_column(table, arrival)
-    yield Finding(what, OK, f"rows arrive at {column.name} ({column.type})")
+    yield Diagnosis(what, OK, f"rows arrive at {column.name} ({column.type})")
     yield from _layout(session, table, column.name)
 
 
-def _layout(session: Session, table: SourceTable, arrival: str) -> Iterator[Finding]:
+def _layout(session: Session, table: DeltaSource, arrival: str) -> Iterator[Diagnosis]:
     """Do file statistics narrow a run to the files of its window?"""
     what = f"source {table.name}"
     quoted = relation_name(table.name)
     if _without_statistics(table, arrival):
-        yield Finding(
+        yield Diagnosis(
             what,
             NOTE,
             f"Delta keeps no statistics of {arrival}: every run reads the whole table",
@@ -100,7 +100,7 @@ def _layout(session: Session, table: SourceTable, arrival: str) -> Iterator[Find
     laid_out = {str(c).lower() for c in (*as_list(detail[7]), *as_list(detail[8]))}
     files = int(detail[9] or 0)
     if files >= MANY_FILES and arrival.lower() not in laid_out:
-        yield Finding(
+        yield Diagnosis(
             what,
             NOTE,
             f"{files} files, not clustered by {arrival}: after rewrites of old rows a run may read"
@@ -109,7 +109,7 @@ def _layout(session: Session, table: SourceTable, arrival: str) -> Iterator[Find
         )
 
 
-def _without_statistics(table: SourceTable, arrival: str) -> bool:
+def _without_statistics(table: DeltaSource, arrival: str) -> bool:
     named = table.properties.get("delta.dataSkippingStatsColumns")
     if named is not None:
         return arrival.lower() not in [c.strip(" `").lower() for c in named.split(",")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tapestry.cli.checks import OK, WRONG, Finding, trouble
+from tapestry.cli.checks import OK, WRONG, Diagnosis, trouble
 from tapestry.errors import StateUnreadable
 from tapestry.names import STATE_TABLE
 from tapestry.runs.engine.odd import OddRow
@@ -15,7 +15,7 @@ from tapestry.words import counted
 SHOWN = 5
 
 
-def check_state(session: Session, schema: str) -> Iterator[Finding]:
+def check_state(session: Session, schema: str) -> Iterator[Diagnosis]:
     """One finding for each row that no run has written, up to a few; one where all is well."""
     table = f"{schema}.{STATE_TABLE}"
     try:
@@ -24,15 +24,15 @@ def check_state(session: Session, schema: str) -> Iterator[Finding]:
         yield trouble("state", error)
         return
     if states is None:
-        yield Finding("state", OK, "no model has run yet")
+        yield Diagnosis("state", OK, "no model has run yet")
         return
     odd = [row for row in states.values() if isinstance(row, OddRow)]
     for row in odd[:SHOWN]:
         try:
             readable(row)
         except StateUnreadable as error:
-            yield Finding("state", WRONG, f"{error.reason} ({error.where})", error.hint)
+            yield Diagnosis("state", WRONG, f"{error.reason} ({error.where})", error.hint)
     if len(odd) > SHOWN:
-        yield Finding("state", WRONG, f"and {len(odd) - SHOWN} rows more", f"look at {table}")
+        yield Diagnosis("state", WRONG, f"and {len(odd) - SHOWN} rows more", f"look at {table}")
     if not odd:
-        yield Finding("state", OK, f"{counted(len(states), 'generation')} in {table}")
+        yield Diagnosis("state", OK, f"{counted(len(states), 'generation')} in {table}")

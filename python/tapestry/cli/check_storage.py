@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapestry.cli.checks import NOTE, OK, WRONG, Finding
+from tapestry.cli.checks import NOTE, OK, WRONG, Diagnosis
 from tapestry.quoting import identifier, relation_name
 from tapestry.runs.engine.session import Session
 
@@ -18,23 +18,23 @@ S3 = ("s3", "s3a", "s3n")
 DYNAMO = "io.delta.storage.S3DynamoDBLogStore"
 
 
-def check_storage(session: Session, schema: str) -> Finding:
+def check_storage(session: Session, schema: str) -> Diagnosis:
     """Where the target schema lies, and whether two drivers may write there at once."""
     location = location_of(session, schema)
     scheme = location.partition(":")[0].lower() if ":" in location else "file"
     return exclusion(location, scheme, _log_store(session, scheme))
 
 
-def exclusion(location: str, scheme: str, log_store: str) -> Finding:
+def exclusion(location: str, scheme: str, log_store: str) -> Diagnosis:
     """The finding for a scheme; ``log_store`` is the class configured for it, or ''."""
     from dbt.adapters.tapestry.log_store import CLASS
 
     if scheme in EXCLUSIVE:
-        return Finding("storage", OK, f"{location}: {EXCLUSIVE[scheme]}")
+        return Diagnosis("storage", OK, f"{location}: {EXCLUSIVE[scheme]}")
     if scheme in S3:
         if log_store == DYNAMO:
-            return Finding("storage", OK, f"{location}: commits go through DynamoDB")
-        return Finding(
+            return Diagnosis("storage", OK, f"{location}: commits go through DynamoDB")
+        return Diagnosis(
             "storage",
             WRONG,
             f"{location}: Delta on S3 lets two drivers overwrite each other's commit",
@@ -43,9 +43,9 @@ def exclusion(location: str, scheme: str, log_store: str) -> Finding:
             " driver ever write",
         )
     if scheme == "file" and log_store == CLASS:
-        return Finding("storage", OK, f"{location}: a local disk; commits are made by hard links")
+        return Diagnosis("storage", OK, f"{location}: a local disk; commits are made by hard links")
     if scheme == "file" and not log_store:
-        return Finding(
+        return Diagnosis(
             "storage",
             NOTE,
             f"{location}: a local disk; Delta looks whether a commit is there and then renames, so"
@@ -53,13 +53,13 @@ def exclusion(location: str, scheme: str, log_store: str) -> Finding:
             "let one process at a time run a model; for several machines use HDFS, ABFS or GCS",
         )
     if log_store:
-        return Finding(
+        return Diagnosis(
             "storage",
             NOTE,
             f"{location}: as exclusive as {log_store} is",
             "make sure that it lets one of two writers of a commit win",
         )
-    return Finding(
+    return Diagnosis(
         "storage",
         NOTE,
         f"{location}: nothing is known of {scheme}: with its default Delta renames files there",

@@ -17,7 +17,7 @@ LOCAL: Final = ("pyspark", "delta-spark")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One thing that was looked at; ``fix`` is the command or line that puts it right."""
 
     check: str
@@ -30,34 +30,34 @@ class Finding:
         return asdict(self)
 
 
-def check_packages(embedded: bool) -> Iterator[Finding]:
+def check_packages(embedded: bool) -> Iterator[Diagnosis]:
     """Are the packages installed, and do pyspark and delta-spark fit each other?"""
     found: dict[str, str] = {}
     for name in PACKAGES + (LOCAL if embedded else ()):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
-            yield Finding("packages", WRONG, f"{name} is not installed", INSTALL_LOCAL)
+            yield Diagnosis("packages", WRONG, f"{name} is not installed", INSTALL_LOCAL)
     if found:
         told = ", ".join(f"{name} {number}" for name, number in found.items())
-        yield Finding("packages", OK, told)
+        yield Diagnosis("packages", OK, told)
 
 
-def check_java() -> Finding:
+def check_java() -> Diagnosis:
     """Is there a Java that Spark runs on?"""
     from dbt_common.exceptions import DbtRuntimeError
 
     from dbt.adapters.tapestry.java import check_java as version_of_java
 
     try:
-        return Finding("java", OK, f"Java {version_of_java()}")
+        return Diagnosis("java", OK, f"Java {version_of_java()}")
     except DbtRuntimeError as error:
         told = " ".join(error.msg.splitlines()[0].split())
         fix = "apt-get install openjdk-17-jre-headless (macOS: brew install openjdk@17), or:"
-        return Finding("java", WRONG, told, f"{fix} export JAVA_HOME=<a Java 17 or 21>")
+        return Diagnosis("java", WRONG, told, f"{fix} export JAVA_HOME=<a Java 17 or 21>")
 
 
-def check_jars(given: dict[str, str]) -> Finding:
+def check_jars(given: dict[str, str]) -> Diagnosis:
     """Are Delta's jars on this machine already?"""
     from dbt_common.exceptions import DbtRuntimeError
 
@@ -66,14 +66,14 @@ def check_jars(given: dict[str, str]) -> Finding:
     try:
         settings = jar_settings(given)
     except DbtRuntimeError as error:
-        return Finding("jars", WRONG, error.msg.splitlines()[0], INSTALL_LOCAL)
+        return Diagnosis("jars", WRONG, error.msg.splitlines()[0], INSTALL_LOCAL)
     except ConfigurationError as error:
         return trouble("jars", error)
     wanted = settings.get("spark.jars.packages")
     if wanted is None:
         count = len(settings["spark.jars"].split(","))
-        return Finding("jars", OK, f"{count} files, found at an earlier start")
-    return Finding(
+        return Diagnosis("jars", OK, f"{count} files, found at an earlier start")
+    return Diagnosis(
         "jars",
         NOTE,
         f"not fetched yet: the first start needs the network for {wanted}",
@@ -81,13 +81,13 @@ def check_jars(given: dict[str, str]) -> Finding:
     )
 
 
-def check_zone(zone: str) -> Finding:
+def check_zone(zone: str) -> Diagnosis:
     """Days are calendar arithmetic: are they always 24 hours in this zone?"""
     from tapestry.sql.facts.fixed import zone_is_fixed
 
     if zone_is_fixed(zone):
-        return Finding("time zone", OK, zone)
-    return Finding(
+        return Diagnosis("time zone", OK, zone)
+    return Diagnosis(
         "time zone",
         NOTE,
         f"{zone} has transitions: conditions of a day or longer on now() are refused",
@@ -95,13 +95,13 @@ def check_zone(zone: str) -> Finding:
     )
 
 
-def trouble(check: str, error: Exception, fix: str = "") -> Finding:
+def trouble(check: str, error: Exception, fix: str = "") -> Diagnosis:
     """An error that a check ended with, as a finding."""
     if isinstance(error, TapestryError):
-        return Finding(check, WRONG, _line(error.reason), _line(error.hint) or fix)
+        return Diagnosis(check, WRONG, _line(error.reason), _line(error.hint) or fix)
     # Through dbt comes one of ours as text: `reason`, `  in: where`, `  do: hint`.
     what, _, hint = short(error).partition("\n  do: ")
-    return Finding(check, WRONG, _line(what), _line(hint) or fix)
+    return Diagnosis(check, WRONG, _line(what), _line(hint) or fix)
 
 
 def _line(text: str, width: int = 300) -> str:

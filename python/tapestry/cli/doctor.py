@@ -18,7 +18,7 @@ from tapestry.cli.project import (
 )
 
 if TYPE_CHECKING:
-    from tapestry.cli.checks import Finding
+    from tapestry.cli.checks import Diagnosis
     from tapestry.cli.models import Manifest
 
 EXAMPLE = """\b
@@ -47,7 +47,7 @@ def doctor(as_json: bool, given: DbtOptions) -> None:
     from tapestry.cli.show import console
 
     to: Console = console()
-    findings: list[Finding] = []
+    findings: list[Diagnosis] = []
     for finding in examine(given):
         findings.append(finding)
         if not as_json:  # said as it is found: a start of Spark takes seconds
@@ -66,13 +66,13 @@ def doctor(as_json: bool, given: DbtOptions) -> None:
         click.get_current_context().exit(1)
 
 
-def examine(given: DbtOptions) -> Iterator[Finding]:
+def examine(given: DbtOptions) -> Iterator[Diagnosis]:
     """All findings in order; what needs something that is wrong is skipped, and says so."""
     from tapestry.cli.checks import (
         OK,
         SKIPPED,
         WRONG,
-        Finding,
+        Diagnosis,
         check_java,
         check_packages,
         embedded,
@@ -95,9 +95,9 @@ def examine(given: DbtOptions) -> Iterator[Finding]:
         of_profile = "profile" in f"{type(error).__name__} {error}".lower()
         yield trouble("profile" if of_profile else "project", error, "dbt debug  says more")
         return
-    yield Finding("project", OK, str(root / "dbt_project.yml"))
+    yield Diagnosis("project", OK, str(root / "dbt_project.yml"))
     told = f"{config.profile_name}, target {config.target_name}: {config.credentials.method}"
-    yield Finding("profile", OK, f"{told}, schema {config.credentials.schema}")
+    yield Diagnosis("profile", OK, f"{told}, schema {config.credentials.schema}")
     ready = True
     first = list(check_packages(embedded(config)))
     if embedded(config):
@@ -107,17 +107,17 @@ def examine(given: DbtOptions) -> Iterator[Finding]:
         yield finding
     manifest = None
     for found in _models(given):
-        if isinstance(found, Finding):
+        if isinstance(found, Diagnosis):
             yield found
         else:
             manifest = found
     if not ready:
-        yield Finding("connection", SKIPPED, "not tried: fix what is wrong above first")
+        yield Diagnosis("connection", SKIPPED, "not tried: fix what is wrong above first")
         return
     yield from _connected(manifest, given)
 
 
-def _of_a_driver_here(config: Any, root: Path) -> Iterator[Finding]:
+def _of_a_driver_here(config: Any, root: Path) -> Iterator[Diagnosis]:
     """What a Spark of dbt's own needs before it is started."""
     from tapestry.cli.check_catalog import check_catalog
     from tapestry.cli.checks import check_jars, check_java
@@ -130,9 +130,9 @@ def _of_a_driver_here(config: Any, root: Path) -> Iterator[Finding]:
 
 def _models(
     given: DbtOptions,
-) -> Iterator[Finding | Manifest]:
+) -> Iterator[Diagnosis | Manifest]:
     """The parsed project, and what there is to say of its models."""
-    from tapestry.cli.checks import NOTE, OK, Finding, trouble
+    from tapestry.cli.checks import NOTE, OK, Diagnosis, trouble
     from tapestry.cli.models import read_manifest
 
     try:
@@ -143,23 +143,23 @@ def _models(
     yield manifest
     names = manifest.continuous()
     if names:
-        yield Finding("models", OK, f"{len(names)} continuous: {', '.join(names[:10])}")
+        yield Diagnosis("models", OK, f"{len(names)} continuous: {', '.join(names[:10])}")
     else:
         write = "in a model: {{ config(materialized='continuous') }}"
-        yield Finding("models", NOTE, "none is continuous", write)
+        yield Diagnosis("models", NOTE, "none is continuous", write)
 
 
-def _connected(manifest: Manifest | None, given: DbtOptions) -> Iterator[Finding]:
+def _connected(manifest: Manifest | None, given: DbtOptions) -> Iterator[Diagnosis]:
     from tapestry.cli.check_server import check_server
     from tapestry.cli.check_sources import check_sources
     from tapestry.cli.check_state import check_state
     from tapestry.cli.check_storage import check_storage
-    from tapestry.cli.checks import OK, Finding, check_zone, embedded, trouble
+    from tapestry.cli.checks import OK, Diagnosis, check_zone, embedded, trouble
 
     try:
         with open_project(given) as project:
             ((zone,),) = project.session.rows("select current_timezone()")
-            yield Finding("connection", OK, "Spark answers")
+            yield Diagnosis("connection", OK, "Spark answers")
             yield check_zone(str(zone))
             yield check_storage(project.session, project.schema)
             if not embedded(project.config):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tapestry.runs.tables.reached import Reached
     from tapestry.schedule.replay import Replay
-    from tapestry.schedule.steps import Step, Steps
+    from tapestry.schedule.steps import ReplayStep, Steps
 
 SHOWN = 5
 EXAMPLE = """\b
@@ -137,7 +137,7 @@ def _play(run: Replay, to: Console, as_json: bool) -> bool:
 
     if not as_json:
         _announce(run, to)
-    done: list[Step] = []
+    done: list[ReplayStep] = []
     complete = run.complete
     try:
         with Stop() as stop:
@@ -165,7 +165,7 @@ def _announce(run: Replay, to: Console) -> None:
         )
 
 
-def _with_progress(run: Replay, to: Console, quiet: bool) -> Iterator[Step]:
+def _with_progress(run: Replay, to: Console, quiet: bool) -> Iterator[ReplayStep]:
     """The steps, with a bar on a terminal, a line each elsewhere."""
     if quiet:
         yield from run
@@ -186,14 +186,14 @@ def _with_progress(run: Replay, to: Console, quiet: bool) -> Iterator[Step]:
             yield step
 
 
-def _sentence(step: Step) -> str:
+def _sentence(step: ReplayStep) -> str:
     from tapestry.runs.engine.instants import show
 
     rows = counted(sum(step.new.values()), "new row")
     return f"to {show(step.until)}: {rows} in {step.seconds:.1f} s"
 
 
-def _described(step: Step, total: int) -> dict[str, Any]:
+def _described(step: ReplayStep, total: int) -> dict[str, Any]:
     return {
         "step": step.number,
         "of": total,
@@ -204,7 +204,7 @@ def _described(step: Step, total: int) -> dict[str, Any]:
     }
 
 
-def _show(done: list[Step], to: Console) -> None:
+def _show(done: list[ReplayStep], to: Console) -> None:
     """What each step delivered; the models with most new rows have columns of their own."""
     from tapestry.schedule.steps_table import step_cells, steps_table
 

@@ -129,14 +129,14 @@ def _watch(
     from tapestry.cli.show import console
     from tapestry.cli.watch_view import JsonView, LiveView, TextView
     from tapestry.schedule.stop import Stop
-    from tapestry.schedule.watcher import Pace, View, Watcher
+    from tapestry.schedule.watcher import Pace, Watcher, WatchView
 
     to = console()
     ends_at = None if seconds is None else ticks.start + seconds
     with ExitStack() as stack:
         stop = stack.enter_context(Stop())
         live = LiveView(to, ticks, time.monotonic) if to.is_terminal and not as_json else None
-        view: View = live or (JsonView(ticks) if as_json else TextView(to))
+        view: WatchView = live or (JsonView(ticks) if as_json else TextView(to))
         watcher = Watcher(ticks, pool, view, stop, Pace(threads, ends_at=ends_at))
         if live is not None:
             live.lines = watcher.lines

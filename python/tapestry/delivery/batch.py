@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tapestry.delivery.cursors import Batch
-from tapestry.delivery.rows import Answers
+from tapestry.delivery.rows import AnswersToSend
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Delivery:
     """
 
     batch: Batch
-    answers: Answers
+    answers: AnswersToSend
     rows: Sequence[str]
     root: Path
     name: str

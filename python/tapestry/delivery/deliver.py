@@ -24,7 +24,7 @@ from tapestry.delivery.cursors import Batch
 from tapestry.delivery.declare import Sink, TableSink, parse_sinks
 from tapestry.delivery.exchange import in_background
 from tapestry.delivery.retry import SinkError
-from tapestry.delivery.rows import Answers, end_of_batch, read_json
+from tapestry.delivery.rows import AnswersToSend, end_of_batch, read_json
 from tapestry.delivery.send import Sent, send
 from tapestry.delivery.send_table import send_table
 from tapestry.errors import TapestryError
@@ -48,7 +48,7 @@ UnderWay = dict[Future[Sent], tuple["_Line", Delivery]]
 
 
 @dataclass
-class Outcome:
+class DeliveryOutcome:
     """What one sink of one model got in this invocation.
 
     rows, batches
@@ -93,7 +93,7 @@ class _Line:
     sink: Sink
     last: Batch | None
     columns: tuple[tuple[str, str], ...]
-    outcome: Outcome
+    outcome: DeliveryOutcome
     deadline: float = math.inf
 
     def begin(self) -> None:
@@ -108,7 +108,7 @@ def deliver(
     models: Iterable[Model],
     root: Path,
     only: Sequence[str] = (),
-) -> list[Outcome]:
+) -> list[DeliveryOutcome]:
     """Deliver what is new of some models to their sinks (those called ``only``, if given).
 
     Whatever goes wrong with a sink, or a model, is told in its outcome. Raises ConfigurationError
@@ -131,11 +131,11 @@ class _Run:
     def __init__(self, session: Session, state_table: str, table: str, root: Path) -> None:
         self.session, self.state_table, self.table, self.root = session, state_table, table, root
         self.lines: list[_Line] = []
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[DeliveryOutcome] = []
 
     def add(self, model: Model, sinks: Sequence[Sink], invocation: Invocation) -> None:
         """Look where a model and its sinks stand; a model that has not run has nothing to say."""
-        outcomes = [Outcome(model.name, sink.name) for sink in sinks]
+        outcomes = [DeliveryOutcome(model.name, sink.name) for sink in sinks]
         try:
             standing = stand(self.session, model, invocation, False)
             row = standing.row
@@ -159,7 +159,7 @@ class _Run:
             else:
                 self.lines.append(_Line(model, row, sink, at, columns, outcome))
 
-    def carry_out(self) -> list[Outcome]:
+    def carry_out(self) -> list[DeliveryOutcome]:
         """Send until every sink has everything, or has used up its patience."""
         if not self.lines:
             return self.outcomes
@@ -220,7 +220,7 @@ class _Run:
         batch = self._batch(line)
         if batch is None:
             return None
-        answers = Answers(line.model.relation, line.columns, batch.after, batch.until)
+        answers = AnswersToSend(line.model.relation, line.columns, batch.after, batch.until)
         table = isinstance(line.sink, TableSink)
         rows = [] if table else read_json(self.session, answers)
         if not rows and not table:
@@ -247,7 +247,7 @@ class _Run:
         if time.monotonic() > line.deadline:
             line.outcome.error = "patience is over; the rest comes with the next run"
             return None
-        answers = Answers(line.model.relation, line.columns, at, row.t)
+        answers = AnswersToSend(line.model.relation, line.columns, at, row.t)
         until = end_of_batch(self.session, answers)
         if until is None:
             return None

@@ -26,7 +26,7 @@ _OPTIONS = (
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnswersToSend:
     """The answers of a table whose first instant lies in (after, until]."""
 
     relation: str
@@ -52,7 +52,9 @@ class Answers:
         return f"SELECT {self.names} FROM {relation_name(self.relation)} WHERE {self.condition}"
 
 
-def end_of_batch(session: Session, answers: Answers, limit: int = BATCH_ROWS) -> datetime | None:
+def end_of_batch(
+    session: Session, answers: AnswersToSend, limit: int = BATCH_ROWS
+) -> datetime | None:
     """Where a batch from ``answers.after`` on ends; None where there is no answer in the interval.
 
     Answers of one instant are never separated.
@@ -67,7 +69,7 @@ def end_of_batch(session: Session, answers: Answers, limit: int = BATCH_ROWS) ->
     return answers.until if int(count) < limit else from_micros(int(last))
 
 
-def read_json(session: Session, answers: Answers) -> list[str]:
+def read_json(session: Session, answers: AnswersToSend) -> list[str]:
     """The answers as JSON objects, one text each, by first instant and text."""
     text = f"to_json(struct({answers.names}), {_OPTIONS})"
     rows = session.rows(

@@ -11,7 +11,7 @@ from tapestry.quoting import standard_identifier, standard_string
 
 
 @dataclass(frozen=True)
-class Checked:
+class TableComparison:
     """Two bags compared: rows expected, expected and not there, there and not expected.
 
     ``rejected`` rows are answers that an expectation of the model kept out of its table.
@@ -29,7 +29,7 @@ class Checked:
         return not self.missing and not self.surplus
 
 
-def check(player: Player, archive: Archive, *, at_once: bool = False) -> Iterator[Checked]:
+def check(player: Player, archive: Archive, *, at_once: bool = False) -> Iterator[TableComparison]:
     """Compare each model's table with what it must hold; at once: with the one run to the end."""
     for model in player.models:
         expected = archive.expect(model, at_once=at_once)
@@ -47,7 +47,7 @@ def check(player: Player, archive: Archive, *, at_once: bool = False) -> Iterato
             for path in (player.export(schema, model), player.export(schema, f"{model}__rejected"))
         )
         found = f"({' union all '.join(part for part in (kept, rejected) if part)})"
-        yield Checked(
+        yield TableComparison(
             model,
             archive.number(f"select count(*) from {expected}"),
             archive.number(f"select count(*) from (from {expected} except all from {found})"),

@@ -49,7 +49,7 @@ def messages(
     late: float = LATE,
 ) -> pa.Table:
     """About ``rows`` messages in one table, a share of them late; in memory, so for small sets."""
-    chunks = _chunks(rows, 1_000_000, Archive(seed, start, days, order, late))
+    chunks = _chunks(rows, 1_000_000, ArchivePlan(seed, start, days, order, late))
     return pa.concat_tables(chunks).combine_chunks()
 
 
@@ -65,7 +65,7 @@ def write_messages(
     """Write about ``rows`` messages to one parquet file, ``chunk`` at a time; their number."""
     written = 0
     with pq.ParquetWriter(path, MESSAGES, compression="zstd") as writer:
-        for table in _chunks(rows, chunk, Archive(seed, START, days, order)):
+        for table in _chunks(rows, chunk, ArchivePlan(seed, START, days, order)):
             writer.write_table(table)
             written += len(table)
     return written
@@ -110,7 +110,7 @@ def votes(rows: int, voted: pa.Table, *, seed: int = 0) -> pa.Table:
 
 
 @dataclass(frozen=True)
-class Archive:
+class ArchivePlan:
     """What messages are made: when they were sent, in which order they stand, how many are late."""
 
     seed: int
@@ -120,7 +120,7 @@ class Archive:
     late: float = LATE
 
 
-def _chunks(rows: int, chunk: int, archive: Archive) -> Iterator[pa.Table]:
+def _chunks(rows: int, chunk: int, archive: ArchivePlan) -> Iterator[pa.Table]:
     first = int(archive.start.timestamp())
     end = first + int(timedelta(days=archive.days).total_seconds())
     skeleton = make_skeleton(rows, archive.seed, first, end, archive.late)

@@ -16,7 +16,7 @@ from tapestry.demo.archive import Archive
 from tapestry.demo.tables import TABLE_TYPES
 from tapestry.mail.append import append_all, create_table
 from tapestry.quoting import relation_name, token
-from tapestry.schedule.steps import Step
+from tapestry.schedule.steps import ReplayStep
 from tapestry.schedule.warm import Warm, first_failure
 
 PROFILE = "tapestry"
@@ -38,7 +38,7 @@ class SparkSession:
 
 
 @dataclass(frozen=True)
-class Played(Step):
+class Played(ReplayStep):
     """A step, and what was loaded before it: rows, and late ones among them."""
 
     loaded: int

@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.table import Table
 
-from tapestry.demo.check import Checked
+from tapestry.demo.check import TableComparison
 from tapestry.demo.play import Played
 from tapestry.schedule.steps_table import step_cells, steps_table
 
@@ -40,7 +40,7 @@ def show_steps(console: Console, steps: Iterable[Played], models: Sequence[str])
     console.print(table)
 
 
-def show_checks(console: Console, title: str, checks: Iterable[Checked]) -> bool:
+def show_checks(console: Console, title: str, checks: Iterable[TableComparison]) -> bool:
     """Each model's comparison; True if all are equal."""
     table = Table(title=title, title_justify="left")
     table.add_column("model", min_width=30)

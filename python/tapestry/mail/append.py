@@ -13,7 +13,7 @@ from tapestry.errors import ConfigurationError
 from tapestry.quoting import identifier, relation_name
 
 
-class Session(Protocol):
+class SqlSession(Protocol):
     """Whatever speaks Spark SQL."""
 
     def run(self, sql: str) -> None:
@@ -39,7 +39,7 @@ TYPES = {
 }
 
 
-def create_table(session: Session, table: str, types: Mapping[str, str] = TYPES) -> None:
+def create_table(session: SqlSession, table: str, types: Mapping[str, str] = TYPES) -> None:
     """Make an append-only table, of messages unless said, if it is not there.
 
     Raises ConfigurationError for a table that is there and lacks one of the columns.
@@ -62,7 +62,7 @@ def create_table(session: Session, table: str, types: Mapping[str, str] = TYPES)
         )
 
 
-def append_new(session: Session, table: str, staged: Path) -> int:
+def append_new(session: SqlSession, table: str, staged: Path) -> int:
     """Append the staged rows whose (message id, list) the table does not hold; their number.
 
     A MERGE that only inserts is one commit, and of two at the same time Delta lets only one land,
@@ -78,7 +78,7 @@ def append_new(session: Session, table: str, staged: Path) -> int:
     return _merge(session, table, staged)
 
 
-def _merge(session: Session, table: str, staged: Path) -> int:
+def _merge(session: SqlSession, table: str, staged: Path) -> int:
     columns, quoted = ", ".join(TYPES), relation_name(table)
     source = f"SELECT {_typed(staged)} FROM {_file(staged)}"
     new = session.rows(
@@ -96,7 +96,7 @@ def _merge(session: Session, table: str, staged: Path) -> int:
     return int(merged[0][-1])
 
 
-def append_all(session: Session, table: str, staged: Path, types: Mapping[str, str]) -> None:
+def append_all(session: SqlSession, table: str, staged: Path, types: Mapping[str, str]) -> None:
     """Append all rows of a parquet file as they are, duplicates too, in one commit."""
     columns = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in types.items())
     session.run(f"INSERT INTO {relation_name(table)} SELECT {columns} FROM {_file(staged)}")

@@ -6,7 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from tapestry.mail.limits import Limits, Reading, Stream
+from tapestry.mail.limits import Limits, MailboxReading, Stream
 
 _BLANK_LINE = re.compile(rb"\n\r?\n")
 
@@ -67,7 +67,7 @@ class Collector:
         )
 
 
-def read_content(stream: Stream, reading: Reading) -> Content:
+def read_content(stream: Stream, reading: MailboxReading) -> Content:
     """A stream that is one message; not read further than a message may be long."""
     collector = Collector(reading.limits)
     while not collector.long and (piece := reading.read(stream)):

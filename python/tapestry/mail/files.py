@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tapestry.errors import MailboxUnreadable
-from tapestry.mail.limits import Reading, Skipped
+from tapestry.mail.limits import MailboxReading, Skipped
 
 DEEPEST = 50
 """Folders below each other that are looked into: each holds an open file of the process."""
@@ -91,7 +91,7 @@ def _is_kind(found: os.stat_result, kind: int, skipped: Skipped) -> bool:
     return actual == kind
 
 
-def names(folder: int, reading: Reading) -> list[str]:
+def names(folder: int, reading: MailboxReading) -> list[str]:
     """The names in an open folder, in their order; MailboxUnreadable for too many."""
     found = []
     with os.scandir(folder) as entries:
@@ -113,7 +113,7 @@ def _kind(folder: int, name: str) -> int | None:
         return None
 
 
-def walk(folder: int, reading: Reading, depth: int = 0) -> Iterator[tuple[int, str]]:
+def walk(folder: int, reading: MailboxReading, depth: int = 0) -> Iterator[tuple[int, str]]:
     """The .eml files below an open folder, in the order of their paths: (folder, name)."""
     for name in names(folder, reading):
         kind = _kind(folder, name)

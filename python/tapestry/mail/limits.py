@@ -47,7 +47,7 @@ class Stream(Protocol):
 
 
 @dataclass
-class Reading:
+class MailboxReading:
     """One mailbox being read: its limits, what it took so far, what was skipped."""
 
     limits: Limits = field(default_factory=Limits)

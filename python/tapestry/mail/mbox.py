@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tapestry.mail.content import Collector, Content
-from tapestry.mail.limits import Reading, Stream
+from tapestry.mail.limits import MailboxReading, Stream
 
 _SEPARATOR = b"\nFrom "
 _KEPT = len(_SEPARATOR)
 _FROM_LINE = 1024
 
 
-def split_mbox(stream: Stream, reading: Reading) -> Iterator[Content]:
+def split_mbox(stream: Stream, reading: MailboxReading) -> Iterator[Content]:
     """The messages of an mbox: each line that begins with ``From `` begins one.
 
     What stands before the first such line is no message. The empty line before the next is not part
@@ -39,7 +39,7 @@ def split_mbox(stream: Stream, reading: Reading) -> Iterator[Content]:
 class _Window:
     """A part of the stream; its first byte is the one before what has not been given away yet."""
 
-    def __init__(self, stream: Stream, reading: Reading) -> None:
+    def __init__(self, stream: Stream, reading: MailboxReading) -> None:
         self._stream, self._reading = stream, reading
         self._bytes, self._at = b"\n", 0
         self._searched = 0

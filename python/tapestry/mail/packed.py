@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from tapestry.errors import MailboxUnreadable
 from tapestry.mail.files import open_given
-from tapestry.mail.limits import Limits, Reading
+from tapestry.mail.limits import Limits, MailboxReading
 from tapestry.mail.pages import check_pages
 from tapestry.mail.read import unchanged
 from tapestry.mail.stage import COLUMNS
@@ -28,7 +28,7 @@ def stage_parquet(path: Path, target: Path, limits: Limits | None = None) -> Non
 
     Raises MailboxUnreadable for what is no parquet file, and for more than the limits.
     """
-    reading = Reading(limits or Limits())
+    reading = MailboxReading(limits or Limits())
     descriptor = open_given(path)
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -39,7 +39,7 @@ def stage_parquet(path: Path, target: Path, limits: Limits | None = None) -> Non
     _check(target, reading)
 
 
-def _check(path: Path, reading: Reading) -> None:
+def _check(path: Path, reading: MailboxReading) -> None:
     try:
         with pq.ParquetFile(path) as file:
             reading.check_messages(file.metadata.num_rows, "rows")
@@ -77,7 +77,7 @@ def _texts(file: pq.ParquetFile) -> list[str]:
     return found
 
 
-def _check_text(path: Path, text: str, reading: Reading) -> None:
+def _check_text(path: Path, text: str, reading: MailboxReading) -> None:
     """Add up how long the texts of a column are: of one, since each unpacks a page of its own.
 
     What the file says of its size need not be so, and a text that many rows share stands in it

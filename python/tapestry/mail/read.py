@@ -22,13 +22,13 @@ from tapestry.mail.files import (
     open_given,
     walk,
 )
-from tapestry.mail.limits import Reading
+from tapestry.mail.limits import MailboxReading
 from tapestry.mail.mbox import split_mbox
 
 _MAILDIR = ("cur", "new")
 
 
-def read_mailbox(path: Path, reading: Reading) -> Iterator[Content]:
+def read_mailbox(path: Path, reading: MailboxReading) -> Iterator[Content]:
     """All messages of a mailbox, in its order, without their bodies.
 
     Raises MailboxUnreadable for what is no file or folder, for more than the limits, and for a file
@@ -71,7 +71,7 @@ def unchanged(file: BinaryIO) -> Iterator[None]:
         )
 
 
-def _read_file(file: BinaryIO, suffix: str, reading: Reading) -> Iterator[Content]:
+def _read_file(file: BinaryIO, suffix: str, reading: MailboxReading) -> Iterator[Content]:
     with unchanged(file):
         if suffix == ".eml":
             yield read_content(file, reading)
@@ -81,7 +81,7 @@ def _read_file(file: BinaryIO, suffix: str, reading: Reading) -> Iterator[Conten
             yield from split_mbox(file, reading)
 
 
-def _read_gzip(file: BinaryIO, reading: Reading) -> Iterator[Content]:
+def _read_gzip(file: BinaryIO, reading: MailboxReading) -> Iterator[Content]:
     try:
         with gzip.GzipFile(fileobj=file) as unpacked:
             yield from split_mbox(unpacked, reading)
@@ -92,7 +92,7 @@ def _read_gzip(file: BinaryIO, reading: Reading) -> Iterator[Content]:
         ) from error
 
 
-def _read_maildir(folder: int, reading: Reading) -> Iterator[Content]:
+def _read_maildir(folder: int, reading: MailboxReading) -> Iterator[Content]:
     """What is in cur and new, in the order of the names, whatever their flags are."""
     with (
         open_folder(folder, _MAILDIR[0], reading.skipped) as cur,
@@ -109,11 +109,11 @@ def _read_maildir(folder: int, reading: Reading) -> Iterator[Content]:
         yield from _read_files(((inner, name) for _, name, inner in found), reading)
 
 
-def _read_folder(folder: int, reading: Reading) -> Iterator[Content]:
+def _read_folder(folder: int, reading: MailboxReading) -> Iterator[Content]:
     yield from _read_files(walk(folder, reading), reading)
 
 
-def _read_files(files: Iterable[tuple[int, str]], reading: Reading) -> Iterator[Content]:
+def _read_files(files: Iterable[tuple[int, str]], reading: MailboxReading) -> Iterator[Content]:
     for folder, name in files:
         file = open_file(folder, name, reading.skipped)
         if file is None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapestry.mail.decode import one_line
-from tapestry.mail.limits import Limits, Reading, Skipped
+from tapestry.mail.limits import Limits, MailboxReading, Skipped
 from tapestry.mail.parse import Parsed, Row, parse_message
 from tapestry.mail.read import mailbox_name, read_mailbox
 
@@ -57,7 +57,7 @@ def stage_mailbox(
 
     Raises MailboxUnreadable for a mailbox that is not to be loaded at all: see `read_mailbox`.
     """
-    reading = Reading(limits or Limits())
+    reading = MailboxReading(limits or Limits())
     counts = Counts(skipped=reading.skipped)
     name = mailbox_name(path)
     newsgroup = one_line(newsgroup) if newsgroup else None
@@ -93,7 +93,7 @@ def _in_list(parsed: Parsed, newsgroup: str | None) -> Parsed:
     return replace(parsed, row=replace(parsed.row, newsgroup=newsgroup))
 
 
-def _count(parsed: Iterable[Parsed], counts: Counts, reading: Reading) -> Iterator[Row]:
+def _count(parsed: Iterable[Parsed], counts: Counts, reading: MailboxReading) -> Iterator[Row]:
     """The rows that are new within this mailbox, counted as they pass."""
     seen: set[bytes] = set()
     for one in parsed:

@@ -42,7 +42,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Result:
+class NodeResult:
     """What became of a node in dbt's last invocation: ``status`` is dbt's word."""
 
     node: str
@@ -67,7 +67,7 @@ class Artifacts:
 
     project: str = ""
     nodes: Mapping[str, Node] = field(default_factory=dict)
-    results: tuple[Result, ...] = ()
+    results: tuple[NodeResult, ...] = ()
     finished_at: datetime | None = None
     invocation_id: str = ""
     links: Mapping[str, Path] = field(default_factory=dict)
@@ -145,10 +145,12 @@ def _tested(manifest: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _results(results: Iterable[Mapping[str, Any]], tested: Mapping[str, str]) -> Iterable[Result]:
+def _results(
+    results: Iterable[Mapping[str, Any]], tested: Mapping[str, str]
+) -> Iterable[NodeResult]:
     for result in results:
         name = str(result.get("unique_id"))
-        yield Result(
+        yield NodeResult(
             node=name,
             status=str(result.get("status") or "").lower(),
             message=str(result.get("message") or ""),

@@ -10,7 +10,7 @@ from typing import Any
 
 from tapestry.report.buckets import Axis, make_axis
 from tapestry.report.plots import Plot, bars, render
-from tapestry.report.record import VERIFICATION_KINDS, Check, Run
+from tapestry.report.record import VERIFICATION_KINDS, RecordedCheck, Run
 from tapestry.report.standing import Verdict
 from tapestry.report.text import instant, length, number, seconds, size
 from tapestry.words import counted
@@ -99,7 +99,7 @@ def _counts(
     return _stacked(axis, cells, {title: color}, Face(name, title, says, "rows"))
 
 
-def _verification(axis: Axis, runs: Sequence[Run], checks: Sequence[Check]) -> Plot | None:
+def _verification(axis: Axis, runs: Sequence[Run], checks: Sequence[RecordedCheck]) -> Plot | None:
     """Checks of enough and of not too much: how many held."""
     places = {run.run_id: axis.bucket(run) for run in runs if run.run_id}
     cells: Cell = defaultdict(float)
@@ -118,7 +118,7 @@ def _verification(axis: Axis, runs: Sequence[Run], checks: Sequence[Check]) -> P
     return _stacked(axis, cells, {name: colors[name] for name in series}, face)
 
 
-def _outcome(check: Check) -> str:
+def _outcome(check: RecordedCheck) -> str:
     if check.broken:
         return "did not hold"
     return "warned" if check.status == "warn" else "held"

@@ -19,13 +19,13 @@ from typing import TypeVar
 
 from tapestry.errors import parted
 from tapestry.names import DELIVERIES_TABLE
-from tapestry.report.artifacts import Artifacts, Node, Result
-from tapestry.report.record import VERIFICATION_KINDS, Check, Record, Run, Waiting
-from tapestry.report.standing import Standing, Trouble, Verdict
+from tapestry.report.artifacts import Artifacts, Node, NodeResult
+from tapestry.report.record import VERIFICATION_KINDS, Record, RecordedCheck, Run, Waiting
+from tapestry.report.standing import ModelStanding, Trouble, Verdict
 from tapestry.report.text import instant, length, natural
 from tapestry.words import counted
 
-Item = TypeVar("Item", Run, Check, Waiting)
+Item = TypeVar("Item", Run, RecordedCheck, Waiting)
 
 USUAL_RUNS = 5
 """Gaps between invocations that it takes to speak of a rhythm."""
@@ -73,10 +73,10 @@ def _standing(
     name: str,
     node: Node | None,
     runs: Sequence[Run],
-    checks: Sequence[Check],
+    checks: Sequence[RecordedCheck],
     waiting: Sequence[Waiting],
     artifacts: Artifacts,
-) -> Standing:
+) -> ModelStanding:
     gone = node is None and bool(artifacts.nodes)
     last = runs[-1] if runs else None
     result = _result(node, last, artifacts)
@@ -90,7 +90,7 @@ def _standing(
         ]
     )
     quiet = result is not None and result.status == "success" and result.action == "nothing"
-    return Standing(
+    return ModelStanding(
         name=name,
         node=node,
         runs=tuple(runs),
@@ -101,7 +101,7 @@ def _standing(
     )
 
 
-def _of_runs(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Iterable[Trouble]:
+def _of_runs(name: str, runs: Sequence[Run], checks: Sequence[RecordedCheck]) -> Iterable[Trouble]:
     """What the runs' own log tells."""
     last = runs[-1] if runs else None
     if last is not None and last.failed:
@@ -112,7 +112,7 @@ def _of_runs(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Iterabl
 
 
 def _of_dbt(
-    name: str, node: Node | None, last: Run | None, artifacts: Artifacts, result: Result | None
+    name: str, node: Node | None, last: Run | None, artifacts: Artifacts, result: NodeResult | None
 ) -> Iterable[Trouble]:
     """What dbt's own files tell besides."""
     same = last is not None and last.failed and last.invocation_id == artifacts.invocation_id
@@ -122,7 +122,7 @@ def _of_dbt(
         yield from _dbt_tests(name, node, artifacts)
 
 
-def _failed_run(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Trouble:
+def _failed_run(name: str, runs: Sequence[Run], checks: Sequence[RecordedCheck]) -> Trouble:
     """The newest run published nothing: since the first of the failed runs without a break."""
     streak = 1
     while streak < len(runs) and runs[-streak - 1].failed:
@@ -145,7 +145,9 @@ def _failed_run(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Trou
     )
 
 
-def _wrong_rows(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Iterable[Trouble]:
+def _wrong_rows(
+    name: str, runs: Sequence[Run], checks: Sequence[RecordedCheck]
+) -> Iterable[Trouble]:
     """Published although the verification failed: such rows stay until the table is built again."""
     generation = runs[-1].generation if runs else None
     published = {run.run_id: run for run in runs if run.generation == generation and not run.failed}
@@ -183,13 +185,15 @@ def _wrong_rows(name: str, runs: Sequence[Run], checks: Sequence[Check]) -> Iter
     )
 
 
-def _broken_expectations(name: str, last: Run | None, checks: Sequence[Check]) -> Iterable[Trouble]:
+def _broken_expectations(
+    name: str, last: Run | None, checks: Sequence[RecordedCheck]
+) -> Iterable[Trouble]:
     """Broken in the last run, which went on all the same.
 
     Tables and views that dbt builds whole have checks, and no run over a window.
     """
     newest = last or max(checks, key=lambda check: check.when, default=None)
-    by_check: defaultdict[tuple[str, str], list[Check]] = defaultdict(list)
+    by_check: defaultdict[tuple[str, str], list[RecordedCheck]] = defaultdict(list)
     for check in checks:
         if check.kind not in VERIFICATION_KINDS:
             by_check[check.kind, check.name].append(check)
@@ -212,7 +216,7 @@ def _broken_expectations(name: str, last: Run | None, checks: Sequence[Check]) -
         )
 
 
-def _where(name: str, check: Check) -> str:
+def _where(name: str, check: RecordedCheck) -> str:
     """Where the rows are that break an expectation, and what one does about them."""
     dropping = check.on_violation == "drop"
     if check.on_violation == "fail" or (dropping and check.status == "error"):
@@ -225,14 +229,14 @@ def _where(name: str, check: Check) -> str:
     return f"look at the rows in {name}: they were published all the same"
 
 
-def _outcome(check: Check) -> str:
+def _outcome(check: RecordedCheck) -> str:
     if check.status == "error":
         return "could not be computed"
     broken = check.violations or 0
     return f"is broken by {counted(broken, 'row')}" if broken else "does not hold"
 
 
-def _result(node: Node | None, last: Run | None, artifacts: Artifacts) -> Result | None:
+def _result(node: Node | None, last: Run | None, artifacts: Artifacts) -> NodeResult | None:
     """What dbt's last invocation said of a model, unless a newer run is recorded."""
     if node is None or not _newer(artifacts, last):
         return None
@@ -245,7 +249,7 @@ def _newer(artifacts: Artifacts, last: Run | None) -> bool:
     )
 
 
-def _dbt_result(name: str, result: Result, at: datetime | None) -> Iterable[Trouble]:
+def _dbt_result(name: str, result: NodeResult, at: datetime | None) -> Iterable[Trouble]:
     if result.not_well:
         yield Trouble(
             name,
@@ -345,7 +349,7 @@ def _last_end(record: Record) -> datetime | None:
     return max((run.ended_at for run in record.runs if run.ended_at), default=None)
 
 
-def _called(check: Check) -> str:
+def _called(check: RecordedCheck) -> str:
     names = {"enough": "enough", "not_too_much": "not too much"}
     return names.get(check.kind) or check.name or check.kind
 

@@ -25,7 +25,7 @@ from tapestry.report.figures import model_figure, project_figures
 from tapestry.report.graph import graph
 from tapestry.report.plots import Plot
 from tapestry.report.record import Record, Run
-from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, Standing, Verdict
+from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, ModelStanding, Verdict
 from tapestry.report.strips import strips
 from tapestry.words import counted
 
@@ -51,7 +51,7 @@ class Section:
     """What the page tells of one model."""
 
     anchor: str
-    standing: Standing
+    standing: ModelStanding
     plot: Plot | None
     sql: str | None
     sql_cut: bool
@@ -99,7 +99,7 @@ def make_page(
 
 
 def _section(
-    model: Standing, anchors: Mapping[str, str], record: Record, artifacts: Artifacts
+    model: ModelStanding, anchors: Mapping[str, str], record: Record, artifacts: Artifacts
 ) -> Section:
     number = int(anchors[model.name][1:])
     node = model.node

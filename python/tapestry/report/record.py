@@ -1,4 +1,4 @@
-"""The record of runs as plain values: one `Run` a model and run, one `Check` a check of a run.
+"""The record as plain values: one `Run` a model and run, one `RecordedCheck` a check of a run.
 
 The tables grow columns from version to version, so every column but the model's name may be
 missing: what is not there is None, and the report leaves it out instead of guessing.
@@ -121,7 +121,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Check:
+class RecordedCheck:
     """One check of one run: an expectation, an `assume`, or one half of the verification."""
 
     model: str
@@ -183,7 +183,7 @@ class Record:
     """
 
     runs: tuple[Run, ...] = ()
-    checks: tuple[Check, ...] = ()
+    checks: tuple[RecordedCheck, ...] = ()
     sql: Mapping[str, str] = field(default_factory=dict)
     limited: bool = False
     waiting: tuple[Waiting, ...] = ()
@@ -208,7 +208,9 @@ class Record:
         latest = (now or datetime.now(timezone.utc)) + CLOCKS_DIFFER
         logs = [Readings(name, latest) for name in (RUNS_TABLE, CHECKS_TABLE, DELIVERIES_TABLE)]
         ran = [Run(**values) for values in logs[0].read(runs, parse_run, RUN_KEY)]
-        checked = [Check(**values) for values in logs[1].read(checks, parse_check, CHECK_KEY)]
+        checked = [
+            RecordedCheck(**values) for values in logs[1].read(checks, parse_check, CHECK_KEY)
+        ]
         waits = [Waiting(**v) for v in logs[2].read(waiting, parse_waiting, WAITING_KEY)]
         return cls(
             tuple(sorted(ran, key=lambda run: run.when)),

@@ -1,4 +1,4 @@
-"""What the judge says: a `Verdict` over the project, a `Standing` a model, each `Trouble`."""
+"""What the judge says: a `Verdict` over the project, a `ModelStanding` a model, each `Trouble`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from tapestry.report.artifacts import Node
-from tapestry.report.record import VERIFICATION_KINDS, Check, Run
+from tapestry.report.record import VERIFICATION_KINDS, RecordedCheck, Run
 from tapestry.report.text import ago
 from tapestry.words import counted
 
@@ -30,7 +30,7 @@ class Trouble:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ModelStanding:
     """How one model stands. ``gone``: it has runs, and the project no longer has it.
 
     ``quiet_at``: dbt's last invocation ended then and found nothing new for it, which writes no
@@ -40,7 +40,7 @@ class Standing:
     name: str
     node: Node | None = None
     runs: tuple[Run, ...] = ()
-    checks: tuple[Check, ...] = ()
+    checks: tuple[RecordedCheck, ...] = ()
     troubles: tuple[Trouble, ...] = ()
     gone: bool = False
     quiet_at: datetime | None = None
@@ -87,7 +87,7 @@ class Standing:
         moments = [m for m in (self.complete_until, None if self.replayed else self.quiet_at) if m]
         return max(now - max(moments), timedelta(0)) if moments else None
 
-    def latest_checks(self) -> tuple[Check, ...]:
+    def latest_checks(self) -> tuple[RecordedCheck, ...]:
         """The newest outcome of every check, the broken ones first."""
         newest = {(check.kind, check.name): check for check in self.checks}
         return tuple(sorted(newest.values(), key=lambda c: (c.status == "pass", c.kind, c.name)))
@@ -105,12 +105,12 @@ class Standing:
 class Verdict:
     """Everything the page says, before it is a page."""
 
-    models: tuple[Standing, ...]
+    models: tuple[ModelStanding, ...]
     troubles: tuple[Trouble, ...]
     made_at: datetime
     last_run: datetime | None
 
-    def in_state(self, state: str) -> tuple[Standing, ...]:
+    def in_state(self, state: str) -> tuple[ModelStanding, ...]:
         """The models in a state."""
         return tuple(one for one in self.models if one.state == state)
 

@@ -9,8 +9,8 @@ from typing import Any
 from tapestry.report.buckets import Axis, make_axis
 from tapestry.report.figures import label_format, short_names
 from tapestry.report.plots import Plot, render, time_axis
-from tapestry.report.record import Check, Run
-from tapestry.report.standing import Standing, Verdict
+from tapestry.report.record import RecordedCheck, Run
+from tapestry.report.standing import ModelStanding, Verdict
 from tapestry.report.text import instant, length
 from tapestry.words import counted
 
@@ -53,7 +53,7 @@ def strips(verdict: Verdict) -> Plot | None:
     return Plot("strips", title, says, drawn, ("model", OK, LOOK, FAILED), tuple(table))
 
 
-def _cells(axis: Axis, model: Standing) -> dict[int, tuple[str, int]]:
+def _cells(axis: Axis, model: ModelStanding) -> dict[int, tuple[str, int]]:
     """The worst state in every bucket that has one, and how many runs there were in that state."""
     broken = _broken(model.checks)
     found: dict[int, list[str]] = defaultdict(list)
@@ -83,7 +83,7 @@ def _stretches(cells: dict[int, tuple[str, int]]) -> Iterator[tuple[int, int, st
         yield current
 
 
-def _broken(checks: Sequence[Check]) -> set[str]:
+def _broken(checks: Sequence[RecordedCheck]) -> set[str]:
     return {check.run_id for check in checks if check.status not in ("pass", "")}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from tapestry.report.standing import Standing, Trouble, Verdict
+from tapestry.report.standing import ModelStanding, Trouble, Verdict
 
 
 def summary(verdict: Verdict, project: str, page: str | None = None) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def _trouble(trouble: Trouble) -> dict[str, Any]:
     }
 
 
-def _model(model: Standing, now: datetime) -> dict[str, Any]:
+def _model(model: ModelStanding, now: datetime) -> dict[str, Any]:
     run, behind = model.last, model.behind(now)
     return {
         "model": model.name,

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from tapestry.runs.engine.instants import show
 from tapestry.runs.tables.reached import Reached
-from tapestry.schedule.steps import Step, Steps
+from tapestry.schedule.steps import ReplayStep, Steps
 from tapestry.schedule.warm import OK, Ran, RunFailed, first_failure, new_rows
 
 
@@ -64,7 +64,7 @@ class Replay:
         """The models that a step to an instant has to run."""
         return [name for name, reached in self._reached.items() if reached.behind(instant)]
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[ReplayStep]:
         """Run; RunFailed names the model that failed, and its step is not complete then."""
         for number, instant in self._instants:
             names = self._behind(instant)
@@ -86,4 +86,4 @@ class Replay:
                     + " (without --full-refresh)" * self._refresh,
                 )
             self._refresh = False
-            yield Step(number, since, instant, new_rows(ran), seconds)
+            yield ReplayStep(number, since, instant, new_rows(ran), seconds)

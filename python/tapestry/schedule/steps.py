@@ -47,7 +47,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class Step:
+class ReplayStep:
     """What one step did: its window's end, new rows a model, seconds of `dbt run`."""
 
     number: int

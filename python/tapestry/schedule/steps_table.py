@@ -7,7 +7,7 @@ from datetime import datetime, time
 
 from rich.table import Table
 
-from tapestry.schedule.steps import Step
+from tapestry.schedule.steps import ReplayStep
 
 
 def steps_table(title: str, models: Sequence[str], extra: Sequence[str] = ()) -> Table:
@@ -20,7 +20,7 @@ def steps_table(title: str, models: Sequence[str], extra: Sequence[str] = ()) ->
     return table
 
 
-def step_cells(step: Step, models: Sequence[str], extra: Sequence[int] = ()) -> list[str]:
+def step_cells(step: ReplayStep, models: Sequence[str], extra: Sequence[int] = ()) -> list[str]:
     """A step's row; a model that it did not run has a dash."""
     counts = [step.new.get(model) for model in models]
     return [

@@ -59,7 +59,7 @@ class Workers(Protocol):
         ...
 
 
-class View(Protocol):
+class WatchView(Protocol):
     """Who looks on."""
 
     def ran(self, ran: Ran, line: Line) -> None:
@@ -101,7 +101,7 @@ class Watcher:
         self,
         ticks: Ticks,
         pool: Workers,
-        view: View,
+        view: WatchView,
         stop: Any,
         pace: Pace | None = None,
     ) -> None:

@@ -35,7 +35,7 @@ from tapestry.verification.restriction import Restriction
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedHistory:
     """What a table's runs have published.
 
     relation
@@ -54,7 +54,7 @@ class Published:
 class Audit:
     """One table against one definition."""
 
-    def __init__(self, definition: Definition, published: Published, ask: Ask) -> None:
+    def __init__(self, definition: Definition, published: PublishedHistory, ask: Ask) -> None:
         self.definition, self.published, self.ask = definition, published, ask
         self.names = [quoted(name, definition) for name in definition.columns]
         self.columns = ", ".join(self.names)

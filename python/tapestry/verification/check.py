@@ -13,7 +13,7 @@ from itertools import pairwise
 from random import Random
 
 from tapestry.instants import MICRO, from_micros
-from tapestry.verification.chosen import Chosen, Rows
+from tapestry.verification.chosen import Chosen, RunRows
 from tapestry.verification.compare import PAGE, Comparison
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import Ask, event_instants
@@ -105,7 +105,7 @@ class Check:
     """One run's rows against one definition."""
 
     def __init__(
-        self, definition: Definition, rows: Rows, ask: Ask, published: Callable[[], str] = str
+        self, definition: Definition, rows: RunRows, ask: Ask, published: Callable[[], str] = str
     ) -> None:
         self.definition, self.rows, self.ask, self.published = definition, rows, ask, published
         self.enough, self.not_too_much = Result(ENOUGH), Result(NOT_TOO_MUCH)

@@ -9,7 +9,7 @@ from tapestry.verification.restriction import Range
 
 
 @dataclass(frozen=True)
-class Rows:
+class RunRows:
     """The rows of a run, and the instants that they are about.
 
     relation

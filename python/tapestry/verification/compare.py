@@ -20,7 +20,7 @@ from tapestry.instants import micros
 from tapestry.names import KEY, MATCHED_AT
 from tapestry.sql.facts import keys
 from tapestry.verification import pairs
-from tapestry.verification.chosen import Chosen, Rows
+from tapestry.verification.chosen import Chosen, RunRows
 from tapestry.verification.definition import Definition
 from tapestry.verification.from_clause import AT, INSTANTS, PROBES
 from tapestry.verification.given import Given
@@ -35,7 +35,7 @@ PRIME = 1_000_003
 class Comparison:
     """Writes the statements about one arm of the outermost UNION ALL (from 1)."""
 
-    def __init__(self, definition: Definition, rows: Rows, arm: int) -> None:
+    def __init__(self, definition: Definition, rows: RunRows, arm: int) -> None:
         self.definition, self.rows, self.arm = definition, rows, arm
         self.driver = definition.driver(arm)
         self.by_value = definition.by_value[arm - 1]

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from tapestry.names import KEY, MATCHED_AT
-from tapestry.verification.chosen import Rows
+from tapestry.verification.chosen import RunRows
 from tapestry.verification.definition import Definition
 from tapestry.verification.from_clause import AT, INSTANTS
 
@@ -26,7 +26,7 @@ BITS = 62
 Ctes = list[tuple[str, str]]
 
 
-def instants(definition: Definition, rows: Rows, chosen: Iterable[datetime]) -> Ctes:
+def instants(definition: Definition, rows: RunRows, chosen: Iterable[datetime]) -> Ctes:
     """The CTEs ``numbered``, the instants that count with their bits, and ``instants``.
 
     ``_t_new`` is 1 for an instant after the last of the runs before, else 0.

@@ -16,7 +16,7 @@ from typing import Any
 
 from tapestry.names import MATCHED_AT, ROW_ID
 from tapestry.runs.query.relations import Relations, plain
-from tapestry.runs.sources.describe import SourceTable, arrival_column, arrival_sql
+from tapestry.runs.sources.describe import DeltaSource, arrival_column, arrival_sql
 from tapestry.runs.sources.scans import row_id
 from tapestry.sql import Column, Rewriting, Scan
 from tapestry.sql.timing import mark
@@ -90,12 +90,12 @@ def scans_for(rewriting: Rewriting, relations: Relations, dialect: str) -> dict[
 
 
 def _scan(
-    table: SourceTable, arrival: str | None, relation: str, dialect: str, numbered: bool
+    table: DeltaSource, arrival: str | None, relation: str, dialect: str, numbered: bool
 ) -> Scan:
     """One source; ``numbered``: the query tells its rows apart."""
     column = None if arrival is None else arrival_column(table, arrival)
     if dialect in SPARK:
-        bare = SourceTable(table.name, table.columns, table.table_id, table.location)
+        bare = DeltaSource(table.name, table.columns, table.table_id, table.location)
         text = None if column is None else arrival_sql(column)
         if numbered:
             relation = f"(SELECT *, {row_id(bare)} AS {ROW_ID} FROM {relation})"

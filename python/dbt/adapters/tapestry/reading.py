@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from tapestry.runs.engine.reading import Reading
+from tapestry.runs.engine.reading import ReadVolume
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,9 +23,9 @@ LATEST = 300
 
 
 @contextmanager
-def measured(spark: SparkSession) -> Iterator[Reading]:
+def measured(spark: SparkSession) -> Iterator[ReadVolume]:
     """The files and bytes that this thread's statements read, for who looks; None on an error."""
-    reading, group = Reading(), f"tapestry-{uuid4().hex}"
+    reading, group = ReadVolume(), f"tapestry-{uuid4().hex}"
     context = getattr(spark, "sparkContext", None)
     before = context.getLocalProperty(GROUP) if context is not None else None
     if context is not None:
@@ -39,7 +39,7 @@ def measured(spark: SparkSession) -> Iterator[Reading]:
             reading.look = partial(_look, spark, group, newest, reading)
 
 
-def _look(spark: SparkSession, group: str, newest: int, reading: Reading) -> None:
+def _look(spark: SparkSession, group: str, newest: int, reading: ReadVolume) -> None:
     """Spark writes its counters down after the statements, which takes it a moment."""
     files = size = 0
     try:

@@ -16,7 +16,7 @@ from dbt.adapters.tapestry.answer_settings import ZONE
 from dbt.adapters.tapestry.overrides import INTERPRETED, once
 from dbt.adapters.tapestry.servers import read_by_conf, read_by_sql
 from tapestry.runs.engine.capabilities import Capabilities
-from tapestry.runs.engine.reading import Reading
+from tapestry.runs.engine.reading import ReadVolume
 from tapestry.runs.engine.values import as_list, as_map
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class DbtSession:
 
         return BESIDE.submit(copy_context().run, work)
 
-    def _measured(self) -> AbstractContextManager[Reading]:
+    def _measured(self) -> AbstractContextManager[ReadVolume]:
         """Measure what this thread's statements read."""
         from dbt.adapters.tapestry.reading import measured
 

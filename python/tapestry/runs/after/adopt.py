@@ -31,7 +31,7 @@ EXAMPLES = 5
 
 
 @dataclass(frozen=True)
-class Found:
+class Differences:
     """Rows on one side only: how many, and some of them as column -> value."""
 
     rows: int = 0
@@ -39,7 +39,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AdoptionComparison:
     """A table against Q_M(t).
 
     version
@@ -60,8 +60,8 @@ class Comparison:
     version: int
     rows: int
     answers: int
-    missing: Found
-    extra: Found
+    missing: Differences
+    extra: Differences
     missing_from: datetime | None = None
     early: int | None = None
     late: float | None = None
@@ -76,7 +76,7 @@ class Comparison:
 
 def compare(
     session: Session, model: Model, invocation: Invocation, arrived: str | None = None
-) -> Comparison:
+) -> AdoptionComparison:
     """Compare a model's table with its answers up to the invocation's instant.
 
     ``arrived`` is the column of the table that says when a row came in.
@@ -101,7 +101,7 @@ def compare(
         _refuse_missing(model, [arrived], there)
     listed = {column.lower() for column in (*columns, MATCHED_AT, arrived or MATCHED_AT)}
     text = _difference(model, columns, planned.rows.select, arrived)
-    return Comparison(
+    return AdoptionComparison(
         model,
         planned.row.t,
         newest_version(session, model.relation),
@@ -176,8 +176,8 @@ def _counts(session: Session, text: str, columns: list[str], arrived: bool) -> d
     return {
         "rows": int(theirs or 0),
         "answers": int(ours or 0),
-        "missing": Found(lacks, _examples(session, text, columns, "_ours > _theirs", lacks)),
-        "extra": Found(has, _examples(session, text, columns, "_theirs > _ours", has)),
+        "missing": Differences(lacks, _examples(session, text, columns, "_ours > _theirs", lacks)),
+        "extra": Differences(has, _examples(session, text, columns, "_theirs > _ours", has)),
         "missing_from": None if since is None else from_micros(int(since)),
         "early": int(early or 0) if arrived else None,
         "late": None if late is None else int(late) / 1e6,

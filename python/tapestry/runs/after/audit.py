@@ -31,7 +31,7 @@ from tapestry.runs.sources.scans import plain_scan
 from tapestry.runs.tables.state import StateRow
 from tapestry.runs.window.examined import as_read_by
 from tapestry.runs.window.question import incomparable, not_comparable
-from tapestry.verification.audit import Audit, Published
+from tapestry.verification.audit import Audit, PublishedHistory
 from tapestry.verification.check import Result, Sample
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import opening
@@ -83,7 +83,7 @@ def audit(
         low = row.began or opening(definition, session.rows, row.t)
         opened = row.begin is not None and row.begin != model.config.begin
         relation = _published(session, row, columns)
-        published = Published(relation, row.begin or low, row.t, opened)
+        published = PublishedHistory(relation, row.begin or low, row.t, opened)
         return _asked(Audit(definition, published, session.rows), model, level, low, turn_number)
 
     return Audited(row.t, row.n, results_of(ask, level, "fail", columns), changed)
@@ -106,7 +106,7 @@ def audit_rows(
 
     def ask() -> tuple[Result, Result]:
         low = opening(definition, session.rows, t)
-        published = Published(rows, model.config.begin or low, t)
+        published = PublishedHistory(rows, model.config.begin or low, t)
         return _asked(Audit(definition, published, session.rows), model, level, low, 0)
 
     return results_of(ask, level, "fail", definition.columns)

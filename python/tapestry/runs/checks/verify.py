@@ -23,7 +23,7 @@ from tapestry.runs.engine.session import Session, planned_once
 from tapestry.runs.model.model import Model
 from tapestry.runs.window.question import Question
 from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH, Check, Finding, Result, Sample
-from tapestry.verification.chosen import Rows
+from tapestry.verification.chosen import RunRows
 from tapestry.verification.events import opening
 
 VERIFICATION = (ENOUGH, NOT_TOO_MUCH)
@@ -50,7 +50,7 @@ def verify(session: Session, model: Model, question: Question, staged: str) -> l
         definition = question.definition
         low = row.began or opening(definition, session.rows, row.t)
         start = row.begin or low
-        rows = Rows(staged, start, row.tau, row.t)
+        rows = RunRows(staged, start, row.tau, row.t)
 
         def rows_of(text: str) -> list[tuple[Any, ...]]:
             # sql: a statement of the check

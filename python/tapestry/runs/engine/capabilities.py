@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from tapestry.runs.engine.glance import Glance
-from tapestry.runs.engine.reading import Reading
+from tapestry.runs.engine.reading import ReadVolume
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class Capabilities:
     frame: Callable[[str], Any] | None = None
     glance: Callable[[str], Glance | None] = lambda name: None
     meanwhile: Begin | None = None
-    measured: Callable[[], AbstractContextManager[Reading]] = lambda: nullcontext(Reading())
+    measured: Callable[[], AbstractContextManager[ReadVolume]] = lambda: nullcontext(ReadVolume())
     for_little: Callable[[], AbstractContextManager[None]] = nullcontext
     planned_once: Callable[[], AbstractContextManager[None]] = nullcontext
     keeps_memory: Callable[[], bool] = lambda: False

@@ -20,11 +20,11 @@ _CUT = re.compile(r"\.\.\. \d+ more fields")
 
 
 @dataclass(frozen=True)
-class Kind:
+class ColumnType:
     """A type: of an array, a map or a struct the parts are named as ALTER COLUMN names them."""
 
     name: str
-    parts: tuple[tuple[str, Kind], ...] = ()
+    parts: tuple[tuple[str, ColumnType], ...] = ()
 
     def __str__(self) -> str:
         """The type as SQL; names of fields in quotes where they need them."""
@@ -35,7 +35,7 @@ class Kind:
         )
 
 
-def read_kind(text: str) -> Kind:
+def read_kind(text: str) -> ColumnType:
     """A type from the text that Spark writes, or this module.
 
     A comma, a colon or an angle bracket in the name of a field is taken for one of the type.
@@ -45,15 +45,15 @@ def read_kind(text: str) -> Kind:
     """
     outer, bracket, inner = text.partition("<")
     if not bracket or not inner.endswith(">"):
-        return Kind(text)
+        return ColumnType(text)
     listed = list(_split(inner[:-1]))
     if outer == "struct":
         fields = [field.partition(":") for field in listed]
-        return Kind(outer, tuple((_bare(name), read_kind(kind)) for name, _, kind in fields))
+        return ColumnType(outer, tuple((_bare(name), read_kind(kind)) for name, _, kind in fields))
     names = {"array": ("element",), "map": ("key", "value")}.get(outer, ())
     if len(names) != len(listed):
-        return Kind(text)
-    return Kind(outer, tuple((n, read_kind(t)) for n, t in zip(names, listed, strict=True)))
+        return ColumnType(text)
+    return ColumnType(outer, tuple((n, read_kind(t)) for n, t in zip(names, listed, strict=True)))
 
 
 def sql_type(text: str) -> Sql:
@@ -67,7 +67,7 @@ def sql_type(text: str) -> Sql:
     return _sql_of(read_kind(text))
 
 
-def _sql_of(kind: Kind) -> Sql:
+def _sql_of(kind: ColumnType) -> Sql:
     if kind.name == "struct":
         fields = (f"{_sql_name(name)}:{_sql_of(part)}" for name, part in kind.parts)
         return Sql(f"struct<{','.join(fields)}>")

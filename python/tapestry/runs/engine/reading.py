@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Reading:
+class ReadVolume:
     """Files of tables and bytes that were read; None: nobody knows.
 
     ``look`` finds them out, once the reading is over: an engine's counters come after its answers.

@@ -26,7 +26,7 @@ NOT_OURS = ("result_format", "catch_exceptions", "id", "rendered_content", "batc
 
 
 @dataclass(frozen=True)
-class Found:
+class GreatFinding:
     """What Great Expectations found: rows looked at, rows that break it, its result as JSON."""
 
     success: bool
@@ -116,7 +116,7 @@ def _problems(error: Exception) -> list[str]:
     return [f"{'.'.join(map(str, e.get('loc', ())))}: {e.get('msg')}" for e in errors()]
 
 
-def run(frame: Any, expectations: Sequence[Expectation]) -> list[Found]:
+def run(frame: Any, expectations: Sequence[Expectation]) -> list[GreatFinding]:
     """Run expectations over the rows of a dataframe, one after the other.
 
     What goes wrong in one is its ``error``; the others go on.
@@ -142,7 +142,9 @@ def run(frame: Any, expectations: Sequence[Expectation]) -> list[Found]:
                 )
             except Exception as error:
                 reason = " ".join(str(error).split())[:500]
-                found.append(Found(False, None, 0, error=reason, seconds=monotonic() - began))
+                found.append(
+                    GreatFinding(False, None, 0, error=reason, seconds=monotonic() - began)
+                )
                 continue
             found.append(_found(outcome.to_json_dict(), monotonic() - began))
         return found
@@ -158,14 +160,14 @@ def _spelt(keywords: dict[str, Any], columns: Mapping[str, str]) -> dict[str, An
     return keywords
 
 
-def _found(outcome: Mapping[str, Any], seconds: float) -> Found:
+def _found(outcome: Mapping[str, Any], seconds: float) -> GreatFinding:
     result = outcome.get("result") or {}
     raised = _raised(outcome.get("exception_info") or {})
     success = bool(outcome.get("success"))
     count = result.get("unexpected_count")
     violations = int(count) if count is not None else 0 if success else 1
     checked = result.get("element_count")
-    return Found(
+    return GreatFinding(
         success,
         None if checked is None else int(checked),
         0 if raised else violations,

@@ -12,7 +12,13 @@ from collections.abc import Iterator, Sequence
 from tapestry.errors import QueryChanged
 from tapestry.quoting import identifier, relation_name
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.engine.column_types import Kind, columns_of_table, quoted, read_kind, sql_type
+from tapestry.runs.engine.column_types import (
+    ColumnType,
+    columns_of_table,
+    quoted,
+    read_kind,
+    sql_type,
+)
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.query import Query
@@ -117,7 +123,7 @@ def holds(there: str, now: str) -> bool:
     return all(_leaf_holds(*part[1:]) for part in _parts("", read_kind(there), read_kind(now)))
 
 
-def _parts(path: str, there: Kind, now: Kind) -> Iterator[tuple[str, str, str]]:
+def _parts(path: str, there: ColumnType, now: ColumnType) -> Iterator[tuple[str, str, str]]:
     """What two types are made of: where, the type there, and the type now.
 
     Where they are not made alike, the two as they are.

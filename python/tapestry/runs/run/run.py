@@ -15,7 +15,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Known
 from tapestry.runs.engine.errors_of_delta import loudness_of_tidying
 from tapestry.runs.engine.instants import show
-from tapestry.runs.engine.reading import Reading
+from tapestry.runs.engine.reading import ReadVolume
 from tapestry.runs.engine.session import Session, for_little, meanwhile
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import release
@@ -152,7 +152,7 @@ def _execute(session: Session, planned: WriteRows, invocation: Invocation) -> Ou
 
 def _claimed_and_published(
     session: Session, planned: WriteRows, invocation: Invocation, began: float
-) -> tuple[Published, Reading]:
+) -> tuple[Published, ReadVolume]:
     """Claim the run's n, and execute the run up to its commit.
 
     Nobody sees what a run that writes nothing before its commit computes and checks: so the state
@@ -186,9 +186,9 @@ def _publish(
     invocation: Invocation,
     began: float,
     claimed: Callable[[], bool],
-) -> tuple[Published, Reading]:
+) -> tuple[Published, ReadVolume]:
     """``publish``, measured; what goes wrong in it is logged with the run."""
-    reading = Reading()
+    reading = ReadVolume()
     try:
         with session.can.measured() as reading:
             return publish(session, planned, point, claimed), reading

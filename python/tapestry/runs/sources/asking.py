@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from tapestry.runs.sources.describe import SourceTable
+from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.fingerprints import Fingerprint
 from tapestry.runs.sources.pins import Pin
 
@@ -41,7 +41,7 @@ class PinnedSource:
         The source's fingerprint of the rows with ts <= τ, where it kept one.
     """
 
-    table: SourceTable
+    table: DeltaSource
     arrival: str | None
     last_pin: Pin | None
     pin: Pin

@@ -33,7 +33,7 @@ SESSION_CATALOG = "spark_catalog."
 
 
 @dataclass(frozen=True)
-class SourceTable:
+class DeltaSource:
     """A Delta table that a query reads; ``size`` in bytes, ``changed`` at its newest commit."""
 
     name: str
@@ -55,7 +55,7 @@ class SourceTable:
         return f"{relation_name(self.name)} VERSION AS OF {version}"
 
 
-def describe(session: Session, name: str) -> SourceTable | View:
+def describe(session: Session, name: str) -> DeltaSource | View:
     """Look at ``name``: one DESCRIBE for a view, two for a Delta table; no Spark job.
 
     Raises Refusal for names that are not there, temporary views and formats other than Delta.
@@ -79,7 +79,7 @@ def describe(session: Session, name: str) -> SourceTable | View:
     _refuse_reserved(name, columns)
     columns = _marked(session, columns)
     detail = session.rows(f"DESCRIBE DETAIL {relation_name(name)}")[0]
-    return SourceTable(
+    return DeltaSource(
         name=name,
         columns=columns,
         table_id=str(detail[1]),
@@ -108,7 +108,7 @@ def _aware(changed: Any) -> datetime | None:
     return changed.astimezone(timezone.utc) if isinstance(changed, datetime) else None
 
 
-def arrival_column(table: SourceTable, arrival: str) -> Column:
+def arrival_column(table: DeltaSource, arrival: str) -> Column:
     """The arrival column of ``table``; TIMESTAMP, or NTZ and DATE, which count in the session zone.
 
     Raises Refusal when it is not there or has another type.

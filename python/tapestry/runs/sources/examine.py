@@ -13,9 +13,9 @@ from tapestry.runs.engine.own_tables import forget_gone
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.asking import AskingRun, PinnedSource
 from tapestry.runs.sources.contents import key_names
-from tapestry.runs.sources.describe import SourceTable, arrival_column
+from tapestry.runs.sources.describe import DeltaSource, arrival_column
 from tapestry.runs.sources.fingerprints import fingerprint
-from tapestry.runs.sources.history import Commit, read_history, table_id_at
+from tapestry.runs.sources.history import SourceCommit, read_history, table_id_at
 from tapestry.runs.sources.late import Late, by_stored, find_late, late_contents
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.rewrites import (
@@ -177,7 +177,7 @@ def _since(
 
 
 def _first_read(
-    table: SourceTable, pin: Pin, column: Column, side: Side, nulls: int
+    table: DeltaSource, pin: Pin, column: Column, side: Side, nulls: int
 ) -> Examination:
     """A source that no run before read: nothing of it is late."""
     scan, warnings = plain_scan(table, pin, column), null_warning(table, column, nulls)
@@ -185,7 +185,7 @@ def _first_read(
 
 
 def _as_it_was(
-    table: SourceTable, pin: Pin, column: Column, side: Side, looks_back: bool
+    table: DeltaSource, pin: Pin, column: Column, side: Side, looks_back: bool
 ) -> Examination:
     """A source that this run reads as the last one did."""
     last_end, before, kept = side.last_end if looks_back else None, clean(side), side.needed
@@ -193,7 +193,7 @@ def _as_it_was(
     return Examination(False, 0, 0, scan, before, kept=kept, last_end=last_end, living_late=late)
 
 
-def _as_left(side: Side, table: SourceTable, last_pin: Pin | None) -> Side:
+def _as_left(side: Side, table: DeltaSource, last_pin: Pin | None) -> Side:
     """The side table that the last run left; one that is gone is refused.
 
     Late rows whose arrival is forgotten would count at their ts: in runs that never saw them.
@@ -215,7 +215,7 @@ def _key(since: Since) -> Hashable:
     return (*described, since.last, since.pin, since.tau, since.stored, since.grave_until, rule)
 
 
-def _scan(table: SourceTable, pin: Pin, column: Column, side: Side, ends: bool) -> Scan:
+def _scan(table: DeltaSource, pin: Pin, column: Column, side: Side, ends: bool) -> Scan:
     if side.live or (ends and side.gone):
         return late_scan(table, pin, column, side, ends)
     return plain_scan(table, pin, column, ends)
@@ -232,7 +232,7 @@ def _change(since: Since) -> _Change:
     return _compared(since, commits)
 
 
-def _commits(since: Since) -> tuple[Commit, ...] | None:
+def _commits(since: Since) -> tuple[SourceCommit, ...] | None:
     """The commits of the window; None when the log does not connect the two pins."""
     last, pin = since.last, since.pin
     if pin.version <= last.version:
@@ -252,7 +252,7 @@ def _commits(since: Since) -> tuple[Commit, ...] | None:
     return commits if before == last.table_id else None
 
 
-def _compared(since: Since, commits: Sequence[Commit]) -> _Change:
+def _compared(since: Since, commits: Sequence[SourceCommit]) -> _Change:
     """A window that rewrote files: what counts is the difference as bags."""
     table, last, pin = since.table, since.last, since.pin
     try:
@@ -299,7 +299,7 @@ def _without_history(since: Since) -> _Change:
         raise
 
 
-def _incomparable(since: Since, commits: Sequence[Commit]) -> SourceRewritten:
+def _incomparable(since: Since, commits: Sequence[SourceCommit]) -> SourceRewritten:
     what = "was dropped and made again" if not commits else "was rewritten"
     return rewritten(
         since.table,

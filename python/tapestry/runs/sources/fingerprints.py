@@ -12,7 +12,7 @@ from datetime import datetime
 from tapestry.quoting import timestamp
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.contents import keys
-from tapestry.runs.sources.describe import SourceTable, arrival_sql
+from tapestry.runs.sources.describe import DeltaSource, arrival_sql
 from tapestry.sql.catalog import Column
 
 
@@ -31,7 +31,7 @@ class Fingerprint:
 
 def fingerprint(
     session: Session,
-    table: SourceTable,
+    table: DeltaSource,
     version: int,
     arrival: Column | None,
     until: datetime | None,

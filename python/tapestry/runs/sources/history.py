@@ -14,7 +14,7 @@ from typing import Literal
 from tapestry.errors import SourceHistoryGone
 from tapestry.quoting import identifier, string, timestamp
 from tapestry.runs.engine.session import Session
-from tapestry.runs.sources.describe import SourceTable
+from tapestry.runs.sources.describe import DeltaSource
 from tapestry.sql.catalog import Column
 
 Kind = Literal["append", "compaction", "metadata", "rewrite"]
@@ -30,7 +30,7 @@ LISTED = 64
 
 
 @dataclass(frozen=True)
-class Commit:
+class SourceCommit:
     """One commit of a source; file names stand for their last path segment.
 
     late_files, late_from
@@ -55,12 +55,12 @@ class Commit:
 
 def read_history(
     session: Session,
-    table: SourceTable,
+    table: DeltaSource,
     after: int,
     until: int,
     arrival: Column | None = None,
     tau: datetime | None = None,
-) -> tuple[Commit, ...]:
+) -> tuple[SourceCommit, ...]:
     """The commits of versions ``(after, until]``, in order.
 
     Raises SourceHistoryGone when the log no longer reaches back that far.
@@ -76,7 +76,7 @@ def read_history(
     return commits
 
 
-def table_id_at(session: Session, table: SourceTable, version: int) -> str | None:
+def table_id_at(session: Session, table: DeltaSource, version: int) -> str | None:
     """The table id that was in force at ``version``, None when the log does not say any more."""
     rows = session.rows(
         "SELECT max_by(get_json_object(value, '$.metaData.id'), _metadata.file_name)"
@@ -86,7 +86,7 @@ def table_id_at(session: Session, table: SourceTable, version: int) -> str | Non
     return rows[0][0] if rows else None
 
 
-def _gone(table: SourceTable, after: int, until: int) -> SourceHistoryGone:
+def _gone(table: DeltaSource, after: int, until: int) -> SourceHistoryGone:
     return SourceHistoryGone(
         f"the log of {table.name} does not tell what happened in versions {after + 1} to {until}",
         where=table.name,
@@ -99,11 +99,11 @@ def _file(version: int) -> str:
     return f"{version:020d}.json"
 
 
-def _log(table: SourceTable, pattern: str) -> str:
+def _log(table: DeltaSource, pattern: str) -> str:
     return identifier(f"{table.location.rstrip('/')}/_delta_log/{pattern}.json")
 
 
-def _paths(table: SourceTable, after: int, until: int) -> tuple[str, str]:
+def _paths(table: DeltaSource, after: int, until: int) -> tuple[str, str]:
     """What stands behind FROM, and the condition that leaves only the wanted log files."""
     first, last = f"{after + 1:020d}", f"{until:020d}"
     if until - after <= LISTED:
@@ -119,7 +119,7 @@ def _paths(table: SourceTable, after: int, until: int) -> tuple[str, str]:
 
 
 def _query(
-    table: SourceTable, after: int, until: int, arrival: Column | None, tau: datetime | None
+    table: DeltaSource, after: int, until: int, arrival: Column | None, tau: datetime | None
 ) -> str:
     source, condition = _paths(table, after, until)
     lowest, nulls = "CAST(NULL AS TIMESTAMP)", "CAST(NULL AS BIGINT)"
@@ -166,7 +166,7 @@ SELECT version, max(action.commitInfo.operation), max(action.commitInfo.timestam
 FROM files GROUP BY version"""
 
 
-def _statistics(table: SourceTable, arrival: Column) -> tuple[str, str]:
+def _statistics(table: DeltaSource, arrival: Column) -> tuple[str, str]:
     """SQL for the least arrival of a file and for its number of NULLs."""
     name = identifier(arrival.name)
     schema = (
@@ -181,7 +181,7 @@ def _statistics(table: SourceTable, arrival: Column) -> tuple[str, str]:
     return f"try_cast({stats}.minValues.{name} AS TIMESTAMP)", f"{stats}.nullCount.{name}"
 
 
-def _commit(row: tuple[object, ...]) -> Commit:
+def _commit(row: tuple[object, ...]) -> SourceCommit:
     version, operation, millis, added, removed, files, metadata, table_id = row[:8]
     touched, late_files, late_count, late_from, nulls = row[8:]
     kind: Kind = "metadata"
@@ -191,7 +191,7 @@ def _commit(row: tuple[object, ...]) -> Commit:
         kind = "append"
     elif files:
         kind = "compaction"
-    return Commit(
+    return SourceCommit(
         version=_int(version),
         kind=kind,
         operation=str(operation or ""),

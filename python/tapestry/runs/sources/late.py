@@ -22,7 +22,7 @@ from tapestry.runs.sources.contents import (
 )
 from tapestry.runs.sources.describe import arrival_sql
 from tapestry.runs.sources.fingerprints import fingerprint
-from tapestry.runs.sources.history import NAMES, Commit
+from tapestry.runs.sources.history import NAMES, SourceCommit
 from tapestry.runs.sources.rewrites import Versions, columns_at, compare
 from tapestry.runs.sources.since import Since
 from tapestry.sql.catalog import Column
@@ -51,7 +51,7 @@ class Late:
     hashes: frozenset[str] | None = None
 
 
-def find_late(since: Since, commits: Sequence[Commit]) -> Late:
+def find_late(since: Since, commits: Sequence[SourceCommit]) -> Late:
     """The late rows of a window whose commits rewrote nothing.
 
     Raises SourceHistoryGone when none of the means can tell.
@@ -73,7 +73,10 @@ def find_late(since: Since, commits: Sequence[Commit]) -> Late:
 
 
 def _selections(
-    since: Since, commits: Sequence[Commit], candidates: Sequence[Commit], low: int | None
+    since: Since,
+    commits: Sequence[SourceCommit],
+    candidates: Sequence[SourceCommit],
+    low: int | None,
 ) -> Iterator[tuple[str, str]]:
     """The late rows as queries over the source's columns and ``_tap_arr``, cheapest means first."""
     evolved = any(commit.metadata for commit in commits)
@@ -95,7 +98,7 @@ def _selections(
 
 
 def _stretches(
-    since: Since, commits: Sequence[Commit], candidates: Sequence[Commit]
+    since: Since, commits: Sequence[SourceCommit], candidates: Sequence[SourceCommit]
 ) -> dict[int, list[str]]:
     """For each added file a version that still has it: the last one before the next compaction."""
     compactions = [commit.version for commit in commits if commit.kind == "compaction"]
@@ -141,7 +144,7 @@ def _counted(since: Since, means: str, rows: str, nulls: int) -> Late:
     return Late(int(count), int(graves), nulls, _optional(least), contents, means)
 
 
-def _by_bags(since: Since, commits: Sequence[Commit], low: int | None, nulls: int) -> Late:
+def _by_bags(since: Since, commits: Sequence[SourceCommit], low: int | None, nulls: int) -> Late:
     """Both versions compared from the least new ts on: older rows cannot differ."""
     table = since.table
     try:
@@ -197,7 +200,7 @@ def by_stored(since: Since, nulls: int, error: Exception | None) -> Late:
     ) from error
 
 
-def _new_nulls(since: Since, commits: Sequence[Commit]) -> int:
+def _new_nulls(since: Since, commits: Sequence[SourceCommit]) -> int:
     """How many new rows have no ts: from statistics, else counted in the newest version."""
     counts = [commit.nulls for commit in commits]
     known = [count for count in counts if count is not None]

@@ -10,7 +10,7 @@ from threading import Lock
 
 from tapestry.quoting import relation_name
 from tapestry.runs.engine.session import Session
-from tapestry.runs.sources.describe import SourceTable, describe
+from tapestry.runs.sources.describe import DeltaSource, describe
 from tapestry.sql.catalog import View
 
 
@@ -31,7 +31,7 @@ class Pin:
 class Pinned:
     """A source as this invocation sees it."""
 
-    table: SourceTable
+    table: DeltaSource
     pin: Pin
 
 

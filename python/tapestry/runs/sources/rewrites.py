@@ -16,8 +16,8 @@ from tapestry.quoting import identifier, strings, timestamp
 from tapestry.runs.engine.column_types import columns_of_query, sql_type
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.contents import key_names, named_keys
-from tapestry.runs.sources.describe import SourceTable, arrival_sql
-from tapestry.runs.sources.history import NAMES, Commit
+from tapestry.runs.sources.describe import DeltaSource, arrival_sql
+from tapestry.runs.sources.history import NAMES, SourceCommit
 from tapestry.sql.catalog import Column
 
 
@@ -25,7 +25,7 @@ from tapestry.sql.catalog import Column
 class Versions:
     """An old and a new version of a source, and which of their rows can differ."""
 
-    table: SourceTable
+    table: DeltaSource
     arrival: Column | None
     old: int
     new: int
@@ -112,20 +112,20 @@ def compare(
     return Difference(vanished, appended, late_rows, grave_rows, nulls, least)
 
 
-def columns_at(session: Session, table: SourceTable, version: int) -> tuple[Column, ...]:
+def columns_at(session: Session, table: DeltaSource, version: int) -> tuple[Column, ...]:
     """The columns that ``table`` had at ``version`` (analysis only, no job)."""
     columns = columns_of_query(session, f"SELECT * FROM {table.at(version)}")
     return tuple(Column(name, kind.lower()) for name, kind in columns)
 
 
-def touched_files(commits: Sequence[Commit]) -> tuple[str, ...]:
+def touched_files(commits: Sequence[SourceCommit]) -> tuple[str, ...]:
     """Every file that a commit added or removed; empty when they are too many to name."""
     names = {name for commit in commits for name in commit.touched}
     return tuple(sorted(names)) if len(names) <= NAMES else ()
 
 
 def rewritten(
-    table: SourceTable, commits: Sequence[Commit], what: str, hint: str = ""
+    table: DeltaSource, commits: Sequence[SourceCommit], what: str, hint: str = ""
 ) -> SourceRewritten:
     """The error that names the commit which rewrote the source, and what to do."""
     commit = next((c for c in commits if c.kind == "rewrite"), commits[-1] if commits else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tapestry.errors import LateRowsFound
 from tapestry.runs.engine.session import Session
-from tapestry.runs.sources.describe import SourceTable, arrival_sql
+from tapestry.runs.sources.describe import DeltaSource, arrival_sql
 from tapestry.runs.sources.late import Late
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.since import Since
@@ -27,14 +27,14 @@ def late_warning(since: Since, late: Late) -> tuple[str, ...]:
     return (f"{text}; they count as arrived just after {since.tau:%Y-%m-%d %H:%M:%S.%f} UTC",)
 
 
-def count_nulls(session: Session, table: SourceTable, pin: Pin, column: Column) -> int:
+def count_nulls(session: Session, table: DeltaSource, pin: Pin, column: Column) -> int:
     """How many rows have no ts; statistics leave out every file that has none."""
     relation = table.at(pin.version)
     rows = session.rows(f"SELECT count(*) FROM {relation} WHERE {arrival_sql(column)} IS NULL")
     return int(rows[0][0])
 
 
-def null_warning(table: SourceTable, column: Column | None, rows: int) -> tuple[str, ...]:
+def null_warning(table: DeltaSource, column: Column | None, rows: int) -> tuple[str, ...]:
     """Say that rows will never be visible."""
     if column is None or not rows:
         return ()

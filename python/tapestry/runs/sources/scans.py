@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
 from tapestry.runs.sources.contents import column_list, content_hash, keys
-from tapestry.runs.sources.describe import SourceTable, arrival_sql
+from tapestry.runs.sources.describe import DeltaSource, arrival_sql
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.side import Side, not_late
 from tapestry.sql.catalog import Column
@@ -19,7 +19,7 @@ NEVER = "TIMESTAMP '9999-12-31 00:00:00'"
 """The end of a row that is there."""
 
 
-def plain_scan(table: SourceTable, pin: Pin, arrival: Column | None, ends: bool = False) -> Scan:
+def plain_scan(table: DeltaSource, pin: Pin, arrival: Column | None, ends: bool = False) -> Scan:
     """A source none of whose rows was ever late; ``ends``: it has the column ``_ended``."""
     arr = None if arrival is None else arrival_sql(arrival)
     at = table.at(pin.version)
@@ -35,7 +35,7 @@ def plain_scan(table: SourceTable, pin: Pin, arrival: Column | None, ends: bool 
 
 
 def late_scan(
-    table: SourceTable, pin: Pin, arrival: Column, side: Side, ends: bool = False
+    table: DeltaSource, pin: Pin, arrival: Column, side: Side, ends: bool = False
 ) -> Scan:
     """A source with late rows; ``ends``: with rows that have ended, and the column ``_ended``."""
     columns = table.columns
@@ -60,7 +60,7 @@ def living(scan: Scan, late: bool) -> Scan:
     return Scan(relation, scan.arrival, scan.row_id, late)
 
 
-def row_id(table: SourceTable, alias: str = "") -> str:
+def row_id(table: DeltaSource, alias: str = "") -> str:
     """SQL that tells every row of one version from every other, as a string.
 
     Row tracking has an id. Without it Delta shows no position in a file, so the content is the id

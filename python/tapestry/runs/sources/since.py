@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tapestry.instants import MICRO
 from tapestry.runs.engine.session import Session
-from tapestry.runs.sources.describe import SourceTable
+from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.fingerprints import Fingerprint
 from tapestry.runs.sources.pins import Pin
 from tapestry.sql.catalog import Column
@@ -38,7 +38,7 @@ class Since:
     """A source, the pin and the τ of the last run, and the pin of this one."""
 
     session: Session
-    table: SourceTable
+    table: DeltaSource
     arrival: Column | None
     last: Pin
     pin: Pin

@@ -22,7 +22,7 @@ from tapestry.sql import Rewriting, Scan, Window
 
 
 @dataclass(frozen=True)
-class Part:
+class WindowPart:
     """A query over a part of a run's window.
 
     ``late`` has the sources that it reads without the rows that have ended: did any of the others
@@ -47,7 +47,7 @@ class NewAnswers:
         The rows of the window are few: Spark is told to begin with them.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[WindowPart, ...]
     few: bool = False
 
     @property
@@ -83,10 +83,10 @@ def new_answers(
     ends = [one.last_end for one in found.values() if one.last_end is not None]
     tau, t = window.tau, window.t
     if not ends or tau is None or not query.rewriting.forgets_ended:
-        return NewAnswers((Part(executed.rewriting, window),))
+        return NewAnswers((WindowPart(executed.rewriting, window),))
     last = min(t, max(tau, *ends))
     parts = (
-        Part(executed.rewriting, Window(tau, last)),
-        Part(query.rewriting, Window(last, t), late),
+        WindowPart(executed.rewriting, Window(tau, last)),
+        WindowPart(query.rewriting, Window(last, t), late),
     )
     return NewAnswers(tuple(part for part in parts if part.window.tau != part.window.t))

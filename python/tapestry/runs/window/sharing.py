@@ -14,7 +14,7 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import Holding, new_view
 from tapestry.runs.window.question import Question
 from tapestry.sql.look.share_keyed_reads import share_keyed_reads
-from tapestry.verification.chosen import Chosen, Rows
+from tapestry.verification.chosen import Chosen, RunRows
 from tapestry.verification.compare import Comparison
 from tapestry.verification.restriction import Range
 
@@ -75,6 +75,6 @@ def _comparisons(
     row, definition = question.row, question.definition
     assert row.began is not None
     ranges = question.turn(model.config.verify_share, row.began)
-    rows = Rows("new_rows", row.begin or row.began, row.tau, row.t)
+    rows = RunRows("new_rows", row.begin or row.began, row.tau, row.t)
     for arm in range(1, len(definition.by_value) + 1):
         yield Comparison(definition, rows, arm), ranges
