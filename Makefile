@@ -28,14 +28,14 @@ QUICK := tests/test_house.py tests/test_splices.py tests/test_quoting.py tests/s
   tests/eject/test_duckdb_and_postgres.py tests/eject/test_postgres_dialect.py \
   tests/delivery tests/schedule tests/adapter/test_elsewhere.py tests/adapter/test_folders.py \
   tests/adapter/test_packages.py tests/adapter/test_warehouse.py tests/adapter/test_workers.py \
-  tests/adapter/test_overrides.py tests/adapter/test_answer_settings.py tests/adapter/test_kept.py tests/adapter/test_outages.py \
+  tests/adapter/test_overrides.py tests/adapter/test_answer_settings.py tests/adapter/test_cache_folders.py tests/adapter/test_outages.py \
   tests/cli $(WITH_SPARK:%=--ignore=%)
 GATE := $(WITH_SPARK) tests/adapter/test_parts.py tests/adapter/test_session.py tests/adapter/test_engine.py \
   tests/adapter/test_launch.py tests/adapter/test_catalog_access.py \
   tests/spark/test_time_atoms.py tests/spark/test_pairs.py tests/spark/test_random_queries.py \
   tests/spark/test_run_config.py tests/spark/test_run_windows.py tests/spark/test_random_lives.py \
   tests/spark/test_ended_rows.py tests/spark/test_claim_beside.py tests/spark/test_sharing.py \
-  tests/spark/test_extremes.py tests/spark/test_read_back.py \
+  tests/spark/test_extremes.py tests/spark/test_refuse_read_apart.py \
   tests/dbt_runs/test_continuous.py
 ARGS ?= -m "not more" $(GATE)
 WITH_JAVA = export JAVA_HOME="$$(tools/java.sh)";

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
+from dbt.adapters.tapestry.measure_reads import amount, measured
 from dbt.adapters.tapestry.overrides import Overrides, once
-from dbt.adapters.tapestry.reading import amount, measured
 from dbt.adapters.tapestry.session import BESIDE
 from tapestry.runs.engine.capabilities import Capabilities
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sqlglot import TokenType, exp
 from tests.odd_texts import TEXTS
 
-from dbt.adapters.tapestry.guarded import fill
+from dbt.adapters.tapestry.guarded_model import fill
 from dbt.adapters.tapestry.naming import TapestryColumn, TapestryRelation
 from tapestry import quoting
 from tapestry.errors import Refusal

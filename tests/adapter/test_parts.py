@@ -23,8 +23,8 @@ from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.failures import short_message
 from dbt.adapters.tapestry.handle import literal
 from dbt.adapters.tapestry.java import check_java
+from dbt.adapters.tapestry.measure_reads import files_of, sizes_of
 from dbt.adapters.tapestry.nodes import shown_model
-from dbt.adapters.tapestry.reading import files_of, sizes_of
 from dbt.adapters.tapestry.seeds import seed_batches
 from dbt.adapters.tapestry.settings import start_settings
 from tapestry.folders import ivy_folder

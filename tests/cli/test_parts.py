@@ -23,8 +23,8 @@ from tapestry.cli.check_sources import check_sources
 from tapestry.cli.check_storage import DYNAMO, check_storage, exclusion
 from tapestry.cli.confirm import confirm
 from tapestry.cli.eject import known_dialect, with_upstream, write_files
+from tapestry.cli.eject_files import Ejected, eject_files
 from tapestry.cli.eject_macros import test_macros as macros_of_tests
-from tapestry.cli.ejected import Ejected, eject_files
 from tapestry.cli.main import commands
 from tapestry.cli.models import Manifest
 from tapestry.cli.sizes import Size

@@ -14,7 +14,7 @@ from tapestry.delivery import cursors
 from tapestry.delivery.cursors import COLUMNS, Batch
 from tapestry.errors import StateUnreadable
 from tapestry.instants import micros
-from tapestry.runs.engine.odd import OddRow, read_row, sealed
+from tapestry.runs.engine.odd_rows import OddRow, read_row, sealed
 
 FIRST = {"name": "archive", "to": "file", "path": "out"}
 SECOND = {"name": "second", "to": "file", "path": "two"}

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tapestry.cli.ejected import Ejected, eject_files
+from tapestry.cli.eject_files import Ejected, eject_files
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.query.relations import Relations
 from tapestry.runs.sources.describe import DeltaSource

@@ -193,13 +193,14 @@ def test_headers_end_where_python_s_parser_ends_them(line: bytes) -> None:
 MEASURED = """
 import json, re, resource, sys
 from pathlib import Path
-from tapestry.mail.limits import Reading
+from tapestry.mail.limits import MailboxReading
 from tapestry.mail.parse import parse_message
 from tapestry.mail.read import read_mailbox
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # nothing is unpacked to a disk
 peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 before = peak()  # the rusage of a process begins with what its parent took
-found = [parse_message(one, "box", 0) for one in read_mailbox(Path(sys.argv[1]), Reading())]
+read = read_mailbox(Path(sys.argv[1]), MailboxReading())
+found = [parse_message(one, "box", 0) for one in read]
 print(json.dumps([len(found), [one.row.body_bytes for one in found[:1]], peak() - before]))
 """
 SIZE = 32 * MIB

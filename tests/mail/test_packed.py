@@ -12,7 +12,7 @@ import pytest
 
 from tapestry.errors import MailboxUnreadable
 from tapestry.mail.limits import MIB, Limits
-from tapestry.mail.packed import stage_parquet
+from tapestry.mail.stage_parquet import stage_parquet
 
 
 @pytest.mark.parametrize("compression", ["zstd", "gzip", "none"])

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from tapestry.errors import MailboxUnreadable
 from tapestry.mail import pages
 from tapestry.mail.limits import MIB, Limits
-from tapestry.mail.packed import stage_parquet
 from tapestry.mail.pages import check_pages
+from tapestry.mail.stage_parquet import stage_parquet
 
 COLUMNS = {"msgid", "subject", "n_refs", "date"}
 WRITTEN: dict[str, dict[str, Any]] = {

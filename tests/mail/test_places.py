@@ -16,11 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tapestry.errors import MailboxUnreadable
-from tapestry.mail import files, packed
+from tapestry.mail import files
+from tapestry.mail import stage_parquet as parquet_stage
 from tapestry.mail.limits import Limits, MailboxReading
-from tapestry.mail.packed import stage_parquet
 from tapestry.mail.read import read_mailbox
 from tapestry.mail.stage import stage_mailbox
+from tapestry.mail.stage_parquet import stage_parquet
 
 MAIL = b"From: a@b.example\nMessage-ID: <%d@b.example>\n\nhello\n"
 FROM = b"From a@b.example Thu Jan  3 05:06:07 1991\n"
@@ -198,7 +199,7 @@ def test_a_parquet_file_that_changes_while_it_is_copied(
     file = tmp_path / "m.parquet"
     pq.write_table(pa.table({"msgid": ["x"]}), file)
     monkeypatch.setattr(_Writing, "file", file, raising=False)
-    monkeypatch.setattr(packed, "Reading", _Writing)
+    monkeypatch.setattr(parquet_stage, "MailboxReading", _Writing)
     with pytest.raises(MailboxUnreadable, match="wrote to it"):
         stage_parquet(file, tmp_path / "rows")
 

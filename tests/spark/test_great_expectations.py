@@ -153,7 +153,7 @@ def test_data_docs_show_everything(world: World, tmp_path: Path) -> None:
 
 def test_it_is_loaded_only_where_it_is_needed() -> None:
     code = (
-        "import sys; from tapestry.runs.run import run, log, whole; "
+        "import sys; from tapestry.runs.run import run, log, dbt_models; "
         "from tapestry.runs.after import documents; "
         "from tapestry.runs.model.model import ModelConfig; "
         "ModelConfig.parse({'expectations': [{'expect': 'a > 0'},"

@@ -10,7 +10,7 @@ from tests.verification.stream import BASE, CATALOG, QUERIES, Mutate, right, run
 
 from tapestry.sql import rewrite
 from tapestry.verification.check import Sample
-from tapestry.verification.ripe import ripe_ranges
+from tapestry.verification.ripe_ranges import ripe_ranges
 from tapestry.verification.turns import turn
 
 TURNS = 8

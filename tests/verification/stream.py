@@ -13,7 +13,7 @@ import duckdb
 from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
 from tapestry.sql.facts import keys
 from tapestry.verification.check import Check
-from tapestry.verification.chosen import RunRows
+from tapestry.verification.chosen_rows import RunRows
 from tapestry.verification.definition import Definition
 
 BASE = datetime(2026, 1, 5, tzinfo=timezone.utc)

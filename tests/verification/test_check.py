@@ -19,7 +19,7 @@ from tapestry.instants import EPOCH
 from tapestry.sql import Rewriting
 from tapestry.verification.audit import Audit, PublishedHistory
 from tapestry.verification.check import APART, NOT_TOO_MUCH, Check, Result, Sample, around
-from tapestry.verification.chosen import RunRows
+from tapestry.verification.chosen_rows import RunRows
 from tapestry.verification.compare import Comparison
 from tapestry.verification.events import opening
 from tapestry.verification.restriction import Range

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tapestry.cli.checks import OK, WRONG, Diagnosis, trouble
 from tapestry.errors import StateUnreadable
 from tapestry.names import STATE_TABLE
-from tapestry.runs.engine.odd import OddRow
+from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.state import read_states, readable
 from tapestry.words import counted

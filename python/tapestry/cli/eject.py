@@ -62,7 +62,7 @@ def eject(
     given: DbtOptions,
 ) -> None:
     """Write continuous models as plain dbt incremental models with an is_incremental() guard."""
-    from tapestry.cli.ejected import TESTED, eject_files
+    from tapestry.cli.eject_files import TESTED, eject_files
     from tapestry.cli.models import read_manifest
 
     known_dialect(dialect)
@@ -154,7 +154,7 @@ def write_files(folder: Path, files: Mapping[str, str], overwrite: bool) -> None
 
 def _read(manifest: Manifest, names: list[str]) -> list[Any]:
     """The models with the tables that they read, looked up through the adapter."""
-    from tapestry.cli.ejected import Ejected
+    from tapestry.cli.eject_files import Ejected
     from tapestry.cli.models import open_models
     from tapestry.runs.query.relations import read_relations
 

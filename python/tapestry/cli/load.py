@@ -198,8 +198,8 @@ def load_file(
 def _stage(
     file: Path, staged: Path, newsgroup: str | None, limits: Limits | None
 ) -> dict[str, Any]:
-    from tapestry.mail.packed import stage_parquet
     from tapestry.mail.stage import stage_mailbox
+    from tapestry.mail.stage_parquet import stage_parquet
 
     if file.suffix.lower() == ".parquet":
         stage_parquet(file, staged, limits)

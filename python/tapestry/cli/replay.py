@@ -20,7 +20,7 @@ from tapestry.words import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tapestry.runs.tables.reached import Reached
+    from tapestry.runs.tables.progress import Reached
     from tapestry.schedule.replay import Replay
     from tapestry.schedule.steps import ReplayStep, Steps
 
@@ -123,7 +123,7 @@ def read_steps(since: str, until: str | None, step: str) -> Steps:
 def _reached(session: Any, schema: str, nodes: Mapping[str, Any]) -> dict[str, Reached]:
     from tapestry.names import STATE_TABLE
     from tapestry.runs.query.relations import plain
-    from tapestry.runs.tables.reached import reached
+    from tapestry.runs.tables.progress import reached
     from tapestry.runs.tables.state import read_states
 
     states = read_states(session, f"{schema}.{STATE_TABLE}")

@@ -30,7 +30,7 @@ from tapestry.runs.engine.errors_of_delta import (
     loudness_of_tidying,
     not_found,
 )
-from tapestry.runs.engine.odd import Fields, Odd, OddRow, check_seal, read_row, sealed, shown
+from tapestry.runs.engine.odd_rows import Fields, Odd, OddRow, check_seal, read_row, sealed, shown
 from tapestry.runs.engine.own_tables import (
     create_own,
     lost_own,

@@ -31,7 +31,7 @@ from tapestry.errors import TapestryError
 from tapestry.names import DELIVERIES_TABLE
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
-from tapestry.runs.engine.odd import OddRow
+from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import plain

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from tapestry.runs.engine.odd import Fields, Odd, OddRow, read_row, shown
+from tapestry.runs.engine.odd_rows import Fields, Odd, OddRow, read_row, shown
 
 LONGEST: Final = 10**9
 """Seconds that a run may have taken, at most: thirty years."""

@@ -13,7 +13,7 @@ from itertools import pairwise
 from random import Random
 
 from tapestry.instants import MICRO, from_micros
-from tapestry.verification.chosen import Chosen, RunRows
+from tapestry.verification.chosen_rows import Chosen, RunRows
 from tapestry.verification.compare import PAGE, Comparison
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import Ask, event_instants

@@ -20,10 +20,10 @@ from tapestry.instants import micros
 from tapestry.names import KEY, MATCHED_AT
 from tapestry.sql.facts import keys
 from tapestry.verification import pairs
-from tapestry.verification.chosen import Chosen, RunRows
+from tapestry.verification.chosen_rows import Chosen, RunRows
 from tapestry.verification.definition import Definition
 from tapestry.verification.from_clause import AT, INSTANTS, PROBES
-from tapestry.verification.given import Given
+from tapestry.verification.given_values import Given
 from tapestry.verification.restriction import Range, Restriction
 
 PAGE = 100

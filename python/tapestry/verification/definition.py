@@ -31,7 +31,7 @@ from tapestry.verification.restriction import (
     in_ranges,
 )
 from tapestry.verification.scopes import Ctes, arms, by_value
-from tapestry.verification.threaded import Threader
+from tapestry.verification.threader import Threader
 
 
 def is_own(column: str) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from tapestry.names import KEY, MATCHED_AT
-from tapestry.verification.chosen import RunRows
+from tapestry.verification.chosen_rows import RunRows
 from tapestry.verification.definition import Definition
 from tapestry.verification.from_clause import AT, INSTANTS
 

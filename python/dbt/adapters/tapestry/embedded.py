@@ -16,10 +16,10 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry import engine
 from dbt.adapters.tapestry.answer_settings import ZONE, to_correct
+from dbt.adapters.tapestry.cache_folders import cache_is_kept
 from dbt.adapters.tapestry.catalog import open_catalog
 from dbt.adapters.tapestry.jars import remember
 from dbt.adapters.tapestry.java import check_java
-from dbt.adapters.tapestry.kept import cache_is_kept
 from dbt.adapters.tapestry.launch import launch
 from dbt.adapters.tapestry.log import hush_pyspark, spark_log, tail
 from dbt.adapters.tapestry.log_store import use_links

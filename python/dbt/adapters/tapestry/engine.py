@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.tapestry.kept import cache_or_new
+from dbt.adapters.tapestry.cache_folders import cache_or_new
 from dbt.adapters.tapestry.listeners import listeners
 from tapestry.errors import ConfigurationError
 from tapestry.folders import open_lock, read_own, write_own

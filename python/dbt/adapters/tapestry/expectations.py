@@ -19,15 +19,15 @@ from tapestry.errors import ConfigurationError
 from tapestry.quoting import authored
 from tapestry.runs.checks.checks import sentences
 from tapestry.runs.checks.staging import drop
-from tapestry.runs.run.log import Entry
-from tapestry.runs.run.publish import Published
-from tapestry.runs.run.whole import (
+from tapestry.runs.run.dbt_models import (
     Checked,
     check_query,
     check_table,
     only_blocking,
     stage_result,
 )
+from tapestry.runs.run.log import Entry
+from tapestry.runs.run.publish import Published
 
 _checked: dict[tuple[str, str], Checked] = {}
 _lock = Lock()

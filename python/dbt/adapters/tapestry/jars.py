@@ -12,7 +12,7 @@ from urllib.parse import urlparse
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.tapestry.kept import cache_or_new, ivy_or_new, new_ivy
+from dbt.adapters.tapestry.cache_folders import cache_or_new, ivy_or_new, new_ivy
 from tapestry.errors import ConfigurationError
 from tapestry.folders import check_way, read_own, write_own
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
 
-from dbt.adapters.tapestry.kept import cache_or_new
+from dbt.adapters.tapestry.cache_folders import cache_or_new
 from tapestry.folders import open_own, write_own
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from dbt.adapters.contracts.connection import AdapterResponse
 
 from tapestry.runs.checks.checks import CheckResult
+from tapestry.runs.run.dbt_models import Checked
 from tapestry.runs.run.plan import Decided
 from tapestry.runs.run.run import Outcome
-from tapestry.runs.run.whole import Checked
 
 
 @dataclass

@@ -16,7 +16,7 @@ from dbt.adapters.tapestry.answer_settings import ZONE
 from dbt.adapters.tapestry.overrides import INTERPRETED, once
 from dbt.adapters.tapestry.servers import read_by_conf, read_by_sql
 from tapestry.runs.engine.capabilities import Capabilities
-from tapestry.runs.engine.reading import ReadVolume
+from tapestry.runs.engine.read_volume import ReadVolume
 from tapestry.runs.engine.values import as_list, as_map
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class DbtSession:
 
     def _measured(self) -> AbstractContextManager[ReadVolume]:
         """Measure what this thread's statements read."""
-        from dbt.adapters.tapestry.reading import measured
+        from dbt.adapters.tapestry.measure_reads import measured
 
         return measured(self._handle.session)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dbt.adapters.tapestry.jars import jar_settings
-from dbt.adapters.tapestry.reading import LATEST
+from dbt.adapters.tapestry.measure_reads import LATEST
 from dbt.adapters.tapestry.warehouse import warehouse_settings
 from dbt.adapters.tapestry.workers import MOST_CORES
 

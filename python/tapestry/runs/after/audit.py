@@ -24,13 +24,13 @@ from tapestry.runs.query.query import read_query
 from tapestry.runs.query.relations import read_relations
 from tapestry.runs.query.settings import refuse_grown_otherwise
 from tapestry.runs.run.standing import Standing, stand
-from tapestry.runs.sources.as_read import AsRead
 from tapestry.runs.sources.describe import arrival_column
+from tapestry.runs.sources.earlier_pins import AsRead
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.sources.scans import plain_scan
 from tapestry.runs.tables.state import StateRow
-from tapestry.runs.window.examined import as_read_by
 from tapestry.runs.window.question import incomparable, not_comparable
+from tapestry.runs.window.sources_of_run import as_read_by
 from tapestry.verification.audit import Audit, PublishedHistory
 from tapestry.verification.check import Result, Sample
 from tapestry.verification.definition import Definition

@@ -36,9 +36,9 @@ from tapestry.runs.run.standing import Standing, stand
 from tapestry.runs.sources.asking import AskingRun, PinnedSource
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.examine import examine
+from tapestry.runs.sources.grow_side import carry
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.side import Side, read_side, side_name
-from tapestry.runs.sources.side_grown import carry
 from tapestry.runs.tables.state import StateRow, claim, runs_of
 
 

@@ -23,7 +23,7 @@ from tapestry.runs.engine.session import Session, planned_once
 from tapestry.runs.model.model import Model
 from tapestry.runs.window.question import Question
 from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH, Check, Finding, Result, Sample
-from tapestry.verification.chosen import RunRows
+from tapestry.verification.chosen_rows import RunRows
 from tapestry.verification.events import opening
 
 VERIFICATION = (ENOUGH, NOT_TOO_MUCH)

@@ -10,7 +10,7 @@ from typing import Any
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.context.warm_pins import WarmPins
-from tapestry.runs.engine.odd import OddRow
+from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.tables.state import StateRow, read_states, readable

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from tapestry.runs.engine.glance import Glance
-from tapestry.runs.engine.reading import ReadVolume
+from tapestry.runs.engine.read_volume import ReadVolume
 
 T = TypeVar("T")
 

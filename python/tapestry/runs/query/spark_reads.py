@@ -11,7 +11,7 @@ from tapestry.runs.engine.column_types import columns_of_query
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.query import Query
-from tapestry.runs.query.read_back import refuse_read_apart
+from tapestry.runs.query.refuse_read_apart import refuse_read_apart
 
 
 def refuse_read_otherwise(session: Session, model: Model, query: Query, select: str = "") -> None:

@@ -36,14 +36,16 @@ from tapestry.runs.run.plan import (
     WriteRows,
 )
 from tapestry.runs.run.standing import Standing, stand
-from tapestry.runs.sources.as_read import AsRead
+from tapestry.runs.sources.earlier_pins import AsRead
 from tapestry.runs.sources.examine import Examination
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.tables.state import StateRow
 from tapestry.runs.tables.target import EMPTY_GENERATION
-from tapestry.runs.window.asked import ask, began, held
-from tapestry.runs.window.ended import new_answers
-from tapestry.runs.window.examined import (
+from tapestry.runs.window.ask_question import ask, began, held
+from tapestry.runs.window.new_answers import new_answers
+from tapestry.runs.window.new_rows import NewRows
+from tapestry.runs.window.question import keyed, not_verified, question_of
+from tapestry.runs.window.sources_of_run import (
     as_read_by,
     before_of,
     examine_sources,
@@ -53,8 +55,6 @@ from tapestry.runs.window.examined import (
     standing_scans_of,
     warnings_of,
 )
-from tapestry.runs.window.new_rows import NewRows
-from tapestry.runs.window.question import keyed, not_verified, question_of
 from tapestry.sql import Window
 
 

@@ -15,7 +15,7 @@ from tapestry.quoting import relation_name, string, timestamp
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.engine.errors_of_delta import lacks_column
 from tapestry.runs.engine.own_tables import create_own, lost_own, widen_own
-from tapestry.runs.engine.reading import ReadVolume
+from tapestry.runs.engine.read_volume import ReadVolume
 from tapestry.runs.engine.session import Session
 from tapestry.runs.run.plan import WriteRows
 from tapestry.runs.run.publish import Published

@@ -15,7 +15,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Known
 from tapestry.runs.engine.errors_of_delta import loudness_of_tidying
 from tapestry.runs.engine.instants import show
-from tapestry.runs.engine.reading import ReadVolume
+from tapestry.runs.engine.read_volume import ReadVolume
 from tapestry.runs.engine.session import Session, for_little, meanwhile
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import release

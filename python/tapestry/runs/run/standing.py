@@ -13,7 +13,7 @@ from tapestry.runs.context.memory import Known
 from tapestry.runs.engine.errors_of_delta import files_gone
 from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.instants import show
-from tapestry.runs.engine.odd import OddRow
+from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.own_tables import forget_gone
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model

@@ -15,6 +15,7 @@ from tapestry.runs.sources.asking import AskingRun, PinnedSource
 from tapestry.runs.sources.contents import key_names
 from tapestry.runs.sources.describe import DeltaSource, arrival_column
 from tapestry.runs.sources.fingerprints import fingerprint
+from tapestry.runs.sources.grow_side import clean, keep
 from tapestry.runs.sources.history import SourceCommit, read_history, table_id_at
 from tapestry.runs.sources.late import Late, by_stored, find_late, late_contents
 from tapestry.runs.sources.pins import Pin
@@ -28,7 +29,6 @@ from tapestry.runs.sources.rewrites import (
 from tapestry.runs.sources.row_warnings import count_nulls, late_warning, null_warning
 from tapestry.runs.sources.scans import late_scan, plain_scan
 from tapestry.runs.sources.side import SIDE_COLUMNS, Side, read_side, side_name
-from tapestry.runs.sources.side_grown import clean, keep
 from tapestry.runs.sources.since import Rules, Since
 from tapestry.sql.catalog import Column
 from tapestry.sql.scan import Scan

@@ -11,7 +11,7 @@ from typing import Any
 
 from tapestry.errors import StateUnreadable
 from tapestry.names import ARRIVAL, ROW_ID
-from tapestry.runs.engine.odd import Fields, Odd, OddRow, read_row
+from tapestry.runs.engine.odd_rows import Fields, Odd, OddRow, read_row
 from tapestry.runs.sources.describe import LATE
 from tapestry.sql.catalog import Column
 

@@ -26,7 +26,7 @@ from tapestry.errors import StateUnreadable
 from tapestry.instants import micros
 from tapestry.quoting import properties, relation_name, string
 from tapestry.runs.engine.errors_of_delta import files_gone, lacks_column, lost_race, not_found
-from tapestry.runs.engine.odd import OddRow, read_row
+from tapestry.runs.engine.odd_rows import OddRow, read_row
 from tapestry.runs.engine.own_tables import (
     create_own,
     lost_own,

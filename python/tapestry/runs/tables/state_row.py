@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from tapestry.instants import micros
-from tapestry.runs.engine.odd import Fields, Odd, check_seal, sealed, shown
+from tapestry.runs.engine.odd_rows import Fields, Odd, check_seal, sealed, shown
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.target import CLOSED
 

@@ -15,14 +15,14 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.query.query import Query
 from tapestry.runs.sources.describe import arrival_column, arrival_sql
 from tapestry.runs.tables.state import StateRow
-from tapestry.runs.window.ended import NewAnswers
+from tapestry.runs.window.new_answers import NewAnswers
 from tapestry.sql import Scan
 from tapestry.sql.facts import keys
 from tapestry.sql.look.share_keyed_reads import NOTHING_SHARED, Sharing
 from tapestry.verification.definition import Definition, is_own
 from tapestry.verification.events import begin_of_time
 from tapestry.verification.restriction import Range
-from tapestry.verification.ripe import ripe_ranges
+from tapestry.verification.ripe_ranges import ripe_ranges
 from tapestry.verification.turns import turn, turns_of
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from tapestry.runs.engine.odd import OddRow
+from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.state import StateRow, readable
 from tapestry.runs.tables.target import commits_after, landed, look

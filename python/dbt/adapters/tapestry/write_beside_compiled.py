@@ -8,7 +8,7 @@ from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
 
-from dbt.adapters.tapestry.guarded import (
+from dbt.adapters.tapestry.guarded_model import (
     HOW_TAU,
     Guarded,
     dbt_names,

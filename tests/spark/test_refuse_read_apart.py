@@ -9,9 +9,9 @@ import pytest
 from tests.spark.run_world import UNANSWERED, World
 
 from tapestry.errors import Refusal
-from tapestry.runs.query import read_back
+from tapestry.runs.query import refuse_read_apart as reading_apart
 from tapestry.runs.query.query import Query, read_query
-from tapestry.runs.query.read_back import planned_alike, refuse_read_apart
+from tapestry.runs.query.refuse_read_apart import planned_alike, refuse_read_apart
 
 ALIKE = (
     UNANSWERED,
@@ -77,7 +77,7 @@ def test_what_is_planned_otherwise_and_gives_the_same_rows(
     query = _query(world, sql)
     refuse_read_apart(world.session, world.model(sql), query)
     assert "EXCEPT ALL" in world.session.texts[-1]
-    monkeypatch.setattr(read_back, "MOST_BYTES", 0)
+    monkeypatch.setattr(reading_apart, "MOST_BYTES", 0)
     asked = len(world.session.texts)
     refuse_read_apart(world.session, world.model(sql), query)
     assert len(world.session.texts) == asked + 1, "larger tables are planned only"

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import yaml  # type: ignore[import-untyped]
 
-from dbt.adapters.tapestry.guarded import (
+from dbt.adapters.tapestry.guarded_model import (
     HOW_TAU,
     Guarded,
     dbt_names,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.adapter.test_folders import NOBODY, as_root
 
-from dbt.adapters.tapestry import embedded, engine, jars, kept
+from dbt.adapters.tapestry import cache_folders, embedded, engine, jars
 from tapestry import folders
 from tapestry.errors import ConfigurationError
 
@@ -20,14 +20,14 @@ from tapestry.errors import ConfigurationError
 def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[str]]:
     """The warnings; whatever is made meanwhile goes with the test."""
     said: list[str] = []
-    monkeypatch.setattr(kept.logger, "warning", said.append)
+    monkeypatch.setattr(cache_folders.logger, "warning", said.append)
     monkeypatch.setattr(folders, "_held", [])
     monkeypatch.setattr(folders, "_instead", [])
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    for memory in (kept._warn, kept._of_this_process):
+    for memory in (cache_folders._warn, cache_folders._of_this_process):
         memory.cache_clear()
     yield said
-    for memory in (kept._warn, kept._of_this_process):
+    for memory in (cache_folders._warn, cache_folders._of_this_process):
         memory.cache_clear()
 
 
@@ -46,10 +46,10 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_a_home_of_ones_own_keeps_all(home: Path, told: list[str]) -> None:
-    assert kept.cache_or_new("engines") == home / ".cache" / "dbt-tapestry" / "engines"
-    assert kept.ivy_or_new() == home / ".ivy2.5.2"
+    assert cache_folders.cache_or_new("engines") == home / ".cache" / "dbt-tapestry" / "engines"
+    assert cache_folders.ivy_or_new() == home / ".ivy2.5.2"
     assert (home / ".ivy2.5.2").stat().st_mode & 0o777 == 0o700
-    assert kept.cache_is_kept()
+    assert cache_folders.cache_is_kept()
     assert told == []
 
 
@@ -73,13 +73,13 @@ def test_where_nothing_can_be_kept_a_new_folder_takes_its_place(
     """As in a container whose HOME belongs to the user of the machine outside."""
     spoil(home)
     try:
-        folder, fetched = kept.cache_or_new("engines"), kept.ivy_or_new()
+        folder, fetched = cache_folders.cache_or_new("engines"), cache_folders.ivy_or_new()
         assert (folder.name, fetched.name) == ("engines", "ivy")
         assert folder.parent == fetched.parent
         assert folder.parents[2] == tmp_path
-        assert kept.cache_or_new("engines") == folder
+        assert cache_folders.cache_or_new("engines") == folder
         assert {path.stat().st_mode & 0o777 for path in (folder, fetched)} == {0o700}
-        assert not kept.cache_is_kept()
+        assert not cache_folders.cache_is_kept()
         assert len(set(told)) == len(told)
         assert str(home) in told[0]
         assert engine._offers("x") == []
@@ -121,7 +121,7 @@ def test_a_home_that_cannot_be_written_needs_no_more_than_a_cache(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     home.chmod(0o777)
-    assert kept.ivy_or_new() == tmp_path / "cache" / "dbt-tapestry" / "ivy"
+    assert cache_folders.ivy_or_new() == tmp_path / "cache" / "dbt-tapestry" / "ivy"
     assert told == []
 
 
@@ -130,10 +130,12 @@ def test_the_folder_of_a_process_goes_with_it(
 ) -> None:
     at_the_end: list[Callable[[], None]] = []
     monkeypatch.setattr(
-        kept.atexit, "register", lambda action, *a, **k: at_the_end.append(partial(action, *a, **k))
+        cache_folders.atexit,
+        "register",
+        lambda action, *a, **k: at_the_end.append(partial(action, *a, **k)),
     )
     home.chmod(0o777)
-    (kept.cache_or_new("engines") / "offer").touch()
+    (cache_folders.cache_or_new("engines") / "offer").touch()
     (made,) = tmp_path.iterdir()
     assert (made / folders.LOCK).exists()
     (end,) = at_the_end
@@ -169,7 +171,7 @@ def test_where_the_temporary_directory_is_open_the_warehouse_takes_its_place(
     made = folders.held_temporary()
     assert made.parent == place
     assert folders.old_temporary() == [made]
-    assert place in kept.cache_or_new("engines").parents  # the home is as open
+    assert place in cache_folders.cache_or_new("engines").parents  # the home is as open
     home.chmod(0o1777)
     embedded._find_place({}, tmp_path)
     assert folders.new_temporary().parent == home

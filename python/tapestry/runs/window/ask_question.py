@@ -11,10 +11,10 @@ from tapestry.runs.query.holding import NOTHING_HELD, Holding, hold, hold_rows
 from tapestry.runs.query.query import Query
 from tapestry.runs.sources.examine import Examination
 from tapestry.runs.tables.state import StateRow
-from tapestry.runs.window.ended import NewAnswers
-from tapestry.runs.window.examined import before_of, scans_of
+from tapestry.runs.window.new_answers import NewAnswers
 from tapestry.runs.window.question import Question, begun, keyed, question_of, ripened, stamped
 from tapestry.runs.window.sharing import share
+from tapestry.runs.window.sources_of_run import before_of, scans_of
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window
 from tapestry.sql.facts import keys
 from tapestry.verification.check import Sample
 from tapestry.verification.definition import Definition
-from tapestry.verification.ripe import ripe_ranges
+from tapestry.verification.ripe_ranges import ripe_ranges
 from tapestry.verification.turns import turn
 
 TAU = datetime(2026, 3, 10, 12, tzinfo=timezone.utc)
