@@ -11,10 +11,12 @@ from tests.sql.test_pairs import CATALOG, START, filled
 
 from tapestry.errors import Refusal
 from tapestry.sql import Catalog, Scan, View, Window, rewrite
+from tapestry.sql.ir import Arm
+from tapestry.sql.normalize.standard_form import StandardForms
+from tapestry.sql.passes.ir.refuse_too_long import LONGEST, text_size
+from tapestry.sql.passes.tree.resolve_names import resolve_names
+from tapestry.sql.query import Query
 from tapestry.sql.read.parse import parse
-from tapestry.sql.read.resolve_names import resolve_names
-from tapestry.sql.statement import render
-from tapestry.sql.statement.refuse_too_long import LONGEST, text_size
 
 HOURS = range(6)
 FACTORS = [f"(id = {n} or now() > due + interval {n} hours)" for n in HOURS]
@@ -71,7 +73,9 @@ def _texts(query: str) -> list[str]:
 def test_what_is_accepted_is_as_short_as_it_is_reckoned(name: str) -> None:
     """The reckoning is no less than the text, which is no longer than what is promised."""
     rewriting = rewrite(QUERIES[name], CATALOG)
-    reckoned = text_size(rewriting.parts, rewriting.order_at_worst())
+    query = rewriting.passed[-1].state
+    assert isinstance(query, Query)
+    reckoned = text_size(query)
     longest = max(len(text) for text in _texts(QUERIES[name]))
     assert longest < 1.25 * reckoned
     assert reckoned < LONGEST
@@ -111,9 +115,11 @@ def test_views_over_views_that_count_by_value_are_opened_once_each(
         "w": "select * from v where now() > d",
     }
     catalog = Catalog({**CATALOG.relations, **{name: View(name, views[name]) for name in views}})
-    opened = []
-    plain = render.to_standard_form
-    monkeypatch.setattr(render, "to_standard_form", lambda arm: opened.append(arm) or plain(arm))
+    opened: list[Arm] = []
+    plain = StandardForms.of
+    monkeypatch.setattr(
+        StandardForms, "of", lambda forms, arm: opened.append(arm) or plain(forms, arm)
+    )
     with pytest.raises(Refusal, match="characters of the SQL of a run"):
         rewrite(
             "select b.c from (select c from w group by c union all select id from messages) b"

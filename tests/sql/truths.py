@@ -8,12 +8,11 @@ from sqlglot import exp
 
 from tapestry.sql.ir import ExistsFormula, Formula
 from tapestry.sql.normalize.normalize_conditions import _Truth
+from tapestry.sql.passes.ir.solve_time_atoms import Solve
 
 
 class NoTables:
     """Columns stand for themselves; there are no subqueries."""
-
-    zone = "UTC"
 
     def resolve(self, node: exp.Expr) -> exp.Expr:
         return node.copy()
@@ -29,4 +28,4 @@ class NoTables:
 
 def solve(condition: exp.Expr, wanted: str) -> Formula:
     """The formula for the condition being 'true', 'false' or 'unknown'."""
-    return _Truth(NoTables()).of(condition, wanted)
+    return Solve("UTC").formula(_Truth(NoTables()).of(condition, wanted))

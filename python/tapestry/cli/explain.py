@@ -101,7 +101,7 @@ def show_explanation(to: Console, explained: Explanation) -> None:
         to.print(f"\n[bold cyan]{number}. {step.name}[/bold cyan]  {step.why}")
         show_sql(to, step.sql)
     if explained.refusal is not None:
-        from tapestry.sql.look.trace import refusing_pass
+        from tapestry.sql.rewriter import refusing_pass
 
         by = refusing_pass(explained.refusal)
         to.print(f"\n[bold red]refused by {by}[/bold red]")

@@ -17,7 +17,7 @@ from tapestry.runs.engine.values import as_list
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import read_relations
 from tapestry.sql import Rewriting, Step, rewrite
-from tapestry.sql.look.trace import refusing_pass
+from tapestry.sql.rewriter import refusing_pass
 
 
 @dataclass

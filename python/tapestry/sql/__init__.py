@@ -7,7 +7,8 @@ from tapestry.sql.catalog import Catalog, Column, Source, View
 from tapestry.sql.look.static_answer import set_clock, static_answer
 from tapestry.sql.look.trace import Step
 from tapestry.sql.read.parse import relation_names
-from tapestry.sql.rewriter import Rewriting, rewrite
+from tapestry.sql.rewriter import rewrite
+from tapestry.sql.rewriting import Rewriting
 from tapestry.sql.scan import Scan, Window
 
 __all__ = [

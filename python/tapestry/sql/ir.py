@@ -35,19 +35,33 @@ class SourceTable:
 
 
 @dataclass(frozen=True)
-class ValueTable:
-    """A derived table that counts by value (DISTINCT, UNION, ...): all values it may ever hold.
+class DerivedTable:
+    """A derived table that counts by value (DISTINCT, UNION, ...): arms of all its values.
 
     That a value is there at an instant is said by a membership formula beside it.
     """
 
     alias: str
     columns: tuple[str, ...]
-    universe: tuple[Arm, ...]
+    arms: tuple[Arm, ...] = field(compare=False)
     weight: int = field(default=1, compare=False)
     """How many arms stand in it, those of tables and subqueries in them too."""
 
 
+@dataclass(frozen=True)
+class ValueTable:
+    """The same in standard form: blocks of all the values that it may ever hold.
+
+    ``alias`` is unique in the whole query: two tables that have it are one, and comparing what
+    they hold would take longer with every level of a nest of them.
+    """
+
+    alias: str
+    columns: tuple[str, ...]
+    universe: tuple[Block, ...] = field(compare=False)
+
+
+ArmTable: TypeAlias = SourceTable | DerivedTable
 Table: TypeAlias = SourceTable | ValueTable
 
 
@@ -73,6 +87,14 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class TimeAtom:
+    """That a comparison with now() is ``wanted``: 'true', 'false' or 'unknown'; not solved yet."""
+
+    sql: exp.Expr
+    wanted: str
+
+
+@dataclass(frozen=True)
 class Lower:
     """``bound <= s``; never true where the bound is NULL."""
 
@@ -94,7 +116,7 @@ class ExistsFormula:
     arms: tuple[Arm, ...]
 
 
-Formula: TypeAlias = And | Or | Condition | Lower | Upper | ExistsFormula
+Formula: TypeAlias = And | Or | Condition | TimeAtom | Lower | Upper | ExistsFormula
 
 TRUE = And(())
 FALSE = Or(())
@@ -107,7 +129,7 @@ class Arm:
     Tables are multiplied with each other, and look-ups joined, in their order.
     """
 
-    tables: tuple[Table, ...]
+    tables: tuple[ArmTable, ...]
     where: Formula
     select: tuple[exp.Expr, ...]
     keys: tuple[exp.Expr, ...] = ()
@@ -167,10 +189,14 @@ class UnionAll:
 
 @dataclass(frozen=True)
 class Part:
-    """One arm of the outermost UNION ALL: its arms, and whether its answers count by value."""
+    """One arm of the outermost UNION ALL, and whether its answers count by value.
 
-    arms: tuple[Arm, ...]
+    It has arms until they are brought to standard form, and blocks from then on.
+    """
+
     by_value: bool
+    arms: tuple[Arm, ...] = ()
+    blocks: tuple[Block, ...] = ()
 
 
 def all_of(*parts: Formula) -> Formula:

@@ -12,9 +12,10 @@ from tapestry.instants import micros
 from tapestry.names import ARRIVAL, ENDED, KEY, ROW_ID
 from tapestry.quoting import Sql, string
 from tapestry.sql.catalog import Catalog, Source
-from tapestry.sql.read.inline_views import inline_views
+from tapestry.sql.passes.tree.inline_views import inline_views
+from tapestry.sql.passes.tree.resolve_names import resolve_names
+from tapestry.sql.read.output_names import output_names
 from tapestry.sql.read.parse import is_cte, parse, table_name
-from tapestry.sql.read.resolve_names import output_names, resolve_names
 from tapestry.sql.scan import Scan
 from tapestry.sql.work import bounded
 from tapestry.sql.write import build

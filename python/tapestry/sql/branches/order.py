@@ -8,7 +8,7 @@ time only, and a late row's arrival implies nothing (semantics, section 2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -16,8 +16,10 @@ from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
 from tapestry.names import ARRIVAL
+from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts.fixed import length_of, zone_is_fixed
-from tapestry.sql.ir import SourceTable
+from tapestry.sql.facts.walk import all_tables
+from tapestry.sql.ir import Part, SourceTable
 from tapestry.sql.read.read_tokens import read_one
 
 _DAY = 86_400_000_000
@@ -120,6 +122,28 @@ class Order:
         """Can the bound be later than what its row's ts implies?"""
         anchor = self.anchor(bound)
         return anchor is not None and anchor.is_arrival and anchor.alias in self.late
+
+
+def order_of(
+    parts: Iterable[Part],
+    catalog: Catalog,
+    late: Collection[str],
+    assumptions: tuple[Assumption, ...],
+) -> Order:
+    """What is known of the bounds of a query where rows of these sources came late."""
+    arrivals, tables, aliases = {}, {}, set()
+    for table in all_tables(parts):
+        if not isinstance(table, SourceTable):
+            continue
+        tables[table.alias] = table
+        if table.appended:
+            source = catalog.relations[table.source]
+            assert isinstance(source, Source)
+            assert source.arrival is not None
+            arrivals[table.alias] = source.arrival.lower()
+            if table.source in late:
+                aliases.add(table.alias)
+    return Order(arrivals, tables, frozenset(aliases), assumptions, catalog.time_zone)
 
 
 def base_and_offset(bound: exp.Expr, zone: str) -> tuple[exp.Expr, int]:

@@ -11,7 +11,6 @@ from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame, at_most, less
 from tapestry.sql.ir import Conjunction, Exists, SourceTable, Table, ValueTable
-from tapestry.sql.normalize.to_standard_form import to_standard_form
 from tapestry.sql.write import build
 
 
@@ -39,11 +38,11 @@ class Reads:
     def universe(self, table: ValueTable, frame: Frame) -> exp.Query:
         """All values that a table by value may hold up to t: a superset, its membership decides."""
         parts: list[exp.Query] = []
-        for arm in table.universe:
-            for conjunction in to_standard_form(arm).disjuncts:
+        for block in table.universe:
+            for conjunction in block.disjuncts:
                 named = [
                     exp.alias_(value.copy(), name)
-                    for value, name in zip(arm.select, table.columns, strict=True)
+                    for value, name in zip(block.select, table.columns, strict=True)
                 ]
                 select = self.from_clause(build.select(named), conjunction.tables, frame)
                 reached = [at_most(bound, frame.t) for bound in conjunction.lowers]

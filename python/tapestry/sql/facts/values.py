@@ -20,13 +20,14 @@ from tapestry.sql.ir import (
     Arm,
     Bag,
     Condition,
+    DerivedTable,
     ExistsFormula,
     Formula,
     Or,
     SetQuery,
     SourceTable,
+    TimeAtom,
     UnionAll,
-    ValueTable,
     all_of,
     any_of,
 )
@@ -138,7 +139,7 @@ def counted(query: SetQuery, names: Names) -> Arm:
 
 def value_table(
     query: SetQuery, alias: str, columns: tuple[str, ...]
-) -> tuple[ValueTable, tuple[exp.Expr, ...]]:
+) -> tuple[DerivedTable, tuple[exp.Expr, ...]]:
     """All values that a query may ever hold as a table, and its columns, typed."""
     hint = "move the condition on the outer row out of it, into the WHERE around it"
     _refuse_correlated(query, "a derived table that counts by value", hint)
@@ -152,7 +153,7 @@ def value_table(
         if not type_of(first):
             reference.meta[SHAPE] = shape_of(first)
         values.append(reference)
-    return ValueTable(alias, columns, universe, weight), tuple(values)
+    return DerivedTable(alias, columns, universe, weight), tuple(values)
 
 
 def _weight(arms: Iterable[Arm]) -> int:
@@ -165,7 +166,7 @@ def _weight(arms: Iterable[Arm]) -> int:
     todo = list(arms)
     while todo:
         arm = todo.pop()
-        total += 1 + sum(table.weight for table in arm.tables if isinstance(table, ValueTable))
+        total += 1 + sum(table.weight for table in arm.tables if isinstance(table, DerivedTable))
         parts = [arm.where]
         while parts:
             part = parts.pop()
@@ -207,7 +208,7 @@ def _outer_columns(arm: Arm, around: frozenset[str]) -> Iterator[exp.Column]:
             for inner in formula.arms:
                 yield from _outer_columns(inner, known)
         else:
-            node = formula.sql if isinstance(formula, Condition) else formula.bound
+            node = formula.sql if isinstance(formula, Condition | TimeAtom) else formula.bound
             yield from (column for column in node.find_all(exp.Column) if column.table not in known)
 
 

@@ -1,66 +1,151 @@
-"""Standard form as readable SQL: with now() as the author compared it, or with ``s`` solved."""
+"""Arms and blocks as readable SQL: with now() as the author compared it, with ``s`` once solved."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
 
+from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame, at_most, less
 from tapestry.sql.branches.order import Order
 from tapestry.sql.branches.selects import Reads, valid_at, where
-from tapestry.sql.ir import ATOM, Block, Conjunction, SourceTable, Table
+from tapestry.sql.facts.walk import tables_of
+from tapestry.sql.ir import (
+    And,
+    Arm,
+    ArmTable,
+    Block,
+    Condition,
+    Conjunction,
+    Formula,
+    Lower,
+    Or,
+    Part,
+    SourceTable,
+    TimeAtom,
+    Upper,
+)
 from tapestry.sql.write import build
 
-
-class Part(Protocol):
-    """Blocks whose answers count by derivation, or by value."""
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """The arm's blocks."""
-
-    @property
-    def by_value(self) -> bool:
-        """Do its answers count by value?"""
-
-
 S = exp.column("s")
-NOW = exp.Anonymous(this="now", expressions=[])
+_SHOWN = Frame(None, S, Order({}, {}, frozenset(), (), "UTC"))
 
 
-def describe(parts: Sequence[Part], columns: tuple[str, ...], clock: exp.Expr | None = S) -> str:
-    """One SELECT for each disjunct; ``UNION ALL`` stands between arms, ``OR`` between disjuncts.
+def describe(parts: Sequence[Part], columns: tuple[str, ...]) -> str:
+    """One SELECT for each arm; from the standard form on for each disjunct, with OR between.
 
-    ``clock`` is the instant that the bounds are compared with; None: the comparisons with now()
-    stand as they were before they were solved.
+    ``UNION ALL`` stands between the arms. Comparisons with now() stand as the author wrote them
+    until they are solved for ``s``. Before the standard form, a table means its rows that are
+    there; after it, all of its rows.
     """
     texts = []
     for part in parts:
+        texts += [_shown(_arm(arm, columns)) for arm in part.arms]
         for block in part.blocks:
-            alternatives = [
-                _select(block, conjunction, columns, clock).sql("spark", pretty=True)
-                for conjunction in block.disjuncts
-            ]
+            disjuncts = block.disjuncts or (_never(block),)
+            alternatives = [_shown(_disjunct(block, one, columns)) for one in disjuncts]
             texts.append("\n-- OR, for the same derivation\n".join(alternatives))
     union = "\nUNION -- by value\n" if any(part.by_value for part in parts) else "\nUNION ALL\n"
     return union.join(texts)
 
 
-def _select(
-    block: Block, conjunction: Conjunction, columns: tuple[str, ...], clock: exp.Expr | None
-) -> exp.Select:
-    # sql: only shown, to people
-    reads = Reads({name: name for name in _source_names(conjunction)})
-    listed = [exp.alias_(v.copy(), n) for v, n in zip(block.select, columns, strict=True)]
-    frame = Frame(None, clock or NOW, Order({}, {}, frozenset(), (), "UTC"))
-    select = reads.from_clause(build.select(listed), conjunction.tables, frame)
-    described = where(select, _conditions(conjunction, reads, frame, clock))
-    named = described.transform(_dotted, copy=False)
-    assert isinstance(named, exp.Select)
+def _shown(select: exp.Select) -> str:
+    named = select.transform(_dotted, copy=False)
     build.quote(named)
-    return named
+    return named.sql("spark", pretty=True)
+
+
+# -- arms ---------------------------------------------------------------------------------------
+def _arm(arm: Arm, columns: tuple[str, ...]) -> exp.Select:
+    listed = [exp.alias_(v.copy(), n) for v, n in zip(arm.select, columns, strict=True)]
+    return where(_from(build.select(listed), arm.tables), _parts_of(arm.where))
+
+
+def _from(select: exp.Select, tables: Iterable[ArmTable]) -> exp.Select:
+    for table in tables:
+        alias = exp.TableAlias(this=exp.to_identifier(table.alias))
+        relation: exp.Expr
+        if isinstance(table, SourceTable):
+            relation = exp.Table(this=exp.to_identifier(table.source), alias=alias)
+        else:
+            # sql: only shown, to people
+            values = [_arm(arm, table.columns) for arm in table.arms]
+            for one in values:
+                one.set("distinct", exp.Distinct())
+            relation = exp.Subquery(this=build.union(list(values)), alias=alias)
+        build.add_from(select, relation, table.on if isinstance(table, SourceTable) else None)
+    return select
+
+
+def _parts_of(formula: Formula) -> list[exp.Expr]:
+    return [_written(part) for part in (formula.parts if isinstance(formula, And) else (formula,))]
+
+
+def _written(formula: Formula) -> exp.Expr:
+    """A formula as a condition that is true where it is."""
+    if isinstance(formula, And):
+        return _together(exp.And, exp.true(), [_written(part) for part in formula.parts])
+    if isinstance(formula, Or):
+        return _together(exp.Or, exp.false(), [_written(part) for part in formula.parts])
+    if isinstance(formula, Condition):
+        return formula.sql.copy()
+    if isinstance(formula, TimeAtom):
+        atom = timing.wrapped(formula.sql)
+        if formula.wanted == "unknown":
+            return exp.Is(this=atom, expression=exp.Null())
+        return exp.Not(this=atom) if formula.wanted == "false" else formula.sql.copy()
+    if isinstance(formula, Lower | Upper):
+        bounded = (
+            at_most(formula.bound, S) if isinstance(formula, Lower) else less(S, formula.bound)
+        )
+        return bounded
+    found: list[exp.Expr] = []
+    for arm in formula.arms:
+        inner = where(_from(build.select_one(), arm.tables), _parts_of(arm.where))
+        found.append(exp.Exists(this=inner))
+    some = _together(exp.Or, exp.false(), found)
+    return exp.Not(this=timing.wrapped(some)) if formula.negated else some
+
+
+def _together(
+    connector: type[exp.Connector], empty: exp.Expr, conditions: list[exp.Expr]
+) -> exp.Expr:
+    if not conditions:
+        return empty
+    first, *others = conditions
+    together = first if not others else build.operand(first)
+    for other in others:
+        together = connector(this=together, expression=build.operand(other))
+    return together
+
+
+# -- blocks -------------------------------------------------------------------------------------
+def _disjunct(block: Block, conjunction: Conjunction, columns: tuple[str, ...]) -> exp.Select:
+    # sql: only shown, to people
+    reads = Reads({table.source: table.source for table in _sources(conjunction)})
+    listed = [exp.alias_(v.copy(), n) for v, n in zip(block.select, columns, strict=True)]
+    select = reads.from_clause(build.select(listed), conjunction.tables, _SHOWN)
+    return where(select, _conditions(conjunction, reads))
+
+
+def _never(block: Block) -> Conjunction:
+    """What an OR of nothing says: it is false."""
+    return Conjunction(block.tables, (exp.false(),), (), (), ())
+
+
+def _conditions(conjunction: Conjunction, reads: Reads) -> Iterable[exp.Expr]:
+    yield from conjunction.conditions
+    yield from valid_at(conjunction, S)
+    for exists in conjunction.exists:
+        inner = exists.inner
+        select = reads.from_clause(build.select_one(), inner.tables, _SHOWN)
+        node: exp.Expr = exp.Exists(this=where(select, _conditions(inner, reads)))
+        yield exp.Not(this=node) if exists.negated else node
+
+
+def _sources(conjunction: Conjunction) -> list[SourceTable]:
+    return [table for table in tables_of(conjunction) if isinstance(table, SourceTable)]
 
 
 def _dotted(node: exp.Expr) -> exp.Expr:
@@ -68,43 +153,3 @@ def _dotted(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Table) and "." in node.name:
         return exp.to_table(node.name, dialect="spark", alias=node.alias)
     return node
-
-
-def _conditions(
-    conjunction: Conjunction, reads: Reads, frame: Frame, clock: exp.Expr | None
-) -> Iterable[exp.Expr]:
-    yield from conjunction.conditions
-    if clock is None:
-        yield from _as_written(conjunction)
-    else:
-        yield from valid_at(conjunction, clock)
-    for exists in conjunction.exists:
-        inner = exists.inner
-        select = reads.from_clause(build.select_one(), inner.tables, frame)
-        node: exp.Expr = exp.Exists(this=where(select, _conditions(inner, reads, frame, clock)))
-        yield exp.Not(this=node) if exists.negated else node
-
-
-def _as_written(conjunction: Conjunction) -> Iterable[exp.Expr]:
-    """The time conditions before they were solved; where none is known, the bound and now()."""
-    for low in conjunction.lowers:
-        yield _atom(low) or at_most(low, NOW)
-    for high in conjunction.uppers:
-        yield _atom(high) or less(NOW, high)
-
-
-def _atom(bound: exp.Expr) -> exp.Expr | None:
-    text = bound.meta.get(ATOM)
-    return None if text is None else parse_one(str(text), dialect="spark")
-
-
-def _source_names(conjunction: Conjunction) -> Iterable[str]:
-    tables: list[Table] = list(conjunction.tables)
-    for exists in conjunction.exists:
-        yield from _source_names(exists.inner)
-    for table in tables:
-        if isinstance(table, SourceTable):
-            yield table.source
-        else:
-            for arm in table.universe:
-                yield from (t.source for t in arm.tables if isinstance(t, SourceTable))

@@ -15,7 +15,7 @@ from tapestry.errors import Refusal
 from tapestry.names import ENDED
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog
-from tapestry.sql.read.inline_views import inline_views
+from tapestry.sql.passes.tree.inline_views import inline_views
 from tapestry.sql.read.parse import is_cte, parse, table_name
 from tapestry.sql.read.tell_apart import tell_apart
 from tapestry.sql.scan import Scan

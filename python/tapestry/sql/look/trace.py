@@ -6,48 +6,40 @@ the last ones are rendered by the same code as a run, with ``:tau`` and ``:t`` f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from traceback import walk_tb
 from typing import Protocol
 
 from sqlglot import exp
+from sqlglot.optimizer.simplify import simplify_parens
 
-from tapestry.errors import Refusal
-from tapestry.quoting import rendered_name
+from tapestry.quoting import remark, rendered_name
 from tapestry.sql.catalog import Catalog, Source
-from tapestry.sql.ir import ATOM
-from tapestry.sql.look.describe import Part, describe
+from tapestry.sql.facts.walk import ArmWalk
+from tapestry.sql.ir import ATOM, Formula, Lower, Upper
+from tapestry.sql.look.describe import describe
+from tapestry.sql.query import Query
 from tapestry.sql.scan import Scan
 from tapestry.sql.strategies.choose import Strategy
 from tapestry.sql.write import build
 
-QUERY, NAMES, STANDARD = "query", "resolve_names", "standard_form"
-SOLVED, Q_M, Q_I = "solve_time_atoms", "first_instant", "split_by_bound"
+QUERY, FORM, SOLVED = "query", "normalize_subqueries", "solve_time_atoms"
+Q_M, Q_I = "first_instant", "split_by_bound"
+WRITTEN = "What the author wrote: Q."
+SPLIT = (
+    "max(lower bounds) lies in (tau, t] iff exactly one bound is the first to do so: the"
+    " branches are disjoint, together complete, and each reads a narrow range of one table."
+)
 TAU, T = ":tau", ":t"
 
-PASSES = frozenset(
-    {
-        *("parse", "read_tokens", "open_parentheses", "balance_connectors", "name_fields"),
-        *("inline_views", "inline_inner_ctes", "spend_names", "resolve_names", "expand_stars"),
-        *("refuse_unread", "refuse_unsupported", "refuse_nondeterministic", "align_sides"),
-        *("normalize_subqueries", "normalize_conditions", "solve_time_atoms", "to_standard_form"),
-        *("keep_look_ups", "split_by_bound"),
-    }
-)
-"""The steps that a refusal is said to come from; other modules are theirs."""
-WHY: Mapping[str, str] = {
-    QUERY: "What the author wrote: Q.",
-    NAMES: "A view is the query that it names, * and bare names stand for columns: only the"
-    " spelling changes.",
-    STANDARD: "WHERE and ON become an OR of ANDs (De Morgan; IN, outer joins, DISTINCT and set"
-    " operations by their definitions; what a static table says never changes, so that a LEFT JOIN"
-    " to one stays); a row counts from its arrival on.",
-    SOLVED: "Each comparison with now() changes its truth once as time passes, so it is solved for"
-    " the instant s at which it does, to the microsecond: this is Q(s).",
-    Q_I: "max(lower bounds) lies in (tau, t] iff exactly one bound is the first to do so: the"
-    " branches are disjoint, together complete, and each reads a narrow range of one table.",
-}
+
+@dataclass(frozen=True)
+class Passed:
+    """The query after a step: its tree, or from the arms on what the passes over the IR take."""
+
+    name: str
+    why: str
+    state: exp.Query | Query
 
 
 @dataclass(frozen=True)
@@ -75,10 +67,6 @@ class Rewritten(Protocol):
         """Names of the sources that it reads."""
 
     @property
-    def parts(self) -> Sequence[Part]:
-        """Its arms in standard form."""
-
-    @property
     def costliest(self) -> Strategy:
         """How the first instant is found."""
 
@@ -88,24 +76,38 @@ class Rewritten(Protocol):
         """Q_M or Q^I with texts for the ends of the window."""
 
 
-def step(name: str, sql: str) -> Step:
-    """One of the steps whose reason is always the same."""
-    return Step(name, WHY[name], sql)
+def steps_of(passed: Iterable[Passed]) -> tuple[Step, ...]:
+    """The steps from Q on that changed what is shown, the first of them being Q itself."""
+    steps: list[Step] = []
+    before = ""
+    for one in passed:
+        text = shown(one)
+        if text != before:
+            steps.append(Step(one.name, one.why, solved_atoms(one) + text))
+        before = text
+    return tuple(steps)
+
+
+def shown(one: Passed) -> str:
+    """The query after a step as SQL."""
+    if isinstance(one.state, Query):
+        return describe(one.state.parts, one.state.columns)
+    return one.state.sql("spark", pretty=True)
+
+
+def canonical_text(resolved: exp.Query, catalog: Catalog) -> str:
+    """A text that two queries share iff they are one syntax tree, settings included."""
+    bare = resolved.transform(lambda node: simplify_parens(node, dialect="spark"))
+    text = bare.sql("spark", pretty=True, comments=False)
+    return f"{text}\n-- session time zone {remark(catalog.time_zone)}"
 
 
 def last_steps(rewritten: Rewritten) -> tuple[Step, ...]:
     """From the standard form to Q^I."""
-    parts, columns = rewritten.parts, rewritten.columns
     scans = _symbolic_scans(rewritten)
     q_m = symbolic(rewritten.template(scans, None, T))
     q_i = symbolic(rewritten.template(scans, TAU, T))
-    atoms = [f"-- {text}\n" for text in _solved_atoms(parts)]
-    return (
-        step(STANDARD, describe(parts, columns, clock=None)),
-        step(SOLVED, "".join(atoms) + describe(parts, columns)),
-        Step(Q_M, rewritten.costliest.why, q_m),
-        step(Q_I, q_i),
-    )
+    return Step(Q_M, rewritten.costliest.why, q_m), Step(Q_I, SPLIT, q_i)
 
 
 def symbolic(sql: str) -> str:
@@ -113,17 +115,6 @@ def symbolic(sql: str) -> str:
     for name in (TAU, T):
         sql = sql.replace(f"CAST('{name}' AS TIMESTAMP)", name)
     return sql
-
-
-def refusing_pass(refusal: Refusal) -> str:
-    """The pass that refused: the innermost one in which the error came up; else the module."""
-    names = [
-        str(frame.f_globals.get("__name__", "")) for frame, _ in walk_tb(refusal.__traceback__)
-    ]
-    ours = [name for name in names if name.startswith("tapestry.")]
-    modules = [name.rpartition(".")[2] for name in ours]
-    passes = [module for module in modules if module in PASSES]
-    return (passes or modules or ["rewriter"])[-1]
 
 
 def _symbolic_scans(rewritten: Rewritten) -> dict[str, Scan]:
@@ -143,27 +134,27 @@ def _symbolic_scans(rewritten: Rewritten) -> dict[str, Scan]:
     return scans
 
 
-def _solved_atoms(parts: Sequence[Part]) -> list[str]:
-    """``comparison  <=>  bound <= s`` for every comparison with now(), each once."""
-    found: dict[str, list[str]] = {}
-    for low, bound in _bounds(parts):
-        atom = bound.meta.get(ATOM)
-        if atom is None:
-            continue
-        text = bound.sql("spark")
-        solved = f"{text} <= s" if low else f"s < {text}"
-        if solved not in found.setdefault(atom, []):
-            found[atom].append(solved)
-    return [f"{atom}   iff   {' AND '.join(solved)}" for atom, solved in found.items()]
+class _Solved(ArmWalk):
+    """Collects ``comparison  <=>  bound <= s`` for every comparison with now(), each once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: dict[str, list[str]] = {}
+
+    def leaf(self, formula: Formula) -> Formula:
+        if isinstance(formula, Lower | Upper) and ATOM in formula.bound.meta:
+            text = formula.bound.sql("spark")
+            solved = f"{text} <= s" if isinstance(formula, Lower) else f"s < {text}"
+            known = self.found.setdefault(formula.bound.meta[ATOM], [])
+            if solved not in known:
+                known.append(solved)
+        return formula
 
 
-def _bounds(parts: Sequence[Part]) -> list[tuple[bool, exp.Expr]]:
-    """(is it a lower one, bound) of every conjunction, subqueries included."""
-    found: list[tuple[bool, exp.Expr]] = []
-    open_ones = [c for part in parts for block in part.blocks for c in block.disjuncts]
-    while open_ones:
-        conjunction = open_ones.pop(0)
-        found += [(True, bound) for bound in conjunction.lowers]
-        found += [(False, bound) for bound in conjunction.uppers]
-        open_ones += [exists.inner for exists in conjunction.exists]
-    return found
+def solved_atoms(one: Passed) -> str:
+    """Comments: what each comparison with now() was solved to, where the step is that."""
+    solved = _Solved()
+    if one.name == SOLVED and isinstance(one.state, Query):
+        solved.parts(one.state.parts)
+    lines = (f"-- {atom}   iff   {' AND '.join(s)}\n" for atom, s in solved.found.items())
+    return "".join(lines)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -20,6 +21,7 @@ from tapestry.sql.ir import (
     FALSE,
     And,
     Arm,
+    ArmTable,
     Condition,
     ExistsFormula,
     Formula,
@@ -33,10 +35,11 @@ from tapestry.sql.ir import (
 from tapestry.sql.write import build
 
 Change = Callable[[exp.Expr], exp.Expr]
+_T = TypeVar("_T", Table, ArmTable)
 
 
 def look_up(
-    tables: tuple[Table, ...], on: Formula, columns: Iterable[exp.Expr]
+    tables: tuple[ArmTable, ...], on: Formula, columns: Iterable[exp.Expr]
 ) -> SourceTable | None:
     """The right side of a LEFT JOIN as a look-up; None where it is none.
 
@@ -54,12 +57,12 @@ def look_up(
     return replace(table, on=tuple(part.sql for part in parts if isinstance(part, Condition)))
 
 
-def looked_up(tables: Iterable[Table]) -> list[SourceTable]:
+def looked_up(tables: Iterable[Table | ArmTable]) -> list[SourceTable]:
     """The look-ups among some tables, each before those that are joined on its columns."""
     return [one for one in tables if isinstance(one, SourceTable) and one.on is not None]
 
 
-def with_on(table: Table, change: Change) -> Table:
+def with_on(table: _T, change: Change) -> _T:
     """The table with what it is looked up on changed; any other table as it is."""
     if not isinstance(table, SourceTable) or table.on is None:
         return table
@@ -97,6 +100,7 @@ def _changed_formula(formula: Formula, change: Change) -> Formula:
     if isinstance(formula, Lower | Upper):
         bound = change(formula.bound)
         return FALSE if _is_null(bound) else replace(formula, bound=bound)
+    assert isinstance(formula, Condition), "a time atom is solved before"
     changed = change(formula.sql)
     compares = isinstance(changed, exp.EQ | exp.NEQ | exp.LT | exp.LTE | exp.GT | exp.GTE)
     never = compares and (_is_null(changed.this) or _is_null(changed.expression))

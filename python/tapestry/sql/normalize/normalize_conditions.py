@@ -17,20 +17,17 @@ from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.facts.common_types import as_type, shared_type
 from tapestry.sql.ir import (
-    ATOM,
     FALSE,
     TRUE,
-    And,
     Condition,
     ExistsFormula,
     Formula,
-    Lower,
-    Upper,
+    TimeAtom,
     all_of,
     any_of,
     weight_of,
 )
-from tapestry.sql.normalize.solve_time_atoms import OPERATORS, solve_time_atom
+from tapestry.sql.normalize.solve_comparison import OPERATORS
 from tapestry.sql.work import size, spend
 
 CONDITIONS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Exists, exp.In, exp.Between)
@@ -42,10 +39,6 @@ _CONDITION = 4
 
 class Context(Protocol):
     """What the normalization needs of the block around the condition."""
-
-    @property
-    def zone(self) -> str:
-        """The session time zone."""
 
     def resolve(self, node: exp.Expr) -> exp.Expr:
         """The expression over the block's base tables."""
@@ -295,14 +288,7 @@ class _Truth:
             return self.equivalence(node, left, right, wanted)
         if any(isinstance(part, exp.Query) for part in node.walk()):
             raise self.refuse(node)
-        resolved = self.context.resolve(node)
-        atom = solve_time_atom(resolved, self.context.zone)
-        solved = {"true": atom.true, "false": atom.false, "unknown": atom.unknown}[wanted]
-        if wanted != "unknown":
-            _remember(
-                solved, resolved if wanted == "true" else exp.Not(this=exp.Paren(this=resolved))
-            )
-        return solved
+        return TimeAtom(self.context.resolve(node), wanted)
 
     def push_into_case(
         self, node: exp.Expr, case: exp.Case | exp.If, other: exp.Expr, on_left: bool
@@ -381,16 +367,3 @@ def _p_inner(node: exp.Expr) -> exp.Expr:
     while isinstance(node, exp.Paren):
         node = node.this
     return node
-
-
-def _remember(solved: Formula, atom: exp.Expr) -> None:
-    """Write the comparison into the bounds that it was solved to, for those who read the trace.
-
-    Not where the solution has alternatives: there no bound by itself stands for the comparison.
-    """
-    parts = solved.parts if isinstance(solved, And) else (solved,)
-    if parts and all(isinstance(part, Lower | Upper) for part in parts):
-        text = atom.sql("spark")
-        for part in parts:
-            assert isinstance(part, Lower | Upper)
-            part.bound.meta[ATOM] = text

@@ -68,14 +68,13 @@ def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[Part, ...]:
             replace(arm, keys=(keys.of_arm(number, () if by_value else arm.keys),))
             for arm in arms_of(query, builder.names)
         )
-        parts.append(Part(tuple(arms), by_value))
+        parts.append(Part(by_value, tuple(arms)))
     return tuple(parts)
 
 
 class _Builder:
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        self.zone = catalog.time_zone
         self.names = Names()
         self.kinds = Kinds()
         self.numbers = count(1)
@@ -348,10 +347,6 @@ class _Context:
 
     builder: _Builder
     scope: Scope
-
-    @property
-    def zone(self) -> str:
-        return self.builder.zone
 
     def resolve(self, node: exp.Expr) -> exp.Expr:
         return self.builder.resolve(node, self.scope)

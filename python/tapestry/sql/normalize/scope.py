@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.sql.ir import Formula, Table
+from tapestry.sql.ir import ArmTable, Formula
 from tapestry.sql.work import size, spend
 
 Columns = Mapping[str, exp.Expr]
@@ -18,7 +18,7 @@ Columns = Mapping[str, exp.Expr]
 class Way:
     """One way to form a row of a FROM clause: its tables, its condition, what each column is."""
 
-    tables: tuple[Table, ...]
+    tables: tuple[ArmTable, ...]
     where: Formula
     columns: Mapping[str, Columns]
     keys: tuple[exp.Expr, ...] = ()

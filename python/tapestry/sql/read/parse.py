@@ -11,11 +11,11 @@ from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
 from tapestry.sql.read.balance_connectors import balance_connectors
+from tapestry.sql.read.functions import spark_functions, user_defined
 from tapestry.sql.read.inline_inner_ctes import cte_of, inline_inner_ctes
 from tapestry.sql.read.name_fields import NAMED_STRUCT, name_fields
 from tapestry.sql.read.open_parentheses import open_parentheses
 from tapestry.sql.read.read_tokens import SPARK, read_tokens
-from tapestry.sql.read.refuse_nondeterministic import spark_functions, user_defined
 from tapestry.sql.read.refuse_unread import (
     refuse_second_comparison,
     refuse_unread,

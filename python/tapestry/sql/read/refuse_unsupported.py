@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
-from tapestry.sql.read.refuse_nondeterministic import user_defined
+from tapestry.sql.read.functions import user_defined
 
 LATER = "aggregates, windows, LIMIT and scalar subqueries are not supported yet"
 GENERATORS = frozenset({"inline_outer", "json_tuple", "collations", "sql_keywords"})

@@ -10,7 +10,11 @@ from collections.abc import Callable
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
+from tapestry.sql.catalog import Catalog, Source
+
 _WRITTEN = "as written"
+NO_PART = "_t_none"
+"""Stands where a relation's name has no schema, or no catalog."""
 Spell = Callable[[exp.Table, str], str]
 """A column of a table, by its name in lower case, as the table has it."""
 
@@ -76,3 +80,28 @@ class Spelling:
         if isinstance(value, exp.Column) and value.name == name and value.table in block.sources:
             return self.spelt(block.sources[value.table], name)
         return None
+
+
+def spelling_in(catalog: Catalog) -> Spelling:
+    """How the columns of a query over these relations are written."""
+    columns = {
+        name: {column.name.lower(): column.name for column in relation.columns}
+        for name, relation in catalog.relations.items()
+        if isinstance(relation, Source)
+    }
+
+    def of_table(table: exp.Table, name: str) -> str:
+        written = ".".join(part.name for part in table.parts if part.name != NO_PART)
+        return columns[written.lower()].get(name, name)
+
+    return Spelling(of_table)
+
+
+def spellings(catalog: Catalog) -> dict[str, str]:
+    """The columns of the sources, in lower case and as the source writes them."""
+    return {
+        column.name.lower(): column.name
+        for relation in catalog.relations.values()
+        if isinstance(relation, Source)
+        for column in relation.columns
+    }

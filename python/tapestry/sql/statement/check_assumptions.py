@@ -18,8 +18,8 @@ from tapestry.sql.branches.frame import Frame, at_most, greater, greatest, less
 from tapestry.sql.branches.order import Assumption
 from tapestry.sql.branches.selects import where
 from tapestry.sql.branches.split_by_bound import shifted, ts_of
+from tapestry.sql.facts.arrivals import arrival_of
 from tapestry.sql.ir import Conjunction, SourceTable, Table
-from tapestry.sql.normalize.to_standard_form import arrival_of
 from tapestry.sql.statement.render import Body, Rendering
 from tapestry.sql.write import build
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,12 +12,13 @@ from sqlglot import exp
 from tapestry.names import ARRIVAL, MATCHED_AT, ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame, greater
-from tapestry.sql.branches.order import Assumption, Order
+from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.selects import Reads, aliases_of, where
 from tapestry.sql.branches.split_by_bound import by
 from tapestry.sql.catalog import Catalog, Source
-from tapestry.sql.ir import Block, Conjunction, SourceTable, Table, ValueTable
-from tapestry.sql.normalize.to_standard_form import to_standard_form
+from tapestry.sql.facts.begin import TIME_BEGINS_CTE
+from tapestry.sql.facts.walk import all_tables, tables_of
+from tapestry.sql.ir import Conjunction, Part, SourceTable, ValueTable
 from tapestry.sql.scan import Scan
 from tapestry.sql.strategies.choose import Place, strategy_for
 from tapestry.sql.strategies.edges import edges
@@ -25,17 +26,8 @@ from tapestry.sql.write import build
 from tapestry.sql.write.dialects import for_dialect
 from tapestry.sql.write.postgres import Structs, structs_in
 
-TIME_BEGINS_CTE = "time_begins"
 TAU, T = timing.mark("tau"), timing.mark("t")
 """Stand for the window's ends in a rendered body."""
-
-
-@dataclass(frozen=True)
-class Answers:
-    """One arm of the outermost UNION ALL in standard form."""
-
-    blocks: tuple[Block, ...]
-    by_value: bool
 
 
 @dataclass
@@ -63,7 +55,7 @@ class Rendering:
     ``few``: the rows that the branches narrow their sources to are known to be few.
     """
 
-    parts: tuple[Answers, ...]
+    parts: tuple[Part, ...]
     columns: tuple[str, ...]
     catalog: Catalog
     sources: tuple[str, ...]
@@ -86,7 +78,7 @@ class Rendering:
             self.add_part(statement, part, f"p{number}", frame)
         return self.body(statement.ctes, build.union_all(statement.selects))
 
-    def add_part(self, statement: _Statement, part: Answers, prefix: str, frame: Frame) -> None:
+    def add_part(self, statement: _Statement, part: Part, prefix: str, frame: Frame) -> None:
         """Add one arm of the outermost UNION ALL to the statement."""
         selects = self.selects(statement, part, prefix, frame)
         if not part.by_value or self.unique(part):
@@ -112,7 +104,7 @@ class Rendering:
         select.set("group", exp.Group(expressions=[name.copy() for name in named]))
         statement.selects.append(where(select, conditions))
 
-    def unique(self, part: Answers) -> bool:
+    def unique(self, part: Part) -> bool:
         """Does a single block give every value once by itself?
 
         A row of a table of values is found once; so is an answer that lists all of its columns.
@@ -125,7 +117,7 @@ class Rendering:
         return listed >= set(block.tables[0].columns)
 
     def selects(
-        self, statement: _Statement, part: Answers, prefix: str, frame: Frame
+        self, statement: _Statement, part: Part, prefix: str, frame: Frame
     ) -> list[exp.Select]:
         """The selects of an arm, by derivation; their CTEs go to the statement."""
         reads = self.reads()
@@ -152,18 +144,7 @@ class Rendering:
 
     def order(self) -> Order:
         """What is known about the bounds in this rendering."""
-        arrivals, tables, late = {}, {}, set()
-        for table in all_tables(self.parts):
-            if not isinstance(table, SourceTable):
-                continue
-            tables[table.alias] = table
-            if table.appended:
-                source = self.source(table.source)
-                assert source.arrival is not None
-                arrivals[table.alias] = source.arrival.lower()
-                if table.source in self.late:
-                    late.add(table.alias)
-        return Order(arrivals, tables, frozenset(late), self.assumptions, self.catalog.time_zone)
+        return order_of(self.parts, self.catalog, self.late, self.assumptions)
 
     def source(self, name: str) -> Source:
         """A source of the catalog."""
@@ -297,32 +278,3 @@ def _starting(
                 for edge in edges(conjunction):
                     last = edge.last
                     yield conjunction, last.uppers if edge.rises_at_end else last.lowers
-
-
-def all_tables(parts: Sequence[Answers]) -> list[Table]:
-    """Every table of every block, subqueries and value tables included."""
-    opened: set[int] = set()
-    return [
-        table
-        for part in parts
-        for block in part.blocks
-        for conjunction in block.disjuncts
-        for table in tables_of(conjunction, opened)
-    ]
-
-
-def tables_of(conjunction: Conjunction, opened: set[int] | None = None) -> Iterator[Table]:
-    """Every table of a conjunction, of its subqueries and of its value tables.
-
-    ``opened`` are the value tables (by identity) that are not opened again.
-    """
-    opened = set() if opened is None else opened
-    for table in conjunction.tables:
-        yield table
-        if isinstance(table, ValueTable) and id(table) not in opened:
-            opened.add(id(table))
-            for arm in table.universe:
-                for inner in to_standard_form(arm).disjuncts:
-                    yield from tables_of(inner, opened)
-    for exists in conjunction.exists:
-        yield from tables_of(exists.inner, opened)

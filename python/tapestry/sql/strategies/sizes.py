@@ -14,7 +14,6 @@ from tapestry.sql.branches.order import Order
 from tapestry.sql.branches.selects import on_of
 from tapestry.sql.branches.split_by_bound import drop_redundant_bounds
 from tapestry.sql.ir import Conjunction, Exists, Table, ValueTable
-from tapestry.sql.normalize.to_standard_form import to_standard_form
 from tapestry.sql.work import size, spend
 
 LINE, INSTANT, RELATION = 20, 60, 50
@@ -79,9 +78,9 @@ class Sizes:
         """All that a table by value may hold."""
         if id(table) not in self.known:
             total = 0
-            for arm in table.universe:
-                for one in to_standard_form(arm).disjuncts:
-                    total += self.of(arm.select) + self.of(one.conditions)
+            for block in table.universe:
+                for one in block.disjuncts:
+                    total += self.of(block.select) + self.of(one.conditions)
                     total += self.reached(one) + self.relations(one.tables)
             self.known[id(table)] = (table, total)
         return self.known[id(table)][1]

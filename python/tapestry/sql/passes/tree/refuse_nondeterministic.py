@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from importlib.resources import files
 
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog
+from tapestry.sql.read.functions import user_defined
 
 NONDETERMINISTIC = frozenset(
     {
@@ -31,8 +29,8 @@ _TEMPORAL = exp.Year.__module__
 """Where the parser keeps its functions of dates and timestamps."""
 
 
-def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> None:
-    """Raise Refusal for rand(), uuid() and functions that are not declared deterministic."""
+def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> exp.Query:
+    """The query itself; Refusal for rand(), uuid() and functions not declared deterministic."""
     for text in tree.find_all(exp.Literal):
         if text.is_string and _first_word(text.name) in TODAY and _is_read_as_time(text):
             assert text.parent is not None
@@ -57,6 +55,7 @@ def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> None:
                 node.sql("spark"),
                 "derive the value from the data (a hash of a key), or compute it upstream",
             )
+    return tree
 
 
 def _first_word(text: str) -> str:
@@ -92,32 +91,11 @@ def _widened_with(node: exp.Expr) -> list[exp.Expr]:
     return []
 
 
-def user_defined(node: exp.Func) -> str:
-    """The full name of a function that is not Spark's own, in lower case; '' for Spark's.
-
-    With a schema before it no function is Spark's, whatever its name: ``db.upper(x)``; the parser
-    makes all such functions anonymous.
-    """
-    if not isinstance(node, exp.Anonymous):
-        return ""
-    name, parent = node.name.lower(), node.parent
-    if isinstance(parent, exp.Dot) and parent.expression is node:
-        return ".".join([*(p.name.lower() for p in parent.this.find_all(exp.Identifier)), name])
-    return "" if timing.is_now(node) or name in spark_functions() else name
-
-
 def _declared(name: str, catalog: Catalog) -> bool:
     """Is the function declared, by its full name or by what stands behind a dot of it?"""
     parts = name.split(".")
     ends = {".".join(parts[start:]) for start in range(len(parts))}
     return bool(ends & catalog.deterministic_functions)
-
-
-@cache
-def spark_functions() -> frozenset[str]:
-    """Names of Spark's built-in functions, in lower case."""
-    text = (files("tapestry.sql") / "spark_functions.txt").read_text(encoding="utf-8")
-    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
 def _names(node: exp.Func) -> set[str]:

@@ -9,11 +9,9 @@ engine plans.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tapestry.errors import Refusal
-from tapestry.sql.branches.order import Order
-from tapestry.sql.statement.render import Answers
+from tapestry.sql.branches.order import order_of
+from tapestry.sql.query import Query
 from tapestry.sql.strategies.choose import strategy_for
 from tapestry.sql.strategies.sizes import Sizes
 from tapestry.sql.work import spend
@@ -24,30 +22,31 @@ A_UNIT = 20
 """Characters that are written for a unit of work."""
 
 
-def refuse_too_long(parts: Sequence[Answers], order: Order, sql: str) -> None:
-    """Raise Refusal where the SQL of a run would be too long to be written, or planned."""
-    characters = text_size(parts, order)
+def refuse_too_long(query: Query) -> Query:
+    """The query itself; Refusal where the SQL of a run is too long to be written, or planned."""
+    characters = text_size(query)
     spend(characters // A_UNIT, "characters of the SQL of a run")
     if characters <= LONGEST:
-        return
-    blocks = [block for part in parts for block in part.blocks]
+        return query
+    blocks = [block for part in query.parts for block in part.blocks]
     disjuncts = sum(len(block.disjuncts) for block in blocks)
     subqueries = sum(len(one.exists) for block in blocks for one in block.disjuncts)
     raise Refusal(
         f"the SQL of a run would be about {characters / 1e6:,.1f} million characters long (ways to"
         f" form a row of FROM: {len(blocks)}, alternatives in them: {disjuncts}, subqueries in"
         f" those: {subqueries})",
-        sql,
+        query.sql,
         "write it as several models and a UNION ALL of them; use fewer ORs over now() and"
         " subqueries, fewer outer joins and UNIONs inside of joins",
     )
 
 
-def text_size(parts: Sequence[Answers], order: Order) -> int:
-    """About how many characters the longest SQL of a run has."""
-    sizes = Sizes(order)
+def text_size(query: Query) -> int:
+    """About how many characters the longest SQL of a run has: that over late rows of everything."""
+    late = frozenset(query.catalog.relations)
+    sizes = Sizes(order_of(query.parts, query.catalog, late, query.assumptions))
     return sum(
         strategy_for(block).size(block, sizes) * (2 if part.by_value else 1)
-        for part in parts
+        for part in query.parts
         for block in part.blocks
     )

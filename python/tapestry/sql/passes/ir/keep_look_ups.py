@@ -14,41 +14,46 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql.branches.selects import aliases_of
-from tapestry.sql.ir import (
-    And,
-    Arm,
-    Block,
-    Conjunction,
-    ExistsFormula,
-    Formula,
-    Or,
-    SourceTable,
-    Table,
-    ValueTable,
-)
+from tapestry.sql.facts.walk import ArmWalk
+from tapestry.sql.ir import Arm, ArmTable, Block, Conjunction, SourceTable
 from tapestry.sql.normalize.look_ups import looked_up, take_apart
-from tapestry.sql.normalize.to_standard_form import to_standard_form
+from tapestry.sql.normalize.standard_form import StandardForms
+from tapestry.sql.query import Query
 from tapestry.sql.read.refuse_unsupported import WAYS
 from tapestry.sql.strategies.choose import strategy_for
 
 
-def keep_look_ups(arm: Arm) -> list[Arm]:
-    """The arm, or what it becomes when the look-ups that cannot stay are taken apart."""
-    return _bounded(_kept(_opened(arm)))
+def keep_look_ups(query: Query) -> Query:
+    """The query with the look-ups that cannot stay taken apart.
+
+    Sound either way: a look-up is a LEFT JOIN by its definition, and what it is taken apart to is
+    that definition. What it stays for is asked of the block that its arm will be.
+
+    Raises Refusal where too many ways to form a row come of it.
+    """
+    forms = StandardForms()
+    with query.as_place():
+        parts = (
+            replace(
+                part, arms=tuple(one for arm in part.arms for one in _bounded(_kept(arm, forms)))
+            )
+            for part in _Opened().parts(query.parts)
+        )
+        return query.with_parts(tuple(parts))
 
 
-def _kept(arm: Arm) -> Iterator[Arm]:
+def _kept(arm: Arm, forms: StandardForms) -> Iterator[Arm]:
     found = looked_up(arm.tables)
-    gone = list(_that_go(found, arm.tables, to_standard_form(arm))) if found else []
+    gone = list(_that_go(found, arm.tables, forms.of(arm))) if found else []
     if not gone:
         yield arm
         return
     for side in take_apart(arm, gone[0]):
-        yield from _kept(side)
+        yield from _kept(side, forms)
 
 
 def _that_go(
-    found: list[SourceTable], tables: tuple[Table, ...], block: Block
+    found: list[SourceTable], tables: tuple[ArmTable, ...], block: Block
 ) -> Iterator[SourceTable]:
     if not strategy_for(block).at_bounds:
         yield from found
@@ -74,7 +79,7 @@ def _of_bounds(conjunction: Conjunction) -> Iterator[str]:
         yield from _of_bounds(exists.inner)
 
 
-def _base(aliases: Iterable[str], tables: tuple[Table, ...]) -> set[str]:
+def _base(aliases: Iterable[str], tables: tuple[ArmTable, ...]) -> set[str]:
     """The tables that some are, or are looked up for."""
     joined = {one.alias: one.on or () for one in looked_up(tables)}
     found: set[str] = set()
@@ -88,26 +93,11 @@ def _base(aliases: Iterable[str], tables: tuple[Table, ...]) -> set[str]:
     return found
 
 
-# -- subqueries and tables by value -----------------------------------------------------------
-def _opened(arm: Arm) -> Arm:
-    """The arm with no look-up in anything but its own FROM clause."""
-    tables = tuple(
-        replace(one, universe=_apart(one.universe)) if isinstance(one, ValueTable) else one
-        for one in arm.tables
-    )
-    return replace(arm, tables=tables, where=_opened_formula(arm.where))
+class _Opened(ArmWalk):
+    """Arms with no look-up in anything but their own FROM clause."""
 
-
-def _opened_formula(formula: Formula) -> Formula:
-    if isinstance(formula, And | Or):
-        return replace(formula, parts=tuple(map(_opened_formula, formula.parts)))
-    if isinstance(formula, ExistsFormula):
-        return replace(formula, arms=_apart(formula.arms))
-    return formula
-
-
-def _apart(arms: Iterable[Arm]) -> tuple[Arm, ...]:
-    return tuple(side for arm in arms for side in _bounded(_without(_opened(arm))))
+    def arms(self, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
+        return tuple(side for arm in arms for side in _bounded(_without(self.arm(arm))))
 
 
 def _without(arm: Arm) -> Iterator[Arm]:

@@ -64,7 +64,7 @@ _SYNONYMS = {"MM": "MONTH", "MON": "MONTH", "YYYY": "YEAR", "YY": "YEAR", "DD": 
 
 
 @dataclass(frozen=True)
-class TimeAtom:
+class Solution:
     """A solved comparison: formulas for true, false and unknown."""
 
     true: Formula
@@ -72,7 +72,7 @@ class TimeAtom:
     unknown: Formula
 
 
-def solve_time_atom(comparison: exp.Expr, zone: str) -> TimeAtom:
+def solve_comparison(comparison: exp.Expr, zone: str) -> Solution:
     """Solve one comparison that reads the clock on exactly one side.
 
     Raises Refusal, with the place, where the side is not monotone in now().
@@ -97,8 +97,8 @@ def solve_time_atom(comparison: exp.Expr, zone: str) -> TimeAtom:
         equal = solver.solve(left, "=", right)
         different = any_of(solver.solve(left, "<>", right), unknown)
         pair = (equal, different) if operator == "<=>" else (different, equal)
-        return TimeAtom(*pair, unknown=any_of())
-    return TimeAtom(
+        return Solution(*pair, unknown=any_of())
+    return Solution(
         solver.solve(left, operator, right), solver.solve(left, _NEGATED[operator], right), unknown
     )
 

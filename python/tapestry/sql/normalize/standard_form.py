@@ -7,28 +7,30 @@ iff some part is, AND iff all parts are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.names import ARRIVAL, ENDED
+from tapestry.sql.facts.arrivals import arrivals, ends
 from tapestry.sql.ir import (
     And,
     Arm,
+    ArmTable,
     Block,
     Condition,
     Conjunction,
+    DerivedTable,
     Exists,
     ExistsFormula,
     Formula,
     Lower,
     Or,
-    SourceTable,
     Table,
     Upper,
+    ValueTable,
 )
 from tapestry.sql.work import spend
 
@@ -58,51 +60,44 @@ class _Terms:
         return self.all <= other.all
 
 
-def to_standard_form(arm: Arm, extra: tuple[exp.Expr, ...] = ()) -> Block:
-    """The arm as a block; every append-only table adds its arrival as a lower bound.
+class StandardForms:
+    """What arms are in standard form; each table by value of the query is formed once."""
 
-    One whose rows end adds the end as an upper bound.
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[DerivedTable, ValueTable]] = {}
+        """By the identity of a table, which is kept so that this stays its own."""
 
-    ``extra`` are further lower bounds of every disjunct (the model's begin, the begin of time).
-    Raises Refusal where there would be more than 64 disjuncts.
-    """
-    disjuncts = []
-    expansion = _Expansion()
-    for terms in expansion.of(arm.where):
-        conjunction = expansion.conjunction(arm.tables, terms)
-        lowers = _distinct(conjunction.lowers + extra)
-        disjuncts.append(replace(conjunction, lowers=lowers))
-    return Block(arm.tables, arm.select, tuple(disjuncts), arm.keys)
+    def of(self, arm: Arm) -> Block:
+        """The arm as a block; every append-only table adds its arrival as a lower bound.
 
+        One whose rows end adds the end as an upper bound.
 
-def arrivals(tables: tuple[Table, ...]) -> tuple[exp.Expr, ...]:
-    """The arrival of each append-only table, as lower bounds."""
-    return tuple(
-        arrival_of(table) for table in tables if isinstance(table, SourceTable) and table.appended
-    )
+        Raises Refusal where there would be more than 64 disjuncts.
+        """
+        expansion = _Expansion(self)
+        tables = self.tables(arm.tables)
+        disjuncts = [expansion.conjunction(tables, terms) for terms in expansion.of(arm.where)]
+        return Block(tables, arm.select, tuple(disjuncts), arm.keys)
 
+    def tables(self, tables: tuple[ArmTable, ...]) -> tuple[Table, ...]:
+        """Tables with those by value in standard form: of all their values."""
+        return tuple(
+            self.table(table) if isinstance(table, DerivedTable) else table for table in tables
+        )
 
-def arrival_of(table: SourceTable) -> exp.Expr:
-    """``alias._arrival``, typed."""
-    return _instant(ARRIVAL, table)
-
-
-def _ends(tables: tuple[Table, ...]) -> tuple[exp.Expr, ...]:
-    return tuple(
-        _instant(ENDED, table) for table in tables if isinstance(table, SourceTable) and table.ends
-    )
-
-
-def _instant(name: str, table: SourceTable) -> exp.Expr:
-    column = exp.column(name, table=table.alias)
-    column.type = exp.DataType.build("timestamptz")
-    return column
+    def table(self, table: DerivedTable) -> ValueTable:
+        """One table by value in standard form."""
+        if id(table) not in self.known:
+            universe = tuple(self.of(arm) for arm in table.arms)
+            self.known[id(table)] = table, ValueTable(table.alias, table.columns, universe)
+        return self.known[id(table)][1]
 
 
 class _Expansion:
     """One arm's formula distributed: equal terms have one number, and each part is done once."""
 
-    def __init__(self) -> None:
+    def __init__(self, forms: StandardForms) -> None:
+        self.forms = forms
         self.numbers: dict[Term, int] = {}
         self.terms: list[Term] = []
         self.done: dict[int, tuple[Formula, list[_Terms]]] = {}
@@ -154,7 +149,7 @@ class _Expansion:
     def of_exists(self, formula: ExistsFormula) -> list[_Terms]:
         """EXISTS over a union is an OR of EXISTS; NOT EXISTS over one an AND of NOT EXISTS."""
         inner = [
-            _flattened(self.conjunction(arm.tables, terms))
+            _flattened(self.conjunction(self.forms.tables(arm.tables), terms))
             for arm in formula.arms
             for terms in self.of(arm.where)
         ]
@@ -174,7 +169,7 @@ class _Expansion:
             tables,
             tuple(one.sql for one in found if isinstance(one, Condition)),
             _distinct(arrivals(tables) + lowers),
-            _distinct(uppers + _ends(tables)),
+            _distinct(uppers + ends(tables)),
             tuple(one for one in found if isinstance(one, Exists)),
         )
 

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.facts.begin import TIME_BEGINS
 from tapestry.sql.ir import Block, Conjunction, SourceTable
-from tapestry.sql.statement.render import TIME_BEGINS_CTE
-
-TIME_BEGINS = exp.Subquery(this=exp.select("at").from_(TIME_BEGINS_CTE))
-TIME_BEGINS.type = exp.DataType.build("timestamptz")
+from tapestry.sql.query import Query
 
 
-def timed(block: Block, begin: datetime | None) -> Block:
-    """Every disjunct bounded from below: by the model's begin, by the begin of time."""
+def add_begin(query: Query) -> Query:
+    """Every disjunct bounded from below: by the model's begin, by the begin of time.
+
+    Sound because the instants of interest begin there: before the first arrival there is no row.
+    """
+    begin = None if query.begin is None else timing.literal(query.begin)
+    parts = (
+        replace(part, blocks=tuple(_bounded(block, begin) for block in part.blocks))
+        for part in query.parts
+    )
+    return query.with_parts(tuple(parts))
+
+
+def _bounded(block: Block, begin: exp.Expr | None) -> Block:
     disjuncts = []
     for conjunction in block.disjuncts:
         lowers = conjunction.lowers
         if begin is not None:
-            lowers += (timing.literal(begin),)
+            lowers += (begin.copy(),)
         elif not _arrives(conjunction):
             # Only static tables: valid since ever, but time begins at the earliest arrival.
             lowers += (TIME_BEGINS.copy(),)
         disjuncts.append(replace(conjunction, lowers=lowers))
     return replace(block, disjuncts=tuple(disjuncts))
-
-
-def holds_from_begin(block: Block) -> bool:
-    """Is any disjunct of a block as ``timed`` gives it bounded by the begin of time?"""
-    return any(TIME_BEGINS in conjunction.lowers for conjunction in block.disjuncts)
 
 
 def _arrives(conjunction: Conjunction) -> bool:

@@ -6,22 +6,26 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql.catalog import Catalog, View
+from tapestry.sql.read.functions import user_defined
 from tapestry.sql.read.inline_inner_ctes import inline_inner_ctes
 from tapestry.sql.read.parse import is_cte, parse, table_name
-from tapestry.sql.read.refuse_nondeterministic import user_defined
 from tapestry.sql.work import NODE, size, spend
 
 _DEEPEST = 50
 _NAME = ("this", "db", "catalog")
 
 
-def inline_views(tree: exp.Query, catalog: Catalog, depth: int = 0) -> exp.Query:
+def inline_views(tree: exp.Query, catalog: Catalog) -> exp.Query:
     """The query over sources only. Sound because a view is by definition its text.
 
     A source whose columns get other names in FROM becomes a derived table with those names.
 
     Raises Refusal for a name that the catalog does not know and for views that contain themselves.
     """
+    return _inlined(tree, catalog, 0)
+
+
+def _inlined(tree: exp.Query, catalog: Catalog, depth: int) -> exp.Query:
     if depth > _DEEPEST:
         raise Refusal(
             "views refer to each other in a circle",
@@ -43,7 +47,7 @@ def inline_views(tree: exp.Query, catalog: Catalog, depth: int = 0) -> exp.Query
             )
         alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
         if isinstance(relation, View):
-            body = inline_views(_view_tree(relation), catalog, depth + 1)
+            body = _inlined(_view_tree(relation), catalog, depth + 1)
         elif alias.columns:  # m AS z(a, b) gives the columns of SELECT * FROM m other names
             bare = exp.Table(**{part: table.args.get(part) for part in _NAME})
             bare.set("alias", exp.TableAlias(this=alias.this.copy()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from difflib import get_close_matches
 from itertools import accumulate
 from typing import Any
@@ -12,7 +11,6 @@ from sqlglot import MappingSchema, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
-from sqlglot.optimizer.scope import build_scope
 
 from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
@@ -20,14 +18,19 @@ from tapestry.sql.catalog import Catalog, Column, Source
 from tapestry.sql.read.balance_connectors import balance_connectors
 from tapestry.sql.read.expand_stars import expand_stars, refuse_merged_stars
 from tapestry.sql.read.join_using import join_using
+from tapestry.sql.read.output_names import items_called
 from tapestry.sql.read.parse import is_cte
-from tapestry.sql.read.spelling import Spelling, note_spelling, spell_field
+from tapestry.sql.read.spelling import (
+    NO_PART,
+    note_spelling,
+    spell_field,
+    spelling_in,
+    spellings,
+)
 from tapestry.sql.read.spend_names import spend_names
 from tapestry.sql.read.tell_apart import tell_apart
 from tapestry.sql.write import build
 
-NO_PART = "_t_none"
-"""Stands where a relation's name has no schema, or no catalog."""
 TYPE_LEVELS = 100
 """Types of a column inside of each other."""
 _NESTS = {"<": 1, ">": -1}
@@ -47,14 +50,14 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
             raise Refusal("NATURAL JOIN", join.sql("spark"), "write USING (column, ...) or ON")
     refuse_merged_stars(tree)
     spend_names(tree, catalog)
-    _recognize_clock_columns(tree, catalog)
+    tree = _with_clocks(tree, catalog)
     written = _for_sqlglot(tree, depth)
     try:
         qualified = qualify(
             written.copy(), schema=schema, dialect="spark", quote_identifiers=False, identify=False
         )
         join_using(written, qualified)
-        qualified = expand_stars(qualified, schema, _spelling_in(catalog))
+        qualified = expand_stars(qualified, schema, spelling_in(catalog))
         annotated = annotate_types(qualified, schema=schema, dialect="spark")
     except SqlglotError as error:
         raise Refusal(
@@ -151,56 +154,9 @@ def _as_written(tree: exp.Query) -> None:
         spell_field(node.this)
 
 
-def output_names(resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
-    """Names of the select list, in the author's (else the source's) upper and lower case."""
-    root, spelling = build_scope(resolved), _spelling_in(catalog)
-    assert root is not None
-    names = tuple(spelling.spelt(root, name) or name for name in resolved.named_selects)
-    times = Counter(name.lower() for name in names)
-    doubled = {name for name in names if times[name.lower()] > 1}
-    if doubled:
-        raise Refusal(
-            f"two columns of the select list are called {sorted(doubled)[0]}",
-            _called(sorted(doubled)[0], resolved),
-            "give one of them another name with AS",
-        )
-    return names
-
-
-def refuse_unnamed(original: exp.Query, columns: tuple[str, ...], catalog: Catalog) -> None:
-    """Raise Refusal where the select list leaves it to the engine to make up a column's name.
-
-    A column, a field of a struct, a literal, and a cast of a column have names of their own, which
-    are Spark's too.
-
-    >>> from sqlglot import parse_one
-    >>> query = parse_one("select a, t.b, cast(c as int), d + 1 from t", dialect="spark")
-    >>> refuse_unnamed(query, ("a", "b", "c", "_col_3"), Catalog({}))
-    Traceback (most recent call last):
-    tapestry.errors.Refusal: a column of the select list has no name
-      in: d + 1
-      do: give it one: d + 1 AS name
-    """
-    for item in original.selects:
-        if not _has_name(item):
-            text = item.sql("spark")
-            raise Refusal(
-                "a column of the select list has no name", text, f"give it one: {text} AS name"
-            )
-    known = {identifier.name.lower() for identifier in original.find_all(exp.Identifier)}
-    known |= set(_spelling(catalog))
-    for name in columns:  # what a star takes from a derived table, or from a view
-        if name.startswith("_col_") and name not in known:
-            raise Refusal(
-                "a column that a star takes from a subquery has no name",
-                "*",
-                "give every column of that subquery a name with AS",
-            )
-
-
 def _likely(message: str, catalog: Catalog) -> str:
     """What the author may have meant by the name that sqlglot's message is about."""
-    spelling = _spelling(catalog)
+    spelling = spellings(catalog)
     known = sorted(spelling.values())
     name, *table = re.findall(r"'(\w+)'", message) or re.findall(r"\w+", message)[-1:]
     if name.lower() in spelling:
@@ -215,49 +171,7 @@ def _likely(message: str, catalog: Catalog) -> str:
     return f"there are {', '.join(known[:SHOWN])}{', …' * (len(known) > SHOWN)}"
 
 
-def _spelling_in(catalog: Catalog) -> Spelling:
-    columns = {
-        name: {column.name.lower(): column.name for column in relation.columns}
-        for name, relation in catalog.relations.items()
-        if isinstance(relation, Source)
-    }
-
-    def of_table(table: exp.Table, name: str) -> str:
-        written = ".".join(part.name for part in table.parts if part.name != NO_PART)
-        return columns[written.lower()].get(name, name)
-
-    return Spelling(of_table)
-
-
-def _spelling(catalog: Catalog) -> dict[str, str]:
-    """The columns of the sources, in lower case and as the source writes them."""
-    return {
-        column.name.lower(): column.name
-        for relation in catalog.relations.values()
-        if isinstance(relation, Source)
-        for column in relation.columns
-    }
-
-
-def _has_name(item: exp.Expr) -> bool:
-    if isinstance(item, exp.Alias):
-        return True
-    value = item.unnest()
-    inner = value.this if isinstance(value, exp.Cast) else value
-    if isinstance(inner, exp.Column | exp.Star):
-        return True
-    if isinstance(value, exp.Dot):  # a field of a struct, or shop.score(x)
-        return not isinstance(value.expression, exp.Func)
-    return isinstance(value, exp.Literal)
-
-
-def _called(name: str, tree: exp.Query) -> str:
-    """The items of the select list that have a name."""
-    items = [item for item in tree.selects if item.alias_or_name.lower() == name.lower()]
-    return ", ".join(item.sql("spark") for item in items)
-
-
-def _recognize_clock_columns(tree: exp.Query, catalog: Catalog) -> None:
+def _with_clocks(tree: exp.Query, catalog: Catalog) -> exp.Query:
     """Spark reads a bare ``localtimestamp`` as the clock unless a column is called so.
 
     Where there is such a column, of a source or made by the query, the parser has lost which of the
@@ -270,7 +184,7 @@ def _recognize_clock_columns(tree: exp.Query, catalog: Catalog) -> None:
     }
     aliases = {name for node in tree.find_all(exp.Alias) if (name := node.alias.lower())}
     listed = {one.name.lower() for node in tree.find_all(exp.TableAlias) for one in node.columns}
-    known = set(_spelling(catalog)) | aliases | listed
+    known = set(spellings(catalog)) | aliases | listed
     for name in known & clocks.keys():
         if any(type(node) is clocks[name] for node in tree.walk()):
             raise Refusal(
@@ -278,10 +192,19 @@ def _recognize_clock_columns(tree: exp.Query, catalog: Catalog) -> None:
                 name,
                 "give the column another name in a view, or in a subquery with AS",
             )
-    for column in list(tree.find_all(exp.Column)):
-        name = column.name.lower()
-        if name in clocks and name not in known and not column.table:
-            column.replace(clocks[name]())
+
+    def is_clock(node: exp.Expr) -> bool:
+        bare = isinstance(node, exp.Column) and not node.table
+        return bare and node.name.lower() in clocks.keys() - known
+
+    def clock(node: exp.Expr) -> exp.Expr:
+        return clocks[node.name.lower()]() if is_clock(node) else node
+
+    if not any(map(is_clock, tree.find_all(exp.Column))):
+        return tree
+    read = tree.transform(clock)
+    assert isinstance(read, exp.Query)
+    return read
 
 
 def _refuse_stars(tree: exp.Query) -> None:
@@ -296,6 +219,6 @@ def _refuse_hidden_output(tree: exp.Query) -> None:
     if any(name.lower() == MATCHED_AT for name in tree.named_selects):
         raise Refusal(
             f"the select list holds {MATCHED_AT}, which this model will have of its own",
-            _called(MATCHED_AT, tree),
+            items_called(MATCHED_AT, tree),
             f"leave it out (select * except ({MATCHED_AT})) or rename it with AS",
         )

@@ -1,0 +1,159 @@
+"""Walks over a whole query: over the arms before it is in standard form, over the blocks after.
+
+Each sees what stands in FROM by value and under [NOT] EXISTS too, at every depth, and each formula
+or table that several places share once, so that it stays shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TypeVar
+
+from tapestry.sql.ir import (
+    And,
+    Arm,
+    ArmTable,
+    Block,
+    Conjunction,
+    DerivedTable,
+    Exists,
+    ExistsFormula,
+    Formula,
+    Or,
+    Part,
+    Table,
+    ValueTable,
+    all_of,
+    any_of,
+)
+
+_K = TypeVar("_K")
+Change = Callable[[Conjunction, tuple[Conjunction, ...]], Conjunction]
+"""What becomes of a conjunction, beside those around it (EXISTS within EXISTS), the outermost
+first, which are changed already. It keeps its tables."""
+
+
+class _Once:
+    """What something became, by its identity; it is kept, so that this stays its own."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[object, object]] = {}
+
+    def get(self, what: _K, made: Callable[[_K], _K]) -> _K:
+        if id(what) not in self._known:
+            self._known[id(what)] = what, made(what)
+        return self._known[id(what)][1]  # type: ignore[return-value]
+
+
+class ArmWalk:
+    """Changes arms from the inside out: a subclass says what becomes of ``leaf`` and ``arms``."""
+
+    def __init__(self) -> None:
+        self._once = _Once()
+
+    def parts(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        """The query with its arms changed."""
+        return tuple(replace(part, arms=tuple(map(self.arm, part.arms))) for part in parts)
+
+    def leaf(self, formula: Formula) -> Formula:
+        """What becomes of a formula that has no parts."""
+        return formula
+
+    def arms(self, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
+        """What becomes of the arms of a subquery, or of a table by value."""
+        return tuple(map(self.arm, arms))
+
+    def arm(self, arm: Arm) -> Arm:
+        """The arm with what stands in it changed."""
+        return replace(
+            arm, tables=tuple(map(self.table, arm.tables)), where=self.formula(arm.where)
+        )
+
+    def table(self, table: ArmTable) -> ArmTable:
+        """The table with the arms in it changed."""
+        if isinstance(table, DerivedTable):
+            return self._once.get(table, self._table)
+        return table
+
+    def formula(self, formula: Formula) -> Formula:
+        """The formula with its leaves changed, and the arms in it."""
+        return self._once.get(formula, self._formula)
+
+    def _table(self, table: DerivedTable) -> DerivedTable:
+        return replace(table, arms=self.arms(table.arms))
+
+    def _formula(self, formula: Formula) -> Formula:
+        if isinstance(formula, And | Or):
+            together = all_of if isinstance(formula, And) else any_of
+            parts = tuple(map(self.formula, formula.parts))
+            same = all(one is other for one, other in zip(parts, formula.parts, strict=True))
+            return formula if same else together(*parts)
+        if isinstance(formula, ExistsFormula):
+            return replace(formula, arms=self.arms(formula.arms))
+        return self.leaf(formula)
+
+
+class BlockWalk:
+    """Changes every conjunction from the outside in: of blocks, subqueries and tables by value."""
+
+    def __init__(self, change: Change) -> None:
+        self.change = change
+        self._once = _Once()
+
+    def parts(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        """The query with its conjunctions changed."""
+        return tuple(replace(part, blocks=tuple(map(self.block, part.blocks))) for part in parts)
+
+    def block(self, block: Block) -> Block:
+        """The block with its disjuncts changed."""
+        disjuncts = tuple(self.conjunction(one) for one in block.disjuncts)
+        return replace(block, tables=self._tables(block.tables), disjuncts=disjuncts)
+
+    def conjunction(
+        self, conjunction: Conjunction, around: tuple[Conjunction, ...] = ()
+    ) -> Conjunction:
+        """One conjunction changed, then those of its subqueries."""
+        opened = replace(conjunction, tables=self._tables(conjunction.tables))
+        changed = self.change(opened, around)
+        inside = (*around, changed)
+        exists = (Exists(e.negated, self.conjunction(e.inner, inside)) for e in changed.exists)
+        return replace(changed, exists=tuple(exists))
+
+    def _tables(self, tables: tuple[Table, ...]) -> tuple[Table, ...]:
+        return tuple(
+            self._once.get(table, self._table) if isinstance(table, ValueTable) else table
+            for table in tables
+        )
+
+    def _table(self, table: ValueTable) -> ValueTable:
+        return replace(table, universe=tuple(map(self.block, table.universe)))
+
+
+def all_tables(parts: Iterable[Part]) -> list[Table]:
+    """Every table of every block, each before those in it; each table by value is opened once."""
+    opened: set[int] = set()
+    return [
+        table
+        for part in parts
+        for block in part.blocks
+        for conjunction in block.disjuncts
+        for table in tables_of(conjunction, opened)
+    ]
+
+
+def tables_of(conjunction: Conjunction, opened: set[int] | None = None) -> Iterator[Table]:
+    """Every table of a conjunction, of its subqueries and of its tables by value.
+
+    ``opened`` are the tables by value (by identity) that are not opened again.
+    """
+    opened = set() if opened is None else opened
+    for table in conjunction.tables:
+        yield table
+        if isinstance(table, ValueTable) and id(table) not in opened:
+            opened.add(id(table))
+            for block in table.universe:
+                for inner in block.disjuncts:
+                    yield from tables_of(inner, opened)
+    for exists in conjunction.exists:
+        yield from tables_of(exists.inner, opened)

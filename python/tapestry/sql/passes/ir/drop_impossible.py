@@ -1,0 +1,23 @@
+"""Drop the blocks that have no disjunct: their condition is true at no instant."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapestry.errors import Refusal
+from tapestry.sql.query import Query
+
+
+def drop_impossible(query: Query) -> Query:
+    """The query without what can never hold. Sound: an OR of nothing is false for every row.
+
+    Raises Refusal where nothing is left.
+    """
+    parts = (
+        replace(part, blocks=tuple(block for block in part.blocks if block.disjuncts))
+        for part in query.parts
+    )
+    kept = tuple(part for part in parts if part.blocks)
+    if not kept:
+        raise Refusal("the query can never have an answer", query.sql, "check its conditions")
+    return query.with_parts(kept)

@@ -1,0 +1,22 @@
+"""Refuse a column that has no type: Delta cannot read such a column again."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+from tapestry.sql.query import Query
+
+
+def refuse_untyped(query: Query) -> Query:
+    """The query itself; Refusal where a column is NULL in every block."""
+    blocks = [block for part in query.parts for block in part.blocks]
+    for place, name in enumerate(query.columns):
+        values = [block.select[place] for block in blocks]
+        if all(isinstance(value, exp.Null) for value in values):
+            raise Refusal(
+                f"the column {name} has no type",
+                values[0].sql("spark"),
+                f"give it one: CAST(NULL AS STRING) AS {name}",
+            )
+    return query

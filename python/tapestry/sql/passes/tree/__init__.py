@@ -1,0 +1,1 @@
+"""Passes over the syntax tree: (tree, catalog) -> tree."""

@@ -1,0 +1,78 @@
+"""A query on its way through the passes, and what a pass is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+from tapestry.sql.branches.order import Assumption
+from tapestry.sql.catalog import Catalog
+from tapestry.sql.ir import Part
+
+
+@dataclass(frozen=True)
+class Query:
+    """What a pass over the IR takes and gives.
+
+    written
+        The author's text as a tree; ``sql`` is the text.
+    named
+        The sources that the text names, with its views inlined.
+    begin, assume
+        The configured begin, and the orders of arrivals that the author knows.
+    assumptions
+        Those, read.
+    """
+
+    sql: str
+    written: exp.Query
+    catalog: Catalog
+    columns: tuple[str, ...]
+    named: tuple[str, ...]
+    parts: tuple[Part, ...]
+    begin: datetime | None = None
+    assume: tuple[str, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+
+    def with_parts(self, parts: tuple[Part, ...]) -> Query:
+        """The same query in another form."""
+        return replace(self, parts=parts)
+
+    @contextmanager
+    def as_place(self) -> Iterator[None]:
+        """A refusal that names no place is about the whole text."""
+        try:
+            yield
+        except Refusal as refusal:
+            raise Refusal(refusal.reason, refusal.where or self.sql, refusal.hint) from None
+
+
+@dataclass(frozen=True)
+class TreePass:
+    """A step over the syntax tree, and why it changes no answer: what ``explain`` prints."""
+
+    function: Callable[[exp.Query, Catalog], exp.Query]
+    why: str
+
+    @property
+    def name(self) -> str:
+        """The function's name, and its file's."""
+        return self.function.__name__
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A step over the IR, and why it changes no answer."""
+
+    function: Callable[[Query], Query]
+    why: str
+
+    @property
+    def name(self) -> str:
+        """The function's name, and its file's."""
+        return self.function.__name__

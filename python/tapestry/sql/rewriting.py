@@ -1,0 +1,210 @@
+"""What a query is rewritten to: its blocks, ready to be rendered for any window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from tapestry.names import KEY
+from tapestry.sql.branches.order import Assumption
+from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.facts.begin import holds_from_begin
+from tapestry.sql.facts.walk import all_tables
+from tapestry.sql.ir import Part, ValueTable
+from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
+from tapestry.sql.scan import Scan, Window
+from tapestry.sql.statement.check_assumptions import check_assumptions
+from tapestry.sql.statement.measure_narrowed import measure_narrowed
+from tapestry.sql.statement.render import Body, Rendering, render_bounds
+from tapestry.sql.strategies.choose import STRATEGIES, Strategy, strategy_for
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """A query that can be kept exactly, ready to be rendered for any window."""
+
+    columns: tuple[str, ...]
+    sources: tuple[str, ...]
+    canonical: str
+    parts: tuple[Part, ...]
+    catalog: Catalog
+    assumptions: tuple[Assumption, ...]
+    passed: tuple[Passed, ...] = field(compare=False, repr=False)
+    """The query as written, and after each pass."""
+    rendered: dict[tuple[frozenset[str], str, bool, bool, bool], Body] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    @property
+    def costliest(self) -> Strategy:
+        """The costliest strategy among the blocks."""
+        found = [strategy_for(block) for part in self.parts for block in part.blocks]
+        return max(found, key=STRATEGIES.index)
+
+    @property
+    def strategy(self) -> str:
+        """Its name: bounds, least, anti_join, gaps or candidates."""
+        return self.costliest.name
+
+    @property
+    def reads_alone(self) -> bool:
+        """Is each answer a row of one table, whatever else stands there?
+
+        Then nothing is read but what arrived, or comes to a bound, within the window.
+        """
+        return self.costliest.own_rows and not any(
+            part.by_value or len(block.tables) != 1 for part in self.parts for block in part.blocks
+        )
+
+    def looks_back_at(self, source: str) -> bool:
+        """Do rows of a source that are gone still decide which answers are new?
+
+        Not where an answer is a derivation and nothing but its own rows says when it holds. Time
+        begins with the earliest arrival, of rows that are gone too; static rows have none.
+        A row that was looked up and is gone leaves the rows that met it without a match.
+        """
+        known = self.catalog.relations[source]
+        if self.asks_begin and isinstance(known, Source) and known.arrival is not None:
+            return True
+        return not self.costliest.own_rows or any(
+            part.by_value
+            or isinstance(table, ValueTable)
+            or (table.on is not None and table.source == source)
+            for part in self.parts
+            for table in all_tables([part])
+        )
+
+    @property
+    def asks_begin(self) -> bool:
+        """Does any derivation of static rows alone hold from the begin of time on?"""
+        return any(holds_from_begin(block) for part in self.parts for block in part.blocks)
+
+    @property
+    def forgets_ended(self) -> bool:
+        """Do rows that ended by τ decide nothing about what is new after τ?
+
+        Each derivation then begins at the greatest lower bound c of its one disjunct, or never: an
+        inner row that ended by τ < c neither hinders it nor was ever what hindered it. With
+        further disjuncts such a row may be why an earlier one of them never held, and without it
+        time may seem to begin after τ.
+        """
+        return (
+            not self.asks_begin
+            and not any(
+                part.by_value
+                or not strategy_for(block).at_bounds
+                or (len(block.disjuncts) > 1 and not strategy_for(block).own_rows)
+                for part in self.parts
+                for block in part.blocks
+            )
+            and not any(isinstance(table, ValueTable) for table in all_tables(self.parts))
+        )
+
+    @property
+    def trace(self) -> tuple[Step, ...]:
+        """Every step from Q to Q^I, each with the reason why it is allowed."""
+        return (*steps_of(self.passed), *last_steps(self))
+
+    def incremental(
+        self,
+        window: Window,
+        scans: Mapping[str, Scan],
+        dialect: str = "spark",
+        few: bool = False,
+        keyed: bool = False,
+    ) -> str:
+        """Q^I over one window: the select list and ``_matched_at`` of every new answer, once.
+
+        ``window.tau=None`` gives Q_M(t). ``scans`` has one entry for each of ``sources``.  Only the
+        first window costs the rendering; the next ones differ in the scans and the instants.
+
+        few
+            What ``narrowed_bytes`` measures is small enough to be sent to every task of a join:
+            Spark is told so by a hint.
+        keyed
+            Add ``_key``, the text that identifies the answer (``tapestry.sql.facts.keys``).
+        """
+        rendering = self.rendering(scans, dialect, window.tau is None, keyed)
+        rendering = replace(rendering, few=few and not rendering.first)
+        key = (rendering.late, dialect, rendering.first, rendering.few, keyed)
+        if key not in self.rendered:
+            self.rendered[key] = rendering.incremental()
+        return rendering.finish(self.rendered[key], scans, window.tau, window.t)
+
+    def template(
+        self,
+        scans: Mapping[str, Scan],
+        tau: str | None,
+        t: str,
+        dialect: str = "spark",
+    ) -> str:
+        """Q^I over a window whose ends are texts, which stand where a timestamp's text would.
+
+        ``tau=None`` gives Q_M(t). What a Jinja template or a reader fills in later.
+        """
+        rendering = self.rendering(scans, dialect, tau is None)
+        return rendering.finish(rendering.incremental(), scans, tau, t)
+
+    def bounds(
+        self,
+        tau: datetime | None,
+        t: datetime,
+        scans: Mapping[str, Scan],
+        dialect: str = "spark",
+    ) -> tuple[str, ...]:
+        """SELECTs of one timestamp each: no new answer without new rows before the least of them.
+
+        NULL says that nothing is due; ``tau`` is the end of the last run and only documents it.
+        """
+        rendering = self.rendering(scans, dialect, first=True)
+        bodies = render_bounds(rendering)
+        return tuple(rendering.finish(body, scans, tau, t) for body in bodies)
+
+    def narrowed_bytes(
+        self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"
+    ) -> str | None:
+        """A SELECT of the bytes of the rows that a branch of Q^I narrows a table to, at most.
+
+        None where there is no such range, or nothing that it is joined to.
+        """
+        if window.tau is None:
+            return None
+        rendering = self.rendering(scans, dialect, first=False)
+        body = measure_narrowed(rendering)
+        return None if body is None else rendering.finish(body, scans, window.tau, window.t)
+
+    def assumption_checks(
+        self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"
+    ) -> tuple[tuple[str, str], ...]:
+        """(assumption, SELECT of one number): how many pairs in the window break it; 0 is right."""
+        rendering = self.rendering(scans, dialect, window.tau is None)
+        return tuple(
+            (text, rendering.finish(body, scans, window.tau, window.t))
+            for text, body in check_assumptions(rendering)
+        )
+
+    def rendering(
+        self, scans: Mapping[str, Scan], dialect: str, first: bool, keyed: bool = False
+    ) -> Rendering:
+        """What renders this query over these scans."""
+        missing = [name for name in self.sources if name not in scans]
+        if missing:
+            raise KeyError(f"no scan for {', '.join(missing)}")
+        late = frozenset(name for name in self.sources if scans[name].late)
+        return Rendering(
+            tuple(_keyed(part) for part in self.parts) if keyed else self.parts,
+            (*self.columns, KEY) if keyed else self.columns,
+            self.catalog,
+            self.sources,
+            late,
+            self.assumptions,
+            dialect,
+            first,
+        )
+
+
+def _keyed(part: Part) -> Part:
+    """The arm with the key as one more column: constant where its answers count by value."""
+    blocks = (replace(block, select=block.select + block.keys) for block in part.blocks)
+    return replace(part, blocks=tuple(blocks))
