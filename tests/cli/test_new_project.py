@@ -65,8 +65,8 @@ def test_explain_a_model(project: Path, in_two_minutes: None) -> None:
     told = as_json("explain", "unanswered")
     assert told["strategy"] == "anti_join"
     assert [step["name"] for step in told["steps"]] == [
-        *("query", "resolve_names", "standard_form"),
-        *("solve_time_atoms", "first_instant", "split_by_bound"),
+        *("query", "resolve_names", "normalize_subqueries"),
+        *("solve_time_atoms", "to_standard_form", "first_instant", "split_by_bound"),
     ]
     assert told["window"]["supposed"] is False
     assert told["window"]["tau"] < told["window"]["t"]

@@ -69,7 +69,6 @@ def _from(select: exp.Select, tables: Iterable[ArmTable]) -> exp.Select:
         if isinstance(table, SourceTable):
             relation = exp.Table(this=exp.to_identifier(table.source), alias=alias)
         else:
-            # sql: only shown, to people
             values = [_arm(arm, table.columns) for arm in table.arms]
             for one in values:
                 one.set("distinct", exp.Distinct())
