@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from tests.sql.database import in_utc
 
-from tapestry.sql.look.share_keyed_reads import NOTHING_SHARED, places, share_keyed_reads
+from tapestry.sql.planner.share_keyed_reads import NOTHING_SHARED, places, share_keyed_reads
 
 OUTER = "SELECT id, parent, ts, 'it''s (' || id AS _row_id FROM db.messages"
 INNER = "SELECT parent, id, ts AS ts, author FROM db.messages"

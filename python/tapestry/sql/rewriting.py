@@ -13,9 +13,9 @@ from tapestry.sql.facts.begin import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import Part, ValueTable
 from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
+from tapestry.sql.planner.measure_narrowed import measure_narrowed
 from tapestry.sql.scan import Scan, Window
 from tapestry.sql.statement.check_assumptions import check_assumptions
-from tapestry.sql.statement.measure_narrowed import measure_narrowed
 from tapestry.sql.statement.render import Body, Rendering, render_bounds
 from tapestry.sql.strategies.choose import STRATEGIES, Strategy, strategy_for
 
@@ -171,8 +171,10 @@ class Rewriting:
         if window.tau is None:
             return None
         rendering = self.rendering(scans, dialect, first=False)
-        body = measure_narrowed(rendering)
-        return None if body is None else rendering.finish(body, scans, window.tau, window.t)
+        most = measure_narrowed(self.parts, self.catalog, rendering.frame(), rendering.reads())
+        if most is None:
+            return None
+        return rendering.finish(rendering.body([], most), scans, window.tau, window.t)
 
     def assumption_checks(
         self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from tapestry.sql.facts import keys
+from tapestry.sql.planner.hints import few_keys
 from tapestry.sql.read.open_parentheses import encloses_relation
 from tapestry.sql.write import build
 
@@ -91,7 +92,7 @@ def only_keys_of(where: exp.Expr, inner: set[str], around: Around) -> list[exp.E
                 chosen = around.keys.copy()
                 chosen.set("expressions", [wanted.copy()])
                 if around.few:
-                    chosen = build.few_keys(chosen, [around.alias])
+                    chosen = few_keys(chosen, [around.alias])
                 implied.append(exp.In(this=key.copy(), query=exp.Subquery(this=chosen)))
     return implied
 

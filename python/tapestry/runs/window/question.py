@@ -18,7 +18,7 @@ from tapestry.runs.tables.state import StateRow
 from tapestry.runs.window.new_answers import NewAnswers
 from tapestry.sql import Scan
 from tapestry.sql.facts import keys
-from tapestry.sql.look.share_keyed_reads import NOTHING_SHARED, Sharing
+from tapestry.sql.planner.share_keyed_reads import NOTHING_SHARED, Sharing
 from tapestry.verification.definition import Definition, is_own
 from tapestry.verification.events import begin_of_time
 from tapestry.verification.restriction import Range

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import Holding, new_view
 from tapestry.runs.window.question import Question
-from tapestry.sql.look.share_keyed_reads import share_keyed_reads
+from tapestry.sql.planner.share_keyed_reads import share_keyed_reads
 from tapestry.verification.chosen_rows import Chosen, RunRows
 from tapestry.verification.compare import Comparison
 from tapestry.verification.restriction import Range

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from tapestry.names import ARRIVAL, MATCHED_AT, ROW_ID
 from tapestry.sql import timing
+from tapestry.sql.branches.edges import edges
 from tapestry.sql.branches.frame import Frame, greater
 from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.selects import Reads, aliases_of, where
@@ -21,7 +22,6 @@ from tapestry.sql.facts.walk import all_tables, tables_of
 from tapestry.sql.ir import Conjunction, Part, SourceTable, ValueTable
 from tapestry.sql.scan import Scan
 from tapestry.sql.strategies.choose import Place, strategy_for
-from tapestry.sql.strategies.edges import edges
 from tapestry.sql.write import build
 from tapestry.sql.write.dialects import for_dialect
 from tapestry.sql.write.postgres import Structs, structs_in

@@ -11,19 +11,17 @@ from sqlglot import exp
 
 from tapestry.names import MATCHED_AT
 from tapestry.sql.branches.frame import Frame, at_most, greatest, less
-from tapestry.sql.branches.join_few import select_of_few
-from tapestry.sql.branches.keys_of_few import keys_of_few, look_up_few, same_type
-from tapestry.sql.branches.selects import Reads, aliases_of, non_empty, not_holding, where
+from tapestry.sql.branches.selects import Reads, non_empty, not_holding
 from tapestry.sql.branches.split_by_bound import (
     Branch,
     drop_redundant_bounds,
-    narrowed_aliases,
-    narrowed_first,
     narrowing,
-    own_conditions,
     split_by_bound,
 )
-from tapestry.sql.ir import Block, Conjunction, Exists
+from tapestry.sql.ir import Block, Conjunction
+from tapestry.sql.planner.join_few import select_of_few
+from tapestry.sql.planner.keys_of_few import keys_of_few, look_up_few, only_keys_of
+from tapestry.sql.planner.narrowed_first import narrowed_first
 from tapestry.sql.strategies.sizes import LINE, Sizes
 from tapestry.sql.work import spend
 from tapestry.sql.write import build
@@ -97,38 +95,9 @@ def _absent(
         if branch is not None and branch.narrowed is not None:
             aliases = {table.alias for table in exists.inner.tables}
             started += narrowing(branch.narrowed, aliases, frame)
-            started += _only_keys_of(conjunction, branch, exists, frame, reads)
+            started += only_keys_of(conjunction, branch, exists, frame, reads)
         absent.append(reads.exists(exists, frame, started))
     return absent
-
-
-def _only_keys_of(
-    conjunction: Conjunction, branch: Branch, exists: Exists, frame: Frame, reads: Reads
-) -> list[exp.Expr]:
-    """The inner rows cut down to the keys of the rows that the branch is about.
-
-    ``r.parent = m.id`` with few m: ``r.parent IN (SELECT m.id FROM m WHERE ...)`` is implied, and
-    lets Spark send the few keys to the scan of r instead of shuffling all of r.
-    """
-    outer = narrowed_aliases(branch)
-    narrowed = [table for table in conjunction.tables if table.alias in outer]
-    if len(narrowed) != 1:
-        return []
-    own = own_conditions(conjunction.conditions, branch, outer)
-    inner = {table.alias for table in exists.inner.tables}
-    for condition in exists.inner.conditions:
-        if not isinstance(condition, exp.EQ):
-            continue
-        sides = (condition.this, condition.expression)
-        if not same_type(*sides):
-            continue
-        for key, wanted in (sides, sides[::-1]):
-            if aliases_of(wanted) == outer and aliases_of(key) and aliases_of(key) <= inner:
-                keys = reads.from_clause(build.select([wanted.copy()]), (narrowed[0],), frame)
-                keys = build.few_keys(keys, outer) if frame.few else keys
-                keys = where(keys, own)
-                return [exp.In(this=key.copy(), query=keys.subquery())]
-    return []
 
 
 def _no_earlier(

@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from tapestry.names import MATCHED_AT, ROW_ID
 from tapestry.sql import timing
+from tapestry.sql.branches.edges import Edge, edges
 from tapestry.sql.branches.frame import Frame, at_most, greater, greatest, least
 from tapestry.sql.branches.selects import (
     Reads,
@@ -30,12 +31,10 @@ from tapestry.sql.branches.selects import (
 )
 from tapestry.sql.branches.split_by_bound import (
     drop_redundant_bounds,
-    hinted,
-    narrowed_first,
     split_by_bound,
 )
 from tapestry.sql.ir import Block, Conjunction, Exists, SourceTable, Table
-from tapestry.sql.strategies.edges import Edge, edges
+from tapestry.sql.planner.narrowed_first import hinted, narrowed_first
 from tapestry.sql.strategies.sizes import LINE, Sizes
 from tapestry.sql.work import spend
 from tapestry.sql.write import build

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from tapestry.sql.branches.edges import edges
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.selects import Reads
 from tapestry.sql.ir import Block
 from tapestry.sql.strategies.bounds import fits_bounds, select_by_bounds, size_by_bounds
 from tapestry.sql.strategies.candidates import CandidatePlan, size_by_candidates
-from tapestry.sql.strategies.edges import edges
 from tapestry.sql.strategies.least import select_by_least, size_by_least, without_subqueries
 from tapestry.sql.strategies.sizes import Sizes
 

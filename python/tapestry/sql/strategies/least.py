@@ -23,9 +23,9 @@ from tapestry.sql.branches.split_by_bound import (
     Branch,
     by,
     drop_redundant_bounds,
-    narrowed_first,
 )
 from tapestry.sql.ir import Block, Conjunction
+from tapestry.sql.planner.narrowed_first import narrowed_first
 from tapestry.sql.strategies.sizes import INSTANT, Sizes
 from tapestry.sql.write import build
 

@@ -15,12 +15,6 @@ from tapestry.sql.facts.common_types import as_type, type_of
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SPARK = Dialect.get_or_raise("spark")
 
-FEW_KEYS = "_few_keys"
-"""What the keys are called that a condition asks for though other conditions imply it.
-
-It makes a reading smaller, and can be left out where that is done already.
-"""
-
 
 def select(listed: Iterable[exp.Expr]) -> exp.Select:
     """``SELECT listed``; the nodes become part of it."""
@@ -131,20 +125,6 @@ def conjunction(parts: Sequence[exp.Expr]) -> exp.Expr | None:
 def operand(condition: exp.Expr) -> exp.Expr:
     """A copy that can stand between ANDs."""
     return exp.Paren(this=condition.copy()) if isinstance(condition, exp.Or) else condition.copy()
-
-
-def broadcast(query: exp.Select, aliases: Iterable[str]) -> exp.Select:
-    """The query with the hint that the relations called ``aliases`` are small."""
-    names = [exp.to_identifier(alias) for alias in aliases]
-    query.set("hint", exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=names)]))
-    return query
-
-
-def few_keys(query: exp.Select, aliases: Iterable[str]) -> exp.Select:
-    """The query of one column with that hint, its column called ``FEW_KEYS``."""
-    (column,) = query.expressions
-    query.set("expressions", [exp.alias_(column, FEW_KEYS)])
-    return broadcast(query, aliases)
 
 
 def union_all(queries: Sequence[exp.Query]) -> exp.Query:

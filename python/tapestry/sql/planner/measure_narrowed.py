@@ -7,18 +7,18 @@ rows: a hundred thousand bodies of mail do not fit where a million ids do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 
 from sqlglot import exp
 
-from tapestry.sql.branches.join_few import AT_MOST
-from tapestry.sql.branches.selects import on_of, where
+from tapestry.sql.branches.edges import edges
+from tapestry.sql.branches.frame import Frame
+from tapestry.sql.branches.selects import Reads, on_of, where
 from tapestry.sql.branches.split_by_bound import narrowed_aliases, own_conditions, split_by_bound
 from tapestry.sql.catalog import Catalog, Source
-from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
-from tapestry.sql.statement.render import Body, Rendering
-from tapestry.sql.strategies.edges import edges
+from tapestry.sql.ir import Block, Conjunction, Part, SourceTable, Table
+from tapestry.sql.planner.join_few import AT_MOST
 from tapestry.sql.write import build
 
 ROW = 80
@@ -28,15 +28,16 @@ _TEXT = ("string", "varchar", "char", "binary")
 _NESTED = ("array", "map", "struct", "variant")
 
 
-def measure_narrowed(rendering: Rendering) -> Body | None:
+def measure_narrowed(
+    parts: Sequence[Part], catalog: Catalog, frame: Frame, reads: Reads
+) -> exp.Select | None:
     """A SELECT of the most bytes of rows that a branch narrows a table to; None: no branch.
 
     Of the columns that the query uses.  Where what they are joined to is sent on too
     (``join_few``), it is reckoned by their number.
     """
-    frame, reads = rendering.frame(), rendering.reads()
     sizes: dict[exp.Select, None] = {}
-    for block in (block for part in rendering.parts for block in part.blocks):
+    for block in (block for part in parts for block in part.blocks):
         used = {(column.table, column.name.lower()) for column in _columns(block)}
         for conjunction, tables in _split(block):
             if len(tables) == 1:
@@ -46,7 +47,7 @@ def measure_narrowed(rendering: Rendering) -> Body | None:
                 narrowed = tuple(table for table in tables if table.alias in aliases)
                 if not narrowed:
                     continue
-                size: exp.Expr = exp.Sum(this=_width(narrowed, used, rendering.catalog))
+                size: exp.Expr = exp.Sum(this=_width(narrowed, used, catalog))
                 inner = [table for table in conjunction.tables if on_of(table) is None]
                 if further := max(0, len(inner) - 2):
                     size = exp.Mul(this=size, expression=exp.Literal.number(AT_MOST**further))
@@ -57,7 +58,7 @@ def measure_narrowed(rendering: Rendering) -> Body | None:
         return None
     every = exp.Subquery(this=build.union_all(list(sizes)), alias=exp.TableAlias(this="sizes"))
     most = exp.alias_(exp.Max(this=exp.column("narrowed")), "narrowed")
-    return rendering.body([], build.add_from(build.select([most]), every))
+    return build.add_from(build.select([most]), every)
 
 
 def _width(tables: Iterable[Table], used: set[tuple[str, str]], catalog: Catalog) -> exp.Expr:

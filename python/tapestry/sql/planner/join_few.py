@@ -22,14 +22,11 @@ from sqlglot import exp
 
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.selects import Reads, on_of, where
-from tapestry.sql.branches.split_by_bound import (
-    Branch,
-    hinted,
-    joined_after,
-    narrowed_aliases,
-)
+from tapestry.sql.branches.split_by_bound import Branch, narrowed_aliases
 from tapestry.sql.ir import Table
 from tapestry.sql.normalize.look_ups import with_on
+from tapestry.sql.planner.hints import broadcast
+from tapestry.sql.planner.narrowed_first import hinted, joined_after
 from tapestry.sql.write import build
 
 NEAR = "near"
@@ -65,7 +62,7 @@ def select_of_few(
     select = build.add_from(build.select(known.listed), known.relation)
     left = (*inner[1 + len(steps) :], *known.behind)
     select = reads.from_clause(select, left, frame)
-    return build.broadcast(where(select, known.conditions), [known.alias])
+    return broadcast(where(select, known.conditions), [known.alias])
 
 
 @dataclass(frozen=True)
@@ -93,7 +90,7 @@ class _Known:
         ]
         select = build.select(columns) if columns else build.select_one()
         select = build.add_from(select, self.relation)
-        select = build.broadcast(where(build.add_from(select, relation), own), [self.alias])
+        select = broadcast(where(build.add_from(select, relation), own), [self.alias])
         alias = exp.TableAlias(this=exp.to_identifier(near))
         return _Known(
             exp.Subquery(this=select, alias=alias),

@@ -17,7 +17,8 @@ from tapestry.names import ROW_ID
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.selects import Reads, aliases_of, on_of, where
 from tapestry.sql.branches.split_by_bound import Branch, narrowed_aliases, own_conditions
-from tapestry.sql.ir import Block, Conjunction, SourceTable, Table
+from tapestry.sql.ir import Block, Conjunction, Exists, SourceTable, Table
+from tapestry.sql.planner.hints import broadcast, few_keys
 from tapestry.sql.write import build
 
 
@@ -75,11 +76,40 @@ def look_up_few(
     def keyed(table: Table) -> Table:
         on = on_of(table) or ()
         for key, wanted in _next(on, {few.alias}, {few.alias, table.alias}):
-            few_keys = exp.In(this=key.copy(), query=_keys(few, wanted, own, frame, reads))
-            return replace(table, on=(*on, few_keys)) if isinstance(table, SourceTable) else table
+            asked = exp.In(this=key.copy(), query=_keys(few, wanted, own, frame, reads))
+            return replace(table, on=(*on, asked)) if isinstance(table, SourceTable) else table
         return table
 
     return tuple(map(keyed, tables))
+
+
+def only_keys_of(
+    conjunction: Conjunction, branch: Branch, exists: Exists, frame: Frame, reads: Reads
+) -> list[exp.Expr]:
+    """The inner rows cut down to the keys of the rows that the branch is about.
+
+    ``r.parent = m.id`` with few m: ``r.parent IN (SELECT m.id FROM m WHERE ...)`` is implied, and
+    lets Spark send the few keys to the scan of r instead of shuffling all of r.
+    """
+    outer = narrowed_aliases(branch)
+    narrowed = [table for table in conjunction.tables if table.alias in outer]
+    if len(narrowed) != 1:
+        return []
+    own = own_conditions(conjunction.conditions, branch, outer)
+    inner = {table.alias for table in exists.inner.tables}
+    for condition in exists.inner.conditions:
+        if not isinstance(condition, exp.EQ):
+            continue
+        sides = (condition.this, condition.expression)
+        if not _same_type(*sides):
+            continue
+        for key, wanted in (sides, sides[::-1]):
+            if aliases_of(wanted) == outer and aliases_of(key) and aliases_of(key) <= inner:
+                keys = reads.from_clause(build.select([wanted.copy()]), (narrowed[0],), frame)
+                keys = few_keys(keys, outer) if frame.few else keys
+                keys = where(keys, own)
+                return [exp.In(this=key.copy(), query=keys.subquery())]
+    return []
 
 
 def _with_ids(block: Block) -> set[str]:
@@ -100,7 +130,7 @@ def _next(
         if not isinstance(condition, exp.EQ) or condition.find(exp.Query):
             continue
         sides = (condition.this, condition.expression)
-        if not same_type(*sides):
+        if not _same_type(*sides):
             continue
         for key, wanted in (sides, sides[::-1]):
             here, there = aliases_of(key), aliases_of(wanted)
@@ -108,11 +138,11 @@ def _next(
                 yield key, wanted
 
 
-def same_type(one: exp.Expr, other: exp.Expr) -> bool:
+def _same_type(one: exp.Expr, other: exp.Expr) -> bool:
     """Are two values known to be of one type? IN need not cast as ``=`` does.
 
     >>> from sqlglot.optimizer.annotate_types import annotate_types
-    >>> same_type(annotate_types(exp.convert(1)), annotate_types(exp.convert("1")))
+    >>> _same_type(annotate_types(exp.convert(1)), annotate_types(exp.convert("1")))
     False
     """
     known = one.type is not None and not one.is_type("unknown")
@@ -129,4 +159,4 @@ def _keys(
     alias = exp.TableAlias(this=exp.to_identifier("few"))
     derived = exp.Subquery(this=where(inner, conditions), alias=alias)
     keys = build.add_from(build.select([exp.column("key", table="few")]), derived)
-    return exp.Subquery(this=build.broadcast(keys, ["few"]))
+    return exp.Subquery(this=broadcast(keys, ["few"]))

@@ -24,8 +24,8 @@ import sqlglot
 from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
+from tapestry.sql.planner.hints import FEW_KEYS
 from tapestry.sql.write import build
-from tapestry.sql.write.build import FEW_KEYS
 
 
 @dataclass(frozen=True)

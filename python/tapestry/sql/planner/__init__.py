@@ -1,0 +1,1 @@
+"""What steers Spark, and changes no answer: hints, and what other conditions imply already."""
