@@ -110,7 +110,7 @@ def test_a_refused_query_is_explained_up_to_the_step_that_refuses(project: Path)
     done = tapestry("explain", "--sql", sql)
     assert done.exit_code == 1
     assert "1. query" in done.output
-    assert "refused by refuse_unsupported" in done.output
+    assert "refused by normalize_subqueries" in done.output
     told = json.loads(tapestry("explain", "--sql", sql, "--json").stdout)
     assert told["refused"]["hint"]
     assert len(told["steps"]) == 2
