@@ -29,7 +29,7 @@ from tests.sql.test_trace import INSTANTS, rows_at
 from tapestry.errors import Refusal
 from tapestry.sql import Catalog, Rewriting, View, Window, rewrite, static_answer
 from tapestry.sql.look.trace import FORM, Passed, shown, solved_atoms
-from tapestry.sql.query import Query
+from tapestry.sql.query_state import QueryState
 from tapestry.sql.rewriter import PASSES, READ, refusing_pass
 
 database = test_pairs.database
@@ -102,7 +102,7 @@ def _step(name: str, query: str) -> str:
         return f"-- refused by {refusing_pass(refusal)}: {refusal.reason}\n-- in: {refusal.where}"
     known = ""
     if name == "read_assumptions":
-        assert isinstance(passed.state, Query)
+        assert isinstance(passed.state, QueryState)
         for one in passed.state.assumptions:
             later, earlier = (".".join(side) for side in (one.later, one.earlier))
             known += f"-- {later} >= {earlier} + {one.offset} microseconds\n"

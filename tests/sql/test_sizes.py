@@ -15,7 +15,7 @@ from tapestry.sql.ir import Arm
 from tapestry.sql.normalize.standard_form import StandardForms
 from tapestry.sql.passes.ir.refuse_too_long import LONGEST, text_size
 from tapestry.sql.passes.tree.resolve_names import resolve_names
-from tapestry.sql.query import Query
+from tapestry.sql.query_state import QueryState
 from tapestry.sql.read.parse import parse
 
 HOURS = range(6)
@@ -74,7 +74,7 @@ def test_what_is_accepted_is_as_short_as_it_is_reckoned(name: str) -> None:
     """The reckoning is no less than the text, which is no longer than what is promised."""
     rewriting = rewrite(QUERIES[name], CATALOG)
     query = rewriting.passed[-1].state
-    assert isinstance(query, Query)
+    assert isinstance(query, QueryState)
     reckoned = text_size(query)
     longest = max(len(text) for text in _texts(QUERIES[name]))
     assert longest < 1.25 * reckoned

@@ -11,7 +11,7 @@ from tapestry.sql import rewrite
 from tapestry.sql.facts.walk import ArmWalk, BlockWalk, all_tables
 from tapestry.sql.ir import Conjunction, Formula, TimeAtom, ValueTable
 from tapestry.sql.look.trace import FORM
-from tapestry.sql.query import Query
+from tapestry.sql.query_state import QueryState
 
 NESTED = (
     "select m.id, x.parent from messages m,"
@@ -69,7 +69,7 @@ def test_a_table_by_value_is_one_object_in_every_block() -> None:
 
 def test_leaves_are_changed_once_each() -> None:
     (formed,) = [one.state for one in rewrite(NESTED, CATALOG).passed if one.name == FORM]
-    assert isinstance(formed, Query)
+    assert isinstance(formed, QueryState)
 
     class Count(ArmWalk):
         found: list[Formula]

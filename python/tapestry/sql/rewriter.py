@@ -34,7 +34,7 @@ from tapestry.sql.passes.ir.to_standard_form import to_standard_form
 from tapestry.sql.passes.tree.inline_views import inline_views
 from tapestry.sql.passes.tree.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.passes.tree.resolve_names import resolve_names
-from tapestry.sql.query import Pass, Query, TreePass
+from tapestry.sql.query_state import Pass, QueryState, TreePass
 from tapestry.sql.read.output_names import output_names
 from tapestry.sql.read.parse import is_cte, parse, table_name
 from tapestry.sql.rewriting import Rewriting
@@ -124,7 +124,7 @@ def rewrite(
         columns = output_names(tree, catalog)
         named = _named_sources(tree, catalog)
         parts = normalize_subqueries(tree, catalog)
-        query = Query(sql, written, catalog, columns, named, parts, begin, tuple(assume))
+        query = QueryState(sql, written, catalog, columns, named, parts, begin, tuple(assume))
         passed.append(Passed(FORM, FORMED, query))
         for one in PASSES:
             query = one.function(query)
@@ -166,7 +166,7 @@ def _named_sources(resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in named if name in catalog.relations))
 
 
-def _sources(query: Query) -> tuple[str, ...]:
+def _sources(query: QueryState) -> tuple[str, ...]:
     """Every source of the query, those that its blocks read first."""
     needed = [t.source for t in all_tables(query.parts) if isinstance(t, SourceTable)]
     return tuple(dict.fromkeys([*needed, *query.named]))

@@ -18,7 +18,7 @@ from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts.walk import ArmWalk
 from tapestry.sql.ir import ATOM, Formula, Lower, Upper
 from tapestry.sql.look.describe import describe
-from tapestry.sql.query import Query
+from tapestry.sql.query_state import QueryState
 from tapestry.sql.scan import Scan
 from tapestry.sql.strategies.choose import Strategy
 from tapestry.sql.write import build
@@ -39,7 +39,7 @@ class Passed:
 
     name: str
     why: str
-    state: exp.Query | Query
+    state: exp.Query | QueryState
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def steps_of(passed: Iterable[Passed]) -> tuple[Step, ...]:
 
 def shown(one: Passed) -> str:
     """The query after a step as SQL."""
-    if isinstance(one.state, Query):
+    if isinstance(one.state, QueryState):
         return describe(one.state.parts, one.state.columns)
     return one.state.sql("spark", pretty=True)
 
@@ -154,7 +154,7 @@ class _Solved(ArmWalk):
 def solved_atoms(one: Passed) -> str:
     """Comments: what each comparison with now() was solved to, where the step is that."""
     solved = _Solved()
-    if one.name == SOLVED and isinstance(one.state, Query):
+    if one.name == SOLVED and isinstance(one.state, QueryState):
         solved.parts(one.state.parts)
     lines = (f"-- {atom}   iff   {' AND '.join(s)}\n" for atom, s in solved.found.items())
     return "".join(lines)

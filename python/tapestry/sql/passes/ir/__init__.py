@@ -1,1 +1,1 @@
-"""Passes over the IR: Query -> Query."""
+"""Passes over the IR: QueryState -> QueryState."""

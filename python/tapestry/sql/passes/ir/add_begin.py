@@ -9,10 +9,10 @@ from sqlglot import exp
 from tapestry.sql import timing
 from tapestry.sql.facts.begin import TIME_BEGINS
 from tapestry.sql.ir import Block, Conjunction, SourceTable
-from tapestry.sql.query import Query
+from tapestry.sql.query_state import QueryState
 
 
-def add_begin(query: Query) -> Query:
+def add_begin(query: QueryState) -> QueryState:
     """Every disjunct bounded from below: by the model's begin, by the begin of time.
 
     Sound because the instants of interest begin there: before the first arrival there is no row.

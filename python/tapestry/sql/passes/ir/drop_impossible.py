@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapestry.errors import Refusal
-from tapestry.sql.query import Query
+from tapestry.sql.query_state import QueryState
 
 
-def drop_impossible(query: Query) -> Query:
+def drop_impossible(query: QueryState) -> QueryState:
     """The query without what can never hold. Sound: an OR of nothing is false for every row.
 
     Raises Refusal where nothing is left.

@@ -18,12 +18,12 @@ from tapestry.sql.facts.walk import ArmWalk
 from tapestry.sql.ir import Arm, ArmTable, Block, Conjunction, SourceTable
 from tapestry.sql.normalize.look_ups import looked_up, take_apart
 from tapestry.sql.normalize.standard_form import StandardForms
-from tapestry.sql.query import Query
+from tapestry.sql.query_state import QueryState
 from tapestry.sql.read.refuse_unsupported import WAYS
 from tapestry.sql.strategies.choose import strategy_for
 
 
-def keep_look_ups(query: Query) -> Query:
+def keep_look_ups(query: QueryState) -> QueryState:
     """The query with the look-ups that cannot stay taken apart.
 
     Sound either way: a look-up is a LEFT JOIN by its definition, and what it is taken apart to is

@@ -8,10 +8,10 @@ from tapestry.sql.branches.order import parse_assumptions
 from tapestry.sql.catalog import Source
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import SourceTable
-from tapestry.sql.query import Query
+from tapestry.sql.query_state import QueryState
 
 
-def read_assumptions(query: Query) -> Query:
+def read_assumptions(query: QueryState) -> QueryState:
     """The query with its assumptions: of tables that are in it, by the names that the author gave.
 
     Raises Refusal for one that cannot be read, or is about no arrivals of the query's tables.

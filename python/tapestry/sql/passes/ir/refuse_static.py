@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tapestry.errors import Refusal
 from tapestry.sql.catalog import Source
-from tapestry.sql.query import Query
+from tapestry.sql.query_state import QueryState
 
 
-def refuse_static(query: Query) -> Query:
+def refuse_static(query: QueryState) -> QueryState:
     """The query itself; Refusal where no source that it names grows."""
     for name in query.named:
         relation = query.catalog.relations[name]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from tapestry.errors import Refusal
 from tapestry.sql.branches.order import order_of
-from tapestry.sql.query import Query
+from tapestry.sql.query_state import QueryState
 from tapestry.sql.strategies.choose import strategy_for
 from tapestry.sql.strategies.sizes import Sizes
 from tapestry.sql.work import spend
@@ -22,7 +22,7 @@ A_UNIT = 20
 """Characters that are written for a unit of work."""
 
 
-def refuse_too_long(query: Query) -> Query:
+def refuse_too_long(query: QueryState) -> QueryState:
     """The query itself; Refusal where the SQL of a run is too long to be written, or planned."""
     characters = text_size(query)
     spend(characters // A_UNIT, "characters of the SQL of a run")
@@ -41,7 +41,7 @@ def refuse_too_long(query: Query) -> Query:
     )
 
 
-def text_size(query: Query) -> int:
+def text_size(query: QueryState) -> int:
     """About how many characters the longest SQL of a run has: that over late rows of everything."""
     late = frozenset(query.catalog.relations)
     sizes = Sizes(order_of(query.parts, query.catalog, late, query.assumptions))

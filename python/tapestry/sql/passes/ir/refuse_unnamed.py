@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.sql.query import Query
+from tapestry.sql.query_state import QueryState
 from tapestry.sql.read.spelling import spellings
 
 
-def refuse_unnamed(query: Query) -> Query:
+def refuse_unnamed(query: QueryState) -> QueryState:
     """The query itself; Refusal where it is left to the engine to make up a column's name.
 
     A column, a field of a struct, a literal, and a cast of a column have names of their own, which
@@ -19,7 +19,7 @@ def refuse_unnamed(query: Query) -> Query:
     >>> from tapestry.sql.catalog import Catalog
     >>> sql = "select a, t.b, cast(c as int), d + 1 from t"
     >>> tree = parse_one(sql, dialect="spark")
-    >>> refuse_unnamed(Query(sql, tree, Catalog({}), ("a", "b", "c", "_col_3"), ("t",), ()))
+    >>> refuse_unnamed(QueryState(sql, tree, Catalog({}), ("a", "b", "c", "_col_3"), ("t",), ()))
     Traceback (most recent call last):
     tapestry.errors.Refusal: a column of the select list has no name
       in: d + 1

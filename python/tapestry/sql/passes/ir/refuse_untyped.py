@@ -5,10 +5,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.sql.query import Query
+from tapestry.sql.query_state import QueryState
 
 
-def refuse_untyped(query: Query) -> Query:
+def refuse_untyped(query: QueryState) -> QueryState:
     """The query itself; Refusal where a column is NULL in every block."""
     blocks = [block for part in query.parts for block in part.blocks]
     for place, name in enumerate(query.columns):

@@ -7,10 +7,10 @@ from sqlglot import exp
 from tapestry.sql.facts.walk import ArmWalk
 from tapestry.sql.ir import ATOM, And, Formula, Lower, TimeAtom, Upper
 from tapestry.sql.normalize.solve_comparison import solve_comparison
-from tapestry.sql.query import Query
+from tapestry.sql.query_state import QueryState
 
 
-def solve_time_atoms(query: Query) -> Query:
+def solve_time_atoms(query: QueryState) -> QueryState:
     """The query with bounds of s in the place of comparisons with now().
 
     Sound because a comparison of f(s) with e, f monotone, changes its truth at one instant: it is

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from tapestry.errors import Refusal
 from tapestry.sql.ir import Arm, Block, Part
 from tapestry.sql.normalize.standard_form import StandardForms
-from tapestry.sql.query import Query
+from tapestry.sql.query_state import QueryState
 
 ALTERNATIVES = 1_024
 """So many disjuncts may an arm of the outermost UNION ALL have, all its blocks together."""
 
 
-def to_standard_form(query: Query) -> Query:
+def to_standard_form(query: QueryState) -> QueryState:
     """The query as blocks, those of its tables by value and subqueries included.
 
     Sound because a WHERE keeps a row iff its condition is true, and in three-valued logic OR is

@@ -16,7 +16,7 @@ from tapestry.sql.ir import Part
 
 
 @dataclass(frozen=True)
-class Query:
+class QueryState:
     """What a pass over the IR takes and gives.
 
     written
@@ -39,7 +39,7 @@ class Query:
     assume: tuple[str, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
 
-    def with_parts(self, parts: tuple[Part, ...]) -> Query:
+    def with_parts(self, parts: tuple[Part, ...]) -> QueryState:
         """The same query in another form."""
         return replace(self, parts=parts)
 
@@ -69,7 +69,7 @@ class TreePass:
 class Pass:
     """A step over the IR, and why it changes no answer."""
 
-    function: Callable[[Query], Query]
+    function: Callable[[QueryState], QueryState]
     why: str
 
     @property
