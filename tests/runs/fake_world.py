@@ -1,0 +1,212 @@
+"""Whole runs without Spark: a source as a list of commits, a model of all of its rows.
+
+What plans a run where it stands, claims, commits, closes, confirms and rewinds it is the code that
+runs on Spark; only the query is one that needs no engine: each row of the source is an answer from
+its ts on, or from just after the run before where it turns up late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.runs.fake_delta import FakeDelta, Row
+from tests.runs.fake_session import FakeSession
+
+from tapestry.instants import micros
+from tapestry.names import MATCHED_AT
+from tapestry.quoting import timestamp
+from tapestry.runs.after import rewind as rewinding
+from tapestry.runs.context.clock import Clock, window_end
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.run import continuous, run
+from tapestry.runs.run.continuous import _Planning
+from tapestry.runs.run.plan import Appending, Circumstances, Creation, Plan, WriteRows
+from tapestry.runs.run.standing import Standing, stand
+from tapestry.runs.sources.pins import Pin
+from tapestry.runs.tables.state import StateRow
+from tapestry.runs.window.new_rows import NewRows
+
+BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
+COLUMNS = ("id", MATCHED_AT)
+TARGET, STATE, SOURCE = "s.target", "s.tapestry_state", "s.messages"
+TICK = timedelta(microseconds=1)
+
+
+class Killed(BaseException):
+    """No handler of ours catches this: the run ends where it is, as when the process is killed."""
+
+
+def at(seconds: float) -> datetime:
+    """The instant so many seconds after the beginning."""
+    return BEGIN + timedelta(seconds=seconds)
+
+
+@dataclass
+class FakeWorld:
+    """One source, one model; every ``run`` is an invocation of a process of its own.
+
+    source
+        The commits of the source: (id, ts in seconds) of each row.
+    broken
+        Ids of which the statements of this process fail.
+    """
+
+    delta: FakeDelta = field(default_factory=FakeDelta)
+    source: list[list[tuple[int, float]]] = field(default_factory=list)
+    broken: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.session = FakeSession(self.delta)
+
+    def another(self) -> FakeWorld:
+        """The same world as another process sees it, with a session of its own."""
+        return FakeWorld(self.delta, self.source)
+
+    def add(self, *rows: tuple[int, float]) -> None:
+        """One commit of the source."""
+        self.source.append(list(rows))
+
+    def model(self, sql: str = "all of them", **config: Any) -> Model:
+        """The model; another text is another query with the same answers."""
+        parsed = ModelConfig.parse({"verify": "off", "on_query_change": "continue", **config})
+        return Model("target", TARGET, sql, parsed, {}, "models/target.sql")
+
+    def invocation(self, seconds: float) -> Invocation:
+        """An invocation whose t is so many seconds after the beginning."""
+        return Invocation("test", Clock(at(seconds)), STATE)
+
+    def run(
+        self,
+        seconds: float,
+        model: Model | None = None,
+        refresh: bool = False,
+        invocation: Invocation | None = None,
+    ) -> run.Outcome:
+        """Plan a run and carry it out."""
+        invocation = invocation or self.invocation(seconds)
+        planned = run.prepare(
+            self.session, model or self.model(), self.knowing(invocation), refresh
+        )
+        return run.execute(self.session, planned, invocation)
+
+    def knowing(self, invocation: Invocation) -> Invocation:
+        """An invocation of which the planning finds this world again."""
+        vars(invocation)["world"] = self
+        return invocation
+
+    def stand(self, model: Model | None = None, refresh: bool = False) -> Standing:
+        """Where the model stands, for a process that remembers nothing."""
+        return stand(self.session, model or self.model(), self.invocation(0), refresh)
+
+    def rewind(self, seconds: float) -> None:
+        """Forget every answer after an instant."""
+        invocation = self.knowing(self.invocation(seconds))
+        planned = rewinding.plan_rewind(self.session, self.model(), invocation, at(seconds))
+        if planned is not None:
+            rewinding.rewind(self.session, planned, invocation)
+
+    def answers(self) -> list[tuple[int, float]]:
+        """What stands in the target, in order; ``_matched_at`` in seconds."""
+        rows = self.delta.table(TARGET).newest.rows
+        return sorted((row["id"], (row[MATCHED_AT] - micros(BEGIN)) / 1e6) for row in rows)
+
+    def ids(self) -> list[int]:
+        """The ids of the answers, in order."""
+        return [i for i, _ in self.answers()]
+
+    def due(self, seconds: float) -> list[int]:
+        """The ids that a table which is complete up to an instant has, in order."""
+        return sorted(i for commit in self.source for i, ts in commit if ts <= seconds)
+
+    def states(self) -> list[Row]:
+        """The rows of the state."""
+        return list(self.delta.table(STATE).newest.rows)
+
+    def select(self, row: StateRow) -> str:
+        """The new answers of a run, as a query of values."""
+        read, before = row.pins[SOURCE].version, row.last_pins.get(SOURCE)
+        seen = -1 if before is None else before.version
+        new = []
+        for version, commit in enumerate(self.source[: read + 1]):
+            for i, seconds in commit:
+                ts, tau = at(seconds), row.tau
+                late = tau is not None and ts <= tau
+                if ts > row.t or (late and version <= seen):
+                    continue
+                if i in self.broken:
+                    return f"BROKEN {i}"
+                new.append((i, tau + TICK if late and tau is not None else ts))
+        given = ", ".join(f"({i}, {timestamp(instant)})" for i, instant in new or [(0, row.t)])
+        none = "" if new else " WHERE false"
+        return f"SELECT * FROM VALUES {given} AS v(id, {MATCHED_AT}){none}"
+
+
+@dataclass(frozen=True)
+class _Read:
+    """As much of a query as planning asks for."""
+
+    canonical: str
+    begin: datetime | None
+    pins: Mapping[str, Pin]
+    relations: Any = field(default_factory=lambda: SimpleNamespace(tables={}))
+    commits: tuple[datetime, ...] = ()
+
+
+class _Plans(_Planning):
+    """Plans as the kind `continuous` does, but for what only an engine can find out."""
+
+    @property
+    def world(self) -> FakeWorld:
+        found: FakeWorld = vars(self.invocation)["world"]
+        return found
+
+    def query(self, sql: str, begin: Any, pins: Any = None) -> Any:
+        pin = Pin("source", len(self.world.source) - 1)
+        return _Read(sql, begin, {SOURCE: pin})
+
+    def creation(self, query: Any) -> WriteRows:
+        end = window_end(self.invocation.clock, self.model.config.lag, None, {})
+        assert end.t is not None
+        row = self.first_row(query, end.t)
+        writing = Creation(self.model, row.generation, self.standing.target is not None, STATE)
+        new = self.new_rows(row, creates=True)
+        return WriteRows(row, new, writing, STATE, ready=self.closing(row))
+
+    def appending(self, query: Any, row: StateRow, reshape: bool) -> WriteRows:
+        standing = self.standing
+        how = Circumstances(
+            standing.crashed, standing.complete_history, standing.warm, standing.attempt
+        )
+        new = self.new_rows(row, creates=False)
+        return WriteRows(row, new, Appending(row, COLUMNS), STATE, circumstances=how)
+
+    def due_by_time(self, query: Any, last: StateRow) -> datetime | None:
+        last_instant = max((ts for one in self.world.source for _, ts in one), default=0)
+        return at(last_instant) if at(last_instant) > last.t else None
+
+    def new_rows(self, row: StateRow, creates: bool) -> NewRows:
+        select = self.world.select(row)
+        return NewRows(self.model, row.identity, select, COLUMNS, COLUMNS, creates=creates)
+
+
+class _Kind:
+    def plan(self, session: Any, model: Model, invocation: Invocation, refresh: bool) -> Plan:
+        standing = stand(session, model, invocation, refresh)
+        return _Plans(session, model, invocation, standing).plan()
+
+
+def instead_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have runs planned without an engine, and rewinds without relations."""
+    monkeypatch.setattr(run, "kind_of", lambda _: _Kind())
+    monkeypatch.setattr(continuous, "refuse_read_otherwise", lambda *_: None)
+    monkeypatch.setattr(rewinding, "read_relations", lambda *_: _NO_RELATIONS)
+    monkeypatch.setattr(rewinding, "_next_run", lambda *_: ())
+
+
+_NO_RELATIONS = SimpleNamespace(arrival=lambda _: None)
