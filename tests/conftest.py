@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.seeds import header, seed
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -35,6 +36,18 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield started
         started.close()
+
+
+def pytest_report_header() -> str:
+    """Which seed the random tests have, and how to have it again."""
+    return header()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Hypothesis, too, begins where the commit says."""
+    if config.getoption("hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = str(seed())
 
 
 def _place(item: pytest.Item) -> int:

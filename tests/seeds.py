@@ -52,7 +52,7 @@ def most(share: float, of: int) -> int:
     More come by chance once in a million times, so that a seed that fails shows a mistake.
 
     >>> most(0.1, 250), most(0.02, 250), most(0.1, 10)
-    (52, 19, 8)
+    (50, 18, 7)
     """
     left, k = 1.0, -1
     while left > CHANCE and k < of:
@@ -66,6 +66,6 @@ def least(share: float, of: int) -> int:
     """So many of ``of`` at least, where each is one with this probability at least.
 
     >>> least(0.55, 250)
-    99
+    100
     """
     return of - most(1 - share, of)

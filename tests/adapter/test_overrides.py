@@ -8,6 +8,7 @@ from threading import Barrier, Thread
 from typing import Any, cast
 
 import pytest
+from tests.seeds import seeds
 
 from dbt.adapters.tapestry.overrides import Overrides
 
@@ -65,7 +66,7 @@ def test_the_newest_of_those_who_are_there_has_its_way(conf: Conf) -> None:
     assert B not in conf.values, "nobody had set it"
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_any_order_of_coming_and_going(conf: Conf, seed: int) -> None:
     overrides, before, chance = _overrides(conf), dict(conf.values), random.Random(seed)
     inside: list[ExitStack] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from tests.seeds import seeds
 
 from tapestry.schedule.ticks import CAP, Ticks, Timing
 
@@ -130,7 +131,7 @@ def test_of_one_worker_nothing_is_kept_free() -> None:
     assert ticks.take(240, 1, 1) == ("slow",)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_slow_models_hold_up_no_short_one(seed: int) -> None:
     """Random models, half of them slow: a short one waits for short invocations at most."""
     rng = random.Random(seed)

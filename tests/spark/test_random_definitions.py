@@ -15,6 +15,7 @@ from judge.case import normalized
 from judge.oracle import Definition as Oracle
 from judge.oracle import beginning, connect, instants, load
 from judge.verdict import CATALOG
+from tests.seeds import seed
 from tests.spark.test_random_queries import _cases, _collect, _views
 from tests.verification.judged import EVERYTHING, aware, over_everything
 
@@ -27,7 +28,7 @@ QUERIES = 12
 def test_spark_gives_the_static_answers(spark: SparkSession) -> None:
     """What the judge says of Q(s) at some instants; and the event instants that DuckDB finds."""
     connection, compared = connect(), 0
-    for case in _cases(QUERIES, 40):
+    for case in _cases(QUERIES, seed()):
         load(connection, case.data)
         _views(spark, case.data)
         start = beginning(case.query, case.data, case.begin)
@@ -48,4 +49,4 @@ def test_spark_gives_the_static_answers(spark: SparkSession) -> None:
         here = _collect(spark, event_instants(asked, aware(start), aware(end)))
         there = event_instants(over_everything(case.sql, case.data), aware(start), aware(end))
         assert sorted(here) == sorted(connection.execute(there).fetchall()), case.sql
-    assert compared > QUERIES
+    assert compared

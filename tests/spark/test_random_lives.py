@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.marks import more
+from tests.seeds import seeds
 from tests.spark.lives import KINDS, SECOND, Answer, Content, Life
 from tests.spark.run_world import World, at, literal
 from tests.spark.test_commit_once import Killed
@@ -25,15 +26,13 @@ from tapestry.runs.query import holding, narrow, query
 from tapestry.runs.run import crash, run
 from tapestry.runs.sources import late, side
 
-LIVES, IN_THE_GATE = 12, 4
+LIVES, IN_THE_GATE = 12, 2
 EVENTS = 14
 TAME = [*["add"] * 4, *["run"] * 3, *["kill"] * 2, "widen", "compact"]
 WILD = [*TAME, "delete", "delete", "add", "run", "erase", "refresh", "rewind"]
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(IN_THE_GATE), *(more(seed) for seed in range(IN_THE_GATE, LIVES))]
-)
+@pytest.mark.parametrize("seed", [*seeds(IN_THE_GATE), *map(more, seeds(LIVES)[IN_THE_GATE:])])
 def test_a_life(session: Any, schema: str, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     rng = random.Random(seed)
     kind = sorted(KINDS)[seed % len(KINDS)]

@@ -14,6 +14,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from tests.seeds import seeds
 from tests.spark.source_world import World, late, minutes_of, row
 
 from tapestry.errors import SourceRewritten
@@ -146,7 +147,7 @@ class History:
         assert gone == (self.definition.ended if self.looks_back else Counter())
 
 
-@pytest.mark.parametrize("seed", range(HISTORIES))
+@pytest.mark.parametrize("seed", seeds(HISTORIES))
 def test_the_scan_gives_the_effective_arrivals(session: Any, schema: str, seed: int) -> None:
     history = History(session, schema, seed)
     history.append()

@@ -6,6 +6,7 @@ import random
 
 import duckdb
 import pytest
+from tests.seeds import seeds
 
 from tapestry.sql.read import without_ctes as module
 from tapestry.sql.read.without_ctes import without_ctes
@@ -62,7 +63,7 @@ def test_a_text_that_would_grow_without_end_stays() -> None:
     )
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_ctes_at_random(seed: int) -> None:
     """Each reads some of those before it, some have a WITH of their own with the same names."""
     chance = random.Random(seed)
