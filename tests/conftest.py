@@ -55,6 +55,13 @@ def _place(item: pytest.Item) -> int:
     return FOLDERS.index(folder) if folder in FOLDERS else len(FOLDERS)
 
 
+OWN_JVMS = {"h2", "other_h2"}
+"""Fixtures that start a JVM beside that of Spark."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the folders; the sort is stable, so the order inside a folder stays."""
     items.sort(key=_place)
+    for item in items:
+        if OWN_JVMS & {*getattr(item, "fixturenames", ())}:
+            item.add_marker(pytest.mark.own_jvm)

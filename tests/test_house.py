@@ -69,6 +69,23 @@ def test_files_are_small() -> None:
     assert not {name: lines for name, lines in sizes.items() if lines > FILE_LINES}
 
 
+def test_a_module_s_tests_are_found_by_its_name() -> None:
+    """No two files of tests have one name, and none is called after nothing."""
+    places: dict[str, list[str]] = {}
+    for path in _tracked("tests/*.py"):
+        if path.name.startswith("test_"):
+            places.setdefault(path.name, []).append(_named(path))
+    assert not {name: files for name, files in places.items() if len(files) > 1}
+    assert not places.keys() & {"test_parts.py"}
+
+
+def test_the_gate_names_files_that_are_there() -> None:
+    """A file that was renamed would leave the gate unseen where another stands beside it."""
+    named = re.findall(r"\btests/[\w/]+(?:\.\w+)?", (ROOT / "Makefile").read_text("utf-8"))
+    assert len(named) > 40
+    assert not [name for name in named if name != "tests/judged.txt" and not (ROOT / name).exists()]
+
+
 def test_functions_are_short() -> None:
     """A function over the limit does more than one thing."""
     sizes = {

@@ -22,7 +22,7 @@ ORACLE = "tests/property/test_rewrite_equals_oracle.py"
 JUDGES = (
     ORACLE,
     "tests/property/test_oracle.py",
-    "tests/property/test_mutants.py",
+    "tests/property/test_rewriting_mutants.py",
     "tests/verification",
 )
 CHANGING = (

@@ -10,7 +10,7 @@ import pytest
 from tests.runs.fake_delta import FakeDelta, FakeError
 from tests.runs.fake_session import FakeSession
 from tests.runs.fake_world import STATE, at
-from tests.runs.test_odd_rows import ROW
+from tests.runs.test_odd_states import ROW
 
 from tapestry.errors import StateMissing, StateUnreadable
 from tapestry.runs.engine.own_tables import create_own

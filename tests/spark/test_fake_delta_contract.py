@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.runs.fake_delta import FakeDelta
 from tests.runs.fake_session import FakeSession
-from tests.runs.test_odd_rows import ROW
+from tests.runs.test_odd_states import ROW
 from tests.spark import run_world
 
 from tapestry.quoting import relation_name, timestamp

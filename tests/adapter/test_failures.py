@@ -1,0 +1,47 @@
+"""Spark's errors, cut to what matters."""
+
+from __future__ import annotations
+
+from dbt.adapters.tapestry.failures import short_message
+
+
+class _Java:
+    """A Java exception, as far as messages go."""
+
+    def __init__(self, message: str | None, cause: _Java | None = None) -> None:
+        self.message, self.cause = message, cause
+
+    def getMessage(self) -> str | None:
+        return self.message
+
+    def getCause(self) -> _Java | None:
+        return self.cause
+
+    def getClass(self) -> _Java:
+        return self
+
+    def getSimpleName(self) -> str:
+        return "NullPointerException"
+
+
+def test_messages_are_cut_to_what_matters() -> None:
+    parse = "\n[PARSE_SYNTAX_ERROR] Syntax error at or near 'fro'. (line 1, pos 9)\n\n== SQL ==\n"
+    text = parse + "select a fro t\n---------^^^\n"
+    assert short_message(ValueError(text)).splitlines() == [
+        "[PARSE_SYNTAX_ERROR] Syntax error at or near 'fro'. (line 1, pos 9)",
+        "select a fro t",
+        "---------^^^",
+    ]
+    plan = "[UNRESOLVED_COLUMN] no `a`; line 1 pos 7;\n'Project ['a]\n+- OneRowRelation\n"
+    assert short_message(ValueError(plan)) == "[UNRESOLVED_COLUMN] no `a`; line 1 pos 7"
+    tree = "[BAD] first line\nsecond line. SQLSTATE: 42K05;\nAddColumns [a]\n+- Table t\n"
+    assert short_message(ValueError(tree)) == "[BAD] first line\nsecond line. SQLSTATE: 42K05"
+
+
+def test_the_cause_with_an_error_class_is_told() -> None:
+    error = ValueError("outer")
+    cause = _Java("[DIVIDE_BY_ZERO] Division by zero.\n\tat org.apache.X(Y.scala:1)")
+    error.java_exception = _Java("Job aborted due to stage failure", cause)  # type: ignore[attr-defined]
+    assert short_message(error) == "[DIVIDE_BY_ZERO] Division by zero."
+    error.java_exception = _Java(None)  # type: ignore[attr-defined]
+    assert short_message(error) == "NullPointerException"

@@ -1,0 +1,49 @@
+"""`tapestry doctor`: the sources of the models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.cli.answers import Answers, manifest
+
+from tapestry.cli.check_sources import check_sources
+
+
+def _columns(*names: str) -> list[tuple[str, str, None]]:
+    rows = [(name, "timestamp" if name == "ts" else "int", None) for name in names]
+    return [*rows, ("", "", None), ("# Detailed Table Information", "", None),
+            ("Provider", "delta", None)]  # fmt: skip
+
+
+def _detail(files: int, clustered: list[str]) -> list[tuple[Any, ...]]:
+    return [("delta", "id", "n", None, "file:/x", None, None, [], clustered, files, 10, {}, 1, 2)]
+
+
+def test_sources_are_looked_at() -> None:
+    many = [f"c{n}" for n in range(40)]
+    answers = {
+        "DESCRIBE TABLE EXTENDED `db`.`messages`": _columns("id", "ts"),
+        "DESCRIBE TABLE EXTENDED `db`.`view`": [
+            ("id", "int", None),
+            ("# Detailed Table Information", "", None),
+            ("Type", "VIEW", None),
+            ("View Text", "select id from db.first", None),
+        ],
+        "DESCRIBE DETAIL": _detail(100, []),
+    }
+    found = list(check_sources(Answers(answers), manifest("ts")))
+    assert [f.status for f in found] == ["ok", "note", "ok"]
+    assert "cluster by (ts)" in found[1].fix
+    answers["DESCRIBE DETAIL"] = _detail(100, ["ts"])
+    assert [f.status for f in check_sources(Answers(answers), manifest("ts"))] == ["ok", "ok"]
+    answers["DESCRIBE TABLE EXTENDED `db`.`messages`"] = _columns(*many, "ts")
+    found = list(check_sources(Answers(answers), manifest("ts")))
+    assert "keeps no statistics of ts" in found[1].told
+    (wrong, *_) = check_sources(Answers(answers), manifest(None))
+    assert (wrong.status, "loaded_at_field: ts" in wrong.fix) == ("wrong", True)
+    (wrong, *_) = check_sources(Answers(answers), manifest("c1"))
+    assert (wrong.status, "has the type int" in wrong.told) == ("wrong", True)
+    source, view = check_sources(Answers({}), manifest("ts"))
+    assert "there is no table or view db.messages" in source.told
+    assert source.fix.startswith("load or build it first")
+    assert view.fix == "dbt run --select view"

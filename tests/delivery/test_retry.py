@@ -1,0 +1,36 @@
+"""Waits between attempts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tapestry.delivery import retry
+from tapestry.delivery.retry import Refused, Unavailable, retrying
+
+
+def test_waits_double_and_end_in_time() -> None:
+    now, waits = [0.0], []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        now[0] += seconds
+
+    def fail() -> None:
+        raise Unavailable("no")
+
+    with pytest.raises(Unavailable):
+        retrying(fail, 6, 1e9, sleep, lambda: now[0])
+    assert len(waits) == 5
+    assert all(retry.FIRST * 2**i / 2 <= wait <= retry.FIRST * 2**i for i, wait in enumerate(waits))
+    waits.clear()
+    with pytest.raises(Unavailable):
+        retrying(fail, 99, now[0] + 5, sleep, lambda: now[0])
+    assert sum(waits) <= 5
+
+    def refuse() -> None:
+        raise Refused("never")
+
+    waits.clear()
+    with pytest.raises(Refused):
+        retrying(refuse, 9, 1e9, sleep, lambda: now[0])
+    assert waits == []
