@@ -27,6 +27,7 @@ from tests.runs.fake_delta import (
 )
 
 from tapestry.instants import micros
+from tapestry.runs.engine.session import Session
 
 _NAME = r"(?P<name>(?:`[^`]+`\.?)+|delta\.`[^`]+`)"
 _PAIR = re.compile(r"'((?:[^'\\]|\\.)*)' = '((?:[^'\\]|\\.)*)'")
@@ -36,7 +37,7 @@ _KINDS = {"INT": "int", "BIGINT": "bigint", "TIMESTAMPTZ": "timestamp", "TEXT": 
 Handler = Callable[["FakeSession", Mapping[str, str]], list[tuple[Any, ...]]]
 
 
-class FakeSession:
+class FakeSession(Session):
     """The session protocol over tables in memory; ``texts`` records what was asked of it.
 
     before
