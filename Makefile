@@ -41,7 +41,7 @@ QUICK := tests/test_house.py tests/test_splices.py tests/test_quoting.py tests/s
   tests/cli $(WITH_SPARK:%=--ignore=%)
 GATE := $(WITH_SPARK) tests/spark/test_fake_delta_contract.py \
   tests/spark/test_time_atoms.py tests/spark/test_pairs_on_spark.py tests/spark/test_random_queries.py \
-  tests/spark/test_run_config.py tests/spark/test_run_windows.py tests/spark/test_random_lives.py \
+  tests/spark/test_run_windows.py tests/spark/test_random_lives.py \
   tests/spark/test_ended_rows.py tests/spark/test_claim_beside.py tests/spark/test_sharing.py \
   tests/spark/test_extremes.py tests/spark/test_refuse_read_apart.py \
   tests/dbt_runs/test_continuous.py

@@ -187,8 +187,8 @@ class _Plans(_Planning):
         return WriteRows(row, new, Appending(row, COLUMNS), STATE, circumstances=how)
 
     def due_by_time(self, query: Any, last: StateRow) -> datetime | None:
-        last_instant = max((ts for one in self.world.source for _, ts in one), default=0)
-        return at(last_instant) if at(last_instant) > last.t else None
+        to_come = (at(ts) for one in self.world.source for _, ts in one)
+        return min((instant for instant in to_come if instant > last.t), default=None)
 
     def new_rows(self, row: StateRow, creates: bool) -> NewRows:
         select = self.world.select(row)

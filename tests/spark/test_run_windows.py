@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.marks import more
 from tests.spark.run_world import ALL, OLD, UNANSWERED, World, at, ids, literal, writes
 
 from tapestry.errors import ConfigurationError, QueryChanged, Refusal, StateMissing, WindowError
@@ -52,6 +53,7 @@ def test_an_empty_window_commits_nothing_and_is_asked_for_once(world: World) -> 
     assert world.run(model, 10).rows == 1
 
 
+@pytest.mark.more
 def test_time_does_not_run_backwards(world: World) -> None:
     model = world.model(OLD)
     world.run(model, 20)
@@ -63,6 +65,7 @@ def test_time_does_not_run_backwards(world: World) -> None:
     assert "nothing to do" in planned.warnings[0]
 
 
+@pytest.mark.more
 def test_full_refresh_is_a_new_generation_also_at_an_earlier_instant(world: World) -> None:
     model = world.model(OLD)
     world.run(model, 20)
@@ -93,6 +96,7 @@ def test_begin_leaves_out_what_was_over_before_it(world: World) -> None:
     assert world.answers() == [(1, 2.0), (2, 2.0), (3, 5.0)]
 
 
+@pytest.mark.more
 def test_lag_holds_t_back_where_the_clock_decides(world: World) -> None:
     model = world.model(OLD, lag="5 seconds")
     assert world.run(model, 15, given=False).t == at(10)
@@ -109,7 +113,7 @@ def test_a_changed_query_goes_on_at_a_begin_that_is_still_to_come(world: World) 
     assert world.answers("steps") == world.answers("same") == [(1, 20.0), (2, 20.0), (3, 20.0)]
 
 
-@pytest.mark.parametrize("rule", ["fail", "continue", "refresh"])
+@pytest.mark.parametrize("rule", [more("fail"), "continue", more("refresh")])
 def test_on_query_change(world: World, rule: str) -> None:
     world.run(world.model(ALL + " where author = 'a'"), 3)
     world.add((4, "b", None, 6))
