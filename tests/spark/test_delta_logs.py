@@ -11,9 +11,13 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from tapestry.instants import from_micros
+from tapestry.quoting import string
+from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.warm_pins import WarmPins
 from tapestry.runs.engine.capabilities import Capabilities
 from tapestry.runs.engine.glance import Glance
-from tapestry.runs.tables.target import look
+from tapestry.runs.sources.pins import Pins
+from tapestry.runs.tables.target import look, metadata, newest_commits
 
 
 @pytest.fixture
@@ -99,3 +103,97 @@ def test_a_session_that_cannot_be_asked_is_asked_in_sql(session: Any, schema: st
     assert asked == [name]
     assert found is not None
     assert found.name == name
+
+
+@pytest.fixture
+def commits_of(session: Any, logs: DeltaLogs) -> Any:
+    """The commits of a table by Delta's log and by DESCRIBE HISTORY, as a run reads them."""
+
+    class OfLog:
+        can = Capabilities(commits=logs.commits)
+
+    def both(name: str, count: int = 20) -> tuple[Any, Any]:
+        return newest_commits(OfLog(), name, count), newest_commits(session, name, count)  # type: ignore[arg-type]
+
+    return both
+
+
+def test_the_commits_are_those_of_the_history(session: Any, schema: str, commits_of: Any) -> None:
+    name = f"{schema}.target"
+    session.run(
+        f"CREATE TABLE {name} USING delta TBLPROPERTIES (tapestry.generation = 'g\"1')"
+        " AS SELECT id FROM range(10)"
+    )
+    noted = metadata("g1", 2, "r2", {"t": "2026-01-01", "attempt": "a", "failed": True})
+    options = f"'txnAppId' = 'g1', 'txnVersion' = '2', 'userMetadata' = {string(noted)}"
+    session.run(f"INSERT INTO {name} WITH ({options}) SELECT id FROM range(3)")
+    session.run(f"DELETE FROM {name} WHERE id = 3")
+    session.run(f"ALTER TABLE {name} SET TBLPROPERTIES (a = 'b')")
+    session.run(f"OPTIMIZE {name}")
+    for count in (1, 3, 20):
+        logged, described_ = commits_of(name, count)
+        assert logged == described_
+        assert len(logged) == min(count, 5 if count == 20 else count)
+    assert logged[-1].generation == 'g"1'
+    assert (logged[-2].n, logged[-2].run_id, logged[-2].failed) == (2, "r2", True)
+
+
+def test_commits_whose_files_are_gone_are_left_out(
+    session: Any, schema: str, commits_of: Any
+) -> None:
+    name = f"{schema}.target"
+    session.run(
+        f"CREATE TABLE {name} USING delta TBLPROPERTIES ('delta.checkpointInterval' = '2')"
+        " AS SELECT id FROM range(10)"
+    )
+    for _ in range(4):
+        session.run(f"INSERT INTO {name} VALUES (1)")
+    place = session.rows(f"DESCRIBE DETAIL {name}")[0][4]
+    for version in (0, 1):
+        for file in (Path(place.removeprefix("file:")) / "_delta_log").glob(f"*{version}.json"):
+            file.unlink()
+    logged, described_ = commits_of(name)
+    assert logged == described_
+    assert [commit.version for commit in logged] == [4, 3, 2]
+
+
+def test_a_table_that_only_its_definition_is_remembered_of(
+    session: Any, schema: str, logs: DeltaLogs
+) -> None:
+    name = f"{schema}.source"
+    session.run(f"CREATE TABLE {name} (id INT, ts TIMESTAMP) USING delta")
+    asked: list[str] = []
+
+    class Counted:
+        can = Capabilities(glance=logs.newest)
+
+        def rows(self, sql: str) -> Any:
+            asked.append(sql)
+            return session.rows(sql)
+
+    memory = Memory()
+
+    def pinned() -> Any:
+        asked.clear()
+        return WarmPins(memory, "UTC").of(Counted(), name)  # type: ignore[arg-type]
+
+    first = pinned()
+    assert asked
+    session.run(f"INSERT INTO {name} VALUES (1, current_timestamp())")
+    grown = pinned()
+    assert not asked
+    assert grown.pin.version == 1
+    assert grown.table.size > first.table.size
+    assert grown.table.changed > first.table.changed
+    assert (grown.table.columns, grown.pin.table_id) == (first.table.columns, first.pin.table_id)
+    cold = Pins().of(session, name)
+    assert replace(grown.table, changed=None) == replace(cold.table, changed=None)
+    assert grown.pin == cold.pin
+    session.run(f"ALTER TABLE {name} ADD COLUMN more STRING")
+    assert pinned().table.columns[-1].name == "more"
+    assert asked
+    assert WarmPins(memory, "Europe/Berlin").of(Counted(), name)  # type: ignore[arg-type]
+    session.run(f"CREATE OR REPLACE TABLE {name} (id INT, ts TIMESTAMP, more STRING) USING delta")
+    again = pinned()
+    assert asked
+    assert again.pin.table_id != first.pin.table_id

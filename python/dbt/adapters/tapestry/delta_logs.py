@@ -6,17 +6,24 @@ promise nothing to others: whatever they do not answer, DESCRIBE DETAIL is asked
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tapestry.instants import from_micros
 from tapestry.names import GENERATION_PROPERTY
-from tapestry.runs.engine.glance import Glance
+from tapestry.runs.engine.glance import Glance, LoggedCommit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CATALOG = "spark_catalog"
+MOST_COMMITS = 200
+"""More commits than these are read by Spark: DESCRIBE HISTORY does it with all processors."""
+MOST_ACTIONS = 50
+"""So many actions are read of a commit to find what it says of itself; Delta writes that first."""
+LONGEST = 1_000_000
+"""So many characters may an action have that is looked at."""
 
 
 class DeltaLogs:
@@ -35,25 +42,69 @@ class DeltaLogs:
         except Exception:
             return None
 
+    def commits(self, name: str, above: int, most: int) -> list[LoggedCommit] | None:
+        """The newest commits of a table with versions above one, newest first, at most so many.
+
+        Older ones that the log does not have any more are left out.  None: not to be read so,
+        DESCRIBE HISTORY knows.
+        """
+        try:
+            return self._commits(name, above, most)
+        except Exception:
+            return None
+
     def _newest(self, name: str) -> Glance | None:
-        *catalog, schema, table = name.replace("`", "").split(".")
-        if (catalog or [self._catalog()]) != [CATALOG]:
+        found = self._at(name)
+        if found is None:
             return None
-        log, identifier, option = _classes(self._spark._jvm)  # type: ignore[attr-defined]
-        named = identifier(table, option.apply(schema))
-        snapshot = log.forTableWithSnapshot(self._session, named)._2()
-        if snapshot.version() < 0:
-            return None
+        log, snapshot = found
         metadata = snapshot.metadata()
         generation = metadata.configuration().get(GENERATION_PROPERTY)
+        # The sum of a version's files stands beside its commit; else the log is replayed for it.
+        sums = snapshot.checksumOpt()
         return Glance(
             name,
             metadata.id(),
             generation.get() if generation.isDefined() else None,
             str(from_micros(snapshot.timestamp() * 1000)),
-            snapshot.numOfFiles(),
-            snapshot.sizeInBytes(),
+            sums.get().numFiles() if sums.isDefined() else snapshot.numOfFiles(),
+            sums.get().tableSizeBytes() if sums.isDefined() else snapshot.sizeInBytes(),
+            snapshot.version(),
+            f"{log.dataPath()} {metadata.json()}",
         )
+
+    def _commits(self, name: str, above: int, most: int) -> list[LoggedCommit] | None:
+        found = self._at(name)
+        if found is None:
+            return None
+        log, snapshot = found
+        newest = snapshot.version()
+        first = max(above, newest - most, -1) + 1
+        if newest - first >= MOST_COMMITS:
+            return None
+        settings = self._session.sessionState().newHadoopConf()
+        names = _file_names(self._spark._jvm)  # type: ignore[attr-defined]
+        commits: list[LoggedCommit] = []
+        for version in range(newest, first - 1, -1):
+            try:
+                info = _info(log.store(), names.unsafeDeltaFile(log.logPath(), version), settings)
+            except Exception as error:
+                if commits and "FileNotFoundException" in str(error):
+                    break  # the log was cleaned up to here
+                raise
+            if info is None:
+                return None
+            commits.append(LoggedCommit(version, info))
+        return commits
+
+    def _at(self, name: str) -> tuple[Any, Any] | None:
+        """A table's log, and its newest snapshot."""
+        *catalog, schema, table = name.replace("`", "").split(".")
+        if (catalog or [self._catalog()]) != [CATALOG]:
+            return None
+        log, identifier, option = _classes(self._spark._jvm)  # type: ignore[attr-defined]
+        found = log.forTableWithSnapshot(self._session, identifier(table, option.apply(schema)))
+        return None if found._2().version() < 0 else (found._1(), found._2())
 
     @property
     def _session(self) -> Any:
@@ -64,8 +115,31 @@ class DeltaLogs:
         return str(self._session.sessionState().catalogManager().currentCatalog().name())
 
 
+def _info(store: Any, file: Any, settings: Any) -> dict[str, Any] | None:
+    """What a commit says of itself, {} for nothing; None where its first lines do not say."""
+    lines = store.readAsIterator(file, settings)
+    try:
+        for _ in range(MOST_ACTIONS):
+            if not lines.hasNext():
+                return {}
+            line = lines.next()
+            if len(line) > LONGEST:
+                return None
+            action = json.loads(line)
+            if "commitInfo" in action:
+                return dict(action["commitInfo"])
+        return None
+    finally:
+        lines.close()
+
+
 @lru_cache(maxsize=1)
 def _classes(jvm: Any) -> tuple[Any, Any, Any]:
     """What is called in a process of Spark's; each step of such a name is a call."""
     sql = jvm.org.apache.spark.sql
     return sql.delta.DeltaLog, sql.catalyst.TableIdentifier, jvm.scala.Option
+
+
+@lru_cache(maxsize=1)
+def _file_names(jvm: Any) -> Any:
+    return jvm.org.apache.spark.sql.delta.util.FileNames

@@ -22,7 +22,7 @@ from tapestry.runs.engine.values import as_list, as_map
 if TYPE_CHECKING:
     from dbt.adapters.sql import SQLAdapter
 
-    from tapestry.runs.engine.glance import Glance
+    from tapestry.runs.engine.glance import Glance, LoggedCommit
 
 T = TypeVar("T")
 BESIDE = ThreadPoolExecutor(8, "tapestry-beside")
@@ -59,6 +59,7 @@ class DbtSession:
             driven,
             measured=self._measured,
             glance=self._glance,
+            commits=self._commits,
             for_little=self._for_little,
             planned_once=self._planned_once,
         )
@@ -109,6 +110,11 @@ class DbtSession:
     def _glance(self, name: str) -> Glance | None:
         """A Delta table as its newest commit left it, where Spark's process can be asked."""
         found: Glance | None = self._handle.logs.newest(name)
+        return found
+
+    def _commits(self, name: str, above: int, most: int) -> list[LoggedCommit] | None:
+        """The newest commits of a Delta table, where Spark's process can be asked."""
+        found: list[LoggedCommit] | None = self._handle.logs.commits(name, above, most)
         return found
 
     def _meanwhile(self, task: Callable[[], T]) -> Future[T]:

@@ -42,7 +42,7 @@ class Invocation:
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        self.pins = WarmPins(self.memory)
+        self.pins = WarmPins(self.memory, self.time_zone)
 
     def state(self, session: Session, generation: str, table: str = "") -> StateRow | None:
         """The newest row of a generation, from the state table (or another one).

@@ -8,12 +8,12 @@ each takes longer than a millisecond and Delta lets them through one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
 from tapestry.runs.engine.glance import Glance
-from tapestry.runs.sources.pins import Pinned
+from tapestry.runs.sources.pins import Pin, Pinned
 from tapestry.runs.tables.state import StateRow
 from tapestry.sql import Rewriting
 
@@ -36,7 +36,7 @@ class Memory:
     """Facts of earlier invocations of this process; threads may share it."""
 
     _targets: dict[str, Known] = field(default_factory=dict)
-    _sources: dict[str, tuple[Glance, Pinned]] = field(default_factory=dict)
+    _sources: dict[tuple[str, str], tuple[Glance, Pinned]] = field(default_factory=dict)
     _quiet: dict[Hashable, datetime | None] = field(default_factory=dict)
     _rewritings: dict[Hashable, Rewriting] = field(default_factory=dict)
     _analysed: dict[Hashable, bool] = field(default_factory=dict)
@@ -55,14 +55,27 @@ class Memory:
         """Another run of this target is or was under way: look again."""
         self._targets.pop(name, None)
 
-    def source(self, name: str, now: Glance) -> Pinned | None:
-        """A source as it was described, if it has had no commit since."""
-        then, pinned = self._sources.get(name, (None, None))
-        return pinned if then == now else None
+    def source(self, name: str, zone: str, now: Glance) -> Pinned | None:
+        """A source as it was described in a session of this zone, as it is now.
 
-    def note_source(self, name: str, then: Glance, pinned: Pinned) -> None:
+        None where it has had a commit since, unless that left its definition as it was: then only
+        its version, size and time are others.
+        """
+        known = self._sources.get((name, zone))
+        if known is None:
+            return None
+        then, pinned = known
+        if then == now:
+            return pinned
+        if now.version is None or not now.definition or then.definition != now.definition:
+            return None
+        changed = datetime.fromisoformat(now.last_commit)
+        table = replace(pinned.table, size=now.size, changed=changed)
+        return Pinned(table, Pin(pinned.pin.table_id, now.version))
+
+    def note_source(self, name: str, zone: str, then: Glance, pinned: Pinned) -> None:
         """What a source looked like; ``then`` was read before ``pinned``."""
-        self._sources[name] = (then, pinned)
+        self._sources[(name, zone)] = (then, pinned)
 
     def quiet(self, key: Hashable) -> tuple[bool, datetime | None]:
         """Is it known until when nothing happens by time alone, and until when (None: for ever)?"""

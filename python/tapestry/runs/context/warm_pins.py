@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from threading import Lock
 
 from tapestry.runs.context.memory import Memory
@@ -13,11 +14,14 @@ from tapestry.sql import View
 
 
 class WarmPins(Pins):
-    """The pins of one invocation; a source without a new commit is not described again."""
+    """The pins of one invocation; a source whose definition is as it was is not described again.
 
-    def __init__(self, memory: Memory) -> None:
+    ``zone`` is the session's: what is known of columns of local times depends on it.
+    """
+
+    def __init__(self, memory: Memory, zone: str) -> None:
         super().__init__()
-        self._memory = memory
+        self._memory, self._zone = memory, zone
         self._warm: dict[str, Pinned] = {}
         self._warm_lock = Lock()
 
@@ -27,14 +31,17 @@ class WarmPins(Pins):
             if name in self._warm:
                 return self._warm[name]
             now = _detail(session, name)
-            pinned = None if now is None else self._memory.source(name, now)
+            pinned = None if now is None else self._memory.source(name, self._zone, now)
             if pinned is None:
                 # Looked at before it is described: a commit in between is seen the next time.
                 found = super().of(session, name)
                 if isinstance(found, View) or now is None:
                     return found
-                self._memory.note_source(name, now, found)
-                pinned = found
+                pinned, after = found, _detail(session, name)
+                if after is None or after.definition != now.definition:
+                    now = replace(now, definition="")  # redefined meanwhile: by whom, who knows
+            assert now is not None  # what is remembered was looked at
+            self._memory.note_source(name, self._zone, now, pinned)
             self._warm[name] = pinned
             return pinned
 

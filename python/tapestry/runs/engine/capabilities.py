@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from tapestry.runs.engine.glance import Glance
+from tapestry.runs.engine.glance import Glance, LoggedCommit
 from tapestry.runs.engine.read_volume import ReadVolume
 
 T = TypeVar("T")
@@ -35,6 +35,9 @@ class Capabilities:
     glance
         How a Delta table stands, by its log; None: not known, DESCRIBE DETAIL is to be asked.
         Without it, that is asked of every table.
+    commits
+        The newest commits of a Delta table above a version, newest first, at most so many; None:
+        not known.  Without it, DESCRIBE HISTORY is asked.
     meanwhile
         Does something beside what the session does.  Without it, one is done after the other.
     measured
@@ -56,6 +59,7 @@ class Capabilities:
 
     frame: Callable[[str], Any] | None = None
     glance: Callable[[str], Glance | None] = lambda name: None
+    commits: Callable[[str, int, int], list[LoggedCommit] | None] = lambda name, above, most: None
     meanwhile: Begin | None = None
     measured: Callable[[], AbstractContextManager[ReadVolume]] = lambda: nullcontext(ReadVolume())
     for_little: Callable[[], AbstractContextManager[None]] = nullcontext

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -10,6 +12,12 @@ class Glance:
     """What a table's newest commit says of it; to find this out costs no Spark job.
 
     Two equal glances have had no commit in between (the last commit's time is part of them).
+
+    version
+        That of the newest commit; None where only DESCRIBE DETAIL was asked, which does not say.
+    definition
+        A text that is another one as soon as the table's id, place, schema, partitioning or
+        properties are; "" where it is not known.
     """
 
     name: str
@@ -18,3 +26,13 @@ class Glance:
     last_commit: str
     files: int
     size: int
+    version: int | None = field(default=None, compare=False)
+    definition: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class LoggedCommit:
+    """One commit as the log has it: its version, and what it says of itself (``commitInfo``)."""
+
+    version: int
+    info: Mapping[str, Any]

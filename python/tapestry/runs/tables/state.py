@@ -67,6 +67,8 @@ ADDED = {name: COLUMNS[name] for name in list(COLUMNS)[list(COLUMNS).index("last
 """Columns that state tables of earlier versions lack."""
 COMMENT = "tapestry: where every continuous model stands; do not edit"
 ATTEMPTS = 6
+BESIDE = 8
+"""So many claims of other threads may have come after one that is looked for in the log."""
 _INSTANTS = ("tau", "t", "begin", "last_begin", "failed_at", "began")
 FAILED = 100
 """So many closed runs are remembered: each run that is executed removes what those before it left.
@@ -222,7 +224,7 @@ def claim(session: Session, table: str, row: StateRow) -> bool:
             raise
     if row.n == 1:
         return True  # a new generation: nobody else knows its name
-    if any(commit.run_id == row.run_id for commit in newest_commits(session, table)):
+    if any(commit.run_id == row.run_id for commit in newest_commits(session, table, BESIDE)):
         return True  # its transaction landed, which of all that stand for one n only one ever does
     standing = session.rows(
         f"SELECT run_id FROM {relation_name(table)}"

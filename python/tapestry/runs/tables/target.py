@@ -44,6 +44,8 @@ HARMLESS = (
 """Operations (how their names begin) that change no answer."""
 CREATIONS = ("CREATE TABLE AS SELECT", "CREATE OR REPLACE TABLE AS SELECT")
 FIRST_LOOK = 20
+MANY = 1_000_000
+"""As many commits as there are."""
 CLOSED = 2**62
 """The last n of a generation: after it Delta skips every run of that generation."""
 
@@ -143,6 +145,9 @@ def folder_gone(name: str, file: str) -> TargetChanged:
 
 def commits_after(session: Session, name: str, version: int) -> list[Commit]:
     """The commits above ``version``, newest first, as far back as the log still tells."""
+    logged = session.can.commits(name, version, MANY)
+    if logged is not None:
+        return [_of_info(commit.version, commit.info) for commit in logged]
     commits = newest_commits(session, name)
     if len(commits) == FIRST_LOOK and commits[-1].version > version + 1:
         commits = newest_commits(session, name, commits[0].version - version)
@@ -151,6 +156,9 @@ def commits_after(session: Session, name: str, version: int) -> list[Commit]:
 
 def newest_commits(session: Session, name: str, count: int = FIRST_LOOK) -> list[Commit]:
     """So many commits of a Delta table, newest first: a look into its log, not at its rows."""
+    logged = session.can.commits(name, -1, count)
+    if logged is not None:
+        return [_of_info(commit.version, commit.info) for commit in logged]
     rows = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {count}")
     return [_commit(row) for row in rows]
 
@@ -196,14 +204,29 @@ def metadata(generation: str, n: int, run_id: str, more: Mapping[str, object]) -
 
 
 def _commit(row: tuple[Any, ...]) -> Commit:
-    version, operation, parameters, note = row[0], row[4], row[5], row[13]
-    ours, metrics = _ours(note), as_map(row[12])
+    """A row of DESCRIBE HISTORY."""
+    return _of_info(
+        int(row[0]),
+        {
+            "operation": row[4],
+            "operationParameters": row[5],
+            "operationMetrics": row[12],
+            "userMetadata": row[13],
+        },
+    )
+
+
+def _of_info(version: int, info: Mapping[str, Any]) -> Commit:
+    """What a commit says of itself, by Delta's own names."""
+    operation, metrics = str(info.get("operation")), as_map(info.get("operationMetrics"))
+    ours = _ours(info.get("userMetadata"))
     generation, n = ours.get("generation"), ours.get("n")
-    if str(operation) in CREATIONS:
-        generation, n = properties_of(parameters).get(GENERATION_PROPERTY), 1
+    if operation in CREATIONS:
+        properties = properties_of(info.get("operationParameters"))
+        generation, n = properties.get(GENERATION_PROPERTY), 1
     return Commit(
-        version=int(version),
-        operation=str(operation),
+        version=version,
+        operation=operation,
         generation=generation,
         n=n if n is None else int(n),
         run_id=ours.get("run_id"),
