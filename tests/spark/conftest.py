@@ -11,6 +11,7 @@ import pytest
 from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
+from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.log_store import use_links
 from dbt.adapters.tapestry.overrides import Overrides, once
 from dbt.adapters.tapestry.session import BESIDE
@@ -52,8 +53,11 @@ class SparkSql:
         self.spark = spark
         self.texts: list[str] = []
         self.overrides = Overrides(spark.conf)
+        logs = DeltaLogs(spark)
         self.can = Capabilities(
             frame=self.frame,
+            glance=logs.newest,
+            commits=logs.commits,
             meanwhile=BESIDE.submit,
             planned_once=self.planned_once,
             keeps_memory=lambda: True,

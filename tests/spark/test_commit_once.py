@@ -168,7 +168,7 @@ def test_a_warm_process_that_was_overtaken(world: World) -> None:
     assert planned.circumstances.warm
     other.run(model, 10)
     world.add((4, "c", None, 15))
-    warm.pins = type(warm.pins)(warm.memory)
+    warm.pins = type(warm.pins)(warm.memory, warm.time_zone)
     execute(world.session, planned, warm)
     assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 15.0)]
 

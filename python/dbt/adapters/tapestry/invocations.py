@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -21,6 +23,7 @@ from tapestry.runs.context.clock import VARIABLE, Clock, read_clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.engine.instants import parse_zone
+from tapestry.runs.engine.session import meanwhile
 from tapestry.runs.run.log import write_checks, write_log
 
 logger = AdapterLogger("Tapestry")
@@ -110,12 +113,21 @@ def write_runs(adapter: Any) -> None:
             entries, invocation.log = invocation.log + entries, []
     if not entries:
         return
-    for name, write in ((RUNS_TABLE, write_log), (CHECKS_TABLE, write_checks)):
+
+    def written(session: DbtSession, name: str, write: Callable[..., None]) -> None:
         try:
-            with adapter.connection_named(name):
-                write(DbtSession(adapter), f"{schema}.{name}", key[0], entries)
+            write(session, f"{schema}.{name}", key[0], entries)
         except Exception as error:
             logger.warning(f"{schema}.{name} was not written: {error}")
+
+    try:
+        with adapter.connection_named(RUNS_TABLE):
+            session = DbtSession(adapter)
+            checks = partial(written, session, CHECKS_TABLE, write_checks)
+            with meanwhile(session, checks, wanted=True):
+                written(session, RUNS_TABLE, write_log)
+    except Exception as error:
+        logger.warning(f"the logs in {schema} were not written: {error}")
     _write_documents(adapter, key[0], entries)
 
 

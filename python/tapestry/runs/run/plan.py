@@ -201,6 +201,11 @@ class WriteRows:
         return self.circumstances.again and not self.circumstances.complete_history
 
     @property
+    def claims_beside(self) -> bool:
+        """Can its n be claimed while its rows are computed? Nobody sees them before the commit."""
+        return self.circumstances.warm and bool(self.rows.holding.rows) and not self.before
+
+    @property
     def checks_rows(self) -> bool:
         """Is there anything to check on the new rows? Else they go into the target directly."""
         return bool(self.rows.expected) or self.question is not None

@@ -63,7 +63,7 @@ def publish(
     if any(result.blocks for result in results):
         return _refused(planned, results)
     if not planned.checks_rows:
-        _commit(session, planned, planned.main, point)
+        _commit(session, planned, _unchecked(session, planned, claimed), point)
         return Published(tuple(results))
     attempt = uuid4().hex
     staged = staging.stage(session, planned.rows, attempt)
@@ -107,6 +107,18 @@ def give_up(session: Session, row: StateRow, invocation: Invocation, unsure: boo
         return
     close(session, invocation.state_table, row, len(columns_of_table(session, row.model)))
     rejected.tidy(session, row.model, row.generation, row.n, "")
+
+
+def _unchecked(session: Session, planned: WriteRows, claimed: Callable[[], bool]) -> str:
+    """What commits rows that nobody checks; they are computed while their n is being claimed."""
+    if not planned.claims_beside:
+        return planned.main
+    view = planned.rows.holding.rows
+    make(session, view, planned.rows.unchecked)
+    staging.counted(session, view)
+    if not claimed():
+        raise ClaimLostError
+    return planned.writing.statement(f"SELECT * FROM {view}")
 
 
 def _mark(planned: WriteRows, attempt: str) -> str:

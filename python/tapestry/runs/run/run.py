@@ -168,7 +168,7 @@ def _claimed_and_published(
         point("claimed")
         return True
 
-    unseen = circumstances.warm and bool(planned.rows.holding.rows) and not planned.before
+    unseen = planned.claims_beside
     with meanwhile(session, take, wanted=unseen) as claimed:
         if not unseen and not claimed():
             raise ClaimLostError

@@ -67,6 +67,6 @@ def held(
         narrow = question.of_a_part and query.rewriting.reads_alone
         holding = hold(query.relations, question.scans, narrow)
         question = stamped(question, query, holding.scans)
-    if in_memory and (question is not None or query.expected):
+    if in_memory and (question is not None or query.expected or query.little):
         holding = hold_rows(holding)
     return question, holding
