@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 FILE_LINES, FUNCTION_LINES = 400, 50
 PARAMETERS = 6
 # Of the theory, where both are in use within one folder each; they are to get names of their own.
-CLASSES_OF_ONE_NAME = {"Kinds", "Place"}
+CLASSES_OF_ONE_NAME: set[str] = set()
 
 # Written in pieces, so that this file does not find itself.
 MACHINE_PATHS = [r"(?<![\w.])/" + name + "/" for name in ("work", "root", "farm")]

@@ -22,7 +22,7 @@ from dbt.config.runtime import RuntimeConfig
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
 from tapestry.cli import main
 from tapestry.cli.commands import COMMANDS
-from tapestry.cli.ending import short
+from tapestry.cli.end_command import short
 from tapestry.cli.engine import Engine
 from tapestry.cli.init import new_files
 from tapestry.cli.main import commands

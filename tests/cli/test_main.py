@@ -14,7 +14,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from tapestry.cli import main
 from tapestry.cli.commands import COMMANDS
-from tapestry.cli.ending import end_with
+from tapestry.cli.end_command import end_with
 from tapestry.cli.main import commands
 from tapestry.errors import ConcurrentRun, ConfigurationError, Refusal
 

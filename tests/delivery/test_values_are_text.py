@@ -28,7 +28,7 @@ from tapestry.delivery.message import as_sent, message_of, recipients_of
 from tapestry.delivery.rows import AnswersToSend
 from tapestry.delivery.send_file import send_file
 from tapestry.delivery.send_webhook import body_of
-from tapestry.delivery.visible import file_name, many_lines, one_line
+from tapestry.delivery.visible_text import file_name, many_lines, one_line
 from tapestry.errors import ConfigurationError
 
 AT = datetime(2026, 1, 1, tzinfo=timezone.utc)

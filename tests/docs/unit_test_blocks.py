@@ -11,7 +11,7 @@ import sqlglot
 import yaml
 from tests.docs.tables import instant, show
 
-from tapestry.runs.query.as_of import clock_only
+from tapestry.runs.query.answer_as_of import clock_only
 from tapestry.sql import Source
 
 _TYPES = {"timestamp": "TIMESTAMPTZ", "string": "VARCHAR"}

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from tapestry.runs.model.model import ModelConfig
-from tapestry.runs.sources.asking import AskingRun, PinnedSource
+from tapestry.runs.sources.asking_run import AskingRun, PinnedSource
 from tapestry.runs.sources.describe import DeltaSource, arrival_column, describe
 from tapestry.runs.sources.examine import Examination, examine
 from tapestry.runs.sources.fingerprints import Fingerprint, fingerprint
 from tapestry.runs.sources.pins import Pin, newest_version
-from tapestry.runs.sources.since import Rules
+from tapestry.runs.sources.since_last_run import Rules
 
 START = datetime(2024, 1, 1, tzinfo=timezone.utc)
 COLUMNS = "id INT, ts TIMESTAMP, body STRING"

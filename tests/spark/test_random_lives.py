@@ -22,7 +22,7 @@ from tests.spark.test_commit_once import Killed
 
 from tapestry.runs.after.rewind import plan_rewind, rewind
 from tapestry.runs.model.model import Model
-from tapestry.runs.query import holding, narrow, query
+from tapestry.runs.query import few_rows, holding, query
 from tapestry.runs.run import crash, run
 from tapestry.runs.sources import late, side
 
@@ -54,7 +54,7 @@ def _nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (late, side):
         monkeypatch.setattr(module, "FEW", 0)
     monkeypatch.setattr(holding, "SMALL_ALONE", -1)
-    monkeypatch.setattr(narrow, "SPARK_KNOWS", -1)
+    monkeypatch.setattr(few_rows, "SPARK_KNOWS", -1)
 
 
 class _Lived:

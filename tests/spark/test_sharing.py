@@ -9,7 +9,7 @@ import pytest
 from tests.spark.run_world import UNANSWERED, World
 
 from tapestry.runs.model.model import Model
-from tapestry.runs.query import holding, narrow, query
+from tapestry.runs.query import few_rows, holding, query
 from tapestry.runs.run.plan import WriteRows
 from tapestry.runs.run.run import execute
 
@@ -21,7 +21,7 @@ def world(session: Any, schema: str, monkeypatch: pytest.MonkeyPatch) -> World:
     """The source counts as large, what runs narrow it to as few rows."""
     monkeypatch.setattr(holding, "SMALL", -1)
     monkeypatch.setattr(query, "SMALL", -1)
-    monkeypatch.setattr(narrow, "SPARK_KNOWS", -1)
+    monkeypatch.setattr(few_rows, "SPARK_KNOWS", -1)
     return World(session, schema).create()
 
 

@@ -18,7 +18,7 @@ from tapestry.sql import (
     rewrite,
     static_answer,
 )
-from tapestry.sql.look.readings import readings
+from tapestry.sql.look.source_reads import readings
 
 SCANS = {
     "db.messages": Scan("db.messages", "ts", "id"),

@@ -15,7 +15,7 @@ from pathlib import Path
 from tools.reference.literals import Names, cell, names_of, text_of
 
 from tapestry import errors
-from tapestry.cli.ending import BUSY, FAILED, USAGE, code_of
+from tapestry.cli.end_command import BUSY, FAILED, USAGE, code_of
 from tapestry.errors import TapestryError
 
 PACKAGES = ("python/tapestry", "python/dbt/adapters/tapestry")

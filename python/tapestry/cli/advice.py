@@ -11,7 +11,7 @@ from tapestry.runs.after.preview import Cost, Preview, plain_statement
 from tapestry.sql import Rewriting, Source
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import SourceTable
-from tapestry.sql.look.readings import KEYS, branches, readings
+from tapestry.sql.look.source_reads import KEYS, branches, readings
 
 FEW_FILES = 8
 """A table of so few files is read whole in no time."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
-from tapestry.cli.ending import short
+from tapestry.cli.end_command import short
 from tapestry.errors import ConfigurationError, TapestryError
 
 OK, NOTE, WRONG, SKIPPED = "ok", "note", "wrong", "skipped"
@@ -83,7 +83,7 @@ def check_jars(given: dict[str, str]) -> Diagnosis:
 
 def check_zone(zone: str) -> Diagnosis:
     """Days are calendar arithmetic: are they always 24 hours in this zone?"""
-    from tapestry.sql.facts.fixed import zone_is_fixed
+    from tapestry.sql.facts.fixed_lengths import zone_is_fixed
 
     if zone_is_fixed(zone):
         return Diagnosis("time zone", OK, zone)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from tapestry.cli.ending import described, short
+from tapestry.cli.end_command import described, short
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.cli.project import Project, open_project
 from tapestry.cli.sizes import Size

@@ -7,7 +7,7 @@ import sys
 import click
 
 from tapestry.cli.commands import CommandFiles
-from tapestry.cli.ending import BUSY, DONE, FAILED, USAGE, end_with
+from tapestry.cli.end_command import BUSY, DONE, FAILED, USAGE, end_with
 
 __all__ = ["BUSY", "DONE", "FAILED", "USAGE", "commands", "main"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from email.header import Header
 
-from tapestry.delivery.visible import one_line
+from tapestry.delivery.visible_text import one_line
 from tapestry.errors import ConfigurationError
 
 _ADDRESS = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[^\s@<>()\[\],;:\\\"]{1,255}"

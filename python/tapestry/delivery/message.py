@@ -25,7 +25,7 @@ from tapestry.delivery.batch import Delivery
 from tapestry.delivery.declare import MailSink
 from tapestry.delivery.retry import Refused
 from tapestry.delivery.templates import BODY, SUBJECT, render
-from tapestry.delivery.visible import many_lines, one_line
+from tapestry.delivery.visible_text import many_lines, one_line
 from tapestry.errors import ConfigurationError
 
 SUBJECT_LENGTH, BODY_LENGTH = 500, 1_000_000

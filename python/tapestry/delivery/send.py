@@ -15,7 +15,7 @@ from tapestry.delivery.secrets import known_secrets, scrub
 from tapestry.delivery.send_file import send_file
 from tapestry.delivery.send_mail import PartlyRefused, send_mail
 from tapestry.delivery.send_webhook import send_webhook
-from tapestry.delivery.visible import one_line
+from tapestry.delivery.visible_text import one_line
 from tapestry.errors import TapestryError
 
 MAIL_ATTEMPTS = 3

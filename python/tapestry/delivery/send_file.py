@@ -16,7 +16,7 @@ from tapestry.delivery.csv_text import as_csv
 from tapestry.delivery.declare import FileSink
 from tapestry.delivery.parquet import as_parquet
 from tapestry.delivery.retry import Refused
-from tapestry.delivery.visible import file_name
+from tapestry.delivery.visible_text import file_name
 
 
 def send_file(sink: FileSink, delivery: Delivery, deadline: float = math.inf) -> Path:

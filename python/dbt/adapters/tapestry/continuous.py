@@ -28,7 +28,7 @@ from dbt.adapters.tapestry.response import ContinuousResponse, response_of
 from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.write_beside_compiled import write_beside_compiled
 from tapestry.errors import TapestryError
-from tapestry.runs.query.as_of import answer_at, clock_only
+from tapestry.runs.query.answer_as_of import answer_at, clock_only
 from tapestry.runs.query.query import read_query
 from tapestry.runs.run.plan import Decided, WriteRows
 from tapestry.runs.run.run import Outcome, execute, prepare

@@ -18,7 +18,7 @@ from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.scans import late_scan, plain_scan
 from tapestry.runs.sources.side import Side, read_side, side_name
 from tapestry.sql import Rewriting, Scan, Window
-from tapestry.sql.look.readings import Reading, readings
+from tapestry.sql.look.source_reads import Reading, readings
 from tapestry.sql.timing import text_of
 
 A_DAY = timedelta(days=1)

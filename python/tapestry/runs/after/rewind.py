@@ -33,7 +33,7 @@ from tapestry.runs.run.commit import rewind_sql
 from tapestry.runs.run.crash import point
 from tapestry.runs.run.finish_rewind import finish
 from tapestry.runs.run.standing import Standing, stand
-from tapestry.runs.sources.asking import AskingRun, PinnedSource
+from tapestry.runs.sources.asking_run import AskingRun, PinnedSource
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.examine import examine
 from tapestry.runs.sources.grow_side import carry

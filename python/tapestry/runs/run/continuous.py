@@ -16,7 +16,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.narrow import few_rows
+from tapestry.runs.query.few_rows import few_rows
 from tapestry.runs.query.query import Query, query_changed, read_query
 from tapestry.runs.query.relations import plain
 from tapestry.runs.query.schema_change import reconcile, refuse_narrower

@@ -18,7 +18,7 @@ from tapestry.runs.engine.column_types import columns_in, in_full
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list, as_map
 from tapestry.sql.catalog import Column, View
-from tapestry.sql.facts.fixed import zone_is_fixed
+from tapestry.sql.facts.fixed_lengths import zone_is_fixed
 
 LATE = "_late"
 """What a side table knows of a late row besides its columns and its arrival."""

@@ -11,7 +11,7 @@ from uuid import uuid4
 from tapestry.errors import SourceHistoryGone, SourceRewritten, StateMissing
 from tapestry.runs.engine.own_tables import forget_gone
 from tapestry.runs.engine.session import Session
-from tapestry.runs.sources.asking import AskingRun, PinnedSource
+from tapestry.runs.sources.asking_run import AskingRun, PinnedSource
 from tapestry.runs.sources.contents import key_names
 from tapestry.runs.sources.describe import DeltaSource, arrival_column
 from tapestry.runs.sources.fingerprints import fingerprint
@@ -29,7 +29,7 @@ from tapestry.runs.sources.rewrites import (
 from tapestry.runs.sources.row_warnings import count_nulls, late_warning, null_warning
 from tapestry.runs.sources.scans import late_scan, plain_scan
 from tapestry.runs.sources.side import SIDE_COLUMNS, Side, read_side, side_name
-from tapestry.runs.sources.since import Rules, Since
+from tapestry.runs.sources.since_last_run import Rules, Since
 from tapestry.sql.catalog import Column
 from tapestry.sql.scan import Scan
 from tapestry.words import counted

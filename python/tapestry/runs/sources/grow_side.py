@@ -17,7 +17,7 @@ from tapestry.runs.sources.describe import LATE, arrival_sql
 from tapestry.runs.sources.late import Late
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.side import SIDE_COLUMNS, Side, known_in
-from tapestry.runs.sources.since import Since
+from tapestry.runs.sources.since_last_run import Since
 from tapestry.sql.catalog import Column
 
 NOT_ENDED = "CAST(NULL AS TIMESTAMP)"

@@ -24,7 +24,7 @@ from tapestry.runs.sources.describe import arrival_sql
 from tapestry.runs.sources.fingerprints import fingerprint
 from tapestry.runs.sources.history import NAMES, SourceCommit
 from tapestry.runs.sources.rewrites import Versions, columns_at, compare
-from tapestry.runs.sources.since import Since
+from tapestry.runs.sources.since_last_run import Since
 from tapestry.sql.catalog import Column
 
 FEW = 1_000

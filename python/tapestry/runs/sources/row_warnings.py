@@ -7,7 +7,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.describe import DeltaSource, arrival_sql
 from tapestry.runs.sources.late import Late
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.sources.since import Since
+from tapestry.runs.sources.since_last_run import Since
 from tapestry.sql.catalog import Column
 from tapestry.words import counted
 

@@ -9,7 +9,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session, for_little
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.query import Query, over_ended
-from tapestry.runs.sources.asking import AskingRun, PinnedSource
+from tapestry.runs.sources.asking_run import AskingRun, PinnedSource
 from tapestry.runs.sources.examine import Examination, examine
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.state import StateRow

@@ -17,7 +17,7 @@ from sqlglot.errors import SqlglotError
 from tapestry.errors import Refusal
 from tapestry.names import ARRIVAL
 from tapestry.sql.catalog import Catalog, Source
-from tapestry.sql.facts.fixed import length_of, zone_is_fixed
+from tapestry.sql.facts.fixed_lengths import length_of, zone_is_fixed
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import Part, SourceTable
 from tapestry.sql.read.read_tokens import read_one

@@ -26,7 +26,7 @@ _A_UNIT = 20
 """How many values whose types are known a unit compares."""
 
 
-class Kinds:
+class ValueTypes:
     """The type of each value, found out once: a UNION of many arms asks again for each arm.
 
     The kind of a value whose type is not certain is its shape: two of one shape are of one type.
@@ -48,7 +48,7 @@ class Kinds:
 
 
 def align_sides(
-    sides: list[Side], node: exp.SetOperation, top: bool, names: Names, kinds: Kinds
+    sides: list[Side], node: exp.SetOperation, top: bool, names: Names, kinds: ValueTypes
 ) -> list[Side]:
     """The two sides of a set operation, columns of one type each.
 
@@ -77,7 +77,7 @@ def align_sides(
     return [_cast(side, types, by_value, top, names) for side in sides]
 
 
-def _common(one_value: exp.Expr, other_value: exp.Expr, kinds: Kinds) -> str | None:
+def _common(one_value: exp.Expr, other_value: exp.Expr, kinds: ValueTypes) -> str | None:
     """The type to cast both to; "" where they have one type already, None where nobody knows."""
     if kinds.of(one_value) == kinds.of(other_value):
         return ""
@@ -85,7 +85,7 @@ def _common(one_value: exp.Expr, other_value: exp.Expr, kinds: Kinds) -> str | N
     return (common_type(here, there) or None) if here and there else None
 
 
-def _is_even(leaves: list[Arm], place: int, kinds: Kinds) -> bool:
+def _is_even(leaves: list[Arm], place: int, kinds: ValueTypes) -> bool:
     """Have all arms of a side one type there? Else the outermost UNION was left to the engine."""
     return len({kinds.of(arm.select[place]) for arm in leaves}) == 1
 

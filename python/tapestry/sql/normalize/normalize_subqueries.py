@@ -33,7 +33,7 @@ from tapestry.sql.ir import (
     UnionAll,
     all_of,
 )
-from tapestry.sql.normalize.align_sides import Kinds, align_sides
+from tapestry.sql.normalize.align_sides import ValueTypes, align_sides
 from tapestry.sql.normalize.look_ups import look_up
 from tapestry.sql.normalize.normalize_conditions import is_opaque, normalize_conditions
 from tapestry.sql.normalize.scope import Columns, Scope, Way, with_ctes
@@ -76,7 +76,7 @@ class _Builder:
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
         self.names = Names()
-        self.kinds = Kinds()
+        self.kinds = ValueTypes()
         self.numbers = count(1)
         self.place: tuple[int, ...] = ()
         self.sizes: dict[int, int] = {}

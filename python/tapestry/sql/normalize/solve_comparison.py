@@ -17,6 +17,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.facts.common_types import type_of
+from tapestry.sql.facts.comparison import NOT_MONOTONE, ClockComparison
 from tapestry.sql.facts.expressions import (
     NUMBERS,
     TRUNCATIONS,
@@ -39,8 +40,7 @@ from tapestry.sql.facts.expressions import (
     whole,
     within,
 )
-from tapestry.sql.facts.fixed import DAY_UNITS, SHORT_UNITS, most_of, span_of, unit_name
-from tapestry.sql.facts.kinds import NOT_MONOTONE, Kinds
+from tapestry.sql.facts.fixed_lengths import DAY_UNITS, SHORT_UNITS, most_of, span_of, unit_name
 from tapestry.sql.ir import Condition, Formula, Lower, Upper, all_of, any_of
 from tapestry.sql.work import size, spend
 
@@ -103,7 +103,7 @@ def solve_comparison(comparison: exp.Expr, zone: str) -> Solution:
     )
 
 
-class _Solver(Kinds):
+class _Solver(ClockComparison):
     """One comparison in one session time zone; every method returns the formula for "true"."""
 
     def solve(self, side: exp.Expr, operator: str, other: exp.Expr) -> Formula:

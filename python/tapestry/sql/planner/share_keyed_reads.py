@@ -38,7 +38,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Place:
+class KeyedRead:
     """A place where a source is read for some keys: ``start:end`` is its CTE's name in the text.
 
     column
@@ -72,7 +72,7 @@ class Shared:
     columns: Mapping[str, str]
     keys: frozenset[str]
 
-    def serves(self, place: Place) -> bool:
+    def serves(self, place: KeyedRead) -> bool:
         """Has it all rows and columns that the place asks for?"""
         return (
             place.read.relation == self.relation
@@ -126,7 +126,7 @@ def share_keyed_reads(
     be read from by their names.  A statement that cannot be
     read here shares nothing, which costs time and no answer.
     """
-    found: dict[tuple[str, str], list[Place]] = {}
+    found: dict[tuple[str, str], list[KeyedRead]] = {}
     for text in texts:
         for place in places(text, dialect, held):
             found.setdefault((place.read.relation, place.column), []).append(place)
@@ -138,7 +138,7 @@ def share_keyed_reads(
     return Sharing(tuple(one for one in shared if one is not None), dialect, held)
 
 
-def _shared(view: str, wanted: Sequence[Place], dialect: str) -> Shared | None:
+def _shared(view: str, wanted: Sequence[KeyedRead], dialect: str) -> Shared | None:
     """One relation for all of these places; None where they define a column differently."""
     first = wanted[0]
     columns: dict[str, str] = {}
@@ -163,12 +163,12 @@ def _shared(view: str, wanted: Sequence[Place], dialect: str) -> Shared | None:
 @lru_cache(maxsize=64)
 def places(
     text: str, dialect: str = "spark", held: frozenset[str] = frozenset()
-) -> tuple[Place, ...]:
+) -> tuple[KeyedRead, ...]:
     """The places of a statement where a source is read for the rows with some keys only."""
     return tuple(_places(text, dialect, held))
 
 
-def _places(text: str, dialect: str, held: frozenset[str]) -> Iterator[Place]:
+def _places(text: str, dialect: str, held: frozenset[str]) -> Iterator[KeyedRead]:
     try:
         tree = sqlglot.parse_one(text, read=dialect)
         groups = _groups(text, dialect)
@@ -188,7 +188,9 @@ def _places(text: str, dialect: str, held: frozenset[str]) -> Iterator[Place]:
                 column = condition.this.name.lower()
                 if needed is not None and needed | {column} <= read.columns.keys():
                     name, span = table.this.meta, _implied(condition, groups)
-                    yield Place(read, name["start"], name["end"] + 1, column, keys, needed, span)
+                    yield KeyedRead(
+                        read, name["start"], name["end"] + 1, column, keys, needed, span
+                    )
                 break
 
 

@@ -21,7 +21,7 @@ from tapestry.sql.facts.begin import TIME_BEGINS_CTE
 from tapestry.sql.facts.walk import all_tables, tables_of
 from tapestry.sql.ir import Conjunction, Part, SourceTable, ValueTable
 from tapestry.sql.scan import Scan
-from tapestry.sql.strategies.choose import Place, strategy_for
+from tapestry.sql.strategies.choose import RenderPlace, strategy_for
 from tapestry.sql.write import build
 from tapestry.sql.write.dialects import for_dialect
 from tapestry.sql.write.postgres import Structs, structs_in
@@ -123,7 +123,7 @@ class Rendering:
         reads = self.reads()
         selects: list[exp.Select] = []
         for number, block in enumerate(part.blocks, start=1):
-            place = Place(self.columns, frame, reads, f"{prefix}_{number}")
+            place = RenderPlace(self.columns, frame, reads, f"{prefix}_{number}")
             rendered = strategy_for(block).render(block, place)
             selects += rendered.selects
             statement.ctes += rendered.ctes

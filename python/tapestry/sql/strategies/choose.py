@@ -26,7 +26,7 @@ Ctes = tuple[tuple[str, exp.Query], ...]
 
 
 @dataclass(frozen=True)
-class Place:
+class RenderPlace:
     """Where a block is rendered: over which window, from which reads; ``prefix`` names its CTEs."""
 
     columns: tuple[str, ...]
@@ -63,7 +63,7 @@ class Strategy:
     name: str
     why: str
     fits: Callable[[Block], bool]
-    render: Callable[[Block, Place], Rendered]
+    render: Callable[[Block, RenderPlace], Rendered]
     size: Callable[[Block, Sizes], int]
     own_rows: bool = False
     at_bounds: bool = False
@@ -82,15 +82,15 @@ def _only_ends(block: Block) -> bool:
     )
 
 
-def _by_bounds(block: Block, place: Place) -> Rendered:
+def _by_bounds(block: Block, place: RenderPlace) -> Rendered:
     return Rendered(tuple(select_by_bounds(block, place.columns, place.frame, place.reads)))
 
 
-def _by_least(block: Block, place: Place) -> Rendered:
+def _by_least(block: Block, place: RenderPlace) -> Rendered:
     return Rendered(tuple(select_by_least(block, place.columns, place.frame, place.reads)))
 
 
-def _by_candidates(block: Block, place: Place) -> Rendered:
+def _by_candidates(block: Block, place: RenderPlace) -> Rendered:
     plan = CandidatePlan(block, place.columns, place.frame, place.reads, place.prefix)
     select = plan.select()
     return Rendered((select,), tuple(plan.ctes))

@@ -13,12 +13,12 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.facts.expressions import INTEGERS, NUMBERS, is_timestamp, timestamp, typed
-from tapestry.sql.facts.fixed import is_in_days, span_of, zone_is_fixed
+from tapestry.sql.facts.fixed_lengths import is_in_days, span_of, zone_is_fixed
 
 NOT_MONOTONE = "cannot be solved for the instant: it is not monotone in now()"
 
 
-class Kinds:
+class ClockComparison:
     """One comparison in one session time zone."""
 
     def __init__(self, comparison: exp.Expr, zone: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.sql.test_pairs import CATALOG, START
 
 from tapestry.sql import Scan, rewrite
-from tapestry.sql.look.readings import Reading, branches, readings
+from tapestry.sql.look.source_reads import Reading, branches, readings
 from tapestry.sql.timing import text_of
 
 SCANS = {
