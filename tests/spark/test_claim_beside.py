@@ -30,8 +30,8 @@ def world(session: Any, schema: str) -> World:
 
 
 def warm(world: World, **config: Any) -> tuple[Model, WriteRows]:
-    """A verified model that has run up to 4, new rows, and the plan of its next run."""
-    model = world.model(ALL, verify="sample", **config)
+    """A model that has run up to 4, new rows, and the plan of its next run; verified unless not."""
+    model = world.model(ALL, **{"verify": "sample", **config})
     world.run(model, 4)
     world.add((4, "c", None, 6), (5, "d", None, 9))
     planned = world.plan_rows(model, 10)
@@ -40,11 +40,12 @@ def warm(world: World, **config: Any) -> tuple[Model, WriteRows]:
     return model, planned
 
 
-def test_rows_are_checked_while_the_run_is_claimed(
-    world: World, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("verify", ["sample", "off"])
+def test_rows_are_computed_while_the_run_is_claimed(
+    world: World, monkeypatch: pytest.MonkeyPatch, verify: str
 ) -> None:
-    """The claim waits for the checks here: were it asked for before, neither would go on."""
-    _, planned = warm(world)
+    """The claim waits for the rows here: were it asked for before, neither would go on."""
+    _, planned = warm(world, verify=verify)
     staged = Event()
 
     def slow_claim(*arguments: Any) -> bool:
@@ -62,11 +63,12 @@ def test_rows_are_checked_while_the_run_is_claimed(
     assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 6.0), (5, 9.0)]
 
 
+@pytest.mark.parametrize("verify", ["sample", "off"])
 def test_nothing_is_committed_before_the_claim(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch, verify: str
 ) -> None:
     """Killed at the last point before the commit: the state has the row of the run."""
-    model, planned = warm(world)
+    model, planned = warm(world, verify=verify)
 
     def point(here: str) -> None:
         if here == "ready":
@@ -106,9 +108,10 @@ def overtaken(world: World, planned: WriteRows) -> None:
     assert claim(world.session, f"{world.schema}.tapestry_state", row)
 
 
-def test_a_run_that_lost_its_claim_goes_on_from_the_winner_s(world: World) -> None:
+@pytest.mark.parametrize("verify", ["sample", "off"])
+def test_a_run_that_lost_its_claim_goes_on_from_the_winner_s(world: World, verify: str) -> None:
     """What it computed is thrown away; the other one's window is finished first."""
-    _, planned = warm(world)
+    _, planned = warm(world, verify=verify)
     overtaken(world, planned)
     execute(world.session, planned, world.invocation(10))
     assert world.states("n, run_id")[1] == (2, "another")

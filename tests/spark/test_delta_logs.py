@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.spark.run_world import ALL, World
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from tapestry.instants import from_micros
@@ -197,3 +198,30 @@ def test_a_table_that_only_its_definition_is_remembered_of(
     again = pinned()
     assert asked
     assert again.pin.table_id != first.pin.table_id
+
+
+def test_late_rows_that_are_known_are_not_read_again(session: Any, schema: str) -> None:
+    """A run that finds no new late row asks for the version of their table only."""
+    world = World(session, schema).create()
+    model = world.model(ALL)
+    world.run(model, 10)
+    world.add((4, "late", None, 2))
+    world.run(model, 20)
+    answers = [(1, 0.0), (2, 1.0), (3, 5.0), (4, 10.000001)]
+    assert world.answers() == answers
+
+    def read_rows_of_late() -> int:
+        return sum("_late.batch" in text and "LIMIT" in text for text in session.texts)
+
+    for number, seconds in enumerate((30, 40, 50)):
+        world.add((5 + number, "in time", None, seconds - 1))
+        session.texts.clear()
+        world.run(model, seconds)
+        answers.append((5 + number, seconds - 1.0))
+        assert world.answers() == answers
+        assert read_rows_of_late() == (1 if number == 0 else 0)
+    world.add((9, "late too", None, 3))
+    world.run(model, 60)
+    world.add((10, "in time", None, 69))
+    world.run(model, 70)
+    assert world.answers() == sorted([*answers, (9, 50.000001), (10, 69.0)])

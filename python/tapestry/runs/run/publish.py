@@ -63,7 +63,7 @@ def publish(
     if any(result.blocks for result in results):
         return _refused(planned, results)
     if not planned.checks_rows:
-        _commit(session, planned, _unchecked(session, planned, claimed), point)
+        _commit(session, planned, _unchecked(session, planned, point, claimed), point)
         return Published(tuple(results))
     attempt = uuid4().hex
     staged = staging.stage(session, planned.rows, attempt)
@@ -109,13 +109,16 @@ def give_up(session: Session, row: StateRow, invocation: Invocation, unsure: boo
     rejected.tidy(session, row.model, row.generation, row.n, "")
 
 
-def _unchecked(session: Session, planned: WriteRows, claimed: Callable[[], bool]) -> str:
+def _unchecked(
+    session: Session, planned: WriteRows, point: Point, claimed: Callable[[], bool]
+) -> str:
     """What commits rows that nobody checks; they are computed while their n is being claimed."""
     if not planned.claims_beside:
         return planned.main
     view = planned.rows.holding.rows
     make(session, view, planned.rows.unchecked)
     staging.counted(session, view)
+    point("staged")
     if not claimed():
         raise ClaimLostError
     return planned.writing.statement(f"SELECT * FROM {view}")

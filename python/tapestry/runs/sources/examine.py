@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar
 from uuid import uuid4
 
 from tapestry.errors import SourceHistoryGone, SourceRewritten, StateMissing
@@ -19,6 +18,7 @@ from tapestry.runs.sources.grow_side import clean, keep
 from tapestry.runs.sources.history import SourceCommit, read_history, table_id_at
 from tapestry.runs.sources.late import Late, by_stored, find_late, late_contents
 from tapestry.runs.sources.pins import Pin
+from tapestry.runs.sources.remember import Remember, look
 from tapestry.runs.sources.rewrites import (
     Versions,
     columns_at,
@@ -33,21 +33,6 @@ from tapestry.runs.sources.since_last_run import Rules, Since
 from tapestry.sql.catalog import Column
 from tapestry.sql.scan import Scan
 from tapestry.words import counted
-
-T = TypeVar("T")
-
-
-class Remember(Protocol):
-    """Gives what was found for a key before, or what ``find`` gives."""
-
-    def __call__(self, key: Hashable, find: Callable[[], T], /) -> T:
-        """The one or the other."""
-        ...
-
-
-def look(_: Hashable, find: Callable[[], T], /) -> T:
-    """Remember nothing."""
-    return find()
 
 
 @dataclass(frozen=True)
@@ -136,7 +121,9 @@ def examine(
     if run.n == 1:
         forget_gone(session, side.name)
     else:
-        side = _as_left(read_side(session, side, last_pin, table.columns), table, last_pin)
+        side = _as_left(
+            read_side(session, side, last_pin, table.columns, remember), table, last_pin
+        )
     if last_pin is None or tau is None:
         key = ("nulls", table.name, column, pin)
         nulls = remember(key, lambda: count_nulls(session, table, pin, column))

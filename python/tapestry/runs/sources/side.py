@@ -41,6 +41,7 @@ from tapestry.runs.sources.contents import (
 from tapestry.runs.sources.describe import LATE
 from tapestry.runs.sources.late import FEW
 from tapestry.runs.sources.pins import Pin
+from tapestry.runs.sources.remember import Remember, look
 from tapestry.runs.sources.side_rows import BATCH, LACKING, check_columns, own_batches
 from tapestry.sql.catalog import Column
 
@@ -142,33 +143,35 @@ def side_name(target: str, source: str) -> str:
 
 
 def read_side(
-    session: Session, side: Side, last_pin: Pin | None, source: Sequence[Column] = ()
+    session: Session,
+    side: Side,
+    last_pin: Pin | None,
+    source: Sequence[Column] = (),
+    remember: Remember = look,
 ) -> Side:
     """``side`` with what stands in the table; one catalog look-up when there is none.
 
     A table whose folder somebody deleted is none. Raises StateUnreadable for rows, or a table,
     that no run has written.
 
-    ``source`` has the columns of the source today, where ``contents`` are wanted.
+    ``source`` has the columns of the source today, where ``contents`` are wanted.  ``remember``
+    may know what the table holds: a version of it never changes.
     """
-    schema, _, table = side.name.rpartition(".")
-    scope = f" IN {relation_name(schema)}" if schema else ""
-    if not session.rows(f"SHOW TABLES{scope} LIKE {token(table)}"):
-        return side
-    try:
-        columns = columns_of_table(session, side.name)
-    except Exception as error:
-        if files_gone(error):
+    seen = session.can.glance(side.name)
+    if seen is None or seen.version is None:
+        schema, _, table = side.name.rpartition(".")
+        scope = f" IN {relation_name(schema)}" if schema else ""
+        if not session.rows(f"SHOW TABLES{scope} LIKE {token(table)}"):
             return side
-        raise
-    side = replace(side, columns=tuple(Column(name, kind.lower()) for name, kind in columns))
-    check_columns(side.name, side.columns)
-    rows = _few_rows(session, side, source)
-    if rows is None:
-        batches = _batches(session, side)
+        stored = _stored(session, side, source)
     else:
-        rows = own_batches(side.name, side.generation, rows)
-        batches = _summed(rows)
+        key = ("side table", seen.name, seen.version, seen.definition, tuple(source))
+        stored = remember(key, lambda: _stored(session, side, source))
+    if stored is None:
+        return side
+    side = replace(side, columns=stored.columns)
+    found = own_batches(side.name, side.generation, stored.found)
+    rows, batches = (found, _summed(found)) if stored.single else (None, _batches(found))
     garbage = _garbage(batches, side, last_pin)
     valid = {
         name: (copies, ends, last)
@@ -191,6 +194,31 @@ def read_side(
     )
 
 
+@dataclass(frozen=True)
+class _Stored:
+    """What a side table holds: its columns, and each row where ``single``, else each batch."""
+
+    columns: tuple[Column, ...]
+    found: Sequence[tuple[Any, ...]]
+    single: bool
+
+
+def _stored(session: Session, side: Side, source: Sequence[Column]) -> _Stored | None:
+    """What stands in the table; None where its folder is gone."""
+    try:
+        columns = columns_of_table(session, side.name)
+    except Exception as error:
+        if files_gone(error):
+            return None
+        raise
+    side = replace(side, columns=tuple(Column(name, kind.lower()) for name, kind in columns))
+    check_columns(side.name, side.columns)
+    rows = _few_rows(session, side, source)
+    if rows is not None:
+        return _Stored(side.columns, rows, single=True)
+    return _Stored(side.columns, _every_batch(session, side), single=False)
+
+
 def _few_rows(
     session: Session, side: Side, source: Sequence[Column]
 ) -> list[tuple[Any, ...]] | None:
@@ -207,15 +235,18 @@ def _few_rows(
     return rows if len(rows) <= FEW else None
 
 
-def _batches(session: Session, side: Side) -> list[_Batch]:
-    found = session.rows(
+def _every_batch(session: Session, side: Side) -> list[tuple[Any, ...]]:
+    """Each batch as (batch, generation, n, version, does it lack something, copies, ends, last)."""
+    return session.rows(
         f"SELECT {BATCH}, max(int({LACKING})),"
         f" sum(CASE WHEN {LATE}.ends THEN -1 WHEN {LATE}.ended IS NULL THEN 1 ELSE 0 END),"
         f" bool_or({LATE}.ends), unix_micros(max({LATE}.ended))"
         f" FROM {relation_name(side.name)} GROUP BY ALL"
     )
-    known = own_batches(side.name, side.generation, found)
-    return [(*row[:4], int(row[4]), bool(row[5]), row[6]) for row in known]
+
+
+def _batches(found: Sequence[tuple[Any, ...]]) -> list[_Batch]:
+    return [(*row[:4], int(row[4]), bool(row[5]), row[6]) for row in found]
 
 
 def _summed(rows: Sequence[tuple[Any, ...]]) -> list[_Batch]:
