@@ -375,10 +375,23 @@ def servers() -> str:
     return "\n\n".join([table(head, rows), said])
 
 
+def small_runs() -> str:
+    result = load("small_runs")
+    if result is None:
+        return _missing("small_runs", "benchmarks")
+    at = result["measured"]
+    said = (
+        f"Medians of {result['rounds']} rounds with {result['new']} new rows each, {result['threads']}"
+        f" thread; {at['at'][:10]}, {at['cores']} cores, load average {at['load_average']},"
+        f" commit {at['commit']}."
+    )
+    return "\n\n".join([table(result["head"], result["rows"]), said])
+
+
 _ALL = (targets, fig5_generated, fig5_real, fig6_generated, fig6_real, more_rows, paper5)
 PIECES: dict[str, Callable[[], str]] = {
     made.__name__: made for made in (*_ALL, fig7, fig8, fig9, paper9)
-} | {made.__name__: made for made in (rebuild, lookback, checks, warm, watch, servers)}
+} | {made.__name__: made for made in (rebuild, lookback, checks, warm, watch, servers, small_runs)}
 
 
 def _missing(module: str, package: str = "benchmarks.figures") -> str:
