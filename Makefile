@@ -26,7 +26,7 @@ MORE_QUERIES ?= 4000
 ORACLE := tests/property/test_rewrite_equals_oracle.py
 JUDGES := tests/property/test_oracle.py tests/property/test_rewriting_mutants.py tests/verification
 WITH_SPARK := tests/cli/test_load.py tests/cli/test_new_project.py
-QUICK := tests/test_house.py tests/test_splices.py tests/test_quoting.py tests/test_seed_of_commit.py tests/sql tests/runs tests/tools \
+QUICK := tests/test_house.py tests/test_circles.py tests/test_splices.py tests/test_quoting.py tests/test_seed_of_commit.py tests/sql tests/runs tests/tools \
   tests/property $(JUDGES:%=--ignore=%) --ignore=$(ORACLE) tests/mail tests/report \
   tests/docs tests/expectations tests/demo/test_expected.py tests/demo/test_generator.py \
   tests/eject/test_duckdb_and_postgres.py tests/eject/test_postgres_dialect.py \
@@ -39,7 +39,7 @@ QUICK := tests/test_house.py tests/test_splices.py tests/test_quoting.py tests/t
   tests/adapter/test_seed_batches.py tests/adapter/test_start_settings.py tests/adapter/test_overrides.py \
   tests/adapter/test_answer_settings.py tests/adapter/test_cache_folders.py tests/adapter/test_outages.py \
   tests/cli $(WITH_SPARK:%=--ignore=%)
-GATE := $(WITH_SPARK) tests/spark/test_fake_delta_contract.py \
+GATE := $(WITH_SPARK) tests/spark/test_fake_delta_contract.py tests/spark/test_delta_logs.py \
   tests/spark/test_time_atoms.py tests/spark/test_pairs_on_spark.py tests/spark/test_random_queries.py \
   tests/spark/test_run_windows.py tests/spark/test_random_lives.py \
   tests/spark/test_ended_rows.py tests/spark/test_claim_beside.py tests/spark/test_sharing.py \

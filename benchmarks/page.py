@@ -381,8 +381,8 @@ def small_runs() -> str:
         return _missing("small_runs", "benchmarks")
     at = result["measured"]
     said = (
-        f"Medians of {result['rounds']} rounds with {result['new']} new rows each, {result['threads']}"
-        f" thread; {at['at'][:10]}, {at['cores']} cores, load average {at['load_average']},"
+        f"Medians of {result['rounds']} rounds with {result['new']} new rows each,"
+        f" {result['threads']} thread; {at['at'][:10]}, {at['cores']} cores, load average {at['load_average']},"
         f" commit {at['commit']}."
     )
     return "\n\n".join([table(result["head"], result["rows"]), said])

@@ -11,7 +11,7 @@ from tests.sql.test_pairs import CATALOG, START
 from tapestry.cli.advice import Table, advise
 from tapestry.runs.after.preview import Cost, Preview, plain_statement
 from tapestry.sql import Rewriting, Scan, Window, rewrite
-from tapestry.sql.look.readings import readings
+from tapestry.sql.look.source_reads import readings
 
 SCANS = {"messages": Scan("db.messages", "ts", "id")}
 

@@ -14,7 +14,7 @@ from tapestry.cli.advice import Table, advise
 from tapestry.cli.check_server import check_server
 from tapestry.runs.after.preview import Cost, Preview, plain_statement
 from tapestry.sql import Rewriting, Scan, Window, rewrite
-from tapestry.sql.look.readings import readings
+from tapestry.sql.look.source_reads import readings
 
 SCANS = {"messages": Scan("db.messages", "ts", "id")}
 
