@@ -110,3 +110,19 @@ def test_a_changed_query_builds_the_table_again(world: FakeWorld) -> None:
     assert row is not None
     assert (row.n, row.canonical) == (1, "another")
     assert world.ids() == [1, 2, 3]
+
+
+def test_a_claim_that_fails_is_the_run_s_failure(world: FakeWorld) -> None:
+    """The storage of the state refuses: the error is told, nothing is published."""
+    world.add((4, 9))
+
+    def before(sql: str) -> None:
+        if sql.startswith("INSERT INTO `s`.`tapestry_state`"):
+            raise OSError("the disk is full")
+
+    world.session.before = before
+    with pytest.raises(OSError, match="disk is full"):
+        world.run(10)
+    assert (world.ids(), len(world.states())) == ([1, 2], 1)
+    world.another().run(12)
+    assert world.ids() == [1, 2, 4]

@@ -84,6 +84,7 @@ def test_nothing_is_committed_before_the_claim(
     assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 6.0), (5, 9.0)]
 
 
+@pytest.mark.more
 def test_a_claim_that_fails_is_the_run_s_failure(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -195,6 +195,7 @@ def test_a_run_that_is_killed_ends_a_row_once(
     assert ended[0][0] >= 1
 
 
+@pytest.mark.more
 def test_a_rewind_takes_along_what_had_ended(world: World) -> None:
     model = _model(world, DISTINCT)
     world.run(model, 20)

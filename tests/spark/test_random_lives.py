@@ -27,24 +27,32 @@ from tapestry.runs.run import crash, run
 from tapestry.runs.sources import late, side
 
 LIVES, IN_THE_GATE = 12, 2
-EVENTS = 14
+EVENTS, IN_A_SHORT_LIFE = 14, 9
 TAME = [*["add"] * 4, *["run"] * 3, *["kill"] * 2, "widen", "compact"]
 WILD = [*TAME, "delete", "delete", "add", "run", "erase", "refresh", "rewind"]
 
 
-@pytest.mark.parametrize("seed", [*seeds(IN_THE_GATE), *map(more, seeds(LIVES)[IN_THE_GATE:])])
-def test_a_life(session: Any, schema: str, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "events"),
+    [
+        *((seed, IN_A_SHORT_LIFE) for seed in seeds(IN_THE_GATE)),
+        *(more(seed, EVENTS) for seed in seeds(LIVES)),
+    ],
+)
+def test_a_life(
+    session: Any, schema: str, monkeypatch: pytest.MonkeyPatch, seed: int, events: int
+) -> None:
     rng = random.Random(seed)
     kind = sorted(KINDS)[seed % len(KINDS)]
     if seed % 4:
         _nothing_is_small(monkeypatch)
     verify = rng.choice(["off", "off", "sample", "full"])
-    events = rng.choice([TAME, WILD, WILD])
+    kinds = rng.choice([TAME, WILD, WILD])
     life = _Lived(World(session, schema), kind, verify, rng, monkeypatch)
     life.told.append(f"seed {seed}: {kind}, verify {verify}")
-    for _ in range(EVENTS):
+    for _ in range(events):
         life.now += rng.choice([SECOND // 2, 3 * SECOND, 8 * SECOND])
-        life.live(rng.choice(events))
+        life.live(rng.choice(kinds))
 
 
 def _nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
