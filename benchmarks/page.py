@@ -382,8 +382,8 @@ def small_runs() -> str:
     at = result["measured"]
     said = (
         f"Medians of {result['rounds']} rounds with {result['new']} new rows each,"
-        f" {result['threads']} thread; {at['at'][:10]}, {at['cores']} cores, load average {at['load_average']},"
-        f" commit {at['commit']}."
+        f" {result['threads']} thread; {at['at'][:10]}, {at['cores']} cores,"
+        f" load average {at['load_average']}, commit {at['commit']}."
     )
     return "\n\n".join([table(result["head"], result["rows"]), said])
 
