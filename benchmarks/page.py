@@ -15,9 +15,12 @@ from typing import Any
 
 from benchmarks import plots
 from benchmarks.common import DOCS, RESULTS, ROOT, load
+from benchmarks.markdown import count, picture, seconds, table
 from benchmarks.servers import listed
+from benchmarks.small_runs import listed as listed_small
 
 TARGET_ROWS = 10_000_000
+Listed = tuple[list[str], list[list[str]], str]
 TARGETS = (("Q1", 0.15), ("Q2", 0.15), ("Q3'", 0.25), ("Q4", 0.20), ("Q5'", 0.30))
 PAPER_5 = {
     "Q1": (2.8, 123.8, 4.2, 0.066),
@@ -53,29 +56,6 @@ def at_target(prefix: str) -> tuple[str, dict[str, Any]] | None:
 
 def _rows(path: Path) -> str:
     return path.stem.rsplit("_", 1)[1]
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table, numbers to the right."""
-    lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
-
-
-def picture(path: Path, words: str) -> str:
-    """A picture, as the page includes it."""
-    return f"![{words}]({path.relative_to(DOCS)})"
-
-
-def seconds(value: float | None) -> str:
-    """Seconds with two or three digits."""
-    if value is None:
-        return "–"
-    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
-
-
-def count(value: int | None) -> str:
-    """A number of files or rows; a dash where it was not counted."""
-    return "–" if value is None else f"{value:,}"
 
 
 def measured_on(result: dict[str, Any]) -> str:
@@ -228,8 +208,8 @@ def fig8() -> str:
     title = f"{result['new_rows']:,} new messages in databases of growing size"
     shown = picture(plots.by_size("fig8_generated", result, title), title)
     rows = []
-    for size, count in result["rows"].items():
-        row = [f"{count:,}"]
+    for size, messages in result["rows"].items():
+        row = [f"{messages:,}"]
         for prefix in ("Q1 Q", "Q1 QI", "Q3' Q", "Q3' QI"):
             one = result["variants"][f"{prefix} {size}"]
             row += [seconds(one["seconds"]), f"{one['reading']['files']:,}"]
@@ -368,24 +348,19 @@ def watch() -> str:
 
 
 def servers() -> str:
-    result = load("servers")
-    if result is None:
-        return _missing("servers", "benchmarks")
-    head, rows, said = listed(result)
-    return "\n\n".join([table(head, rows), said])
+    return _listed("servers", listed)
 
 
 def small_runs() -> str:
-    result = load("small_runs")
+    return _listed("small_runs", listed_small)
+
+
+def _listed(name: str, of: Callable[[dict[str, Any]], Listed]) -> str:
+    result = load(name)
     if result is None:
-        return _missing("small_runs", "benchmarks")
-    at = result["measured"]
-    said = (
-        f"Medians of {result['rounds']} rounds with {result['new']} new rows each,"
-        f" {result['threads']} thread; {at['at'][:10]}, {at['cores']} cores,"
-        f" load average {at['load_average']}, commit {at['commit']}."
-    )
-    return "\n\n".join([table(result["head"], result["rows"]), said])
+        return _missing(name, "benchmarks")
+    head, rows, said = of(result)
+    return "\n\n".join([table(head, rows), said])
 
 
 _ALL = (targets, fig5_generated, fig5_real, fig6_generated, fig6_real, more_rows, paper5)

@@ -229,6 +229,17 @@ def rows_of(result: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def listed(result: dict[str, Any]) -> tuple[list[str], list[list[str]], str]:
+    """Head, rows and a sentence for the page."""
+    at = result["measured"]
+    said = (
+        f"Medians of {result['rounds']} rounds with {result['new']} new rows each,"
+        f" {result['threads']} thread; {at['at'][:10]}, {at['cores']} cores,"
+        f" load average {at['load_average']}, commit {at['commit']}."
+    )
+    return result["head"], result["rows"], said
+
+
 HEAD = ["a warm run", "seconds", ": `table`", "statements/jobs/commits"]
 HEAD += ["all rows late: seconds", ": `table`", "statements/jobs/commits"]
 
