@@ -167,8 +167,11 @@ def read_side(
     else:
         key = ("side table", seen.name, seen.version, seen.definition, tuple(source))
         stored = remember(key, lambda: _stored(session, side, source))
-    if stored is None:
-        return side
+    return side if stored is None else _read(side, stored, last_pin)
+
+
+def _read(side: Side, stored: _Stored, last_pin: Pin | None) -> Side:
+    """``side`` with what its table holds."""
     side = replace(side, columns=stored.columns)
     found = own_batches(side.name, side.generation, stored.found)
     rows, batches = (found, _summed(found)) if stored.single else (None, _batches(found))
