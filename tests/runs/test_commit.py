@@ -174,6 +174,33 @@ def _kill() -> None:
     raise Killed
 
 
+def test_two_processes_finish_one_rewind_at_once() -> None:
+    """Both find it killed before its last statement: one names the table, the other goes on."""
+    world = ran()
+    world.run(10)
+    process = world.another()
+
+    def before(sql: str) -> None:
+        if "SET TBLPROPERTIES" in sql:
+            raise Killed
+
+    process.session.before = before
+    with pytest.raises(Killed):
+        process.rewind(5)
+    first, second = world.another(), world.another()
+    met = []
+
+    def meet(sql: str) -> None:
+        if "SET TBLPROPERTIES" in sql and not met:
+            met.append(sql)
+            first.delta.meanwhile = lambda: second.run(20)
+
+    first.session.before = meet
+    first.run(30)
+    assert met
+    _settles(world)
+
+
 @pytest.mark.parametrize(("world", "act"), _cases())
 def test_killed_before_each_statement(world: str, act: str) -> None:
     for number in _numbers(world, ACTS[act]):

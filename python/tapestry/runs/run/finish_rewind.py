@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tapestry.runs.checks import rejected
+from tapestry.runs.engine.errors_of_delta import lost_race
 from tapestry.runs.engine.session import Session
 from tapestry.runs.run.commit import concurrent, name_generation_sql
 from tapestry.runs.tables.state import StateRow
@@ -22,5 +23,20 @@ def finish(session: Session, row: StateRow) -> None:
         raise concurrent(row)
     assert target is not None
     if target.generation != row.generation:
-        session.run(name_generation_sql(row.model, row.generation))
+        _name(session, row)
     rejected.tidy(session, row.model, row.generation, row.n, "")
+
+
+def _name(session: Session, row: StateRow) -> None:
+    """Name the generation; raises ConcurrentRun where another process gave the table another one.
+
+    Two that finish one rewind at once both change the table's properties: Delta lets one of them.
+    """
+    try:
+        session.run(name_generation_sql(row.model, row.generation))
+    except Exception as error:
+        if not lost_race(error):
+            raise
+        named = look(session, row.model)
+        if named is None or named.generation != row.generation:
+            raise concurrent(row) from error

@@ -165,7 +165,7 @@ def read_side(
             return side
         stored = _stored(session, side, source)
     else:
-        key = ("side table", seen.name, seen.version, seen.definition, tuple(source))
+        key = ("side table", seen, seen.version, seen.definition, tuple(source))
         stored = remember(key, lambda: _stored(session, side, source))
     return side if stored is None else _read(side, stored, last_pin)
 
