@@ -145,9 +145,9 @@ def folder_gone(name: str, file: str) -> TargetChanged:
 
 def commits_after(session: Session, name: str, version: int) -> list[Commit]:
     """The commits above ``version``, newest first, as far back as the log still tells."""
-    logged = session.can.commits(name, version, MANY)
+    logged = _logged(session, name, version, MANY)
     if logged is not None:
-        return [_of_info(commit.version, commit.info) for commit in logged]
+        return logged
     commits = newest_commits(session, name)
     if len(commits) == FIRST_LOOK and commits[-1].version > version + 1:
         commits = newest_commits(session, name, commits[0].version - version)
@@ -156,11 +156,17 @@ def commits_after(session: Session, name: str, version: int) -> list[Commit]:
 
 def newest_commits(session: Session, name: str, count: int = FIRST_LOOK) -> list[Commit]:
     """So many commits of a Delta table, newest first: a look into its log, not at its rows."""
-    logged = session.can.commits(name, -1, count)
+    logged = _logged(session, name, -1, count)
     if logged is not None:
-        return [_of_info(commit.version, commit.info) for commit in logged]
+        return logged
     rows = session.rows(f"DESCRIBE HISTORY {relation_name(name)} LIMIT {count}")
     return [_commit(row) for row in rows]
+
+
+def _logged(session: Session, name: str, above: int, most: int) -> list[Commit] | None:
+    """The same by the table's log, where the session can read it."""
+    logged = session.can.commits(name, above, most)
+    return None if logged is None else [_of_info(one.version, one.info) for one in logged]
 
 
 def landed(commits: Sequence[Commit], generation: str, n: int) -> Commit | None:
