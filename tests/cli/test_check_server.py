@@ -2,39 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 from tests.cli.answers import Answers
-from tests.sql.test_pairs import CATALOG, START
 
-from tapestry.cli.advice import Table, advise
 from tapestry.cli.check_server import check_server
-from tapestry.runs.after.preview import Cost, Preview, plain_statement
-from tapestry.sql import Rewriting, Scan, Window, rewrite
-from tapestry.sql.look.source_reads import readings
-
-SCANS = {"messages": Scan("db.messages", "ts", "id")}
-
-WINDOW = Window(START, START + timedelta(days=1))
-
-
-def advice(query: str, narrow: int, files: int = 100, clustered: tuple[str, ...] = ()) -> list[str]:
-    """The advice where every narrowed reading reads so many bytes of 1000."""
-
-    def rewrite_with(assume: tuple[str, ...]) -> Rewriting:
-        return rewrite(query, CATALOG, assume=assume)
-
-    rewriting = rewrite_with(())
-    found = readings(plain_statement(rewriting, WINDOW, SCANS), SCANS)
-    looked_at: Any = Preview(SimpleNamespace(rewriting=rewriting), WINDOW, False, SCANS, found)  # type: ignore[arg-type]
-    costs = {(r.source, r.predicate): Cost(narrow if r.narrowed else 1000, 1) for r in found}
-    costs["messages", ""] = Cost(1000, files)
-    tables = {"messages": Table("ts", clustered, (), files)}
-    return advise(looked_at, costs, tables, rewrite_with, ())
-
 
 SIZED = {
     "EXPLAIN": [("== Physical Plan ==\n*(1) Range (0, 1, step=1, splits=4)\n",)],

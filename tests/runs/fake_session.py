@@ -33,7 +33,6 @@ _NAME = r"(?P<name>(?:`[^`]+`\.?)+|delta\.`[^`]+`)"
 _PAIR = re.compile(r"'((?:[^'\\]|\\.)*)' = '((?:[^'\\]|\\.)*)'")
 _PAIRS = r"(?P<pairs>(?:'(?:[^'\\]|\\.)*' = '(?:[^'\\]|\\.)*'(?:, )?)*)"
 _TOKEN = r"'(?:[^'\\]|\\.)*'"
-_KINDS = {"INT": "int", "BIGINT": "bigint", "TIMESTAMPTZ": "timestamp", "TEXT": "string"}
 Handler = Callable[["FakeSession", Mapping[str, str]], list[tuple[Any, ...]]]
 
 
