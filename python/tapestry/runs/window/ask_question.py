@@ -37,10 +37,12 @@ def ask(
 ) -> Asked:
     """The question of an appending run, and what its statements share in memory."""
     question = question_of(model, query, row, scans_of(found))
-    if not before_of(found):  # else the scans read what is yet to be written
+    before, in_memory = before_of(found), session.can.keeps_memory()
+    if not before:  # else the scans read what is yet to be written
         question, row = began(session, question, row)
-    in_memory = session.can.keeps_memory()
     question, holding = held(ripened(session, question), query, in_memory)
+    if in_memory and query.little and not before and not holding.rows:
+        holding = hold_rows(holding)  # unchecked rows: computed while the run is claimed
     text = keyed(answers, question)
     if answers.few and question is not None:
         text, question, holding = share(model, question, holding, text)
@@ -67,6 +69,6 @@ def held(
         narrow = question.of_a_part and query.rewriting.reads_alone
         holding = hold(query.relations, question.scans, narrow)
         question = stamped(question, query, holding.scans)
-    if in_memory and (question is not None or query.expected or query.little):
+    if in_memory and (question is not None or query.expected):
         holding = hold_rows(holding)
     return question, holding
