@@ -19,10 +19,9 @@ from tests.runs.test_odd_states import ROW
 from tests.spark import run_world
 
 from tapestry.quoting import relation_name, timestamp
-from tapestry.runs.checks.staging import exists
 from tapestry.runs.engine import errors_of_delta
 from tapestry.runs.engine.column_types import columns_of_table
-from tapestry.runs.engine.own_tables import create_own, widen_own
+from tapestry.runs.engine.own_tables import create_own, exists, widen_own
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.run.commit import (
     append_sql,

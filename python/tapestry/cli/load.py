@@ -166,7 +166,7 @@ def _refuse_built(project: Project, table: str) -> None:
 
 def _is_there(session: Any, schema: str, table: str) -> bool:
     from tapestry.quoting import string
-    from tapestry.runs.checks.staging import exists
+    from tapestry.runs.engine.own_tables import exists
 
     return bool(session.rows(f"SHOW SCHEMAS LIKE {string(schema)}")) and exists(session, table)
 

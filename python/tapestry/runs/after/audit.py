@@ -15,9 +15,9 @@ from tapestry.names import MATCHED_AT
 from tapestry.quoting import relation_name, string
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.checks.rejected import rejected_name
-from tapestry.runs.checks.staging import exists
 from tapestry.runs.checks.verify import listed, results_of
 from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.query import read_query

@@ -19,6 +19,7 @@ from tapestry.errors import ConcurrentRun, ConfigurationError
 from tapestry.names import STAGED_PROPERTY, STAGED_SUFFIX
 from tapestry.quoting import identifier, properties, relation_name, string, token
 from tapestry.runs.engine.errors_of_delta import lost_race
+from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_map
 from tapestry.runs.expectations.validate import Prepared
@@ -66,13 +67,6 @@ class Staged:
             return "false"
         listed = ", ".join(string(name) for name in names)
         return f"arrays_overlap({identifier(self.broken)}, array({listed}))"
-
-
-def exists(session: Session, name: str) -> bool:
-    """Is there a table of that name? One look-up in the catalog."""
-    schema, _, table = name.rpartition(".")
-    scope = f" IN {relation_name(schema)}" if schema else ""
-    return bool(session.rows(f"SHOW TABLES{scope} LIKE {token(table)}"))
 
 
 def staged_name(relation: str) -> str:

@@ -16,9 +16,9 @@ from tapestry.names import MATCHED_AT
 from tapestry.quoting import identifier, relation_name, string
 from tapestry.runs.checks.checks import ERROR, FAIL, PASS, WARN, CheckResult
 from tapestry.runs.checks.rejected import rejected_name
-from tapestry.runs.checks.staging import exists as table_exists
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.instants import show
+from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session, planned_once
 from tapestry.runs.model.model import Model
 from tapestry.runs.window.question import Question
@@ -84,7 +84,7 @@ def published(session: Session, question: Question) -> str:
         (row.model, "true"),
         (rejected_name(row.model), f"generation = {string(row.generation)} AND n < {row.n}"),
     ):
-        if not table_exists(session, name):
+        if not exists(session, name):
             continue
         known = {column.lower() for column, _ in columns_of_table(session, name)}
         if {column.lower() for column in columns} <= known:

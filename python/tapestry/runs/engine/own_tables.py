@@ -30,6 +30,13 @@ that is new reads the commits since the last one at once.
 """
 
 
+def exists(session: Session, name: str) -> bool:
+    """Is there a table of that name? One look-up in the catalog."""
+    schema, _, table = name.rpartition(".")
+    scope = f" IN {relation_name(schema)}" if schema else ""
+    return bool(session.rows(f"SHOW TABLES{scope} LIKE {token(table)}"))
+
+
 def create_own(session: Session, table: str, columns: Mapping[str, str], comment: str) -> None:
     """Make a table; of several that try at once one does, and the others wait for it.
 

@@ -17,6 +17,7 @@ from tapestry.quoting import identifier, relation_name
 from tapestry.runs.checks import checks, rejected, staging
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.checks.staging import Staged
+from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations.validate import Expected, Prepared, prepare
 from tapestry.runs.model.model import Model
@@ -54,7 +55,7 @@ def stage_result(session: Session, model: Model, sql: str, run_id: str, batch: b
     keeps rows out is checked. Raises what ``prepare`` raises.
     """
     new = _new_rows(session, model, sql, run_id, batch)
-    if batch and staging.exists(session, rejected.rejected_name(model.relation)):
+    if batch and exists(session, rejected.rejected_name(model.relation)):
         rejected.tidy(session, model.relation, KIND, new.identity.n - 1, None)
     attempt = uuid4().hex
     staged = staging.stage(session, new, attempt)

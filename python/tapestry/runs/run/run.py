@@ -15,6 +15,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Known
 from tapestry.runs.engine.errors_of_delta import loudness_of_tidying
 from tapestry.runs.engine.instants import show
+from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.read_volume import ReadVolume
 from tapestry.runs.engine.session import Session, for_little, meanwhile
 from tapestry.runs.model.model import Model
@@ -168,9 +169,8 @@ def _claimed_and_published(
         point("claimed")
         return True
 
-    unseen = planned.claims_beside
-    with meanwhile(session, take, wanted=unseen) as claimed:
-        if not unseen and not claimed():
+    with meanwhile(session, take, wanted=planned.claims_beside) as claimed:
+        if not planned.claims_beside and not claimed():
             raise ClaimLostError
         if not circumstances.warm and row.n > 1 and not circumstances.again:
             rejected.tidy(session, row.model, row.generation, row.n - 1, circumstances.attempt)
@@ -252,7 +252,7 @@ def _tidy(session: Session, planned: WriteRows, invocation: Invocation) -> None:
     """Merge small files; whatever goes wrong here has harmed nothing."""
     try:
         session.run(f"OPTIMIZE {relation_name(planned.model.relation)}")
-        if staging.exists(session, name := rejected.rejected_name(planned.model.relation)):
+        if exists(session, name := rejected.rejected_name(planned.model.relation)):
             session.run(f"OPTIMIZE {relation_name(name)}")
         compact(session, invocation.state_table, planned.row, KEEP_STATES)
     except Exception as error:

@@ -26,9 +26,10 @@ from zlib import crc32
 
 from tapestry.instants import from_micros
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
-from tapestry.quoting import identifier, relation_name, string, strings, token
+from tapestry.quoting import identifier, relation_name, string, strings
 from tapestry.runs.engine.column_types import columns_of_table, sql_type
 from tapestry.runs.engine.errors_of_delta import files_gone
+from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.contents import (
     column_list,
@@ -159,9 +160,7 @@ def read_side(
     """
     seen = session.can.glance(side.name)
     if seen is None or seen.version is None:
-        schema, _, table = side.name.rpartition(".")
-        scope = f" IN {relation_name(schema)}" if schema else ""
-        if not session.rows(f"SHOW TABLES{scope} LIKE {token(table)}"):
+        if not exists(session, side.name):
             return side
         stored = _stored(session, side, source)
     else:
