@@ -5,7 +5,8 @@ A message has at most five lines: the reason, ``where`` (file and piece of SQL),
 
 from __future__ import annotations
 
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 HINT: Final = "do: "
 """What the line with the hint begins with, whoever has wrapped the message since."""
@@ -20,8 +21,13 @@ class TapestryError(Exception):
         self.where = where
         self.hint = hint
 
+    @property
+    def headline(self) -> str:
+        """The first line of the message."""
+        return self.reason
+
     def __str__(self) -> str:
-        lines = [self.reason]
+        lines = [self.headline]
         if self.where:
             lines.append(f"  in: {_shorten(self.where)}")
         if self.hint:
@@ -30,7 +36,22 @@ class TapestryError(Exception):
 
 
 class Refusal(TapestryError):
-    """A query that cannot be kept exactly is refused, with the reason, the place and a way out."""
+    """A query that cannot be kept exactly is refused, with the reason, the place and a way out.
+
+    ``code`` names the kind of refusal: it stays the same when the wording changes.
+    """
+
+    def __init__(self, reason: str, where: str = "", hint: str = "", *, code: str) -> None:
+        super().__init__(reason, where, hint)
+        self.code = code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(Refusal, code=self.code), self.args
+
+    @property
+    def headline(self) -> str:
+        """The reason, with the code behind it."""
+        return f"{self.reason} [{self.code}]"
 
 
 class ConfigurationError(TapestryError):

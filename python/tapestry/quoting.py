@@ -61,6 +61,7 @@ def identifier(name: str) -> Sql:
             "a name holds ${…}: Spark puts the value of a variable there, in backticks too",
             where=name,
             hint="rename it (a view over the table can do that, if it is not yours)",
+            code="variable-in-name",
         )
     return Sql("`" + name.replace("`", "``") + "`")
 
@@ -212,5 +213,6 @@ def type_text(text: str) -> Sql:
             "a type could not be read: the name of a field in it has characters of a type's own",
             where=text,
             hint="rename the field: in a view, CAST the column to a struct with another name in it",
+            code="odd-type",
         )
     return Sql(text)

@@ -88,7 +88,7 @@ def test_errors_as_json(
         (ConfigurationError("wrong"), 2),
         (DbtProfileError("no profile"), 2),
         (DbtRuntimeError("broken"), 1),
-        (Refusal("cannot be kept", "select rand()", "leave it out"), 1),
+        (Refusal("cannot be kept", "select rand()", "leave it out", code="nondeterministic"), 1),
         (ZeroDivisionError("a bug"), 1),
         (click.Abort(), 1),
     ],

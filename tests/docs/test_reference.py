@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import pickle
+import re
 
 import pytest
 from tools.reference.__main__ import ROOT, written
 from tools.reference.config import SOURCE, meanings
-from tools.reference.errors import kinds
+from tools.reference.errors import kinds, messages
 
 from tapestry.cli.commands import COMMANDS
+from tapestry.errors import Refusal
 from tapestry.runs.model.model import KEYS, ModelConfig
 
 
@@ -36,3 +39,23 @@ def test_a_key_without_a_meaning_is_noticed() -> None:
     assert set(told) == set(ModelConfig.__dataclass_fields__)
     text = next(doc for doc in told.values() if len(doc) > 40)
     assert text in inspect.cleandoc(" ".join(code.split()))
+
+
+def test_every_refusal_has_a_stable_code() -> None:
+    found = [m for m in messages(ROOT) if m.kind == Refusal.__name__]
+    refusals = [m for m in found if m.reason or m.code]
+    assert len(refusals) > 100
+    assert len(found) - len(refusals) == 1, "only one place passes a refusal on"
+    for message in refusals:
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", message.code), message
+    page = next(text for path, text in written().items() if path.stem == "errors")
+    section = page.split("\n## Refusal\n")[1].split("\n## ")[0]
+    head, _line, *listed = re.findall(r"^\| ([a-z-]+) \|", section, re.M)
+    assert (head, {m.code for m in refusals}) == ("code", set(listed))
+
+
+def test_a_refusal_shows_its_code_and_survives_another_process() -> None:
+    refusal = Refusal("no", "select x", "leave it out", code="some-kind")
+    assert str(refusal).splitlines()[0] == "no [some-kind]"
+    again = pickle.loads(pickle.dumps(refusal))
+    assert (str(again), again.code, type(again)) == (str(refusal), "some-kind", Refusal)

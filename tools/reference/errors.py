@@ -16,7 +16,7 @@ from tools.reference.literals import Names, cell, names_of, text_of
 
 from tapestry import errors
 from tapestry.cli.end_command import BUSY, FAILED, USAGE, code_of
-from tapestry.errors import TapestryError
+from tapestry.errors import Refusal, TapestryError
 
 PACKAGES = ("python/tapestry", "python/dbt/adapters/tapestry")
 EXIT = {FAILED: "failed", USAGE: "wrong usage or settings", BUSY: "try again"}
@@ -28,7 +28,8 @@ TEXT = """\
 Every error of ours is one message of at most five lines: what is wrong, where (`in:`), and what to
 do (`do:`). There is no Python traceback and no Java stack in front of you; those are in
 `logs/dbt.log` and `logs/spark.log`. dbt shows the message under the model that it belongs to.
-With `tapestry … --json` an error is also JSON, and `kind` is the name below.
+With `tapestry … --json` an error is also JSON, and `kind` is the name below, `code` that of a
+refusal. A code stays the same when the wording changes: let programs depend on it alone.
 
 In the messages `…` stands for what is filled in.
 """
@@ -41,6 +42,7 @@ class Message:
     kind: str
     reason: str
     hint: str
+    code: str = ""
 
 
 def kinds() -> list[type[TapestryError]]:
@@ -53,22 +55,29 @@ def kinds() -> list[type[TapestryError]]:
 
 def page(root: Path) -> str:
     """The page as Markdown."""
-    messages = list(_messages(root))
+    found = list(messages(root))
     parts = [TEXT]
     for kind in kinds():
-        code = code_of(kind("x"))
+        code = code_of(Refusal("x", code="x") if kind is Refusal else kind("x"))
         parts.append(f"## {kind.__name__}\n\n{inspect.getdoc(kind)}\n")
         parts.append(f"Exit code of `tapestry`: {code} ({EXIT[code]}).\n")
-        rows = sorted(
-            {(m.reason, m.hint) for m in messages if m.kind == kind.__name__ and m.reason}
-        )
-        if rows:
-            parts.append("| message | what to do |\n|---|---|")
-            parts.append("\n".join(f"| {cell(r)} | {cell(h)} |" for r, h in rows) + "\n")
+        parts += _table([m for m in found if m.kind == kind.__name__ and m.reason])
     return "\n".join(parts)
 
 
-def _messages(root: Path) -> Iterator[Message]:
+def _table(messages: list[Message]) -> list[str]:
+    """The messages in order, with a column for the codes where they have some."""
+    coded = any(message.code for message in messages)
+    rows = sorted({(*([m.code] * coded), m.reason, m.hint) for m in messages})
+    if not rows:
+        return []
+    head = ["code"] * coded + ["message", "what to do"]
+    lines = [head, ["---"] * len(head), *([cell(text) for text in row] for row in rows)]
+    return [*(f"| {' | '.join(line)} |" for line in lines), ""]
+
+
+def messages(root: Path) -> Iterator[Message]:
+    """Every call of a kind of error that the code contains."""
     kinds_by_name = {kind.__name__ for kind in kinds()}
     for package in PACKAGES:
         for path in sorted((root / package).rglob("*.py")):
@@ -84,4 +93,6 @@ def _message(kind: str, call: ast.Call, names: Names) -> Message:
     named = {word.arg: word.value for word in call.keywords}
     reason = call.args[0] if call.args else named.get("reason")
     hint = call.args[2] if len(call.args) > 2 else named.get("hint")
-    return Message(kind, text_of(reason, names), text_of(hint, names))
+    code = named.get("code")
+    found = str(code.value) if isinstance(code, ast.Constant) else ""
+    return Message(kind, text_of(reason, names), text_of(hint, names), found)

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from tapestry.errors import ConcurrentRun, ConfigurationError, TapestryError, parted
+from tapestry.errors import ConcurrentRun, ConfigurationError, Refusal, TapestryError, parted
 
 DONE, FAILED, USAGE, BUSY = 0, 1, 2, 3
 """Exit codes; BUSY: somebody else was faster, the same command again can succeed."""
@@ -20,7 +20,8 @@ def end_with(error: Exception, as_json: bool, debug: bool) -> int:
     """Show the error and return the exit code.
 
     The message goes to the standard error; with `--json` it also goes to the standard output, as
-    ``{"error": {"kind", "reason", "where", "hint"}}``, so that a script reads one stream.
+    ``{"error": {"kind", "reason", "where", "hint"}}``, and ``code`` for a refusal, so that a
+    script reads one stream.
     """
     if debug and not isinstance(error, click.ClickException):
         traceback.print_exception(error)
@@ -52,6 +53,8 @@ def described(error: Exception) -> dict[str, str]:
     """An error as plain values."""
     if isinstance(error, TapestryError):
         parts = {"reason": error.reason, "where": error.where, "hint": error.hint}
+        if isinstance(error, Refusal):
+            parts["code"] = error.code
     elif isinstance(error, click.Abort):
         parts = {"reason": "stopped", "where": "", "hint": ""}
     elif isinstance(error, click.ClickException):

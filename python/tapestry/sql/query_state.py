@@ -49,7 +49,9 @@ class QueryState:
         try:
             yield
         except Refusal as refusal:
-            raise Refusal(refusal.reason, refusal.where or self.sql, refusal.hint) from None
+            raise Refusal(
+                refusal.reason, refusal.where or self.sql, refusal.hint, code=refusal.code
+            ) from None
 
 
 @dataclass(frozen=True)

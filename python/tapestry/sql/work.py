@@ -69,6 +69,7 @@ def spend(units: int, what: str, where: str = "") -> None:
             f"the query stands for too much to be rewritten in time ({most} of what is allowed)",
             where or work.sql,
             _HINT,
+            code="too-costly",
         )
 
 
@@ -109,6 +110,7 @@ def too_deep(where: str) -> Refusal:
         "the query is nested too deeply",
         where,
         "unite fewer queries at once, or put steps into models of their own",
+        code="nested-too-deeply",
     )
 
 

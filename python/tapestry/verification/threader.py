@@ -155,7 +155,12 @@ class Threader:
     ) -> exp.Select:
         """One SELECT; ``outer`` is what is around a subquery, ``arm`` > 0 asks for ``_key``."""
         if not isinstance(node, exp.Select) or node.args.get("limit") is not None:
-            raise Refusal("this cannot be checked yet", node.sql("spark"), "leave LIMIT out")
+            raise Refusal(
+                "this cannot be checked yet",
+                node.sql("spark"),
+                "leave LIMIT out",
+                code="not-checkable",
+            )
         driving = driver(node, ctes, self.appended) if restriction.ranges else None
         rows = self.from_clause(node, ctes, outer, restriction, driving, arm > 0)
         around = self.around(rows, restriction, driving)
@@ -271,6 +276,7 @@ class Threader:
                     "a scalar subquery cannot be checked yet",
                     part.sql("spark"),
                     "write it as [NOT] EXISTS, or join the table",
+                    code="not-checkable",
                 )
             return part
 

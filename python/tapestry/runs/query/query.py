@@ -78,6 +78,7 @@ def read_query(
             where=model.file,
             hint=f"over another continuous model write select * except ({MATCHED_AT}), or list the"
             f" columns and rename it: {MATCHED_AT} as seen_at",
+            code="own-column",
         )
     arrivals = (f"{n}: {relations.arrival(n) or 'static'}" for n in sorted(rewriting.sources))
     canonical = "\n".join(

@@ -57,6 +57,7 @@ def refuse_read_apart(session: Session, model: Model, query: Query) -> None:
             where=model.file,
             hint="see `tapestry explain` for how it was read, write it in simpler SQL, and please"
             " report it",
+            code="read-otherwise",
         )
 
 

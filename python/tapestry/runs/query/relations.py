@@ -49,6 +49,7 @@ def read_relations(
                 f"{model.name} reads its own table; what is new is found without it",
                 where=model.file,
                 hint="remove {{ this }} and is_incremental(): write the query as if run once",
+                code="reads-itself",
             )
         found = pins.of(session, in_session(name))
         if isinstance(found, View):

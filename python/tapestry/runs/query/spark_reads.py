@@ -28,6 +28,7 @@ def refuse_read_otherwise(session: Session, model: Model, query: Query, select: 
             f"Spark finds {len(theirs)} columns in this query, the rewriting {len(columns)}",
             where=model.file,
             hint="list the columns, and please report it",
+            code="read-otherwise",
         )
     for column, our, their in zip(columns, ours, theirs, strict=True):
         if our != their:
@@ -35,6 +36,7 @@ def refuse_read_otherwise(session: Session, model: Model, query: Query, select: 
                 f"Spark reads the column {column} as {their}, the rewriting makes it {our}",
                 where=model.file,
                 hint=f"write CAST(… AS {their}) AS {column}, and please report it",
+                code="read-otherwise",
             )
     refuse_read_apart(session, model, query)
 

@@ -69,6 +69,7 @@ def describe(session: Session, name: str) -> DeltaSource | View:
             f"there is no table or view {name}",
             where=name,
             hint="load or build it first; is its schema the one that the query names?",
+            code="unknown-relation",
         ) from error
     columns, details = _parts(session, name, rows)
     if details.get("Type", "").upper() == "VIEW":
@@ -124,6 +125,7 @@ def arrival_column(table: DeltaSource, arrival: str) -> Column:
             f"the arrival column {arrival} is not in {table.name}",
             where=table.name,
             hint=f"set arrival or loaded_at_field to one of its columns: {known}",
+            code="no-arrival-column",
         )
     if column.type.lower() not in ARRIVAL_TYPES:
         raise Refusal(
@@ -132,6 +134,7 @@ def arrival_column(table: DeltaSource, arrival: str) -> Column:
             where=table.name,
             hint=f"let the loader write a timestamp column, or a view cast({arrival} as timestamp)"
             " materialized as a Delta table",
+            code="arrival-type",
         )
     return column
 
@@ -189,6 +192,7 @@ def _not_delta(name: str, provider: str) -> Refusal:
             f"{name} is a temporary view: another session would not find it",
             where=name,
             hint="make it a Delta table, or a view in a schema over Delta tables",
+            code="temporary-view",
         )
     ways = f"materialize it as a Delta table (create table … using delta as select * from {name})"
     if provider == "parquet":
@@ -197,6 +201,7 @@ def _not_delta(name: str, provider: str) -> Refusal:
         f"{name} is a {provider} table; it has no versions, so a run cannot pin what it read",
         where=name,
         hint=ways,
+        code="not-delta",
     )
 
 
@@ -207,6 +212,7 @@ def _refuse_reserved(name: str, columns: tuple[Column, ...]) -> None:
             f"{name} has a column {taken[0]}, a name that a run needs for itself",
             where=name,
             hint=f"rename the column {taken[0]} in the source",
+            code="own-column",
         )
 
 

@@ -185,20 +185,37 @@ def _parse_one(text: str, arrivals: Mapping[str, set[str]], zone: str) -> Assump
     try:
         tree = read_one(text)
     except SqlglotError as error:
-        raise Refusal("an assumption could not be read", text, hint) from error
+        raise Refusal(
+            "an assumption could not be read", text, hint, code="odd-assumption"
+        ) from error
     if isinstance(tree, exp.LT | exp.LTE):
         flipped = exp.GT if isinstance(tree, exp.LT) else exp.GTE
         tree = flipped(this=tree.expression, expression=tree.this)
     if not isinstance(tree, exp.GT | exp.GTE):
-        raise Refusal("an assumption is a comparison of two arrival columns", text, hint)
+        raise Refusal(
+            "an assumption is a comparison of two arrival columns",
+            text,
+            hint,
+            code="odd-assumption",
+        )
     sides = []
     for side in (tree.this, tree.expression):
         column, offset = base_and_offset(side, zone)
         if isinstance(column, exp.Add | exp.Sub):
-            raise Refusal("an assumption may add an interval of fixed length only", text, hint)
+            raise Refusal(
+                "an assumption may add an interval of fixed length only",
+                text,
+                hint,
+                code="odd-assumption",
+            )
         alias, name = column.text("table").lower(), column.name.lower()
         if not isinstance(column, exp.Column) or name not in arrivals.get(alias, ()):
-            raise Refusal("an assumption speaks of what is no arrival column here", text, hint)
+            raise Refusal(
+                "an assumption speaks of what is no arrival column here",
+                text,
+                hint,
+                code="odd-assumption",
+            )
         sides.append(((alias, name), offset))
     (later, before), (earlier, after) = sides
     offset = after - before + isinstance(tree, exp.GT)

@@ -49,7 +49,12 @@ class Reads:
                 select.set("distinct", exp.Distinct())
                 parts.append(where(select, [*conjunction.conditions, *reached]))
         if not parts:
-            raise Refusal("a part of the query can never hold a row", table.alias, "leave it out")
+            raise Refusal(
+                "a part of the query can never hold a row",
+                table.alias,
+                "leave it out",
+                code="no-answer",
+            )
         return build.union(parts)
 
     def exists(self, exists: Exists, frame: Frame, validity: Iterable[exp.Expr]) -> exp.Expr:

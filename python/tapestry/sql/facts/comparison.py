@@ -27,12 +27,13 @@ class ClockComparison:
         self.zone = zone
 
     def refuse(self, reason: str = "", hint: str = "") -> Refusal:
-        """The refusal of this comparison, to be raised."""
+        """The refusal of this comparison, to be raised; one code stands for all of these."""
         text = self.comparison.sql("spark")
         return Refusal(
             reason or f"a condition on now() {NOT_MONOTONE}",
             text,
             hint or "compare now() itself with an expression: now() >= m.due + interval 1 month",
+            code="clock-condition",
         )
 
     def need_fixed(self, length: exp.Expr) -> None:

@@ -182,7 +182,12 @@ def _refuse_correlated(query: Bag | SetQuery, what: str, hint: str) -> None:
     """A table of values cannot see the row around it, nor can a NOT EXISTS two levels down."""
     for arm in _all_arms(query):
         for column in _outer_columns(arm, frozenset()):
-            raise Refusal(f"{what} refers to the query around it", column.sql("spark"), hint)
+            raise Refusal(
+                f"{what} refers to the query around it",
+                column.sql("spark"),
+                hint,
+                code="correlated",
+            )
 
 
 def _all_arms(query: Bag | SetQuery | UnionAll) -> Iterator[Arm]:

@@ -39,7 +39,12 @@ def static_answer(
     tables = [table for table in tree.find_all(exp.Table) if not is_cte(table)]
     read = [(table, table_name(table)) for table in tables if table_name(table) in scans]
     if not read:
-        raise Refusal("the query reads no known source", sql, "let it read a table or a view")
+        raise Refusal(
+            "the query reads no known source",
+            sql,
+            "let it read a table or a view",
+            code="no-source",
+        )
     names = _names(tree, (name for _, name in read))
     for table, name in read:
         table.replace(

@@ -131,4 +131,5 @@ def _refusal(node: exp.Expr, place: int, one_value: exp.Expr, other_value: exp.E
         f"the column {name} of a set operation has no type that is certain",
         " beside ".join(shown),
         f"cast both to one type: CAST(… AS STRING) AS {name}",
+        code="untyped-column",
     )

@@ -115,6 +115,7 @@ class _Truth:
                 "a subquery that gives a value inside a condition is not supported yet",
                 node.sql("spark"),
                 "write it as [NOT] EXISTS or [NOT] IN (subquery), or join the table",
+                code="scalar-subquery",
             )
         if node.find(exp.Lambda) is not None:
             return Refusal(
@@ -122,11 +123,13 @@ class _Truth:
                 node.sql("spark"),
                 "compare it with one element: now() > array_min(m.times) is exists(m.times,"
                 " x -> x < now())",
+                code="clock-in-expression",
             )
         return Refusal(
             "now() stands inside an expression that is no comparison",
             node.sql("spark"),
             "compare now() with an expression over the data, alone on one side",
+            code="clock-in-expression",
         )
 
     def opaque(self, node: exp.Expr, wanted: str) -> Formula:
@@ -209,6 +212,7 @@ class _Truth:
                     f"IN compares {len(needles)} values with {len(columns)} columns",
                     node.sql("spark"),
                     "select as many columns as stand before IN: (a, b) IN (SELECT c, d …)",
+                    code="uneven-columns",
                 )
             pairs = zip(needles, columns, strict=True)
             return exp.and_(*(exp.EQ(this=_p(n), expression=_p(c)) for n, c in pairs), copy=False)
@@ -246,6 +250,7 @@ class _Truth:
                 "the values of an IN list with now() have several types",
                 node.sql("spark"),
                 "cast them to one, or write = and OR",
+                code="clock-mixed-types",
             )
         union: exp.Expr = equalities[0]
         for equality in equalities[1:]:
@@ -304,6 +309,7 @@ class _Truth:
                 "the results of a CASE with now() have several types, or none that is certain",
                 case.sql("spark"),
                 "cast them to one",
+                code="clock-mixed-types",
             )
 
         def compared(result: exp.Expr) -> exp.Expr:

@@ -113,9 +113,8 @@ class _Builder:
         if isinstance(node, exp.SetOperation):
             return self.set_operation(node, scope, top)
         if not isinstance(node, exp.Select):
-            raise Refusal(
-                "this is not a SELECT", node.sql("spark"), "write it as SELECT … FROM a table"
-            )
+            hint = "write it as SELECT … FROM a table"
+            raise Refusal("this is not a SELECT", node.sql("spark"), hint, code="not-a-select")
         bag = self.select(node, scope)
         by_value = bool(node.args.get("distinct")) or node.args.get("group") is not None
         return SetQuery("distinct", (bag,)) if by_value else bag
@@ -126,12 +125,14 @@ class _Builder:
         refuse_uneven(node)
         operator = type(node).__name__.lower()
         if node.args.get("by_name"):
-            raise Refusal("UNION BY NAME", node.sql("spark"), "list the columns in one order")
+            hint = "list the columns in one order"
+            raise Refusal("UNION BY NAME", node.sql("spark"), hint, code="union-by-name")
         top = top and operator == "union"
         sides = [self.query(side, scope, top) for side in (node.this, node.expression)]
         distinct = bool(node.args.get("distinct"))
         if not distinct and operator != "union":
-            raise Refusal(f"{operator.upper()} ALL", node.sql("spark"), f"write {operator.upper()}")
+            name = operator.upper()
+            raise Refusal(f"{name} ALL", node.sql("spark"), f"write {name}", code="except-all")
         sides = align_sides(sides, node, top, self.names, self.kinds)
         if not distinct:
             return union_all(sides)
@@ -180,6 +181,7 @@ class _Builder:
                 node.sql("spark"),
                 "read it from a table: constants from a seed with meta: {arrival: static},"
                 " what a function generates from a table upstream",
+                code="odd-from",
             )
         for join in node.args.get("joins") or []:
             rows = self.join(rows, join, scope)
@@ -242,7 +244,8 @@ class _Builder:
         right = self.relation(node.this, scope)
         side = node.side
         if node.args.get("using"):
-            raise Refusal("USING was not resolved", node.sql("spark"), "write ON a.k = b.k")
+            hint = "write ON a.k = b.k"
+            raise Refusal("USING was not resolved", node.sql("spark"), hint, code="using-join")
         if side in ("LEFT", "RIGHT"):
             kept, other = (rows, right) if side == "LEFT" else (right, rows)
             looked_up = self.looked_up(kept, other, node, scope)
@@ -362,7 +365,7 @@ class _Context:
     ) -> ExistsFormula:
         arms = self.builder.exists_arms(query, self.scope, keep_select=True)
         if arms is None:
-            raise Refusal(LATER, query.sql("spark"), "join the table instead")
+            raise Refusal(LATER, query.sql("spark"), "join the table instead", code="aggregate")
         narrowed = (
             Arm(arm.tables, all_of(arm.where, Condition(of(list(arm.select)))), arm.select)
             for arm in arms

@@ -46,13 +46,16 @@ class Scope:
                         node.sql("spark"),
                         "compare through the level between, or join there; a semi or anti join"
                         " inside a subquery is a level, too",
+                        code="correlated",
                     )
                 found = columns[node.name]
                 spend(2 * size(found), "expressions where their columns are used")
                 return found.copy()
             blocks += bool(scope.columns)
             scope = scope.parent
-        raise Refusal("a column could not be resolved", node.sql("spark"), "qualify it")
+        raise Refusal(
+            "a column could not be resolved", node.sql("spark"), "qualify it", code="unknown-column"
+        )
 
 
 def with_ctes(node: exp.Expr, scope: Scope) -> Scope:

@@ -85,6 +85,7 @@ def solve_comparison(comparison: exp.Expr, zone: str) -> Solution:
             "now() stands on both sides of a comparison",
             comparison.sql("spark"),
             "bring it to one side: now() >= m.ts + interval 1 day",
+            code="clock-condition",
         )
     solver = _Solver(comparison, zone)
     if timing.contains_now(right):

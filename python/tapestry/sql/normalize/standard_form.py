@@ -216,6 +216,7 @@ def _bounded_count(count: int, limit: int = 4 * LIMIT) -> None:
         raise Refusal(
             f"the conditions on time and subqueries make more than {LIMIT} alternatives",
             hint="write them as a UNION ALL of models, or move ORs that do not depend on now() out",
+            code="too-many-alternatives",
         )
 
 

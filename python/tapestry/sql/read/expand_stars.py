@@ -35,6 +35,7 @@ def refuse_merged_stars(tree: exp.Query) -> None:
                     "a star in a function's arguments over USING or joins in parentheses",
                     _around(star).sql("spark"),
                     "list the columns",
+                    code="odd-star",
                 )
 
 
@@ -86,6 +87,7 @@ def _expand(star: exp.Expr, scope: Scope, resolver: Resolver, spelling: Spelling
             "a star stands where no list of columns can stand",
             _around(star).sql("spark"),
             "list the columns",
+            code="odd-star",
         )
     assert function is not None
     columns = _columns(star, scope, resolver)
@@ -118,6 +120,7 @@ def _columns(star: exp.Expr, scope: Scope, resolver: Resolver) -> list[exp.Expr]
             "a star that stands for no table's columns",
             _around(star).sql("spark"),
             "list the columns, or the fields of a struct",
+            code="odd-star",
         )
     return columns
 
@@ -129,6 +132,7 @@ def _field(column: exp.Expr, scope: Scope, spelling: Spelling) -> exp.PropertyEQ
             "a star in struct() over columns that have no names of their own",
             column.sql("spark"),
             "list the columns",
+            code="odd-star",
         )
     name = exp.to_identifier(column.name)
     spell_field(name, written)

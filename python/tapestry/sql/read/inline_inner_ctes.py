@@ -70,6 +70,7 @@ def inline_inner_ctes(tree: exp.Query) -> exp.Query:
                 f"the CTEs of subqueries are used more than {MOST} times, one in another",
                 tree.sql("spark"),
                 "write them as views or models",
+                code="too-many-ctes",
             )
         cte = bodies[use.meta[_CTE]]
         spend(NODE * size(cte.this), "CTEs of subqueries where they are used")
@@ -102,6 +103,7 @@ def _refuse_captured(cte: exp.CTE, use: exp.Table) -> None:
                 f"a CTE refers to {min(near)} of the query around it, and is used beside another",
                 cte.sql("spark"),
                 "give the two different aliases",
+                code="correlated",
             )
         if node is owner:
             return

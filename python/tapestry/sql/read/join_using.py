@@ -27,7 +27,12 @@ def join_using(written: exp.Query, qualified: exp.Query) -> None:
         same = len(selects[0]) == len(selects[1])
         after = selects[1][number].args.get("joins") or [] if same else []
         if len(after) != len(joins):
-            raise Refusal("USING behind an outer join", before.sql("spark"), "write ON a.k = b.k")
+            raise Refusal(
+                "USING behind an outer join",
+                before.sql("spark"),
+                "write ON a.k = b.k",
+                code="using-join",
+            )
         _correct(joins, after)
 
 

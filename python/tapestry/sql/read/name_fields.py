@@ -50,13 +50,17 @@ def _struct(arguments: list[exp.Expr]) -> exp.Struct:
     for name in names:
         if not (isinstance(name, exp.Literal) and name.is_string):
             raise Refusal(
-                "a name in named_struct() is computed", name.sql("spark"), "write it as a string"
+                "a name in named_struct() is computed",
+                name.sql("spark"),
+                "write it as a string",
+                code="odd-struct",
             )
     if len(names) != len(values):
         raise Refusal(
             "a name in named_struct() has no value",
             names[-1].sql("spark"),
             "write names and values in turn",
+            code="odd-struct",
         )
     fields = [
         exp.PropertyEQ(this=exp.to_identifier(name.name), expression=value)

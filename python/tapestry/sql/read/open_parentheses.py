@@ -55,6 +55,7 @@ def _open(node: exp.Subquery) -> None:
             "a join in parentheses has a name",
             node.sql("spark"),
             f"write (SELECT ... FROM ...) AS {name.name}, or leave the name out",
+            code="named-join",
         )
     if name is not None:
         inner.set("alias", name)
@@ -99,6 +100,7 @@ def _refuse_using(select: exp.Select, relations: list[exp.Expr]) -> None:
                 "USING stands beside a join in parentheses",
                 join.sql("spark"),
                 "write ON a.k = b.k",
+                code="using-join",
             )
 
 
@@ -117,6 +119,7 @@ def _list_relations(select: exp.Select, relations: list[exp.Expr]) -> None:
                     "a star over a subquery without a name, beside joins in parentheses",
                     relation.sql("spark"),
                     "give the subquery a name with AS, or list the columns",
+                    code="odd-star",
                 )
             name = exp.to_identifier(relation.alias_or_name)
             items.append(exp.Column(this=item.copy(), table=name))

@@ -24,6 +24,7 @@ def output_names(resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
             f"two columns of the select list are called {sorted(doubled)[0]}",
             items_called(sorted(doubled)[0], resolved),
             "give one of them another name with AS",
+            code="doubled-column",
         )
     return names
 

@@ -64,6 +64,7 @@ def parse(sql: str) -> exp.Query:
             "the SQL holds U+FDD0 or U+FDD1, which Unicode keeps for a program's own use",
             sql,
             "take it out: it is seen nowhere, and this program uses it itself",
+            code="odd-characters",
         )
     try:
         tokens = _tokens(sql)
@@ -77,7 +78,8 @@ def parse(sql: str) -> exp.Query:
     # A comment behind the last semicolon is read as a statement of its own.
     statements = [s for s in parsed if s is not None and not isinstance(s, exp.Semicolon)]
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        raise Refusal("a continuous model is one SELECT", sql, "put one SELECT into the model file")
+        hint = "put one SELECT into the model file"
+        raise Refusal("a continuous model is one SELECT", sql, hint, code="not-a-select")
     tree = balance_connectors(_without_parentheses(statements[0]))
     _keep_dollars(tree, tokens, sql)
     spend_tree(tree, "the query's text")
@@ -124,7 +126,7 @@ def _keep_dollars(tree: exp.Expr, tokens: Sequence[Token], sql: str) -> None:
 
 def _unread(where: str) -> Refusal:
     hint = "check that it runs as `dbt show --inline`; rewrite the piece shown in simpler SQL"
-    return Refusal("the SQL could not be read", where, hint)
+    return Refusal("the SQL could not be read", where, hint, code="unreadable")
 
 
 def _without_parentheses(tree: exp.Query) -> exp.Query:
@@ -139,6 +141,7 @@ def _without_parentheses(tree: exp.Query) -> exp.Query:
                     "a clause stands outside of the parentheses around the query",
                     tree.sql("spark"),
                     "leave the parentheses out, or write SELECT * FROM (…) AS q and the clause",
+                    code="ambiguous",
                 )
             inner.set(clause, value)
         tree = inner
@@ -157,20 +160,33 @@ def _leave_out_hints(tree: exp.Query) -> None:
 def _refuse_unsupported(tree: exp.Query) -> None:
     for with_ in tree.find_all(exp.With):
         if with_.recursive:
-            raise Refusal("a recursive CTE", with_.sql("spark"), "write the steps as joins")
+            raise Refusal(
+                "a recursive CTE",
+                with_.sql("spark"),
+                "write the steps as joins",
+                code="recursive-cte",
+            )
         names = [cte.alias.lower() for cte in with_.expressions]
         if len(names) > len(set(names)):
-            raise Refusal("two CTEs have one name", with_.sql("spark"), "rename one of them")
+            raise Refusal(
+                "two CTEs have one name",
+                with_.sql("spark"),
+                "rename one of them",
+                code="doubled-cte",
+            )
     for kind, what, hint in _UNSUPPORTED:
         found = tree.find(kind)
         if found is not None:
-            raise Refusal(f"{what} is not supported", found.sql("spark"), hint)
+            raise Refusal(
+                f"{what} is not supported", found.sql("spark"), hint, code="unsupported-clause"
+            )
     for quantified in tree.find_all(exp.Any, exp.All):
         if quantified.find(exp.Query) is not None:  # else LIKE ANY ('a%', 'b%')
             raise Refusal(
                 f"{quantified.key.upper()} over a subquery is not supported",
                 quantified.sql("spark"),
                 "write it as [NOT] EXISTS",
+                code="quantified-subquery",
             )
     for node in tree.find_all(exp.In):
         query = node.args.get("query")
@@ -179,7 +195,12 @@ def _refuse_unsupported(tree: exp.Query) -> None:
                 "a query in two parentheses behind IN is one value to Spark",
                 node.sql("spark"),
                 "write one pair of parentheses",
+                code="ambiguous",
             )
+    _refuse_relations(tree)
+
+
+def _refuse_relations(tree: exp.Query) -> None:
     for table in tree.find_all(exp.Table):
         if table.catalog and table.catalog.lower() != SESSION_CATALOG:
             raise Refusal(
@@ -187,16 +208,20 @@ def _refuse_unsupported(tree: exp.Query) -> None:
                 table.sql("spark"),
                 "name schema.table; copy a table of another catalog into a schema of"
                 f" {SESSION_CATALOG}",
+                code="other-catalog",
             )
         if not isinstance(table.this, exp.Identifier):
             raise Refusal(
                 "a function stands in FROM",
                 table.sql("spark"),
                 "compute its rows upstream, in a table that this model reads",
+                code="function-in-from",
             )
     for named in tree.find_all(exp.DataType):
         if named.is_type(exp.DType.TIME):
-            raise Refusal("the type TIME is not supported", "TIME", "use TIMESTAMP, or text")
+            raise Refusal(
+                "the type TIME is not supported", "TIME", "use TIMESTAMP, or text", code="time-type"
+            )
 
 
 @lru_cache(maxsize=1_000)  # asked of the same text on every run of a warm process
@@ -243,9 +268,15 @@ def _replace_semi_joins(select: exp.Select) -> None:
                     f"a {after.side} JOIN after {_A[join.kind]} join",
                     f"{join.sql('spark')} {after.sql('spark')}",
                     f"put what stands before the {after.side} JOIN into a CTE",
+                    code="ambiguous-join",
                 )
         if join.args.get("using"):
-            raise Refusal("USING in a semi or anti join", join.sql("spark"), "write ON a.k = b.k")
+            raise Refusal(
+                "USING in a semi or anti join",
+                join.sql("spark"),
+                "write ON a.k = b.k",
+                code="using-join",
+            )
         inner = exp.select("1").from_(join.this.copy())
         if join.args.get("on") is not None:
             inner = inner.where(join.args["on"].copy())
@@ -265,6 +296,7 @@ def _refuse_nested_semi_joins(tree: exp.Query) -> None:
                 f"{join.kind} JOIN on the right side of another join",
                 join.sql("spark").strip(),
                 "write it as [NOT] EXISTS in WHERE, or in a subquery: (SELECT ... WHERE ...) AS q",
+                code="ambiguous-join",
             )
 
 
@@ -293,12 +325,14 @@ def _tokens(sql: str) -> list[Token]:
                 "a comment ends with a backslash: to Spark the next line is a part of it",
                 token.comments[-1].strip(),
                 "write something behind the backslash",
+                code="ambiguous",
             )
         if token.token_type == TokenType.PIPE_GT:
             raise Refusal(
                 "the pipe syntax is not supported: its steps would be read in another order",
                 f"{token.text} …",
                 "write each step as a CTE, or as one SELECT",
+                code="pipe-syntax",
             )
         if token.text.lower() == "named_struct" and token.token_type == TokenType.VAR:
             token = _renamed(token, TokenType.VAR, NAMED_STRUCT)

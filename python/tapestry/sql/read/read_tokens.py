@@ -69,6 +69,7 @@ def read_tokens(sql: str) -> list[Token]:
             f"the text has {len(sql):,} characters, more than {CHARACTERS:,}",
             sql[:200],
             "put long lists of values into a seed and join it, or split the model",
+            code="text-too-long",
         )
     return _counted(sql, 0)
 
@@ -91,6 +92,7 @@ def _counted(text: str, around: int) -> list[Token]:
                 f"a number has {len(token.text):,} characters, more than {DIGITS:,}",
                 token.text[:50] + "…",
                 "Spark takes 38 digits; write a longer one as a text, or with an exponent",
+                code="text-too-long",
             )
         if before is not None and before.token_type == TokenType.INTERVAL:
             _refuse_long_interval(token)
@@ -109,6 +111,7 @@ def _refuse_long_interval(token: Token) -> None:
             f"an interval is written in {len(token.text):,} characters, more than {INTERVAL}",
             f"interval '{token.text[:50]}…'",
             "write it as a number of days, hours or seconds",
+            code="text-too-long",
         )
 
 

@@ -72,7 +72,7 @@ def refuse_unread(tree: exp.Query) -> None:
     >>> from sqlglot import parse_one
     >>> refuse_unread(parse_one("select a from t version as of 3", dialect="spark"))
     Traceback (most recent call last):
-    tapestry.errors.Refusal: VERSION of a table is not supported
+    tapestry.errors.Refusal: VERSION of a table is not supported [unsupported-clause]
       in: t VERSION AS OF 3
       do: leave it out: each run reads the versions that belong to its window
     """
@@ -108,6 +108,7 @@ def refuse_second_comparison(tokens: Sequence[Token]) -> None:
                 "two comparisons in a row can be read in two ways",
                 f"<=> … {token.text}",
                 "put one of them in parentheses",
+                code="ambiguous",
             )
 
 
@@ -120,6 +121,7 @@ def refuse_unwritten(tree: exp.Query) -> None:
             "a part of the SQL would get lost",
             str(error),
             "compute it upstream, in a table that this model reads",
+            code="unread",
         ) from error
 
 
@@ -131,6 +133,7 @@ def _refuse_clauses(node: exp.Expr, kind: type[exp.Expr], read: frozenset[str]) 
                 f"{what} of a {kind.__name__.lower()} is not supported",
                 _text(node),
                 _HINTS.get(place, "write the query without it"),
+                code="unsupported-clause",
             )
 
 
@@ -139,7 +142,10 @@ def _refuse_join(node: exp.Join) -> None:
     if (node.side.upper(), node.kind.upper()) not in _JOINS or method not in ("", "NATURAL"):
         words = " ".join(filter(None, (method, node.side, node.kind)))
         raise Refusal(
-            f"{words.upper()} JOIN", _text(node), "write INNER, CROSS, LEFT, RIGHT or FULL JOIN"
+            f"{words.upper()} JOIN",
+            _text(node),
+            "write INNER, CROSS, LEFT, RIGHT or FULL JOIN",
+            code="unsupported-join",
         )
 
 
@@ -152,12 +158,14 @@ def _refuse_chain(node: exp.Expr) -> None:
                 "EXISTS stands in a comparison without parentheses, which Spark cannot read",
                 _text(node),
                 f"write ({_text(side)})",
+                code="ambiguous",
             )
     if isinstance(left, _TESTS) or isinstance(right, (*_TESTS, *_COMPARISONS)):
         raise Refusal(
             "two comparisons in a row can be read in two ways",
             _text(node),
             "put one of them in parentheses",
+            code="ambiguous",
         )
 
 
@@ -169,6 +177,7 @@ def _refuse_shift(node: exp.Expr) -> None:
             "a shift beside &, |, ^ or || can be read in two ways",
             f"{_text(node.this)} and {_text(node.expression)}",
             "put one of them in parentheses",
+            code="ambiguous",
         )
 
 

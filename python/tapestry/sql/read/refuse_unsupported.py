@@ -28,7 +28,10 @@ def refuse_modifiers(node: exp.Expr) -> None:
     """Raise Refusal for LIMIT and OFFSET."""
     if node.args.get("limit") is not None or node.args.get("offset") is not None:
         raise Refusal(
-            f"LIMIT: {LATER}", node.sql("spark"), "filter by a condition, or use a view downstream"
+            f"LIMIT: {LATER}",
+            node.sql("spark"),
+            "filter by a condition, or use a view downstream",
+            code="limit",
         )
 
 
@@ -36,24 +39,36 @@ def refuse_block(node: exp.Select) -> None:
     """Raise Refusal for what one SELECT holds beyond select, project, join and DISTINCT."""
     for clause in ("windows", "qualify", "sort", "cluster", "distribute"):
         if node.args.get(clause):
-            raise Refusal(f"{clause.upper()}: {LATER}", node.sql("spark"), DOWNSTREAM)
+            raise Refusal(
+                f"{clause.upper()}: {LATER}",
+                node.sql("spark"),
+                DOWNSTREAM,
+                code="unsupported-clause",
+            )
     group = node.args.get("group")
     if group is not None and group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
-        raise Refusal(f"ROLLUP, CUBE, GROUPING SETS: {LATER}", group.sql("spark"), DOWNSTREAM)
+        raise Refusal(
+            f"ROLLUP, CUBE, GROUPING SETS: {LATER}",
+            group.sql("spark"),
+            DOWNSTREAM,
+            code="grouping-sets",
+        )
     for part in _parts(*node.selects, node.args.get("having")):
         if isinstance(part, exp.Window | exp.AggFunc | exp.RowNumber):  # a window lacks its OVER
-            raise Refusal(LATER, part.sql("spark"), DOWNSTREAM)
+            raise Refusal(LATER, part.sql("spark"), DOWNSTREAM, code="aggregate")
     refuse_row_makers(node)
     if node.args.get("having") is not None and group is None:
         # To Spark it is one group of all rows, which is there without a row too.
-        raise Refusal("HAVING without GROUP BY", node.sql("spark"), "write WHERE")
+        raise Refusal("HAVING without GROUP BY", node.sql("spark"), "write WHERE", code="having")
 
 
 def refuse_row_makers(node: exp.Select) -> None:
     """Raise Refusal for what makes several rows of one, or none: EXISTS tells the difference."""
     for part in _parts(*node.selects, node.args.get("having")):
         if _is_generator(part):
-            raise Refusal("a generator in the select list", part.sql("spark"), UPSTREAM)
+            raise Refusal(
+                "a generator in the select list", part.sql("spark"), UPSTREAM, code="generator"
+            )
     clauses = (node.args.get(clause) for clause in ("where", "group", "having"))
     for part in _parts(*node.selects, *clauses):
         if _is_spark_s(part, WINDOWS_OF_TIME):
@@ -61,6 +76,7 @@ def refuse_row_makers(node: exp.Select) -> None:
                 f"{part.name.lower()}() makes several rows of one, or none",
                 part.sql("spark"),
                 f"write date_trunc('hour', ...) where the windows do not overlap, or {UPSTREAM}",
+                code="generator",
             )
 
 
@@ -72,23 +88,28 @@ def refuse_uneven(node: exp.SetOperation) -> None:
             f"{node.key.upper()} of {left} columns and {right}",
             node.right.sql("spark"),
             "list the same number of columns on both sides",
+            code="uneven-columns",
         )
 
 
 def refused_output(item: exp.Expr) -> Refusal:
     """The refusal of an item of a select list that reads the clock or holds a subquery."""
     if not timing.contains_now(item):
-        return Refusal(LATER, item.sql("spark"), "join the table, or use EXISTS in WHERE")
+        return Refusal(
+            LATER, item.sql("spark"), "join the table, or use EXISTS in WHERE", code="aggregate"
+        )
     if item.find_ancestor(exp.From, exp.Join, exp.CTE, exp.In) is not None:
         return Refusal(
             "now() stands in the select list of a subquery",
             item.sql("spark"),
             "write now() itself in the condition that compares this column",
+            code="clock-in-select-list",
         )
     return Refusal(
         "now() stands in the select list: its value would differ at every instant",
         item.sql("spark"),
         "leave it out; _matched_at holds the first instant of the answer",
+        code="clock-in-select-list",
     )
 
 
@@ -126,6 +147,7 @@ def refuse_names(names: Sequence[str], columns: int, by_value: bool, node: exp.E
             f"{node.alias_or_name} gives {len(names)} names to {columns} columns",
             node.sql("spark"),
             "name all of them, or none",
+            code="uneven-columns",
         )
     doubled = [name for name in names if names.count(name) > 1]
     if by_value and doubled:
@@ -133,6 +155,7 @@ def refuse_names(names: Sequence[str], columns: int, by_value: bool, node: exp.E
             f"a derived table that counts by value has two columns called {doubled[0]}",
             node.sql("spark"),
             "give one of them another name with AS",
+            code="doubled-column",
         )
 
 
@@ -153,4 +176,5 @@ def refuse_many(matched: int, left: int, right: int, node: exp.Join) -> None:
             node.sql("spark"),
             "join in several models, the later ones reading the earlier ones; write JOIN instead of"
             " LEFT JOIN where a match is certain",
+            code="too-many-joins",
         )

@@ -19,5 +19,10 @@ def drop_impossible(query: QueryState) -> QueryState:
     )
     kept = tuple(part for part in parts if part.blocks)
     if not kept:
-        raise Refusal("the query can never have an answer", query.sql, "check its conditions")
+        raise Refusal(
+            "the query can never have an answer",
+            query.sql,
+            "check its conditions",
+            code="no-answer",
+        )
     return query.with_parts(kept)

@@ -119,5 +119,6 @@ def _bounded(arms: Iterator[Arm]) -> list[Arm]:
                 " with and without a match, where it is in a subquery or time depends on it",
                 hint="join in several models, the later ones reading the earlier ones; write JOIN"
                 " instead of LEFT JOIN where a match is certain",
+                code="too-many-joins",
             )
     return kept

@@ -17,4 +17,5 @@ def refuse_static(query: QueryState) -> QueryState:
         "no source of this query grows: all are static",
         query.sql,
         "name the arrival column of one (loaded_at_field, or meta: {arrival: ts}), or use a table",
+        code="only-static",
     )

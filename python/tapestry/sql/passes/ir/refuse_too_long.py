@@ -38,6 +38,7 @@ def refuse_too_long(query: QueryState) -> QueryState:
         query.sql,
         "write it as several models and a UNION ALL of them; use fewer ORs over now() and"
         " subqueries, fewer outer joins and UNIONs inside of joins",
+        code="too-long",
     )
 
 

@@ -21,7 +21,7 @@ def refuse_unnamed(query: QueryState) -> QueryState:
     >>> tree = parse_one(sql, dialect="spark")
     >>> refuse_unnamed(QueryState(sql, tree, Catalog({}), ("a", "b", "c", "_col_3"), ("t",), ()))
     Traceback (most recent call last):
-    tapestry.errors.Refusal: a column of the select list has no name
+    tapestry.errors.Refusal: a column of the select list has no name [unnamed-column]
       in: d + 1
       do: give it one: d + 1 AS name
     """
@@ -29,7 +29,10 @@ def refuse_unnamed(query: QueryState) -> QueryState:
         if not _has_name(item):
             text = item.sql("spark")
             raise Refusal(
-                "a column of the select list has no name", text, f"give it one: {text} AS name"
+                "a column of the select list has no name",
+                text,
+                f"give it one: {text} AS name",
+                code="unnamed-column",
             )
     known = {identifier.name.lower() for identifier in query.written.find_all(exp.Identifier)}
     known |= set(spellings(query.catalog))
@@ -39,6 +42,7 @@ def refuse_unnamed(query: QueryState) -> QueryState:
                 "a column that a star takes from a subquery has no name",
                 "*",
                 "give every column of that subquery a name with AS",
+                code="unnamed-column",
             )
     return query
 

@@ -18,5 +18,6 @@ def refuse_untyped(query: QueryState) -> QueryState:
                 f"the column {name} has no type",
                 values[0].sql("spark"),
                 f"give it one: CAST(NULL AS STRING) AS {name}",
+                code="untyped-column",
             )
     return query

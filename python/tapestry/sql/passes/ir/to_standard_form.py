@@ -41,5 +41,6 @@ def _blocks(arms: tuple[Arm, ...], forms: StandardForms, sql: str) -> Iterator[B
                 " row of FROM (outer joins, UNION ALL), times the ORs over now() and subqueries",
                 sql,
                 "write it as several models and a UNION ALL of them, fewer ORs and outer joins",
+                code="too-many-alternatives",
             )
         yield block

@@ -31,6 +31,7 @@ def _inlined(tree: exp.Query, catalog: Catalog, depth: int) -> exp.Query:
             "views refer to each other in a circle",
             tree.sql("spark"),
             "define one of them without the others",
+            code="circular-views",
         )
     spend(NODE * size(tree), "the query with its views")
     tree = tree.copy()
@@ -44,6 +45,7 @@ def _inlined(tree: exp.Query, catalog: Catalog, depth: int) -> exp.Query:
                 f"the relation {name} is not known",
                 table.sql("spark"),
                 "check its name and its schema, or build it first",
+                code="unknown-relation",
             )
         alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
         if isinstance(relation, View):

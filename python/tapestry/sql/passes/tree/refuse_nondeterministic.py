@@ -38,6 +38,7 @@ def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> exp.Query:
                 f"'{text.name}' is another point in time whenever the query is read",
                 text.parent.sql("spark"),
                 "write now() or current_date()",
+                code="nondeterministic",
             )
     for node in tree.find_all(exp.Func):
         own = user_defined(node)
@@ -47,6 +48,7 @@ def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> exp.Query:
                 (node.parent if "." in own and node.parent else node).sql("spark"),
                 f"if equal arguments always give it equal values: deterministic_functions: [{own}];"
                 " else compute it upstream, in a table that this model reads",
+                code="undeclared-function",
             )
         names = {node.name.lower()} if isinstance(node, exp.Anonymous) else _names(node)
         if not own and names & NONDETERMINISTIC:
@@ -54,6 +56,7 @@ def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> exp.Query:
                 f"{sorted(names & NONDETERMINISTIC)[0]}() does not give the same value twice",
                 node.sql("spark"),
                 "derive the value from the data (a hash of a key), or compute it upstream",
+                code="nondeterministic",
             )
     return tree
 

@@ -47,7 +47,12 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
     schema, depth = _schema_of(catalog)
     for join in tree.find_all(exp.Join):
         if join.method == "NATURAL":
-            raise Refusal("NATURAL JOIN", join.sql("spark"), "write USING (column, ...) or ON")
+            raise Refusal(
+                "NATURAL JOIN",
+                join.sql("spark"),
+                "write USING (column, ...) or ON",
+                code="natural-join",
+            )
     refuse_merged_stars(tree)
     spend_names(tree, catalog)
     tree = _with_clocks(tree, catalog)
@@ -64,6 +69,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
             "a name in the SQL could not be resolved",
             str(error),
             f"check the columns' names: {_likely(str(error), catalog)}",
+            code="unknown-column",
         ) from error
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         # How sqlglot's rules of types fail at a function that lacks an argument.
@@ -71,6 +77,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
             "the SQL could not be typed",
             tree.sql("spark"),
             "check that it runs as `dbt show --inline`: a function may lack an argument",
+            code="untyped-query",
         ) from error
     _as_written(annotated)
     _refuse_stars(annotated)
@@ -101,13 +108,19 @@ def _type_of(table: exp.Table, column: Column) -> exp.DataType:
     """A column's type; raises Refusal for a column that no query can speak of."""
     where = f"{table.sql('spark')}: {column.name[:200]} {column.type[:200]}"
     if column.name == "*":
-        raise Refusal("a column is called *, which stands for all columns", where, "rename it")
+        raise Refusal(
+            "a column is called *, which stands for all columns",
+            where,
+            "rename it",
+            code="odd-name",
+        )
     depth = max(accumulate(_NESTS[sign] for sign in column.type if sign in _NESTS), default=0)
     if depth > TYPE_LEVELS:
         raise Refusal(
             f"a column's type has more than {TYPE_LEVELS} types inside of each other",
             where,
             "leave the column out of the table: a query has all columns of its tables to be read",
+            code="odd-type",
         )
     try:
         return column.data_type
@@ -116,6 +129,7 @@ def _type_of(table: exp.Table, column: Column) -> exp.DataType:
             "a column's type cannot be read: the name of a field in it needs quotes",
             where,
             "rename the field",
+            code="odd-type",
         ) from error
 
 
@@ -191,6 +205,7 @@ def _with_clocks(tree: exp.Query, catalog: Catalog) -> exp.Query:
                 f"{name} is the clock and the name of a column here",
                 name,
                 "give the column another name in a view, or in a subquery with AS",
+                code="clock-or-column",
             )
 
     def is_clock(node: exp.Expr) -> bool:
@@ -212,7 +227,9 @@ def _refuse_stars(tree: exp.Query) -> None:
     for select in tree.find_all(exp.Select):
         for item in select.selects:
             if isinstance(item.unalias(), exp.Dot) and item.find(exp.Star) is not None:
-                raise Refusal("a star over a struct", item.sql("spark"), "list its fields")
+                raise Refusal(
+                    "a star over a struct", item.sql("spark"), "list its fields", code="odd-star"
+                )
 
 
 def _refuse_hidden_output(tree: exp.Query) -> None:
@@ -221,4 +238,5 @@ def _refuse_hidden_output(tree: exp.Query) -> None:
             f"the select list holds {MATCHED_AT}, which this model will have of its own",
             items_called(MATCHED_AT, tree),
             f"leave it out (select * except ({MATCHED_AT})) or rename it with AS",
+            code="own-column",
         )
