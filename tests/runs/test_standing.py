@@ -11,6 +11,7 @@ from tests.runs.fake_delta import FakeError
 from tests.runs.fake_world import STATE, TARGET, FakeWorld, at, instead_of_spark
 
 from tapestry.errors import StateMissing, StateUnreadable, TargetChanged
+from tapestry.runs.context.memory import Memory
 from tapestry.runs.run.standing import Standing
 from tapestry.runs.tables.target import EMPTY_GENERATION
 
@@ -210,6 +211,35 @@ def test_a_foreign_write_is_refused_unless_accepted(world: FakeWorld, operation:
     world.add((5, 21))
     world.run(30)  # what was accepted once is not asked about again
     assert world.ids() == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "statement", ["INSERT INTO `s`.`tapestry_state`", "INSERT INTO `s`.`target`"]
+)
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_foreign_write_beside_a_run_is_refused_by_the_next(
+    world: FakeWorld, warm: bool, statement: str
+) -> None:
+    """Also where the process stays: what its run has left is not what it remembers."""
+    memory = Memory()
+
+    def run(seconds: float) -> None:
+        invocation = world.invocation(seconds)
+        invocation.memory = memory if warm else Memory()
+        world.run(seconds, invocation=invocation)
+
+    def before(sql: str) -> None:
+        if sql.startswith(statement):
+            world.delta.foreign(TARGET, "DELETE")
+
+    run(9)
+    world.add((4, 10))
+    world.session.before = before
+    run(11)
+    world.session.before = lambda _: None
+    world.add((5, 12))
+    with pytest.raises(TargetChanged, match="DELETE is its version 2"):
+        run(13)
 
 
 def test_what_a_run_without_anything_new_accepted_is_not_asked_again(world: FakeWorld) -> None:

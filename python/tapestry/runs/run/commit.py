@@ -29,6 +29,7 @@ from tapestry.runs.tables.target import (
     look,
     metadata,
     unknown_table,
+    written_by_others,
 )
 
 CREATE = "CREATE TABLE"
@@ -37,11 +38,16 @@ REPLACE = "CREATE OR REPLACE TABLE"
 
 @dataclass(frozen=True)
 class Landed:
-    """The target after run n, its newest version, and the commit of n (None: unknown)."""
+    """The target after run n, its newest version, and the commit of n (None: unknown).
+
+    foreign
+        Somebody else has written to it since the run was planned.
+    """
 
     target: Glance
     version: int
     commit: Commit | None
+    foreign: bool = False
 
     @property
     def rows(self) -> int | None:
@@ -210,7 +216,7 @@ def confirm(session: Session, row: StateRow, complete_history: bool = True) -> L
             " one?), or run with --full-refresh",
         )
     newest = commits[0].version if commits else row.target_version
-    return Landed(target, newest, found)
+    return Landed(target, newest, found, written_by_others(commits, row.generation))
 
 
 def concurrent(row: StateRow) -> ConcurrentRun:

@@ -139,7 +139,8 @@ def _execute(session: Session, planned: WriteRows, invocation: Invocation) -> Ou
     point("committed")
     with meanwhile(session, reading.look, wanted=True):
         landed = confirm(session, row, circumstances.complete_history)
-        invocation.memory.note(Known(landed.target, row, landed.version))
+        if not landed.foreign:  # else the next run has to look, and to refuse it
+            invocation.memory.note(Known(landed.target, row, landed.version))
         _settle(session, planned, done, landed)
     _complete(invocation, planned)
     seconds = monotonic() - began

@@ -183,6 +183,25 @@ def refuse_foreign(
     this generation was another table's life. The version to go back to is named where no run of
     ours is above it: going back behind one would lose its rows.
     """
+    foreign, ours_above = _foreign(commits, generation)
+    if not foreign or on_target_change == "accept":
+        return bool(foreign)
+    before = f" else restore version {foreign[-1].version - 1} and accept that,"
+    raise TargetChanged(
+        f"{name} was written by somebody else: {foreign[0].operation} is its version"
+        f" {foreign[0].version}",
+        hint="if that was meant, set on_target_change: accept (answers deleted stay deleted,"
+        f" none comes back);{'' if ours_above else before} or run with --full-refresh",
+    )
+
+
+def written_by_others(commits: Sequence[Commit], generation: str) -> bool:
+    """Is one of ``commits`` neither ours nor harmless (``refuse_foreign``)?"""
+    return bool(_foreign(commits, generation)[0])
+
+
+def _foreign(commits: Sequence[Commit], generation: str) -> tuple[list[Commit], bool]:
+    """The newest foreign commits in a row, newest first, and is one of ours above them?"""
     foreign: list[Commit] = []
     ours_above = False
     for commit in commits:
@@ -193,15 +212,7 @@ def refuse_foreign(
             ours_above = True
         elif not commit.harmless:
             foreign.append(commit)
-    if not foreign or on_target_change == "accept":
-        return bool(foreign)
-    before = f" else restore version {foreign[-1].version - 1} and accept that,"
-    raise TargetChanged(
-        f"{name} was written by somebody else: {foreign[0].operation} is its version"
-        f" {foreign[0].version}",
-        hint="if that was meant, set on_target_change: accept (answers deleted stay deleted,"
-        f" none comes back);{'' if ours_above else before} or run with --full-refresh",
-    )
+    return foreign, ours_above
 
 
 def metadata(generation: str, n: int, run_id: str, more: Mapping[str, object]) -> str:
