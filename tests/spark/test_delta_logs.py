@@ -200,6 +200,41 @@ def test_a_table_that_only_its_definition_is_remembered_of(
     assert again.pin.table_id != first.pin.table_id
 
 
+def test_a_table_that_was_moved_is_described_again(
+    session: Any, schema: str, logs: DeltaLogs, tmp_path: Path
+) -> None:
+    """It has the id, the commits and the files that it had, and its log is elsewhere."""
+    name, memory = f"{schema}.source", Memory()
+
+    class Logged:
+        can = Capabilities(glance=logs.newest)
+        rows = session.rows
+
+    def pinned(over: Any) -> Any:
+        return WarmPins(memory, "UTC").of(over, name)
+
+    for over in (Logged(), SqlOnly(session)):
+        before, after = (tmp_path / f"{type(over).__name__}_{i}" for i in (1, 2))
+        session.run(f"CREATE TABLE {name} (id INT, ts TIMESTAMP) USING delta LOCATION '{before}'")
+        assert Path(pinned(over).table.location.removeprefix("file:")) == before
+        session.run(f"DROP TABLE {name}")
+        before.rename(after)
+        session.run(f"CREATE TABLE {name} USING delta LOCATION '{after}'")
+        assert Path(pinned(over).table.location.removeprefix("file:")) == after
+        session.run(f"INSERT INTO {name} VALUES (1, current_timestamp())")
+        assert Path(pinned(over).table.location.removeprefix("file:")) == after
+        session.run(f"DROP TABLE {name}")
+
+
+class SqlOnly:
+    """A session that offers nothing else."""
+
+    can = Capabilities()
+
+    def __init__(self, session: Any) -> None:
+        self.rows = session.rows
+
+
 def test_late_rows_that_are_known_are_not_read_again(session: Any, schema: str) -> None:
     """A run that finds no new late row asks for the version of their table only."""
     world = World(session, schema).create()

@@ -70,7 +70,8 @@ class DeltaLogs:
             sums.get().numFiles() if sums.isDefined() else snapshot.numOfFiles(),
             sums.get().tableSizeBytes() if sums.isDefined() else snapshot.sizeInBytes(),
             snapshot.version(),
-            f"{log.dataPath()} {metadata.json()}",
+            f"{(place := str(log.dataPath()))} {metadata.json()}",
+            place,
         )
 
     def _commits(self, name: str, above: int, most: int) -> list[LoggedCommit] | None:

@@ -45,7 +45,7 @@ class Memory:
     def known(self, target: Glance) -> Known | None:
         """The newest run of a target that is still as it was, nothing foreign in its log."""
         known = self._targets.get(target.name)
-        return known if known is not None and known.target == target else None
+        return known if known is not None and known.target.same_as(target) else None
 
     def note(self, known: Known) -> None:
         """A run has landed, and the target's log was looked at up to a version."""
@@ -65,7 +65,7 @@ class Memory:
         if known is None:
             return None
         then, pinned = known
-        if then == now:
+        if then.same_as(now):
             return pinned
         if now.version is None or not now.definition or then.definition != now.definition:
             return None

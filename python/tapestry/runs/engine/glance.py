@@ -18,6 +18,8 @@ class Glance:
     definition
         A text that is another one as soon as the table's id, place, schema, partitioning or
         properties are; "" where it is not known.
+    place
+        The table's folder: one that was moved has its log elsewhere, with the same commits.
     """
 
     name: str
@@ -28,6 +30,16 @@ class Glance:
     size: int
     version: int | None = field(default=None, compare=False)
     definition: str = field(default="", compare=False)
+    place: str = ""
+
+    def same_as(self, other: Glance) -> bool:
+        """Have the two looks seen one commit?
+
+        Their versions tell it too, where both are known: where the time of a file has whole
+        seconds, as in an object store, two commits may have the same.
+        """
+        known = None not in (self.version, other.version)
+        return self == other and (not known or self.version == other.version)
 
 
 @dataclass(frozen=True)

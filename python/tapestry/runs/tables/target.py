@@ -111,7 +111,15 @@ def look(session: Session, name: str) -> Glance | None:
         )
     properties = as_map(row[11])
     generation = properties.get(GENERATION_PROPERTY)
-    return Glance(name, str(row[1]), generation, str(row[6]), int(row[9] or 0), int(row[10] or 0))
+    return Glance(
+        name,
+        str(row[1]),
+        generation,
+        str(row[6]),
+        int(row[9] or 0),
+        int(row[10] or 0),
+        place=str(row[4]),
+    )
 
 
 def generation_in(session: Session, folder: str) -> str | None:
