@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.spark.run_world import ALL, World
+from tests.spark.run_world import ALL, World, at
 
 from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from tapestry.instants import from_micros
 from tapestry.quoting import string
+from tapestry.runs.context.clock import Clock
+from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.context.warm_pins import WarmPins
 from tapestry.runs.engine.capabilities import Capabilities
 from tapestry.runs.engine.glance import Glance
+from tapestry.runs.run.run import execute, prepare
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.tables.target import look, metadata, newest_commits
 
@@ -260,3 +263,31 @@ def test_late_rows_that_are_known_are_not_read_again(session: Any, schema: str) 
     world.add((10, "in time", None, 69))
     world.run(model, 70)
     assert world.answers() == sorted([*answers, (9, 50.000001), (10, 69.0)])
+
+
+@pytest.mark.more
+def test_a_date_is_late_in_one_zone_and_in_time_in_another(
+    session: Any, schema: str, spark: SparkSession
+) -> None:
+    """What one process finds out in a session of one zone says nothing to one of another."""
+    world, memory, hour = World(session, schema), Memory(), 3600
+    session.run(f"create table {schema}.messages (id int, author string, ts date) using delta")
+    session.run(f"insert into {schema}.messages values (1, 'a', date'2026-01-01')")
+
+    def run(zone: str, seconds: float) -> None:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+        try:
+            model = world.model(ALL, zone.rpartition("/")[2].lower())
+            clock = Clock(at(seconds))
+            invocation = Invocation("test", clock, f"{schema}.tapestry_state", zone, memory)
+            execute(session, prepare(session, model, invocation), invocation)
+        finally:
+            spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+    for zone in ("UTC", "Asia/Tokyo"):
+        run(zone, 20 * hour)
+    session.run(f"insert into {schema}.messages values (2, 'b', date'2026-01-02')")
+    for zone in ("UTC", "Asia/Tokyo"):
+        run(zone, 30 * hour)
+    assert world.answers("utc") == [(1, 0.0), (2, 24.0 * hour)]
+    assert world.answers("tokyo") == [(1, -9.0 * hour), (2, 20.0 * hour + 1e-6)]

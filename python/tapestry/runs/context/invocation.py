@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.memory import Memory
@@ -14,6 +15,8 @@ from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.tables.state import StateRow, read_states, readable
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -56,6 +59,13 @@ class Invocation:
             if table not in self._states:
                 self._states[table] = read_states(session, table)
             return readable((self._states[table] or {}).get(generation))
+
+    def remember(self, key: Hashable, find: Callable[[], T]) -> T:
+        """What was found out about a source before, in a session that reads it alike.
+
+        Which instant a DATE or a local time is depends on the session's zone.
+        """
+        return self.memory.change((self.time_zone, self.settings, key), find)
 
     def forget(self, model: str) -> None:
         """Read the state again: another run of the model is or was under way."""

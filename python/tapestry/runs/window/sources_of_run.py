@@ -31,7 +31,7 @@ def examine_sources(
                 row.pins[name],
                 query.rewriting.looks_back_at(name),
             )
-            found[name] = examine(session, source, run, model.config, invocation.memory.change)
+            found[name] = examine(session, source, run, model.config, invocation.remember)
         return found
 
 
