@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.seeds import seeds
+from tests.spark.run_world import ALL
+from tests.spark.run_world import World as RunWorld
 from tests.spark.source_world import World, late, minutes_of, row
 
 from tapestry.errors import SourceRewritten
+from tapestry.quoting import token
 from tapestry.runs.model.model import ModelConfig
 
 HISTORIES = 60
@@ -156,3 +160,21 @@ def test_the_scan_gives_the_effective_arrivals(session: Any, schema: str, seed: 
         for _ in range(history.random.randint(0, 2)):
             history.step()
         history.run()
+
+
+def test_a_folder_whose_name_looks_like_a_pattern(
+    session: Any, schema: str, tmp_path: Path
+) -> None:
+    """The log is that of this folder, and not of one that the pattern would fit."""
+    made = RunWorld(session, schema)
+    for table, folder in (("other", "ab{1}"), ("messages", "a*b{%20,c}[d]? \\e ü")):
+        session.run(
+            f"create table {schema}.{table} (id int, author string, parent int, ts timestamp)"
+            f" using delta location {token(str(tmp_path / folder))}"
+        )
+    model = made.model(ALL)
+    made.add((1, "a", None, 0))
+    made.run(model, 10)
+    made.add((2, "a", None, 12), (3, "late", None, 4))
+    made.run(model, 20)
+    assert made.answers() == [(1, 0.0), (2, 12.0), (3, 10.000001)]

@@ -25,6 +25,7 @@ NAMES = 500
 COLUMN_OPERATIONS = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
 """Metadata alone, yet the values of old rows change: compared like a rewrite."""
 
+_NO_PATTERN = str.maketrans({sign: f"\\{sign}" for sign in "\\{}[]*?"})
 LISTED = 64
 """So many log files are named one by one; more are found by their common prefix."""
 
@@ -100,7 +101,9 @@ def _file(version: int) -> str:
 
 
 def _log(table: DeltaSource, pattern: str) -> str:
-    return identifier(f"{table.location.rstrip('/')}/_delta_log/{pattern}.json")
+    """The log files of a pattern; what would be one in the folder's own name stands for itself."""
+    folder = table.location.rstrip("/").translate(_NO_PATTERN)
+    return identifier(f"{folder}/_delta_log/{pattern}.json")
 
 
 def _paths(table: DeltaSource, after: int, until: int) -> tuple[str, str]:
