@@ -81,6 +81,41 @@ def test_only_new_messages_are_added_in_one_commit_each(project: Path, spark: An
     assert [row.operation for row in history] == ["MERGE", "MERGE", "CREATE TABLE"]
 
 
+WRONG = b"""From - Thu Jan  3 05:06:07 1991
+Message-ID: <\x1b1@parc.example>
+no header
+From: =?utf-8?Q?B=C3=BCro=2C_Nord?= <nord@parc.example>
+Date: 06-MAY-2022 14:55:49
+
+hello
+
+"""
+
+
+def test_what_is_wrong_with_a_message_is_said(project: Path, spark: Any) -> None:
+    """Found by users: the name for the author, no header after a wrong line, dates lost."""
+    box = project / "box"
+    dateless = b"From - Thu Jan  3 05:06:07 1991\nMessage-ID: <%d@x>\nDate: ?\n\nx\n\n"
+    box.write_bytes(WRONG + b"".join(dateless % number for number in range(12)))
+    told = _load(project, str(box)).output
+    for line in (
+        "  1 with a wrong line in their headers: the other lines are read",
+        "  12 with a time that cannot be read: date is NULL, or ts is of another clock",
+        "  1 with a time that is read under an assumption",
+        "    \\x1b1@parc.example (archive_seq 0): line 2 is no header: it has no colon",
+        "    \\x1b1@parc.example (archive_seq 0): its Date has no zone, and counts as UTC",
+        "    9@x (archive_seq 10): its Date is no date that can be read",
+        "    and 2 more",
+    ):
+        assert line in told.splitlines()
+    assert "doubtful author" not in told
+    row = f"select author, cast(date as string) from {_table(project)} where author is not null"
+    assert spark.sql(row).collect() == [("nord@parc.example", "2022-05-06 14:55:49")]
+    doubts = json.loads(_load(project, str(box), "--json").stdout.splitlines()[-1])["doubts"]
+    assert doubts["counts"] == {"lines": 1, "dates": 12, "assumed": 1, "authors": 0}
+    assert len(doubts["named"]) == 12
+
+
 def test_two_loads_at_once_add_each_message_once(project: Path, spark: Any) -> None:
     box, staged = project / "box", project / "staged.parquet"
     box.write_bytes(b"".join(_mail(number) for number in range(50)))

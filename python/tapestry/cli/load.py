@@ -229,7 +229,12 @@ def _sentence(result: dict[str, Any]) -> str:
         f"from Date: {clocks['Date']:,}",
     ]
     counts = {"none": clocks["none"], **result, **result["skipped"]}
+    counts |= result["doubts"]["counts"]
     lines += [f"  {counts[name]:,} {note}" for name, note in _NOTES.items() if counts[name]]
+    named = result["doubts"]["named"]
+    lines += [f"    {printable(one)}" for one in named]
+    if left := sum(result["doubts"]["counts"].values()) - len(named):
+        lines.append(f"    and {left:,} more")
     if not result["read"]:
         lines.append("  An mbox has a line that begins with `From ` before each message.")
     return "\n".join(lines)
@@ -241,6 +246,10 @@ _NOTES = {
     "broken": "could not be read at all: an id is all they have",
     "cut": "with headers longer than the limits: what is beyond is left out",
     "long": "longer than --max-message: their size counts up to there",
+    "lines": "with a wrong line in their headers: the other lines are read",
+    "dates": "with a time that cannot be read: date is NULL, or ts is of another clock",
+    "assumed": "with a time that is read under an assumption",
+    "authors": "with a doubtful author",
     "links": "skipped, being links: none is followed",
     "special": "skipped, being pipes, sockets, devices or folders",
     "unreadable": "skipped, being gone, forbidden or unreadable",

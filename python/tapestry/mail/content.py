@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from tapestry.mail.limits import Limits, MailboxReading, Stream
 
-_BLANK_LINE = re.compile(rb"\n\r?\n")
+_BLANK_LINE = re.compile(rb"\n\r{0,2}\n")
+"""The end of the headers; a line that ends with ``\\r\\r\\n`` went through two programs that each
+added a ``\\r``."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Collector:
         self._head += piece[: min(end, self._limits.headers + 1 - len(self._head))]
         self._in_head = blank is None
         self._body_bytes += len(piece) - end
-        self._last = seen[-2:]
+        self._last = seen[-3:]
 
     def content(self) -> Content:
         """What the pieces are together."""

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from email.errors import MessageError
 from email.header import decode_header
-from email.utils import parseaddr
 from itertools import groupby
 
 LONGEST = 2**13
@@ -25,7 +24,7 @@ _CHARACTER_SET = re.compile(
     r"|shift_jis(_2004|x0213)?|johab|tis_620|mac_[a-z]\w*|ptcp154|kz1048|hp_roman8"
 )
 _WORD = re.compile(rb"=\?[^?\s]*\?[bq]\?.*?\?=", re.IGNORECASE)
-_ANGLE = re.compile(r"<([^<>\s@]+@[^<>\s@]+)>")
+_BASE64 = re.compile(rb"=\?[^?]*\?b\?([a-z0-9+/\s]*)={0,2}\s*\?=", re.IGNORECASE)
 
 
 def text_of(raw: bytes) -> str | None:
@@ -62,7 +61,14 @@ def _runs(pieces: list[tuple[bytes, str]]) -> Iterator[tuple[str, Iterator[tuple
 
 
 def _decode_word(word: bytes) -> tuple[bytes, str | None]:
-    """The bytes of an encoded word and their codec; the word itself and None if it is no word."""
+    """The bytes of an encoded word and their codec; the word itself and None if it is no word.
+
+    Python leaves out what is no base64, and what follows padding: such a word is none here.
+    """
+    if word.split(b"?", 3)[2] in b"bB":
+        base64 = _BASE64.fullmatch(word)
+        if base64 is None or len(b"".join(base64[1].split())) % 4 == 1:
+            return word, None
     try:
         ((data, charset),) = decode_header(word.decode("ascii"))
         codec = _codec_of(charset or "")
@@ -81,30 +87,6 @@ def one_line(text: str) -> str | None:
 def plain(raw: bytes) -> str:
     """What is written, without decoding any word."""
     return raw.decode("ascii", "replace")
-
-
-def address_of(raw: bytes) -> str | None:
-    """The first address of a From header.
-
-    Addresses are told before words are decoded: a name in an encoded word that looks like an
-    address is a name. Only a header that has no address as it is written is decoded first.
-    """
-    raw = raw[:LONGEST]
-    written = raw.decode("utf-8", "replace")
-    for text in (written, text_of(raw) or ""):
-        found = _parsed(text)
-        if "@" not in found:
-            found = "".join(_ANGLE.findall(text)[-1:])
-        if found:
-            return one_line(found)
-    return one_line(_parsed(text_of(raw) or ""))
-
-
-def _parsed(text: str) -> str:
-    try:
-        return parseaddr(text)[1]
-    except (RecursionError, ValueError, IndexError):  # of comments or groups within each other
-        return ""
 
 
 def _codec_of(charset: str) -> str:

@@ -6,9 +6,12 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from tapestry.mail.addresses import author_of
 from tapestry.mail.arrival import Clock, find_arrival, sender_date
 from tapestry.mail.content import Content
-from tapestry.mail.decode import LONGEST, address_of, one_line, plain, text_of
+from tapestry.mail.decode import LONGEST, one_line, plain, text_of
+from tapestry.mail.doubts import Doubt, doubts_of_date
+from tapestry.mail.headers import LONGEST as LONGEST_KEPT
 from tapestry.mail.headers import Headers, pick_headers
 
 _ANGLE = re.compile(r"<([^<>\s]+)>")
@@ -36,7 +39,8 @@ class Row:
 class Parsed:
     """A row, what had to be made up for it, and whether something of it was left out.
 
-    ``cut``: of the headers; ``long``: the message is longer than what was read of it.
+    ``cut``: of the headers; ``long``: the message is longer than what was read of it. ``doubts``:
+    what is wrong with its headers.
     """
 
     row: Row
@@ -45,6 +49,7 @@ class Parsed:
     cut: bool = False
     long: bool = False
     broken: bool = False
+    doubts: tuple[Doubt, ...] = ()
 
 
 def parse_message(content: Content, mailbox: str, place: int) -> Parsed:
@@ -60,25 +65,37 @@ def parse_message(content: Content, mailbox: str, place: int) -> Parsed:
 
 
 def _parse(content: Content, mailbox: str, place: int) -> Parsed:
-    headers, cut = pick_headers(content.head)
+    picked = pick_headers(content.head, cut=content.cut or content.long)
+    headers = picked.headers
     ids = _ids(headers, "message-id")
     references = _ids(headers, "references")
-    answered = _ids(headers, "in-reply-to") or references[-1:]
-    ts, clock = find_arrival(headers, content.from_line)
+    # The last one of a cut list is not the message that was answered.
+    whole = len(headers.get("references", b"")) < LONGEST_KEPT and not content.cut
+    answered = _ids(headers, "in-reply-to") or (references[-1:] if whole else [])
+    arrival = find_arrival(headers, content.from_line)
+    date = sender_date(headers)
+    author = author_of(headers.get("from", b""))
     row = Row(
         msgid=ids[0] if ids else made_up_id(content),
         inreplyto=answered[0] if answered else None,
-        author=address_of(headers.get("from", b"")),
+        author=author.address,
         subject=text_of(headers.get("subject", b"")),
-        date=sender_date(headers),
-        ts=ts,
+        date=date.instant,
+        ts=arrival.instant,
         newsgroup=_list_of(headers) or mailbox,
         n_refs=len(references) or len(answered[:1]),
         body_bytes=min(content.body_bytes, _GREATEST),
         archive_seq=place,
     )
-    cut = cut or content.cut or any(len(headers.get(name, b"")) > LONGEST for name in _DECODED)
-    return Parsed(row, clock, not ids, cut, content.long)
+    doubts = [
+        *(Doubt("lines", doubt) for doubt in picked.doubts),
+        *doubts_of_date("its Date", date),
+        *arrival.doubts,
+        *([Doubt("authors", f"its From {author.doubt}")] if author.doubt else []),
+    ]
+    part = picked.cut or content.cut
+    cut = part or any(len(headers.get(name, b"")) > LONGEST for name in _DECODED)
+    return Parsed(row, arrival.clock, not ids, cut, content.long, doubts=tuple(doubts))
 
 
 def made_up_id(content: Content) -> str:
@@ -90,7 +107,7 @@ def _list_of(headers: Headers) -> str | None:
     """The list that delivered it: List-Id, else the first of Newsgroups."""
     if name := text_of(headers.get("list-id", b"")):
         return (_ids(headers, "list-id") or [name])[-1]
-    return one_line((text_of(headers.get("newsgroups", b"")) or "").partition(",")[0])
+    return text_of(headers.get("newsgroups", b"").partition(b",")[0])
 
 
 def _ids(headers: Headers, name: str) -> list[str]:

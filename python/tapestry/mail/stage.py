@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapestry.mail.decode import one_line
+from tapestry.mail.doubts import Doubts
 from tapestry.mail.limits import Limits, MailboxReading, Skipped
 from tapestry.mail.parse import Parsed, Row, parse_message
 from tapestry.mail.read import mailbox_name, read_mailbox
@@ -48,6 +49,7 @@ class Counts:
         default_factory=lambda: {"Received": 0, "From_": 0, "Date": 0, "none": 0}
     )
     skipped: Skipped = field(default_factory=Skipped)
+    doubts: Doubts = field(default_factory=Doubts)
 
 
 def stage_mailbox(
@@ -104,6 +106,7 @@ def _count(parsed: Iterable[Parsed], counts: Counts, reading: MailboxReading) ->
         counts.broken += one.broken
         counts.cut += one.cut
         counts.long += one.long
+        counts.doubts.add(one.row.msgid, one.row.archive_seq, one.doubts)
         identity = _identity(one.row)
         if identity in seen:
             counts.repeated += 1
