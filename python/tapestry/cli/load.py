@@ -35,6 +35,9 @@ ts is when the message arrived at the server: the topmost Received header, else 
 line, else the sender's Date. A message without any readable date is loaded with ts NULL; models
 never see it. A message without an id gets one made from its content.
 
+A header line that is wrong is left out alone; a date or an author that is not certain is NULL. The
+messages are counted, and the first of each kind named.
+
 Only regular files are read, and no link in a Maildir or folder is followed. What is skipped or cut
 is counted. A mailbox beyond --max-total or --max-messages, damaged, or written to meanwhile is not
 loaded at all; the other files are, and the exit code is 1.
