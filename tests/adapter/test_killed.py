@@ -36,6 +36,8 @@ print(json.dumps({"answers": rows("select id from there.unanswered order by id")
        "rejected": rows("select id from there.unanswered__rejected")}))
 """
 FIRST, SECOND = "2026-01-03", "2026-01-06"
+PATIENCE = 900.0
+"""Seconds that a loaded machine may take for one command of dbt, with the start of its Spark."""
 PYTHON = """
 def model(dbt, session):
     dbt.config(materialized="table")
@@ -68,7 +70,7 @@ def _begin(root: Path, as_of: str, *words: str) -> subprocess.Popen[str]:
 
 def _dbt(root: Path, as_of: str, *words: str) -> str:
     process = _begin(root, as_of, *words)
-    output, _ = process.communicate(timeout=300)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, output[-3000:]
     return output
 
@@ -83,7 +85,7 @@ def _commits(folder: Path) -> int:
 
 def _in_the_middle(folder: Path, process: subprocess.Popen[str]) -> None:
     """Wait until a run has claimed its window: the table of states has a new commit."""
-    before, until = _commits(folder), time.monotonic() + 180
+    before, until = _commits(folder), time.monotonic() + PATIENCE
     while _commits(folder) == before:
         assert process.poll() is None, process.stdout and process.stdout.read()[-3000:]
         assert time.monotonic() < until
@@ -138,7 +140,7 @@ def test_a_client_and_a_server_killed(way: str, tmp_path: Path) -> None:
         client = _begin(tmp_path, SECOND, "run", "-s", "unanswered")
         _in_the_middle(warehouse, client)
         os.killpg(process.pid, signal.SIGKILL)
-        said, _ = client.communicate(timeout=300)
+        said, _ = client.communicate(timeout=PATIENCE)
         assert client.returncode != 0
         assert "went away" in said or "nobody answers" in said, said[-3000:]
         assert there.place in said
@@ -161,7 +163,7 @@ def test_a_worker_killed(tmp_path: Path) -> None:
         client = _begin(project, FIRST, "run")
         _in_the_middle(project / "warehouse", client)
         os.killpg(workers[-1].pid, signal.SIGKILL)
-        said, _ = client.communicate(timeout=300)
+        said, _ = client.communicate(timeout=PATIENCE)
         assert client.returncode == 0, said[-3000:]
         _fill(project, 1)
         _dbt(project, SECOND, "run")
