@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ print(json.dumps({"answers": rows("select id from there.unanswered order by id")
 FIRST, SECOND = "2026-01-03", "2026-01-06"
 PATIENCE = 900.0
 """Seconds that a loaded machine may take for one command of dbt, with the start of its Spark."""
+BEGUN: list[subprocess.Popen[str]] = []
 PYTHON = """
 def model(dbt, session):
     dbt.config(materialized="table")
@@ -55,9 +57,20 @@ class Server:
     place: str
 
 
+@pytest.fixture(autouse=True)
+def _begun() -> Iterator[None]:
+    """End what a failed test has begun: without its cluster, a driver may go on waiting."""
+    yield
+    while BEGUN:
+        process = BEGUN.pop()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(60)
+
+
 def _begin(root: Path, as_of: str, *words: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "TAPESTRY_AS_OF": as_of}
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [*DBT, *words, "--no-use-colors"],
         cwd=root,
         env=environment,
@@ -66,6 +79,8 @@ def _begin(root: Path, as_of: str, *words: str) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+    BEGUN.append(process)
+    return process
 
 
 def _dbt(root: Path, as_of: str, *words: str) -> str:
