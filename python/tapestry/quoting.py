@@ -37,6 +37,7 @@ _REFERENCE = re.compile(r"\$\{\S+?\}")
 _PARTS = re.compile(r"(?:`(?:[^`]|``)*`|[^`.]+)(?:\.(?:`(?:[^`]|``)*`|[^`.]+))*")
 _PART = re.compile(r"`((?:[^`]|``)*)`|([^`.]+)")
 _PLAIN_PARTS = re.compile(r"(?:`(?:[^`]|``)*`|\w+)(?:\.(?:`(?:[^`]|``)*`|\w+))*", re.ASCII)
+_ESCAPED = re.compile(r"\\u0000|\\.", re.DOTALL)
 _TYPE = re.compile(r"[A-Za-z_][\w ]*(?:\([\w ,:]*\))?", re.ASCII)
 
 
@@ -177,6 +178,15 @@ def inside(text: str) -> Sql:
     """What stands between the quotes of ``token``."""
     escaped = _encodable(text).replace("\\", "\\\\").replace("'", "\\'")
     return Sql(escaped.replace("\x00", "\\u0000").replace("${", "$\\{"))
+
+
+def outside(text: str) -> str:
+    """The text that ``inside`` wrote: ``outside(inside(text)) == text``.
+
+    >>> outside(inside("it's ${a} \\ b"))
+    "it's ${a} \\ b"
+    """
+    return _ESCAPED.sub(lambda found: "\x00" if found[0] == "\\u0000" else found[0][1:], text)
 
 
 def _encodable(text: str) -> str:

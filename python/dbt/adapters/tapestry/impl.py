@@ -20,7 +20,7 @@ from dbt.adapters.tapestry.naming import TapestryColumn, TapestryRelation
 from dbt.adapters.tapestry.packages import prefer_own_macros, relations_like, tables_sql
 from dbt.adapters.tapestry.seeds import seed_batches
 from dbt.adapters.tapestry.session import DbtSession
-from tapestry.quoting import identifier, inside, properties, string, token
+from tapestry.quoting import identifier, inside, outside, properties, string, token
 from tapestry.runs.tables.empty_catalog import refuse_full_folder
 
 if TYPE_CHECKING:
@@ -102,6 +102,11 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
     def inside_literal(self, value: Any) -> str:
         """What stands between the quotes of that literal."""
         return inside(str(value))
+
+    @available
+    def outside_literal(self, text: Any) -> str:
+        """The text of which ``inside_literal`` made this."""
+        return outside(str(text))
 
     @available
     def properties(self, named: Mapping[str, Any]) -> str:
