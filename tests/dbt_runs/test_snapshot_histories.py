@@ -1,0 +1,244 @@
+"""Snapshots of a table that changes at random hold the histories that their settings describe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import islice
+from random import Random
+from typing import Any
+
+import pytest
+from dbt.tests.util import run_dbt
+from tests.seeds import seed
+
+ROUNDS = 5
+IN_THE_GATE = 3
+NEW_COLUMN_FROM = 2
+"""From this round on the source has the column ``extra``."""
+NAMES = {
+    "dbt_valid_from": "begins",
+    "dbt_valid_to": "ends",
+    "dbt_scd_id": "record",
+    "dbt_updated_at": "changed",
+    "dbt_is_deleted": "is_gone",
+}
+FOREVER = datetime(9999, 12, 31)
+CONFIGS: dict[str, dict[str, Any]] = {
+    "check_ignore": {"strategy": "check", "check_cols": "all", "unique_key": "id"},
+    "check_invalidate": {
+        "strategy": "check",
+        "check_cols": "all",
+        "unique_key": ["k1", "k2"],
+        "hard_deletes": "invalidate",
+    },
+    "check_record": {
+        "strategy": "check",
+        "check_cols": "all",
+        "unique_key": "id",
+        "hard_deletes": "new_record",
+    },
+    "check_dated": {
+        "strategy": "check",
+        "check_cols": ["V", "w"],
+        "updated_at": "at",
+        "unique_key": ["k1", "k2"],
+        "hard_deletes": "new_record",
+        "dbt_valid_to_current": "cast('9999-12-31' as timestamp)",
+        "snapshot_meta_column_names": NAMES,
+    },
+    "dated_ignore": {"strategy": "timestamp", "updated_at": "at", "unique_key": "id"},
+    "dated_invalidate": {
+        "strategy": "timestamp",
+        "updated_at": "at",
+        "unique_key": "id",
+        "hard_deletes": "invalidate",
+        "dbt_valid_to_current": "cast('9999-12-31' as timestamp)",
+    },
+    "dated_record": {
+        "strategy": "timestamp",
+        "updated_at": "at",
+        "unique_key": ["k1", "k2"],
+        "hard_deletes": "new_record",
+    },
+}
+COLUMNS = ("id", "k1", "k2", "v", "w", "at")
+Row = tuple[Any, ...]
+Instant = tuple[int, datetime | int]
+"""(0, an instant of the data) or (1, the number of a run), which is later than those."""
+
+
+@dataclass
+class Record:
+    row: Row
+    begin: Instant | None
+    end: Instant | None = None
+    deleted: bool = False
+
+
+@dataclass
+class History:
+    """What a snapshot with these settings holds, worked out a key at a time."""
+
+    config: dict[str, Any]
+    records: dict[Any, list[Record]] = field(default_factory=dict)
+
+    def snap(self, rows: list[Row], run: int) -> None:
+        now: Instant = (1, run)
+        keys = set()
+        for row in rows:
+            key = self._key(row)
+            keys.add(key)
+            records = self.records.setdefault(key, [])
+            at = (0, row[5]) if "updated_at" in self.config else now
+            if (
+                records
+                and self._is_current(records[-1])
+                and not self._changed(records[-1], row, at, run)
+            ):
+                continue
+            bound = self._bound(records)
+            begin = at if bound is None or (at[1] is not None and at > bound) else max(now, bound)
+            if records and self._is_current(records[-1]):
+                records[-1].end = begin
+            records.append(Record(row, begin))
+        if self.config.get("hard_deletes", "ignore") == "ignore":
+            return
+        for key, records in self.records.items():
+            last = records[-1]
+            if key in keys or last.deleted or not self._is_current(last):
+                continue
+            last.end = max(now, last.begin or now)
+            if self.config["hard_deletes"] == "new_record":
+                records.append(Record(last.row, last.end, deleted=True))
+
+    def _key(self, row: Row) -> Any:
+        return row[0] if self.config["unique_key"] == "id" else row[1:3]
+
+    def _is_current(self, record: Record) -> bool:
+        return record.end is None
+
+    def _bound(self, records: list[Record]) -> Instant | None:
+        if not records:
+            return None
+        return records[-1].begin if records[-1].end is None else records[-1].end
+
+    def _changed(self, record: Record, row: Row, at: Any, run: int) -> bool:
+        if record.deleted:
+            return True
+        if self.config["strategy"] == "timestamp":
+            return record.begin is not None and at[1] is not None and record.begin < at
+        if self.config["check_cols"] == "all":
+            return run == NEW_COLUMN_FROM or record.row != row
+        return record.row[3:5] != row[3:5]
+
+
+def _states() -> Iterator[list[Row]]:
+    """The source's rows at every run: some change, go away, or come back as they were."""
+    random = Random(seed())
+    known: dict[int | None, Row] = {}
+    for run in range(ROUNDS):
+        for number in [*range(12), None]:
+            row = known.get(number)
+            choice = random.random()
+            if row is None or choice < 0.3:
+                day = datetime(2020 + run, 1, 1) + timedelta(days=random.randrange(300))
+                known[number] = (
+                    number,
+                    None if number is None else number // 4,
+                    random.choice([None]) if number in (None, 3) else f"k{number % 4}",
+                    random.choice([None, "a", "b"]),
+                    random.choice([None, 0.0, 1.5]),
+                    day,
+                )
+            elif choice < 0.45:  # changed, without a new date
+                known[number] = (*row[:3], random.choice([None, "c"]), *row[4:])
+        rows = [row for row in known.values() if random.random() < 0.7]
+        extra = () if run < NEW_COLUMN_FROM else ("new",)
+        yield [(*row, *extra) for row in rows]
+
+
+class TestHistories:
+    chosen: tuple[str, ...] = ("check_record", "dated_invalidate")
+    rounds = IN_THE_GATE
+
+    @pytest.fixture(scope="class")
+    def snapshots(self) -> dict[str, str]:
+        listed = ", ".join(
+            f"{{name: {name}, relation: \"source('given', 'rows')\", config: {CONFIGS[name]}}}"
+            for name in self.chosen
+        )
+        source = "{name: given, schema: '{{ target.schema }}', tables: [{name: rows}]}"
+        return {"snapshots.yml": f"sources: [{source}]\nsnapshots: [{listed}]"}
+
+    def test_histories(self, project: Any, embedded_spark: Any) -> None:
+        expected = {name: History(CONFIGS[name]) for name in self.chosen}
+        begun: list[datetime] = []
+        for run, rows in enumerate(islice(_states(), self.rounds)):
+            more = ", extra string" if run >= NEW_COLUMN_FROM else ""
+            schema = "id int, k1 int, k2 string, v string, w double, at timestamp_ntz" + more
+            frame = embedded_spark.createDataFrame(rows, schema)
+            columns = [f"cast({c} as timestamp) {c}" if c == "at" else c for c in frame.columns]
+            writer = frame.selectExpr(*columns).write.format("delta").mode("overwrite")
+            writer.option("overwriteSchema", "true").saveAsTable(f"{project.test_schema}.rows")
+            begun.append(_now(embedded_spark))
+            run_dbt(["snapshot"])
+            for name, history in expected.items():
+                history.snap(rows, run)
+                found = _records(embedded_spark, project.test_schema, name, begun)
+                wanted = _wanted(history)
+                assert found == wanted, (name, run)
+
+
+@pytest.mark.more
+class TestAllHistories(TestHistories):
+    chosen = tuple(CONFIGS)
+    rounds = ROUNDS
+
+
+def _now(spark: Any) -> datetime:
+    found = spark.sql("select cast(current_timestamp() as timestamp_ntz)").collect()[0][0]
+    assert isinstance(found, datetime)
+    return found
+
+
+def _records(spark: Any, schema: str, name: str, begun: list[datetime]) -> list[Any]:
+    """The table's records as the history has them, sorted."""
+    names = {key: key for key in NAMES}
+    names |= CONFIGS[name].get("snapshot_meta_column_names", {})
+    frame = spark.table(f"{schema}.{name}")
+    flag = (
+        names["dbt_is_deleted"] if CONFIGS[name].get("hard_deletes") == "new_record" else "'False'"
+    )
+    own = [*COLUMNS, *(["extra"] if "extra" in frame.columns else [])]
+    chosen = frame.selectExpr(
+        *(f"cast({column} as timestamp_ntz)" if column == "at" else column for column in own),
+        *(f"cast({names[key]} as timestamp_ntz)" for key in ("dbt_valid_from", "dbt_valid_to")),
+        flag,
+        names["dbt_scd_id"],
+    ).collect()
+    assert len({row[-1] for row in chosen}) == len(chosen), "dbt_scd_id is unique"
+    found = []
+    for row in chosen:
+        *values, begin, end, deleted, _ = row
+        ends = None if end is None or end == FOREVER else _instant(end, begun)
+        values += [None] * (7 - len(values))
+        found.append((tuple(values), _instant(begin, begun), ends, deleted == "True"))
+    return sorted(found, key=repr)
+
+
+def _wanted(history: History) -> list[Any]:
+    found = []
+    for records in history.records.values():
+        for record in records:
+            values = (*record.row, *[None] * (7 - len(record.row)))
+            found.append((values, record.begin, record.end, record.deleted))
+    return sorted(found, key=repr)
+
+
+def _instant(at: datetime, begun: list[datetime]) -> Instant:
+    """An instant of the data, or the run in which it lies."""
+    if at < begun[0]:
+        return (0, at)
+    return (1, max(run for run, begin in enumerate(begun) if begin <= at))
