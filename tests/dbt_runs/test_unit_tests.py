@@ -56,3 +56,56 @@ class TestClockOfUnitTests:
             "at_its_own_instant": "pass",
             "at_everybodys_instant": "fail",
         }
+
+
+NESTED = """
+{{ config(materialized='table') }}
+select id, point.x as x, names[0] as name, marks['a'] as mark
+from {{ source('given', 'points') }}
+"""
+NESTED_SCHEMA = """
+sources:
+  - name: given
+    schema: "{{ target.schema }}"
+    tables: [{name: points}]
+unit_tests:
+  - name: nested_values
+    model: nested
+    given:
+      - input: source('given', 'points')
+        rows:
+          - id: 1
+            point: "named_struct('x', 1)"
+            names: "array('it\\\\'s', 'b')"
+            marks: "map('a', 2)"
+          - {id: 2, point: 'named_struct("x", 3)', names: 'array("c")', marks: null}
+    expect:
+      rows:
+        - {id: 1, x: 1, name: "it's", mark: 2}
+        - {id: 2, x: 3, name: c, mark: null}
+  - name: no_number
+    model: nested
+    given:
+      - input: source('given', 'points')
+        rows: [{id: one}]
+    expect: {rows: [{id: null}]}
+"""
+
+
+class TestValuesOfUnitTests:
+    """A nested value is an expression; a value of another type is no NULL in silence."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {"nested.sql": NESTED, "schema.yml": NESTED_SCHEMA}
+
+    def test_values(self, project: Any) -> None:
+        project.run_sql(
+            "create table {schema}.points (id int, point struct<x: int>, names array<string>,"
+            " marks map<string, int>) using delta"
+        )
+        results = run_dbt(["test", "--select", "test_type:unit"], expect_pass=False)
+        found = {r.node.name: r for r in results}
+        assert str(found["nested_values"].status) == "pass", found["nested_values"].message
+        assert str(found["no_number"].status) == "error"
+        assert "a unit test gives 'one', which is no int" in found["no_number"].message
