@@ -10,6 +10,7 @@ from threading import Event
 from typing import Any
 
 import pytest
+from tests.marks import more
 from tests.spark.run_world import ALL, World, at
 from tests.spark.test_commit_once import Killed
 
@@ -63,7 +64,7 @@ def test_rows_are_computed_while_the_run_is_claimed(
     assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 6.0), (5, 9.0)]
 
 
-@pytest.mark.parametrize("verify", ["sample", "off"])
+@pytest.mark.parametrize("verify", [more("sample"), "off"])
 def test_nothing_is_committed_before_the_claim(
     world: World, monkeypatch: pytest.MonkeyPatch, verify: str
 ) -> None:
@@ -109,7 +110,7 @@ def overtaken(world: World, planned: WriteRows) -> None:
     assert claim(world.session, f"{world.schema}.tapestry_state", row)
 
 
-@pytest.mark.parametrize("verify", ["sample", "off"])
+@pytest.mark.parametrize("verify", [more("sample"), "off"])
 def test_a_run_that_lost_its_claim_goes_on_from_the_winner_s(world: World, verify: str) -> None:
     """What it computed is thrown away; the other one's window is finished first."""
     _, planned = warm(world, verify=verify)

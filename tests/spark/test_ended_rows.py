@@ -210,6 +210,7 @@ def test_a_rewind_takes_along_what_had_ended(world: World) -> None:
     assert world.answers() == [("a", 0), ("b", 1), ("c", 38)]
 
 
+@pytest.mark.more
 def test_after_a_rewind_to_before_it_was_deleted_a_row_ends_there(world: World) -> None:
     """As if the run that went past T had ended at T: the next one finds the row gone."""
     model = _model(world, UNANSWERED)

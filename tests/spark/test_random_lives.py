@@ -27,7 +27,7 @@ from tapestry.runs.run import crash, run
 from tapestry.runs.sources import late, side
 
 LIVES, IN_THE_GATE = 12, 2
-EVENTS, IN_A_SHORT_LIFE = 14, 9
+EVENTS, IN_A_SHORT_LIFE = 14, 7
 TAME = [*["add"] * 4, *["run"] * 3, *["kill"] * 2, "widen", "compact"]
 WILD = [*TAME, "delete", "delete", "add", "run", "erase", "refresh", "rewind"]
 
