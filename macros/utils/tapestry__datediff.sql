@@ -41,5 +41,5 @@
 {#- The number of an instant's hour, minute, …: the beginning is that of the session's time zone. -#}
 {% macro tapestry__instant_number(unit, instant) -%}
   {%- set micros = {'hour': 3600000000, 'minute': 60000000, 'second': 1000000, 'millisecond': 1000, 'microsecond': 1} -%}
-  cast(floor(unix_micros(date_trunc('{{ unit }}', {{ instant }})) / {{ micros[unit] }}) as bigint)
+  cast(floor(unix_micros(date_trunc({{ adapter.text(unit) }}, {{ instant }})) / {{ micros[unit] }}) as bigint)
 {%- endmacro %}

@@ -183,8 +183,8 @@ def inside(text: str) -> Sql:
 def outside(text: str) -> str:
     """The text that ``inside`` wrote: ``outside(inside(text)) == text``.
 
-    >>> outside(inside("it's ${a} \\ b"))
-    "it's ${a} \\ b"
+    >>> outside(inside("it's")), outside(inside("${a}"))
+    ("it's", '${a}')
     """
     return _ESCAPED.sub(lambda found: "\x00" if found[0] == "\\u0000" else found[0][1:], text)
 
