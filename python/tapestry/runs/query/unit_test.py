@@ -82,7 +82,7 @@ class UnitTest:
         rows = ", ".join(f"{name} as ({_clocked(body, s)}\n)" for name, body in self.given.items())
         if not rows:
             return authored(clocked)
-        # sql: sqlglot writes WITH first, where there is one
+        # sqlglot writes WITH first, where there is one
         rest = f", {clocked[5:]}" if clocked.upper().startswith("WITH ") else f" {clocked}"
         return authored(f"with {rows}{rest}")
 
