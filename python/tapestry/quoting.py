@@ -61,7 +61,8 @@ def identifier(name: str) -> Sql:
         raise Refusal(
             "a name holds ${…}: Spark puts the value of a variable there, in backticks too",
             where=name,
-            hint="rename it (a view over the table can do that, if it is not yours)",
+            hint="rename it, or read a copy of the table with another name (a view is opened, and"
+            " what it names is read)",
             code="variable-in-name",
         )
     return Sql("`" + name.replace("`", "``") + "`")
@@ -222,7 +223,7 @@ def type_text(text: str) -> Sql:
         raise Refusal(
             "a type could not be read: the name of a field in it has characters of a type's own",
             where=text,
-            hint="rename the field: in a view, CAST the column to a struct with another name in it",
+            hint="rename the field in the table, or read a copy of it upstream without the column",
             code="odd-type",
         )
     return Sql(text)

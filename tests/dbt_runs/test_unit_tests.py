@@ -109,3 +109,90 @@ class TestValuesOfUnitTests:
         assert str(found["nested_values"].status) == "pass", found["nested_values"].message
         assert str(found["no_number"].status) == "error"
         assert "a unit test gives 'one', which is no int" in found["no_number"].message
+
+
+def _test(name: str, model: str, rows: str, expected: str, as_of: str = "2026-01-12") -> str:
+    said = f"overrides: {{vars: {{tapestry_as_of: '{as_of}'}}}}" if as_of else "config: {}"
+    return f"""
+  - name: {name}
+    model: {model}
+    {said}
+    given: [{{input: "source('bboard', 'messages')", rows: [{rows}]}}]
+    expect: {{rows: [{expected}]}}"""
+
+
+def _model(query: str, config: str = "materialized='continuous'") -> str:
+    return (
+        "{{ config("
+        + config
+        + ") }}\n"
+        + query.replace("MESSAGES", "{{ source('bboard', 'messages') }}")
+    )
+
+
+OTHERS = {
+    "counted": _model("select count(*) as n from MESSAGES where now() > ts"),
+    "exploded": _model("select x from MESSAGES lateral view explode(array(id)) e as x"),
+    "hourly": _model("select id from MESSAGES where hour(now()) = 0"),
+    "assumed": _model(
+        "select r.id from MESSAGES m join MESSAGES r on r.id = m.id where now() >= r.ts",
+        "materialized='continuous', begin='2026-01-01', lag='1 day', assume=['r.ts >= m.ts']",
+    ),
+    "wrongly_assumed": _model(
+        "select m.id from MESSAGES m where now() >= ts",
+        "materialized='continuous', assume=['r.ts >= m.ts']",
+    ),
+    "plain": _model(
+        "select x from MESSAGES lateral view explode(array(id)) e as x where now() > ts",
+        "materialized='table'",
+    ),
+    "counted_table": _model(
+        "select count(*) as n from MESSAGES where now() > ts", "materialized='table'"
+    ),
+}
+ROW = '{id: 1, ts: "2026-01-01 00:00:00"}'
+KINDS = (
+    SCHEMA.partition("unit_tests:")[0]
+    + "unit_tests:"
+    + "".join(
+        [
+            _test("refused", "counted", ROW, "{n: 1}"),
+            _test("refused_by_the_clock", "counted", ROW, "{n: 1}", as_of=""),
+            _test("refused_unread", "exploded", ROW, "{x: 1}"),
+            _test("refused_condition", "hourly", ROW, "{id: 1}"),
+            _test("refused_assumption", "wrongly_assumed", ROW, "{id: 1}"),
+            _test("with_begin_and_lag", "assumed", ROW, "{id: 1}"),
+            _test("without_an_arrival", "assumed", "{id: 1}", ""),
+            _test("another_kind", "plain", ROW, "{x: 1}"),
+            _test("another_kind_at_an_instant", "counted_table", ROW, "{n: 0}", as_of="2025-01-01"),
+        ]
+    )
+)
+
+
+class TestKindsOfModels:
+    """A unit test of a query that a run refuses fails; one of a table is as it was."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {**{f"{name}.sql": text for name, text in OTHERS.items()}, "schema.yml": KINDS}
+
+    def test_what_a_run_refuses_does_not_pass(self, project: Any, capsys: Any) -> None:
+        project.run_sql("create table {schema}.messages (id int, ts timestamp) using delta")
+        results = run_dbt(["test", "--select", "test_type:unit"], expect_pass=False)
+        assert {r.node.name: str(r.status) for r in results} == {
+            "refused": "error",
+            "refused_by_the_clock": "error",
+            "refused_unread": "error",
+            "refused_condition": "error",
+            "refused_assumption": "error",
+            "with_begin_and_lag": "pass",
+            "without_an_arrival": "pass",
+            "another_kind": "pass",
+            "another_kind_at_an_instant": "pass",
+        }
+        told = {r.node.name: str(r.message) for r in results}
+        assert "[aggregate]" in told["refused"]
+        assert "[unsupported-clause]" in told["refused_unread"]
+        assert "[odd-assumption]" in told["refused_assumption"]
+        assert "its now() is the real one" in capsys.readouterr().out

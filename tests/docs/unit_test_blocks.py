@@ -31,7 +31,7 @@ def check_unit_tests(text: str, query: str, known: Mapping[str, Source]) -> None
         for given in test["given"]:
             name = given["input"].partition("(")[2].replace("'", "").replace(", ", ".").rstrip(")")
             _fill(database, known[name], given["rows"])
-        asked = clock_only(query, instant(test["overrides"]["vars"]["tapestry_as_of"]))
+        asked = clock_only(query, instant(test["overrides"]["vars"]["tapestry_as_of"])).sql
         (statement,) = sqlglot.transpile(asked, read="spark", write="duckdb")
         found = database.execute(statement)
         names = [column[0] for column in found.description or ()]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.reference.literals import Names, cell, names_of, text_of
+from tools.reference.literals import Names, cell, imported_names, names_of, text_of
 
 from tapestry import errors
 from tapestry.cli.end_command import BUSY, FAILED, USAGE, code_of
@@ -33,6 +33,9 @@ refusal. A code stays the same when the wording changes: let programs depend on 
 
 In the messages `…` stands for what is filled in.
 """
+
+MAKERS = {"refuse": ("clock-condition", 0, 1), "_refuse_correlated": ("correlated", 1, 2)}
+"""Functions that make a refusal: its code, and which of their arguments are reason and hint."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +85,21 @@ def messages(root: Path) -> Iterator[Message]:
     for package in PACKAGES:
         for path in sorted((root / package).rglob("*.py")):
             tree = ast.parse(path.read_text("utf-8"))
-            names = names_of(tree)
+            names = {**imported_names(tree, root / "python"), **names_of(tree)}
             for node in ast.walk(tree):
-                named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-                if named and node.func.id in kinds_by_name:
-                    yield _message(node.func.id, node, names)
+                if not isinstance(node, ast.Call):
+                    continue
+                called = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
+                if called in kinds_by_name:
+                    yield _message(called, node, names)
+                elif called in MAKERS:
+                    code, reason, hint = MAKERS[called]
+                    texts = [text_of(_at(node, place), names) for place in (reason, hint)]
+                    yield Message("Refusal", texts[0], texts[1], code)
+
+
+def _at(call: ast.Call, place: int) -> ast.expr | None:
+    return call.args[place] if len(call.args) > place else None
 
 
 def _message(kind: str, call: ast.Call, names: Names) -> Message:

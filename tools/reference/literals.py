@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
 Names = Mapping[str, ast.expr]
 
@@ -18,6 +19,20 @@ def names_of(tree: ast.Module) -> Names:
     ]
     once = {name for name, times in Counter(name for name, _ in given).items() if times == 1}
     return {name: value for name, value in given if name in once}
+
+
+def imported_names(tree: ast.Module, folder: Path) -> Names:
+    """Constants that a file takes from others of the package, by the names it knows them by."""
+    found: dict[str, ast.expr] = {}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("tapestry."):
+            continue
+        path = folder.joinpath(*(node.module or "").split(".")).with_suffix(".py")
+        wanted = [one.name for one in node.names if one.name.isupper() and not one.asname]
+        if wanted and path.is_file():
+            there = names_of(ast.parse(path.read_text("utf-8")))
+            found |= {name: there[name] for name in wanted if name in there}
+    return found
 
 
 def text_of(node: ast.expr | None, names: Names) -> str:

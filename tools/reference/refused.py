@@ -139,7 +139,7 @@ CASES = (
     Case(
         "explode in the select list",
         "select explode(array(id, amount)) as x from orders",
-        "Do it upstream, in a table or a view's table that the model reads.",
+        "Do it upstream, in a table that keeps the arrival column: a view would be opened.",
     ),
 )
 

@@ -67,7 +67,7 @@ def _explained(
     sql: str | None,
 ) -> Explanation:
     from dbt.adapters.tapestry.invocations import current_invocation
-    from dbt.adapters.tapestry.nodes import continuous_model, shown_model
+    from dbt.adapters.tapestry.nodes import continuous_model, node_warnings, shown_model
     from tapestry.cli.explanation import explain_model
     from tapestry.cli.models import CONTINUOUS, Manifest, compile_models, compile_sql
 
@@ -87,7 +87,8 @@ def _explained(
             described = continuous_model(node, graph, text, "", invocation.time_zone)
         else:
             described = shown_model(node, graph, text)
-        return explain_model(project.session, described, invocation, stored)
+        warnings = node_warnings(node) if stored else ()
+        return explain_model(project.session, described, invocation, stored, warnings)
 
 
 def show_explanation(to: Console, explained: Explanation) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tapestry.cli.advice import Table, advise
@@ -51,11 +51,16 @@ class Explanation:
 
 
 def explain_model(
-    session: Session, model: Model, invocation: Invocation, stored: bool
+    session: Session,
+    model: Model,
+    invocation: Invocation,
+    stored: bool,
+    warnings: Sequence[str] = (),
 ) -> Explanation:
     """Rewrite the query as a run does, and look at what the run would read.
 
-    A query that is refused is explained up to the step that refuses it.
+    A query that is refused is explained up to the step that refuses it; ``warnings`` are what a run
+    says of the model besides.
     """
     explained = Explanation(model.name, model.file)
     try:
@@ -74,7 +79,7 @@ def explain_model(
     tables = {name: _table(session, looked_at, name) for name in looked_at.scans}
     wanted = {(r.source, r.predicate) for r in looked_at.readings}
     wanted |= {(name, "") for name in looked_at.scans}
-    explained.looked_at = looked_at
+    explained.looked_at = replace(looked_at, notes=(*looked_at.notes, *warnings))
     # sql: predicates that sqlglot wrote
     explained.costs = {key: cost(session, looked_at, *key) for key in sorted(wanted)}
     explained.advice = advise(looked_at, explained.costs, tables, rewrite_with, model.config.assume)

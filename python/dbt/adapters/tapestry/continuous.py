@@ -26,10 +26,12 @@ from dbt.adapters.tapestry.nodes import (
 )
 from dbt.adapters.tapestry.response import ContinuousResponse, response_of
 from dbt.adapters.tapestry.session import DbtSession
+from dbt.adapters.tapestry.unit_tests import refuse_as_a_run, tested_model
 from dbt.adapters.tapestry.write_beside_compiled import write_beside_compiled
 from tapestry.errors import TapestryError
-from tapestry.runs.query.answer_as_of import answer_at, clock_only
+from tapestry.runs.query.answer_as_of import AskedQuery, answer_at, clock_only
 from tapestry.runs.query.query import read_query
+from tapestry.runs.query.unit_test import UnitTest
 from tapestry.runs.run.plan import Decided, WriteRows
 from tapestry.runs.run.run import Outcome, execute, prepare
 from tapestry.runs.run.validate import plan_empty
@@ -92,22 +94,35 @@ class ContinuousDoors(metaclass=AdapterMeta):
         return response_of(plan, outcome)
 
     @available
-    def answer_as_of(self, node: dict[str, Any], graph: dict[str, Any], sql: str, var: Any) -> str:
+    def answer_as_of(
+        self, node: dict[str, Any], graph: dict[str, Any], sql: str, var: Any
+    ) -> AskedQuery:
         """A query at `tapestry_as_of`, where that is given; else as it stands."""
         with dbt_errors():
             session = DbtSession(self)  # type: ignore[arg-type]
             clock = given_clock(var, session)
             if clock is None:
-                return sql
+                return AskedQuery(sql)
             model = shown_model(node, graph, sql)
             return answer_at(session, model, clock.instant, session.time_zone)
 
     @available
-    def clock_as_of(self, sql: str, var: Any) -> str:
-        """A unit test's query with the clock at `tapestry_as_of`, where that is given."""
+    def unit_test_query(self, sql: str, test: dict[str, Any], var: Any) -> AskedQuery:
+        """A unit test's query with the clock at `tapestry_as_of`, where that is given.
+
+        That of a continuous model is refused where a run would refuse it.
+        """
         with dbt_errors():
-            clock = given_clock(var, DbtSession(self))  # type: ignore[arg-type]
-            return sql if clock is None else clock_only(sql, clock.instant)
+            session = DbtSession(self)  # type: ignore[arg-type]
+            clock = given_clock(var, session)
+            s = None if clock is None else clock.instant
+            manifest = self._macro_resolver  # type: ignore[attr-defined]
+            tested = tested_model(manifest, test)
+            if tested is None:
+                return clock_only(sql, s)
+            asked = UnitTest.read(sql)
+            untold = refuse_as_a_run(session, manifest, tested, asked, session.time_zone)
+            return AskedQuery(sql if s is None else asked.at(s), untold)
 
     def cleanup_connections(self) -> None:
         """dbt calls this once, when all nodes are done: runs are logged, answers delivered."""

@@ -8,15 +8,21 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from tapestry.errors import TapestryError
+from tapestry.names import MATCHED_AT
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.query import Query, read_query
+from tapestry.runs.query.refuse_read_apart import planned_as_read
+from tapestry.runs.query.schema_change import reconcile, refuse_narrower
 from tapestry.runs.query.settings import same_query
+from tapestry.runs.query.spark_reads import refuse_other_columns
 from tapestry.runs.run.standing import Standing, stand
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.scans import late_scan, plain_scan
 from tapestry.runs.sources.side import Side, read_side, side_name
+from tapestry.runs.tables.state import StateRow
+from tapestry.runs.window.question import not_verified, refuse_own_names
 from tapestry.sql import Rewriting, Scan, Window
 from tapestry.sql.look.source_reads import Reading, readings
 from tapestry.sql.timing import text_of
@@ -57,8 +63,8 @@ class Cost:
 def preview(session: Session, model: Model, invocation: Invocation, stored: bool = True) -> Preview:
     """Look at the next run of ``model``; ``stored``: it has a table, or will have one.
 
-    Raises Refusal for a query that cannot be kept exactly. A state that would stop a run is told
-    in ``notes``.
+    Raises Refusal for a query that cannot be kept exactly, ConfigurationError for one that its runs
+    could not verify. What else would stop a run, or what it would warn of, is told in ``notes``.
     """
     standing, notes = Standing(None, None), []
     if stored:
@@ -70,7 +76,7 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     begin = row.begin if row is not None else model.config.begin
     query = read_query(session, model, invocation, model.sql, begin)
     if row is not None and not same_query(row.canonical, query.canonical):
-        notes.append(f"the query changed since the last run (on_query_change: {_rule(model)})")
+        notes += _of_changed(session, model, invocation, query, row)
     t = invocation.clock.t(model.config.lag)
     tau = None if row is None else (row.tau if standing.crashed else row.t)
     if tau is not None and tau >= t:
@@ -78,8 +84,37 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
         t = tau + A_DAY
     window = Window(tau or t - A_DAY, t)
     scans = {name: _scan(session, query, name, standing, notes) for name in query.rewriting.sources}
+    if stored:
+        refuse_own_names(model, query)
+        notes += not_verified(model, query)
+    notes += _as_spark_reads(session, model, query, query.rewriting.incremental(window, scans))
     found = readings(plain_statement(query.rewriting, window, scans), scans)
     return Preview(query, window, tau is None, scans, found, tuple(notes))
+
+
+def _of_changed(
+    session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
+) -> list[str]:
+    """What a run would make of a query that is not the one that the table was grown with."""
+    rule = model.config.on_query_change
+    notes = [f"the query changed since the last run (on_query_change: {rule})"]
+    if rule == "fail":
+        return [f"{notes[0]}: the next run would stop"]
+    if rule == "continue":
+        try:
+            refuse_narrower(session, model, invocation, query, row.generation)
+            reconcile(session, model, query.sql, (*query.rewriting.columns, MATCHED_AT), True)
+        except TapestryError as error:
+            notes.append(f"the next run would stop: {error.reason}")
+    return notes
+
+
+def _as_spark_reads(session: Session, model: Model, query: Query, select: str) -> list[str]:
+    """What a first run asks of Spark before it reads data; raises Refusal where that refuses."""
+    refuse_other_columns(session, model, query, select)
+    if planned_as_read(session, query) is False:
+        return ["Spark plans the query otherwise than it was read: a first run compares their rows"]
+    return []
 
 
 def plain_statement(rewriting: Rewriting, window: Window, scans: Mapping[str, Scan]) -> str:
@@ -111,10 +146,6 @@ def size_in(plan: str) -> int:
     optimized = plan.partition("== Physical Plan ==")[0]
     found = _RELATION.findall(optimized)
     return sum(int(float(number) * _SIZES.get(unit, 1)) for number, unit in found)
-
-
-def _rule(model: Model) -> str:
-    return model.config.on_query_change
 
 
 def _text(instant: datetime | None) -> str | None:

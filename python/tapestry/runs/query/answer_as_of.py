@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from datetime import datetime
 
 from tapestry.errors import TapestryError
@@ -14,11 +16,33 @@ from tapestry.runs.sources.scans import plain_scan
 from tapestry.sql import set_clock, static_answer
 from tapestry.sql.read.parse import parse
 
+_CLOCK = re.compile(
+    r"\b(now|current_timestamp|current_date|curdate|localtimestamp)\b", re.IGNORECASE
+)
 
-def answer_at(session: Session, model: Model, s: datetime, time_zone: str) -> str:
+
+@dataclass(frozen=True)
+class AskedQuery:
+    """A query that is shown or tested, and what has to be said of it."""
+
+    sql: str
+    warning: str = ""
+
+
+def clock_only(sql: str, s: datetime | None) -> AskedQuery:
+    """The text with now() and its like being s, where it can be read here."""
+    if s is None or not _CLOCK.search(sql):
+        return AskedQuery(sql)
+    try:
+        return AskedQuery(set_clock(parse(sql), s).sql("spark"))
+    except TapestryError as error:
+        return AskedQuery(sql, f"its now() is the real one, not tapestry_as_of: {error.reason}")
+
+
+def answer_at(session: Session, model: Model, s: datetime, time_zone: str) -> AskedQuery:
     """Q(s) as SQL; where the sources say nothing of their arrival, only the clock is set to s.
 
-    Text that is not one SELECT stays as it is.
+    Text that cannot be read stays as it is, and a warning says so.
     """
     try:
         relations = read_relations(session, model.sql, model, Pins(), time_zone)
@@ -30,14 +54,6 @@ def answer_at(session: Session, model: Model, s: datetime, time_zone: str) -> st
         column = None if arrival is None else arrival_column(pinned.table, arrival)
         scans[name] = plain_scan(pinned.table, pinned.pin, column)
     try:
-        return static_answer(model.sql, relations.catalog, s, scans)
+        return AskedQuery(static_answer(model.sql, relations.catalog, s, scans))
     except TapestryError:
         return clock_only(model.sql, s)
-
-
-def clock_only(sql: str, s: datetime) -> str:
-    """The text with now() and its like being s: over given rows, as in a unit test."""
-    try:
-        return set_clock(parse(sql), s).sql("spark")
-    except TapestryError:
-        return sql

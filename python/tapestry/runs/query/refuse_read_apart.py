@@ -61,6 +61,16 @@ def refuse_read_apart(session: Session, model: Model, query: Query) -> None:
         )
 
 
+def planned_as_read(session: Session, query: Query) -> bool | None:
+    """Does Spark plan the query as it was read here?  None where it cannot be asked."""
+    theirs, ours = _bare(query.sql), query.rewriting.canonical.rpartition("\n--")[0]
+    try:
+        return planned_alike(session, theirs, ours)
+    except Exception as error:
+        logger.debug("what was read could not be planned: %s", error)
+        return None
+
+
 def planned_alike(session: Session, theirs: str, ours: str) -> bool:
     """Does Spark make one plan of both texts, names and numbers of columns aside? Reads no data."""
     union = f"SELECT * FROM (\n{theirs}\n) UNION ALL SELECT * FROM (\n{ours}\n)"

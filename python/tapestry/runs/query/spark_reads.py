@@ -17,9 +17,17 @@ from tapestry.runs.query.refuse_read_apart import refuse_read_apart
 def refuse_read_otherwise(session: Session, model: Model, query: Query, select: str = "") -> None:
     """Raise Refusal where Spark finds other columns, or rows, in a query than the rewriting does.
 
+    Reads data only where Spark plans otherwise than was read (``refuse_read_apart``).
+    """
+    refuse_other_columns(session, model, query, select)
+    refuse_read_apart(session, model, query)
+
+
+def refuse_other_columns(session: Session, model: Model, query: Query, select: str = "") -> None:
+    """Raise Refusal where Spark finds other columns in a query than the rewriting does.
+
     ``select``, the rewritten query, has them and ``_matched_at``; '' compares their number only.
-    Reads data only where Spark plans otherwise than was read (``read_back``). What Spark cannot
-    read at all raises Spark's own error.
+    Reads no data. What Spark cannot read at all raises Spark's own error.
     """
     theirs, columns = types_of(session, query.sql), query.rewriting.columns
     ours = types_of(session, select)[: len(columns)] if select else theirs
@@ -38,7 +46,6 @@ def refuse_read_otherwise(session: Session, model: Model, query: Query, select: 
                 hint=f"write CAST(… AS {their}) AS {column}, and please report it",
                 code="read-otherwise",
             )
-    refuse_read_apart(session, model, query)
 
 
 def types_of(session: Session, sql: str) -> list[str]:

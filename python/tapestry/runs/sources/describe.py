@@ -132,8 +132,8 @@ def arrival_column(table: DeltaSource, arrival: str) -> Column:
             f"the arrival column {arrival} of {table.name} has the type {column.type};"
             " an arrival is a TIMESTAMP, TIMESTAMP_NTZ or DATE",
             where=table.name,
-            hint=f"let the loader write a timestamp column, or a view cast({arrival} as timestamp)"
-            " materialized as a Delta table",
+            hint=f"let the loader write a timestamp column, or read a table upstream that has"
+            f" cast({arrival} as timestamp)",
             code="arrival-type",
         )
     return column

@@ -76,6 +76,16 @@ def question_of(
     """
     if model.config.verify == "off" or incomparable(query):
         return None
+    refuse_own_names(model, query)
+    sampled = model.config.verify == "sample"
+    definition = Definition.read(query.sql, query.relations.catalog, scans)
+    return Question(definition, row, query.rewriting.columns, sampled)
+
+
+def refuse_own_names(model: Model, query: Query) -> None:
+    """Raise ConfigurationError for a select list that holds a name of what stands beside it."""
+    if model.config.verify == "off" or incomparable(query):
+        return
     columns = query.rewriting.columns
     own = next((column for column in columns if is_own(column)), None)
     if own is not None:
@@ -84,9 +94,6 @@ def question_of(
             where=model.file,
             hint=f"rename it with AS, or set verify: off on {model.name}",
         )
-    sampled = model.config.verify == "sample"
-    definition = Definition.read(query.sql, query.relations.catalog, scans)
-    return Question(definition, row, columns, sampled)
 
 
 def begun(session: Session, question: Question | None) -> Question | None:

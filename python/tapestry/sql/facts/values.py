@@ -38,6 +38,11 @@ _ARM = 4
 _OPENED = 30
 """Units for an arm that passes find in a table by value, each time."""
 
+_JOINED = (
+    "join the left side instead of EXISTS (SELECT DISTINCT), and write the right side as NOT EXISTS"
+    " in WHERE"
+)
+
 INTERNAL = frozenset({"_k", "_b", "_f", "_e", "_w", "_r", "_n", "_o", "_at", "_rank"})
 """Aliases that the rendering uses for relations of its own, and for columns beside them."""
 
@@ -123,7 +128,7 @@ def found_in(query: Bag | SetQuery | UnionAll) -> list[Arm]:
             if query.operator == "intersect":
                 where.append(member(other, arm.select))
                 continue
-            _refuse_correlated(other, "EXCEPT", "write the right side as NOT EXISTS")
+            _refuse_correlated(other, "EXCEPT", _JOINED)
             where.append(negated(member(other, arm.select)))
         arms.append(Arm(arm.tables, all_of(*where), arm.select))
     return arms

@@ -40,6 +40,7 @@ from tapestry.sql.normalize.scope import Columns, Scope, Way, with_ctes
 from tapestry.sql.read.open_parentheses import encloses_relation
 from tapestry.sql.read.parse import table_name
 from tapestry.sql.read.refuse_unsupported import (
+    INSIDE,
     LATER,
     is_global_aggregate,
     refuse_block,
@@ -365,7 +366,7 @@ class _Context:
     ) -> ExistsFormula:
         arms = self.builder.exists_arms(query, self.scope, keep_select=True)
         if arms is None:
-            raise Refusal(LATER, query.sql("spark"), "join the table instead", code="aggregate")
+            raise Refusal(LATER, query.sql("spark"), INSIDE, code="aggregate")
         narrowed = (
             Arm(arm.tables, all_of(arm.where, Condition(of(list(arm.select)))), arm.select)
             for arm in arms

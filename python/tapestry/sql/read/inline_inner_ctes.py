@@ -69,7 +69,7 @@ def inline_inner_ctes(tree: exp.Query) -> exp.Query:
             raise Refusal(
                 f"the CTEs of subqueries are used more than {MOST} times, one in another",
                 tree.sql("spark"),
-                "write them as views or models",
+                "write them as models",
                 code="too-many-ctes",
             )
         cte = bodies[use.meta[_CTE]]

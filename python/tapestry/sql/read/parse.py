@@ -21,21 +21,16 @@ from tapestry.sql.read.refuse_unread import (
     refuse_unread,
     refuse_unwritten,
 )
-from tapestry.sql.read.refuse_unsupported import refuse_modifiers
+from tapestry.sql.read.refuse_unsupported import (
+    UPSTREAM,
+    refuse_constructs,
+    refuse_modifiers,
+)
 from tapestry.sql.timing import has_mark
 from tapestry.sql.work import bounded_by_text, spend_tree
 
 SESSION_CATALOG = "spark_catalog"
 """Spark's own name for the catalog of tables that are named by schema and table alone."""
-_UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
-    (exp.Lateral, "LATERAL VIEW and lateral subqueries", "explode in a view or table upstream"),
-    (exp.Pivot, "PIVOT", "write one CASE per column in a view upstream"),
-    (exp.TableSample, "TABLESAMPLE", "filter by a hash of a key instead"),
-    (exp.Values, "an inline table (VALUES)", "make it a seed with the config arrival: static"),
-    (exp.Placeholder, "a parameter marker", "write the value"),
-    (exp.Parameter, "a parameter marker", "write the value"),
-    (exp.MatchRecognize, "MATCH_RECOGNIZE", "write it as joins"),
-)
 _AGGREGATES = frozenset(
     {
         *("every", "some", "mean", "std", "try_avg", "try_sum", "count_min_sketch"),
@@ -163,7 +158,7 @@ def _refuse_unsupported(tree: exp.Query) -> None:
             raise Refusal(
                 "a recursive CTE",
                 with_.sql("spark"),
-                "write the steps as joins",
+                "write a UNION ALL of joins, one for each number of steps",
                 code="recursive-cte",
             )
         names = [cte.alias.lower() for cte in with_.expressions]
@@ -174,12 +169,7 @@ def _refuse_unsupported(tree: exp.Query) -> None:
                 "rename one of them",
                 code="doubled-cte",
             )
-    for kind, what, hint in _UNSUPPORTED:
-        found = tree.find(kind)
-        if found is not None:
-            raise Refusal(
-                f"{what} is not supported", found.sql("spark"), hint, code="unsupported-clause"
-            )
+    refuse_constructs(tree)
     for quantified in tree.find_all(exp.Any, exp.All):
         if quantified.find(exp.Query) is not None:  # else LIKE ANY ('a%', 'b%')
             raise Refusal(
@@ -214,7 +204,7 @@ def _refuse_relations(tree: exp.Query) -> None:
             raise Refusal(
                 "a function stands in FROM",
                 table.sql("spark"),
-                "compute its rows upstream, in a table that this model reads",
+                UPSTREAM + ", or static: meta: {arrival: static}",
                 code="function-in-from",
             )
     for named in tree.find_all(exp.DataType):

@@ -12,6 +12,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from tapestry.errors import Refusal
+from tapestry.sql.read.refuse_unsupported import UPSTREAM
 
 _QUERY = frozenset({"this", "with_", "order", "limit", "offset"})
 _READ: dict[type[exp.Expr], frozenset[str]] = {
@@ -40,10 +41,11 @@ _JOINS = frozenset(
         *(("LEFT", kind) for kind in ("SEMI", "ANTI")),
     }
 )
-_HINTS = {
+INSTEAD = {
     "version": "leave it out: each run reads the versions that belong to its window",
-    "on": "write GROUP BY, or DISTINCT alone",
+    "on": "write DISTINCT alone, or NOT EXISTS a row that comes before this one",
 }
+"""What to write instead of a clause that no pass reads, by its place in the tree."""
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _BITS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.DPipe)
 _SHIFTS = (exp.BitwiseLeftShift, exp.BitwiseRightShift)
@@ -120,7 +122,7 @@ def refuse_unwritten(tree: exp.Query) -> None:
         raise Refusal(
             "a part of the SQL would get lost",
             str(error),
-            "compute it upstream, in a table that this model reads",
+            UPSTREAM,
             code="unread",
         ) from error
 
@@ -132,7 +134,7 @@ def _refuse_clauses(node: exp.Expr, kind: type[exp.Expr], read: frozenset[str]) 
             raise Refusal(
                 f"{what} of a {kind.__name__.lower()} is not supported",
                 _text(node),
-                _HINTS.get(place, "write the query without it"),
+                INSTEAD.get(place, "write the query without it"),
                 code="unsupported-clause",
             )
 

@@ -19,9 +19,45 @@ GENERATORS = frozenset({"inline_outer", "json_tuple", "collations", "sql_keyword
 WINDOWS_OF_TIME = frozenset({"window", "session_window"})
 """Spark makes as many rows of one as there are windows that it lies in: none where it is NULL."""
 DOWNSTREAM = "compute it in a table downstream"
-UPSTREAM = "compute it upstream, in a table that this model reads"
+UPSTREAM = (
+    "compute it upstream, in a table that keeps the arrival column (a view is opened: it must be"
+    " materialized='table' or incremental)"
+)
+INSIDE = (
+    "write the greatest as NOT EXISTS a greater one; else keep the rows here, and compute it and"
+    " what uses it in a table downstream"
+)
+UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
+    (exp.Lateral, "a lateral subquery", "join it, and write what it compares in ON"),
+    (exp.Pivot, "PIVOT", "keep the rows here, and pivot them in a table or view downstream"),
+    (exp.TableSample, "TABLESAMPLE", "filter by a hash of a key instead"),
+    (exp.Values, "an inline table (VALUES)", "make it a seed with meta: {arrival: static}"),
+    (exp.Placeholder, "a parameter marker", "write the value"),
+    (exp.Parameter, "a parameter marker", "write the value"),
+)
+"""Kinds of nodes that are refused wherever they stand, with what to write instead."""
+EXPLODE = (
+    "explode in a table upstream that keeps the arrival column (a view is opened: it must be"
+    " materialized='table' or incremental)"
+)
+UNPIVOT = "write a UNION ALL with one SELECT for each column"
 WAYS = 256
 """So many ways to form a row may a FROM clause have."""
+
+
+def refuse_constructs(tree: exp.Query) -> None:
+    """Raise Refusal for what stands nowhere in the theory, wherever it stands in the query."""
+    for kind, what, hint in UNSUPPORTED:
+        found = tree.find(kind)
+        if found is None:
+            continue
+        if isinstance(found, exp.Lateral) and not isinstance(found.this, exp.Query):
+            what, hint = "LATERAL VIEW", EXPLODE
+        if isinstance(found, exp.Pivot) and found.args.get("unpivot"):
+            what, hint = "UNPIVOT", UNPIVOT
+        raise Refusal(
+            f"{what} is not supported", found.sql("spark"), hint, code="unsupported-clause"
+        )
 
 
 def refuse_modifiers(node: exp.Expr) -> None:
@@ -30,19 +66,28 @@ def refuse_modifiers(node: exp.Expr) -> None:
         raise Refusal(
             f"LIMIT: {LATER}",
             node.sql("spark"),
-            "filter by a condition, or use a view downstream",
+            "filter by a condition, or keep the rows here, and write LIMIT and what uses it in a"
+            " view downstream",
             code="limit",
         )
 
 
 def refuse_block(node: exp.Select) -> None:
     """Raise Refusal for what one SELECT holds beyond select, project, join and DISTINCT."""
-    for clause in ("windows", "qualify", "sort", "cluster", "distribute"):
+    for clause in ("windows", "qualify"):
         if node.args.get(clause):
             raise Refusal(
                 f"{clause.upper()}: {LATER}",
                 node.sql("spark"),
                 DOWNSTREAM,
+                code="unsupported-clause",
+            )
+    for clause in ("sort", "cluster", "distribute"):
+        if node.args.get(clause):
+            raise Refusal(
+                f"{clause.upper()} BY is not supported",
+                node.sql("spark"),
+                "leave it out: the rows of a table have no order",
                 code="unsupported-clause",
             )
     group = node.args.get("group")
@@ -55,11 +100,22 @@ def refuse_block(node: exp.Select) -> None:
         )
     for part in _parts(*node.selects, node.args.get("having")):
         if isinstance(part, exp.Window | exp.AggFunc | exp.RowNumber):  # a window lacks its OVER
-            raise Refusal(LATER, part.sql("spark"), DOWNSTREAM, code="aggregate")
+            raise Refusal(LATER, part.sql("spark"), _elsewhere(node), code="aggregate")
     refuse_row_makers(node)
     if node.args.get("having") is not None and group is None:
         # To Spark it is one group of all rows, which is there without a row too.
-        raise Refusal("HAVING without GROUP BY", node.sql("spark"), "write WHERE", code="having")
+        raise Refusal(
+            "HAVING without GROUP BY",
+            node.sql("spark"),
+            "write WHERE where single rows are meant",
+            code="having",
+        )
+
+
+def _elsewhere(node: exp.Select) -> str:
+    """Where to compute an aggregate: of a set operation, a query is a side of the whole."""
+    inside = node.find_ancestor(exp.Subquery, exp.CTE, exp.In, exp.Exists)
+    return DOWNSTREAM if inside is None else INSIDE
 
 
 def refuse_row_makers(node: exp.Select) -> None:
@@ -96,7 +152,10 @@ def refused_output(item: exp.Expr) -> Refusal:
     """The refusal of an item of a select list that reads the clock or holds a subquery."""
     if not timing.contains_now(item):
         return Refusal(
-            LATER, item.sql("spark"), "join the table, or use EXISTS in WHERE", code="aggregate"
+            LATER,
+            item.sql("spark"),
+            "join the table, or write EXISTS in WHERE, UNION ALL, and NOT EXISTS in another WHERE",
+            code="aggregate",
         )
     if item.find_ancestor(exp.From, exp.Join, exp.CTE, exp.In) is not None:
         return Refusal(

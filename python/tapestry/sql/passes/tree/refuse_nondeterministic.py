@@ -9,6 +9,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql.catalog import Catalog
 from tapestry.sql.read.functions import user_defined
+from tapestry.sql.read.refuse_unsupported import UPSTREAM
 
 NONDETERMINISTIC = frozenset(
     {
@@ -37,7 +38,7 @@ def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> exp.Query:
             raise Refusal(
                 f"'{text.name}' is another point in time whenever the query is read",
                 text.parent.sql("spark"),
-                "write now() or current_date()",
+                "write now(), current_date() or current_date() + 1; in a select list leave it out",
                 code="nondeterministic",
             )
     for node in tree.find_all(exp.Func):
@@ -47,7 +48,7 @@ def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> exp.Query:
                 f"{own}() is a user-defined function that is not declared deterministic",
                 (node.parent if "." in own and node.parent else node).sql("spark"),
                 f"if equal arguments always give it equal values: deterministic_functions: [{own}];"
-                " else compute it upstream, in a table that this model reads",
+                f" else {UPSTREAM}",
                 code="undeclared-function",
             )
         names = {node.name.lower()} if isinstance(node, exp.Anonymous) else _names(node)
@@ -55,7 +56,7 @@ def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> exp.Query:
             raise Refusal(
                 f"{sorted(names & NONDETERMINISTIC)[0]}() does not give the same value twice",
                 node.sql("spark"),
-                "derive the value from the data (a hash of a key), or compute it upstream",
+                f"derive the value from the data (a hash of a key), or {UPSTREAM}",
                 code="nondeterministic",
             )
     return tree

@@ -111,7 +111,7 @@ def _type_of(table: exp.Table, column: Column) -> exp.DataType:
         raise Refusal(
             "a column is called *, which stands for all columns",
             where,
-            "rename it",
+            "rename it in the table: a view over it reads it, too",
             code="odd-name",
         )
     depth = max(accumulate(_NESTS[sign] for sign in column.type if sign in _NESTS), default=0)
@@ -128,7 +128,7 @@ def _type_of(table: exp.Table, column: Column) -> exp.DataType:
         raise Refusal(
             "a column's type cannot be read: the name of a field in it needs quotes",
             where,
-            "rename the field",
+            "rename the field in the table: a view over it reads it, too",
             code="odd-type",
         ) from error
 
@@ -204,7 +204,7 @@ def _with_clocks(tree: exp.Query, catalog: Catalog) -> exp.Query:
             raise Refusal(
                 f"{name} is the clock and the name of a column here",
                 name,
-                "give the column another name in a view, or in a subquery with AS",
+                f"write m.{name} for the column, and now() or date(now()) for the clock",
                 code="clock-or-column",
             )
 

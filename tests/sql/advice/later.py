@@ -1,0 +1,280 @@
+"""What is computed elsewhere: aggregates and windows downstream, what makes rows upstream."""
+
+from __future__ import annotations
+
+from tests.sql.advice.case import UNASKED, Case, Way, case
+
+EXPLODED = {"exploded": "SELECT m.id, unnest(m.list) AS x, m.ts FROM messages m"}
+"""A table upstream, with the arrival of the rows that it is made from."""
+FIRST = "not exists (select 1 from messages e where e.author = m.author and e.ts < m.ts)"
+KEPT = "select id, parent, author, ts from messages"
+TOP = {"top_old": "SELECT max(id) AS id FROM old"}
+"""Of a static table, as a static table."""
+
+CASES: tuple[Case, ...] = (
+    case(
+        "aggregate",
+        "select author, count(*) as n from messages group by author",
+        Way(KEPT, after="SELECT author, count(*) FROM model GROUP BY author"),
+    ),
+    case(
+        "aggregate",
+        "select author, min(ts) as ts from messages group by author",
+        Way(KEPT, after="SELECT author, min(ts) FROM model GROUP BY author"),
+    ),
+    case(
+        "aggregate",
+        "select id, row_number() over (partition by author order by id, ts) as n from messages",
+        Way(
+            KEPT,
+            after="SELECT id, row_number() OVER (PARTITION BY author ORDER BY id, ts) FROM model",
+        ),
+    ),
+    case(
+        "aggregate",
+        "select m.id, c.n from messages m"
+        " join (select parent, count(*) as n from messages group by parent) c on c.parent = m.id",
+        Way(
+            "select id, parent from messages",
+            after="SELECT m.id, c.n FROM model m JOIN"
+            " (SELECT parent, count(*) AS n FROM model GROUP BY parent) c ON c.parent = m.id",
+        ),
+    ),
+    case(
+        "aggregate",
+        "select id from messages where id in (select max(id) from old)",
+        Way(
+            "select id from messages m where exists (select 1 from old o where o.id = m.id)"
+            " and not exists (select 1 from old o where o.id > m.id)"
+        ),
+        Way(
+            "select id from messages",
+            after="SELECT id FROM model WHERE id IN (SELECT max(id) FROM old)",
+        ),
+    ),
+    case(
+        "aggregate",
+        "select id, (select max(id) from old) as top from messages",
+        Way("select m.id, t.id as top from messages m join top_old t", tables=TOP),
+    ),
+    case(
+        "aggregate",
+        "select id, exists (select 1 from old o where o.id = m.id) as is_old from messages m",
+        Way(
+            "select id, true as is_old from messages m"
+            " where exists (select 1 from old o where o.id = m.id)"
+            " union all select id, false as is_old from messages m"
+            " where not exists (select 1 from old o where o.id = m.id)"
+        ),
+    ),
+    case(
+        "grouping-sets",
+        "select author from messages group by rollup (author)",
+        Way(KEPT, after="SELECT author FROM model GROUP BY ROLLUP (author)"),
+    ),
+    case(
+        "unsupported-clause",
+        "select id from messages qualify row_number() over (partition by author order by ts) = 1",
+        Way(
+            KEPT,
+            after="SELECT id FROM model"
+            " QUALIFY row_number() OVER (PARTITION BY author ORDER BY ts) = 1",
+        ),
+    ),
+    case(
+        "unsupported-clause",
+        "select id, parent from messages window w as (order by id)",
+        Way(KEPT, after="SELECT id, parent FROM model WINDOW w AS (ORDER BY id)"),
+    ),
+    case(
+        "unsupported-clause",
+        "select id from messages sort by id",
+        "select id from messages",
+        meant="select id from messages",
+    ),
+    case(
+        "unsupported-clause",
+        "select id from messages distribute by id",
+        "select id from messages",
+        meant="select id from messages",
+    ),
+    case(
+        "unsupported-clause",
+        "select id from messages cluster by id",
+        "select id from messages",
+        meant="select id from messages",
+    ),
+    case(
+        "limit",
+        "select id from messages order by id limit 2",
+        Way("select id from messages", after="SELECT id FROM model ORDER BY id LIMIT 2"),
+        Way("select id from messages where id <= 2"),
+    ),
+    case(
+        "limit",
+        "select id from messages where id in (select id from old order by id desc limit 1)",
+        "select id from messages m where exists (select 1 from old o where o.id = m.id and"
+        " not exists (select 1 from old p where p.id > o.id))",
+        Way(
+            "select id from messages",
+            after="SELECT id FROM model WHERE id IN"
+            " (SELECT id FROM old ORDER BY id DESC NULLS LAST LIMIT 1)",
+        ),
+    ),
+    case(
+        "generator",
+        "select id, explode(list) as x from messages",
+        Way("select id, x from exploded", tables=EXPLODED),
+        meant="select id, unnest(list) as x from messages",
+    ),
+    case(
+        "generator",
+        "select id, window(ts, '1 hour') as w from messages",
+        "select id, struct(date_trunc('hour', ts) as start,"
+        " date_trunc('hour', ts) + interval 1 hour as end) as w from messages",
+        Way(
+            "select id, w from windows",
+            tables={
+                "windows": "SELECT id, {'start': date_trunc('hour', ts),"
+                " 'end': date_trunc('hour', ts) + INTERVAL 1 HOUR} AS w, ts FROM messages"
+            },
+        ),
+        meant="select id, struct(date_trunc('hour', ts) as start,"
+        " date_trunc('hour', ts) + interval 1 hour as end) as w from messages",
+    ),
+    case(
+        "function-in-from",
+        "select m.id, r.id as n from messages m join range(3) r on r.id = m.id",
+        Way(
+            "select m.id, r.n from messages m join numbers r on r.n = m.id",
+            tables={"numbers": "SELECT unnest(range(3)) AS n"},
+        ),
+        meant="select m.id, r.n from messages m join (select unnest(range(3)) as n) r"
+        " on r.n = m.id",
+    ),
+    case(
+        "function-in-from",
+        "select m.id, e.x from messages m, explode(m.list) as e(x)",
+        Way("select id, x from exploded", tables=EXPLODED),
+        meant="select id, unnest(list) as x from messages",
+    ),
+    case(
+        "unsupported-clause",
+        "select id, x from messages lateral view explode(list) e as x",
+        Way("select id, x from exploded", tables=EXPLODED),
+        meant="select id, unnest(list) as x from messages",
+    ),
+    case(
+        "unsupported-clause",
+        "select m.id, o.since from messages m,"
+        " lateral (select since from old where old.id = m.id) o",
+        "select m.id, o.since from messages m join old o on o.id = m.id",
+    ),
+    case(
+        "unsupported-clause",
+        "select * from (select id, author from messages) pivot (count(id) for author in ('ann'))",
+        Way(
+            "select id, author from messages",
+            after="SELECT count(CASE WHEN author = 'ann' THEN id END) AS ann FROM model",
+        ),
+        meant="select count(case when author = 'ann' then id end) as ann from messages",
+    ),
+    case(
+        "unsupported-clause",
+        "select id, name, v from (select id, parent, id + 1 as next from messages)"
+        " unpivot (v for name in (parent, next))",
+        "select id, 'parent' as name, parent as v from messages where parent is not null"
+        " union all select id, 'next' as name, id + 1 as v from messages",
+    ),
+    case(
+        "unsupported-clause",
+        "select id from messages tablesample (50 percent)",
+        "select id from messages where pmod(hash(id), 100) < 50",
+        meant=UNASKED,  # chance
+    ),
+    case(
+        "unsupported-clause",
+        "select m.id, v.n from messages m join values (1), (2) as v(n) on v.n = m.id",
+        Way(
+            "select m.id, v.n from messages m join small v on v.n = m.id",
+            tables={"small": "SELECT unnest([1, 2]) AS n"},
+        ),
+        meant="select m.id, v.n from messages m join (select unnest([1, 2]) as n) v on v.n = m.id",
+    ),
+    case(
+        "unsupported-clause",
+        "select distinct on (author) id from messages order by ts",
+        f"select distinct id from messages m where {FIRST}",
+        "select distinct id from messages",
+        meant=UNASKED,  # which of two rows with one ts is chance
+    ),
+    case(
+        "having",
+        "select id from messages having id > 1",
+        "select id from messages where id > 1",
+        meant="select id from messages where id > 1",
+    ),
+    case(
+        "scalar-subquery",
+        "select id from messages where id > (select max(id) from old)",
+        "select id from messages m where not exists (select 1 from old o where o.id >= m.id)",
+        Way("select m.id from messages m join top_old t on m.id > t.id", tables=TOP),
+    ),
+    case(
+        "scalar-subquery",
+        "select m.id from messages m where m.id = (select o.id from old o where o.id = 1)",
+        "select m.id from messages m where m.id in (select o.id from old o where o.id = 1)",
+        "select m.id from messages m join old o on o.id = m.id where o.id = 1",
+    ),
+    case(
+        "quantified-subquery",
+        "select id from messages where id > all (select id from replies)",
+        "select id from messages m where not exists (select 1 from replies r where"
+        " not m.id > r.id or m.id > r.id is null)",
+    ),
+    case(
+        "quantified-subquery",
+        "select id from messages where id = any (select id from replies)",
+        "select id from messages m where exists (select 1 from replies r where m.id = r.id)",
+    ),
+    case(
+        "except-all",
+        "select id from messages except all select id from old",
+        "select id from messages except select id from old",
+        meant="select id from messages except select id from old",
+    ),
+    case(
+        "except-all",
+        "select id from messages intersect all select id from old",
+        "select id from messages intersect select id from old",
+        meant="select id from messages intersect select id from old",
+    ),
+    case(
+        "recursive-cte",
+        "with recursive up as (select id, parent from messages union all"
+        " select u.id, m.parent from up u join messages m on m.id = u.parent)"
+        " select id, parent from up",
+        "select id, parent from messages union all select a.id, b.parent from messages a"
+        " join messages b on b.id = a.parent union all select a.id, c.parent from messages a"
+        " join messages b on b.id = a.parent join messages c on c.id = b.parent"
+        " union all select a.id, d.parent from messages a join messages b on b.id = a.parent"
+        " join messages c on c.id = b.parent join messages d on d.id = c.parent",
+    ),
+    case(
+        "unread",
+        "select id, levenshtein(author, 'bob', 2) as l from messages",
+        Way(
+            "select id, l from distances",
+            tables={"distances": "SELECT id, levenshtein(author, 'bob') AS l, ts FROM messages"},
+        ),
+        meant="select id, levenshtein(author, 'bob') as l from messages",
+    ),
+    case(
+        "unsupported-clause",
+        "select q.id from messages m join (values (1)) q(id) on q.id = m.id",
+        Way(
+            "select v.n as id from messages m join small v on v.n = m.id",
+            tables={"small": "SELECT unnest([1]) AS n"},
+        ),
+    ),
+)
