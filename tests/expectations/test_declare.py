@@ -75,6 +75,7 @@ def test_what_is_refused(entries: Any, told: str) -> None:
         ),
         ("values_to_be_in_set", {"value_set": []}, None),
         ("values_to_be_in_set", {"value_set": [None]}, None),
+        ("values_to_be_in_set", {"value_set": [None, "b", None]}, "IN ('b')"),
         ("values_to_be_between", {"min_value": 3, "max_value": 1}, None),
         ("values_to_be_between", {"min_value": 1, "mostly": 0.9}, None),
         ("values_to_be_between", {"min_value": 1, "mostly": 1.0, "notes": "n"}, ">= 1"),
@@ -92,6 +93,52 @@ def test_conditions(kind: str, arguments: dict[str, Any], condition: str | None)
     wanted = {f"expect_column_{kind}": {"column": "a`b", **arguments}}
     made = condition_of(parse_expectations([wanted])[0])
     assert made is None if condition is None else f"`a``b` {condition}" in str(made)
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "told"),
+    [
+        ("values_to_be_in_set", {"value_set": [None]}, "value_set: [None] holds null only"),
+        ("values_to_not_be_in_set", {"value_set": ["a", None]}, "rows without a value"),
+        ("distinct_values_to_be_in_set", {"value_set": ["a", None]}, "rows without a value"),
+        ("values_to_be_in_set", {"value_set": None}, "value_set: null is not a list"),
+        ("values_to_be_in_set", {"value_set": "a"}, "value_set: 'a' is not a list"),
+        ("values_to_be_in_set", {"value_set": []}, "value_set: [] is an empty list"),
+        ("values_to_be_in_set", {"value_set": ["a", ["b"]]}, "value_set: ['a', ['b']] holds"),
+        ("values_to_be_in_set", {"value_set": [NAN]}, "holds nan, which equals nothing"),
+        ("values_to_be_in_set", {}, "value_set is missing"),
+        ("values_to_be_between", {}, "neither min_value nor max_value"),
+        ("values_to_be_between", {"min_value": NAN}, "min_value: nan is not a value"),
+        ("values_to_be_between", {"min_value": [1]}, "min_value: [1] is not a number"),
+        ("values_to_be_between", {"min_value": True}, "min_value: True is not a number"),
+        ("values_to_be_between", {"min_value": 3, "max_value": 1}, "min_value: 3 is above"),
+        ("values_to_be_between", {"min_value": 3, "max_value": "4"}, "are of two types"),
+        ("values_to_be_between", {"min_value": 3, "strict_min": "yes"}, "strict_min: 'yes' is not"),
+        ("value_lengths_to_be_between", {"min_value": -1}, "min_value: -1 is not a length"),
+        ("value_lengths_to_equal", {"value": "3"}, "value: '3' is not a length"),
+        ("values_to_match_regex", {"regex": None}, "regex: null is not a text"),
+        ("values_to_match_regex", {"regex": ["a"]}, "regex: ['a'] is not a text"),
+        ("values_to_match_regex", {"regex": ""}, "regex: '' is an empty text"),
+        ("values_to_not_be_null", {"column": None}, "column: null is not a text"),
+        ("values_to_not_be_null", {"column": ["a"]}, "column: ['a'] is not a text"),
+        ("values_to_not_be_null", {"mostly": None}, "mostly: null is not a number from 0 to 1"),
+    ],
+)
+def test_arguments_that_say_nothing(kind: str, arguments: dict[str, Any], told: str) -> None:
+    """Each names the expectation and the argument before anything is read."""
+    wanted = {f"expect_column_{kind}": {"column": "a", **arguments}, "name": "mine"}
+    with pytest.raises(ConfigurationError) as error:
+        prepare(
+            Analysing(),
+            parse_expectations([wanted]),
+            Expected("select 1 as a", "m", ["a"], "m.sql"),
+        )
+    assert str(error.value).startswith(f"mine: {told}") or told in error.value.reason
+    assert error.value.reason.startswith("mine: ")
+    assert "in: m.sql" in str(error.value)
 
 
 class Analysing(Session):

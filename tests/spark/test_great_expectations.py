@@ -24,7 +24,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("expect_column_values_to_be_null", {"column": "a"}),
     ("expect_column_values_to_be_in_set", {"column": "a", "value_set": [1, 3]}),
     ("expect_column_values_to_be_in_set", {"column": "t", "value_set": ["x", "it's"]}),
+    ("expect_column_values_to_be_in_set", {"column": "t", "value_set": ["x", None]}),
     ("expect_column_values_to_not_be_in_set", {"column": "a", "value_set": [1]}),
+    ("expect_column_values_to_be_between", {"column": "a", "min_value": 1.5, "max_value": 2}),
     ("expect_column_values_to_be_between", {"column": "a", "min_value": 2}),
     ("expect_column_values_to_be_between", {"column": "f", "min_value": 1.5, "max_value": 2.5}),
     (

@@ -113,7 +113,10 @@ def _problems(error: Exception) -> list[str]:
     errors = getattr(error, "errors", None)
     if not callable(errors):
         return [" ".join(str(error).split())]
-    return [f"{'.'.join(map(str, e.get('loc', ())))}: {e.get('msg')}" for e in errors()]
+    # Each argument may also be a parameter of a suite, a dictionary, which nobody means here.
+    said = [(".".join(map(str, e.get("loc", ()))), str(e.get("msg"))) for e in errors()]
+    meant = [(name, text) for name, text in said if text != "value is not a valid dict"]
+    return [f"{name}: {text}" for name, text in meant or said]
 
 
 def run(frame: Any, expectations: Sequence[Expectation]) -> list[GreatFinding]:
@@ -151,7 +154,12 @@ def run(frame: Any, expectations: Sequence[Expectation]) -> list[GreatFinding]:
 
 
 def _spelt(keywords: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """Column names as the table spells them; Great Expectations heeds case, Spark does not."""
+    """Column names as the table spells them; Great Expectations heeds case, Spark does not.
+
+    A set goes without its nulls: IN a list with a NULL is true or NULL, so nothing would break it.
+    """
+    if isinstance(keywords.get("value_set"), list):
+        keywords["value_set"] = [value for value in keywords["value_set"] if value is not None]
     for key, value in keywords.items():
         if key.startswith("column") and isinstance(value, str):
             keywords[key] = columns.get(value.lower(), value)

@@ -75,8 +75,9 @@ def _in_set(arguments: _Arguments) -> _Made:
     values = arguments.get("value_set")
     if not isinstance(values, list) or not values:
         return None
-    literals = [_literal(value) for value in values]
-    if None in literals:
+    # A null adds no value: a row without one breaks no expectation.
+    literals = [_literal(value) for value in values if value is not None]
+    if None in literals or not literals:
         return None
     return f"{_column(arguments)} IN ({', '.join(str(text) for text in literals)})"
 
@@ -88,7 +89,11 @@ def _not_in_set(arguments: _Arguments) -> _Made:
 
 def _range(measured: str, arguments: _Arguments) -> _Made:
     least, most = arguments.get("min_value"), arguments.get("max_value")
-    if least is not None and most is not None and (type(least) is not type(most) or least > most):
+    if (
+        least is not None
+        and most is not None
+        and (isinstance(least, str) != isinstance(most, str) or least > most)
+    ):
         return None  # an error of the arguments, which Great Expectations explains
     parts = []
     for key, loose, strict in (("min", ">=", ">"), ("max", "<=", "<")):
@@ -112,7 +117,7 @@ def _lengths(arguments: _Arguments) -> _Made:
 
 def _length(arguments: _Arguments) -> _Made:
     value = arguments.get("value")
-    return None if not isinstance(value, int) else f"length({_column(arguments)}) = {value}"
+    return None if value is None else f"length({_column(arguments)}) = {int(value)}"
 
 
 def _matching(operator: str, key: str, negated: bool = False) -> Callable[[_Arguments], _Made]:

@@ -18,7 +18,9 @@ from tapestry.quoting import identifier
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations import great
+from tapestry.runs.expectations.arguments import refuse_arguments
 from tapestry.runs.expectations.row_conditions import condition_of, on_rows
+from tapestry.runs.expectations.try_arguments import TRIED, refuse_unfit
 from tapestry.runs.model.declare import Expectation, near
 from tapestry.sql.read.read_tokens import read_one
 
@@ -81,15 +83,25 @@ def prepare(
     key = (of.rows, of.alias, tuple(p.condition for p in conditions))
     if memory is None or not memory.analysed(key):
         _analyse(session, conditions, of)
+        _try_arguments(session, [p.expectation for p in conditions if p.expectation.kind], of)
         if memory is not None:
             memory.note_analysed(key)
     return prepared
+
+
+def _try_arguments(session: Session, expectations: Sequence[Expectation], of: Expected) -> None:
+    if not any(set(one.keywords) & set(TRIED) for one in expectations):
+        return
+    described = session.rows(f"DESCRIBE QUERY SELECT * FROM (\n{of.rows}\n)")
+    types = {str(row[0]).lower(): str(row[1]).lower() for row in described}
+    refuse_unfit(session, expectations, types, of.file)
 
 
 def _prepare(
     session: Session, expectation: Expectation, columns: Sequence[str], file: str, pinning: Pinning
 ) -> Prepared:
     if expectation.kind:
+        refuse_arguments(expectation, file)
         _refuse_unknown_columns(expectation, columns, file)
         great.refuse_misspelt(expectation, file)
     condition = condition_of(expectation)
@@ -180,6 +192,12 @@ def _with_versions(tree: exp.Expr, condition: str, pinning: Pinning) -> str:
 
 
 def _no_condition(expectation: Expectation, why: str, file: str) -> ConfigurationError:
+    if expectation.kind:
+        return ConfigurationError(
+            f"{expectation.name}: the arguments do not fit the columns: {why}",
+            where=file,
+            hint="compare a column with values of its own type, or CAST it in the query",
+        )
     return ConfigurationError(
         f"{expectation.name}: `{expectation.condition}` is not a condition on a row: {why}",
         where=file,

@@ -56,7 +56,7 @@ def parse_expectations(entries: Any) -> tuple[Expectation, ...]:
     """
     if not isinstance(entries, Sequence) or isinstance(entries, str):
         raise ConfigurationError(
-            f"expectations: {_short(entries)} is not a list",
+            f"expectations: {short(entries)} is not a list",
             hint='write - {name: has_author, expect: "author is not null", on_violation: drop}',
         )
     found = tuple(_one(entry) for entry in entries)
@@ -82,7 +82,7 @@ def near(word: str, words: Sequence[str]) -> str:
 def _one(entry: Any) -> Expectation:
     if not isinstance(entry, Mapping):
         raise ConfigurationError(
-            f"expectations: {_short(entry)} is not an expectation",
+            f"expectations: {short(entry)} is not an expectation",
             hint='write {name: ..., expect: "a condition"}, or {expect_column_...: {column: ...}}',
         )
     kinds = [key for key in entry if key not in KEYS and _is_kind(str(key))]
@@ -90,7 +90,7 @@ def _one(entry: Any) -> Expectation:
         if key not in KEYS and key not in kinds:
             raise ConfigurationError(
                 f"expectations: {key} is not a key of an expectation",
-                where=_short(dict(entry)),
+                where=short(dict(entry)),
                 hint=f"{near(str(key), KEYS)}Valid are: {', '.join(KEYS)}, or the snake_case name"
                 " of one of Great Expectations'",
             )
@@ -98,14 +98,14 @@ def _one(entry: Any) -> Expectation:
         raise ConfigurationError(
             "expectations: an entry is one expectation, a condition under expect: or one of Great"
             " Expectations'",
-            where=_short(dict(entry)),
+            where=short(dict(entry)),
             hint="make it one entry each",
         )
     rule = str(entry.get("on_violation", RULES[0]))
     if rule not in RULES:
         raise ConfigurationError(
             f"on_violation: {rule} is not a value of this key",
-            where=_short(dict(entry)),
+            where=short(dict(entry)),
             hint=f"{near(rule, RULES)}Valid are: {', '.join(RULES)}",
         )
     if kinds:
@@ -113,8 +113,8 @@ def _one(entry: Any) -> Expectation:
     condition = entry["expect"]
     if not isinstance(condition, str) or not condition.strip():
         raise ConfigurationError(
-            f"expect: {_short(condition)} is not a condition",
-            where=_short(dict(entry)),
+            f"expect: {short(condition)} is not a condition",
+            where=short(dict(entry)),
             hint='write it as text: "author is not null"',
         )
     condition = condition.strip().rstrip(";").rstrip()
@@ -125,8 +125,8 @@ def _of_great_expectations(entry: Mapping[str, Any], kind: str, rule: str) -> Ex
     arguments = entry[kind] if entry[kind] is not None else {}
     if not isinstance(arguments, Mapping):
         raise ConfigurationError(
-            f"{kind}: {_short(arguments)} are not arguments",
-            where=_short(dict(entry)),
+            f"{kind}: {short(arguments)} are not arguments",
+            where=short(dict(entry)),
             hint=f"write {{{kind}: {{column: subject, ...}}}}",
         )
     text = json.dumps(dict(arguments), sort_keys=True, default=str)
@@ -146,6 +146,7 @@ def _name(entry: Mapping[str, Any], otherwise: str) -> str:
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
+def short(value: Any) -> str:
+    """A value as its author may recognize it, 120 characters at most."""
+    text = "null" if value is None else repr(value)
     return text if len(text) <= 120 else text[:119] + "…"
