@@ -81,6 +81,10 @@ class World:
         )
         self.session.run(f"insert into {self.schema}.messages values {values}")
 
+    def add_row(self, values: str) -> None:
+        """Append one message, given as SQL: of a table that has got other columns."""
+        self.session.run(f"insert into {self.schema}.messages values {values}")
+
     def model(self, sql: str, name: str = "target", **config: Any) -> Model:
         """A model over the source."""
         return Model(

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from tapestry.errors import TapestryError
-from tapestry.names import MATCHED_AT
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
+from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
 from tapestry.runs.query.query import Query, read_query
 from tapestry.runs.query.refuse_read_apart import planned_as_read
 from tapestry.runs.query.schema_change import reconcile, refuse_narrower
@@ -96,16 +96,23 @@ def _of_changed(
     session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
 ) -> list[str]:
     """What a run would make of a query that is not the one that the table was grown with."""
-    rule = model.config.on_query_change
+    rule, config = model.config.on_query_change, model.config
     notes = [f"the query changed since the last run (on_query_change: {rule})"]
-    if rule == "fail":
+    if rule == "refresh":
+        return notes
+    found = other_columns(row.canonical, query)
+    if found is not None:
+        said = found.told or "another order of the columns"
+        notes = [f"{said} since the last run (on_schema_change: {config.on_schema_change})"]
+    elif rule == "fail":
         return [f"{notes[0]}: the next run would stop"]
-    if rule == "continue":
-        try:
-            refuse_narrower(session, model, invocation, query, row.generation)
-            reconcile(session, model, query.sql, (*query.rewriting.columns, MATCHED_AT), True)
-        except TapestryError as error:
-            notes.append(f"the next run would stop: {error.reason}")
+    try:
+        if found is not None:
+            refuse_changed_columns(model, found, row, query)
+        refuse_narrower(session, model, invocation, query, row.generation)
+        reconcile(session, model, invocation, query, row, changed=True)
+    except TapestryError as error:
+        notes.append(f"the next run would stop: {error.reason}")
     return notes
 
 

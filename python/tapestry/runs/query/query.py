@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,6 +22,9 @@ from tapestry.runs.query.relations import Relations, read_relations
 from tapestry.runs.query.settings import settings_line, without_unsaid
 from tapestry.runs.sources.pins import Pin, Pins
 from tapestry.sql import Catalog, Rewriting, Source, rewrite
+
+_WORD = re.compile(r"`(?:[^`]|``)*`|'(?:[^'\\]|\\.)*'|[\w.]+|[<>=!]+|\S")
+"""A name, a literal, a number or a sign of SQL."""
 
 
 @dataclass(frozen=True)
@@ -124,13 +128,34 @@ def _rewritten(
 def query_changed(model: Model, old: str, query: Query) -> QueryChanged:
     """The error, with the first lines that differ from ``old``, the canonical text so far."""
     new = without_unsaid(query.canonical, old)
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
-    # The first two name the texts; a comment that went begins like them.
-    changes = [line for line in [*lines][2:] if not line.startswith("@@")]
-    shown = " ".join(f"{line[0]} {' '.join(line[1:].split())}" for line in changes[:4])
     return QueryChanged(
-        f"{model.name} is not the query that its table was grown with: {shown[:300]}",
+        f"{model.name} is not the query that its table was grown with: {_difference(old, new)}",
         where=model.file,
-        hint="on_query_change: continue (new text from now on) or refresh (all of history again),"
-        " or run with --full-refresh",
+        hint="on_query_change: continue (new text from now on; what becomes of other columns says"
+        " on_schema_change) or refresh (all of history again), or run with --full-refresh",
     )
+
+
+def _difference(old: str, new: str) -> str:
+    """The first lines that one text does not share with the other.
+
+    Of a line of SQL that became another one, the words: a new column, not the list that it is in.
+    """
+    lines = [text.splitlines() for text in (old, new)]
+    shown: list[str] = []
+    for _, *places in _changes(*lines):
+        before, after = lines[0][slice(*places[:2])], lines[1][slice(*places[2:])]
+        if any(line.startswith("--") for line in before + after):
+            shown += [f"- {line}" for line in before] + [f"+ {line}" for line in after]
+            continue
+        words = [_WORD.findall(" ".join(some)) for some in (before, after)]
+        for _, *ends in _changes(*words):
+            parts = [words[0][slice(*ends[:2])], words[1][slice(*ends[2:])]]
+            texts = [" ".join(part).strip(" ,") for part in parts]
+            shown += [f"{sign} {text}" for sign, text in zip("-+", texts, strict=True) if text]
+    return " ".join(" ".join(line.split()) for line in shown[:4])[:300]
+
+
+def _changes(old: list[str], new: list[str]) -> list[tuple[str, int, int, int, int]]:
+    found = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [change for change in found if change[0] != "equal"]

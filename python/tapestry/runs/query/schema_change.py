@@ -7,9 +7,10 @@ query stays: with that of a source.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tapestry.errors import QueryChanged
+from tapestry.names import MATCHED_AT
 from tapestry.quoting import identifier, relation_name
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import (
@@ -21,8 +22,10 @@ from tapestry.runs.engine.column_types import (
 )
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
+from tapestry.runs.query.other_columns import DO, told
 from tapestry.runs.query.query import Query
 from tapestry.runs.query.spark_reads import types_of
+from tapestry.runs.tables.state import StateRow
 from tapestry.sql.facts.common_types import common_type
 
 _IN_DOUBLE = frozenset({"tinyint", "smallint", "int", "float"})
@@ -32,39 +35,46 @@ _WIDE = frozenset({"smallint", "int", "bigint", "double"})
 
 
 def reconcile(
-    session: Session, model: Model, query: str, columns: Sequence[str], changed: bool
+    session: Session,
+    model: Model,
+    invocation: Invocation,
+    query: Query,
+    row: StateRow,
+    changed: bool,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns to insert, and the statements that make room for them.
 
-    Where the query may have ``changed`` the table is asked what it has.
+    The table is asked what it has where the query may have ``changed``, and once a process: an
+    earlier run may have left columns out.
 
     A column that the query no longer has stays in the table and is NULL from now on; nothing is
     ever taken back. The types of new ones are those of the author's ``query``: what the run's own
     reads may yet have to be written. Raises QueryChanged for a new column unless the model says
     what to do.
     """
-    if not changed:
-        return tuple(columns), ()
+    columns = (*query.rewriting.columns, MATCHED_AT)
+    key = ("columns", row.generation, query.canonical)
+    if not changed and invocation.memory.analysed(key):
+        return columns, ()
     there = types_by_name(session, model.relation)
     new = [column for column in columns if column.lower() not in there]
     gone = sorted(set(there) - {column.lower() for column in columns})
     rule = model.config.on_schema_change
-    if rule == "fail" and (new or gone):
-        what = [f"new columns {', '.join(new)}"] * bool(new)
-        what += [f"{', '.join(gone)} no longer there"] * bool(gone)
+    if rule == "fail" and (new or (gone and changed)):
         raise QueryChanged(
-            f"the query has other columns than the table of {model.name}: {'; '.join(what)}",
+            f"the query has other columns than the table of {model.name}: {told(new, gone)}",
             where=model.file,
-            hint="on_schema_change: append_new_columns, or ignore; or run with --full-refresh",
+            hint=DO,
         )
     if not new:
-        return tuple(columns), ()
+        invocation.memory.note_analysed(key)
+        return columns, ()
     if rule == "ignore":
         return tuple(column for column in columns if column not in new), ()
-    types = dict(zip(columns, types_of(session, query), strict=False))
+    types = dict(zip(columns, types_of(session, query.sql), strict=False))
     added = ", ".join(f"{identifier(column)} {sql_type(types[column])}" for column in new)
     alter = f"ALTER TABLE {relation_name(model.relation)} ADD COLUMNS ({added})"
-    return tuple(columns), (alter,)
+    return columns, (alter,)
 
 
 def refuse_narrower(

@@ -17,6 +17,7 @@ from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.few_rows import few_rows
+from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
 from tapestry.runs.query.query import Query, query_changed, read_query
 from tapestry.runs.query.relations import plain
 from tapestry.runs.query.schema_change import reconcile, refuse_narrower
@@ -94,15 +95,29 @@ class _Planning:
             return self.crashed(row)
         query, begin = self.query(model.sql, row.begin), row.begin
         if not same_query(row.canonical, query.canonical):
-            rule, begin = model.config.on_query_change, model.config.begin
-            if rule == "fail":
-                raise query_changed(model, row.canonical, query)
-            if rule == "continue" and (begin is None or begin < row.t):
-                begin = row.t
+            begin = self.begin_of_changed(query, row)
             query = self.query(model.sql, begin)
-            if rule == "refresh":
+            if model.config.on_query_change == "refresh":
                 return self.creation(query)
         return self.following(query, row, begin)
+
+    def begin_of_changed(self, query: Query, row: StateRow) -> datetime | None:
+        """From when on a query counts that is not the one of the last run.
+
+        Raises QueryChanged where the model does not say that it may go on.
+        """
+        model = self.model
+        rule, begin = model.config.on_query_change, model.config.begin
+        if rule == "refresh":
+            return begin
+        found = other_columns(row.canonical, query)
+        if found is not None:
+            refuse_changed_columns(model, found, row, query)
+            if not (found.new or found.gone):
+                return row.begin  # in another order: rows are inserted by the columns' names
+        elif rule == "fail":
+            raise query_changed(model, row.canonical, query)
+        return row.t if begin is None or begin < row.t else begin
 
     def query(self, sql: str, begin: datetime | None, pins: Pins | None = None) -> Query:
         """A text as this invocation reads it."""
@@ -275,7 +290,7 @@ class _Planning:
         select = answers.sql(scans)
         asked = ask(session, model, query, row, found, answers)
         selected = (*query.rewriting.columns, MATCHED_AT)
-        columns, ready = reconcile(session, model, query.sql, selected, reshape)
+        columns, ready = reconcile(session, model, self.invocation, query, row, reshape)
         return WriteRows(
             asked.row,
             NewRows(
