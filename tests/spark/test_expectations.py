@@ -223,23 +223,6 @@ def test_subqueries_read_other_tables_at_their_pins(world: World) -> None:
         ({"expect_column_mean_to_be_between": {"column": "id", "max_valu": 1}}, "max_value"),
         ({"expect_column_mean_to_be_between": {"column": "ids", "max_value": 1}}, "mean id"),
         ({"expect_column_values_to_be_between": {"column": "id", "mostly": 2}}, "from 0 to 1"),
-        ({"expect_column_distinct_values_to_be_in_set": {"column": "id"}}, "do not fit"),
-        (
-            {"expect_column_values_to_match_regex": {"column": "author", "regex": "(a"}},
-            r"regex: '\(a' is not a pattern: ",
-        ),
-        (
-            {"expect_column_values_to_match_like_pattern": {"column": "id", "like_pattern": "a\\"}},
-            "like_pattern: .* is not a pattern",
-        ),
-        (
-            {"expect_column_values_to_be_between": {"column": "id", "min_value": "x"}},
-            "min_value: 'x' is no int, and the column id is of that type",
-        ),
-        (
-            {"expect_column_values_to_be_in_set": {"column": "ID", "value_set": ["1", "one"]}},
-            "value_set: 'one' is no int",
-        ),
         (
             {"expect_column_values_to_be_unique": {"column": "id", "on_violation": "fail"}},
             "on_violation stands beside expect_column_values_to_be_unique, not among",

@@ -73,5 +73,8 @@ def _refuse_pattern(
     except Exception as error:
         said = " ".join(str(error).split("JVM stacktrace")[0].split())
         raise ConfigurationError(
-            f"{one.name}: {name}: {short(pattern)} is not a pattern: {said[:300]}", where=file
+            f"{one.name}: {name}: {short(pattern)} is not a pattern: {said[:300]}",
+            where=file,
+            hint="Spark reads it: a regular expression as Java has them, LIKE with \\ before a sign"
+            " that means itself",
         ) from error

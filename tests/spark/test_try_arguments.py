@@ -1,0 +1,51 @@
+"""Arguments of expectations that only Spark can judge, before any row is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.spark.run_world import World
+
+from tapestry.errors import ConfigurationError
+
+ALL = "select m.id, m.author, m.ts from {s}.messages m"
+
+
+@pytest.fixture
+def world(session: Any, schema: str) -> World:
+    return World(session, schema).create()
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "told"),
+    [
+        ("values_to_match_regex", {"column": "author", "regex": "(a"}, r"regex: '\(a' is not a pa"),
+        ("values_to_match_like_pattern", {"column": "id", "like_pattern": "a\\"}, "is not a patt"),
+        (
+            "values_to_be_between",
+            {"column": "id", "min_value": "x"},
+            "min_value: 'x' is no int, and",
+        ),
+        ("values_to_be_between", {"column": "ts", "max_value": "soon"}, "is no timestamp"),
+        ("values_to_be_in_set", {"column": "ID", "value_set": ["1", "one"]}, "'one' is no int"),
+        ("distinct_values_to_be_in_set", {"column": "id"}, "do not fit"),
+    ],
+)
+def test_refused(world: World, kind: str, arguments: dict[str, Any], told: str) -> None:
+    wanted = {f"expect_column_{kind}": arguments, "name": "mine"}
+    with pytest.raises(ConfigurationError, match=f"^mine: .*{told}") as error:
+        world.run(world.model(ALL, expectations=[{"expect": "id > 0"}, wanted]), 10)
+    assert len(str(error.value).splitlines()) <= 5
+    assert "models/target.sql" in str(error.value)
+
+
+def test_what_fits_is_taken(world: World) -> None:
+    ids = {"column": "id", "value_set": ["1", "2", "3"]}
+    wanted: list[dict[str, Any]] = [
+        {"expect_column_values_to_be_in_set": ids},
+        {"expect_column_values_to_match_regex": {"column": "author", "regex": "^\\w$"}},
+        {"expect_column_values_to_be_in_set": {"column": "author", "value_set": ["a", None]}},
+    ]
+    outcome = world.run(world.model(ALL, expectations=wanted), 10)
+    assert [result.violations for result in outcome.results] == [0, 0, 1]
