@@ -69,7 +69,8 @@ class ModelConfig:
     there before (subqueries, outer joins, DISTINCT and the like) keeps them, with their end, in
     `<model>__late_…`. `refresh`: build the table again."""
     on_query_change: str = "fail"
-    """What to do when the query is not the one of the last run. `fail`: stop. `continue`: the
+    """What to do when the query is not the one of the last run, in more than the columns of its
+    select list. `fail`: stop. `continue`: the
     table stays, the new query counts from the end of the last run on, or from a later `begin`.
     `refresh`: build the table
     again."""
@@ -78,9 +79,10 @@ class ModelConfig:
     after answers were deleted on request."""
     on_schema_change: str = "fail"
     """dbt's own key, for a query with other columns than its table has; one whose new type the
-    table's column does not hold stops the run in any case. `fail`: stop. `ignore`:
-    new columns are left out. `append_new_columns`: they are added, NULL in the rows that are
-    there."""
+    table's column does not hold stops the run in any case. Where nothing else changed (a source
+    under `*` has a new column) this key alone is asked, `on_query_change` is not. `fail`: stop.
+    `ignore`: new columns are left out. `append_new_columns`: they are added, NULL in the rows that
+    are there."""
     verify: str = "sample"
     """How much of a run is checked against the query before it is published. `sample`: a part of
     the history, another part each time. `full`: every instant and every row. `off`: nothing."""
