@@ -5,6 +5,7 @@ A message has at most five lines: the reason, ``where`` (file and piece of SQL),
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any, Final
 
@@ -114,7 +115,16 @@ class WindowError(TapestryError):
     """The window asked for cannot be run: it ends before the last one did."""
 
 
+_COMMENT = re.compile(
+    r"""(?P<kept>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`)|/\*(?=\s).*?\*/|(?:^|(?<=\s))--\s[^\n]*\n""",
+    re.DOTALL,
+)
+"""A comment of SQL; what is quoted has none."""
+
+
 def _shorten(text: str, width: int = 200) -> str:
+    """A place in one line, without the comments in it: they may be longer than the SQL."""
+    text = _COMMENT.sub(lambda found: found["kept"] or " ", text)
     flat = " ".join(text.split())
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
