@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.tapestry import engine
 from dbt.adapters.tapestry.answer_settings import ZONE, to_correct
@@ -33,7 +34,7 @@ from dbt.adapters.tapestry.warehouse import (
 from dbt.adapters.tapestry.workers import await_workers, sizes_here
 from tapestry.errors import TapestryError
 from tapestry.folders import temporary_instead
-from tapestry.runs.engine.locations import WAREHOUSE, same_location
+from tapestry.runs.engine.locations import WAREHOUSE, local_folder, same_location
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 logger = AdapterLogger("Tapestry")
 _lock = threading.Lock()
+_said: set[tuple[str, str, str]] = set()
+"""Of which other warehouse the command that runs now was told."""
 
 
 def start(
@@ -75,6 +78,8 @@ def start(
         _find_place(given, Path(root or Path.cwd()).absolute())
         settings = settings_for(given, root=root, master=master)
         joined = engine.join(settings)
+        if joined is None:
+            logger.info("Starting Spark: the first statements of a new one take seconds each")
         if joined is None and keep_warm and _can_keep_warm():
             wanted = {"given": given, "root": str(root or Path.cwd()), "master": master}
             _, offer = engine.launch({**wanted, "log_path": log_path}, keep_warm)
@@ -213,5 +218,20 @@ def _warn_of_other_warehouse(
     """A process has one Spark: a second project in it uses the first one's warehouse; say so."""
     used = running._jsc.sc().conf().get(WAREHOUSE, "")  # getConf() would copy all of them
     wanted = given.get(WAREHOUSE) or (str(Path(root).absolute() / "warehouse") if root else None)
-    if wanted and used and not same_location(wanted, used):
-        logger.warning(f"Spark already runs in this process with warehouse {used}, not {wanted}")
+    if not wanted or not used or same_location(wanted, used) or _one_folder(wanted, used):
+        return
+    said = (get_invocation_id(), used, wanted)
+    if said in _said:
+        return  # each thread's connection comes here: once a command is enough
+    _said.clear()
+    _said.add(said)
+    logger.warning(
+        f"Spark already runs in this process with warehouse {used}, not {wanted}: tables are read"
+        " and written there. A process of its own has a Spark of its own."
+    )
+
+
+def _one_folder(one: str, other: str) -> bool:
+    """Do two texts name one folder of this machine, by way of links?"""
+    folders = [local_folder(text) for text in (one, other)]
+    return None not in folders and len({str(f.resolve()) for f in folders if f}) == 1

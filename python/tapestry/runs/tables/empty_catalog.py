@@ -9,19 +9,25 @@ from __future__ import annotations
 from tapestry.errors import StateMissing
 from tapestry.names import RUNS_TABLE, STATE_TABLE
 from tapestry.quoting import relation_name
+from tapestry.runs.engine.locations import local_folder
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.target import generation_in
 
 _WAREHOUSE = "spark.sql.warehouse.dir"
 
 
-def refuse_full_folder(session: Session, schema: str) -> None:
+def refuse_full_folder(session: Session, schema: str, here: bool = False) -> None:
     """Refuse to make a schema whose folder in the warehouse holds the record of runs.
 
+    ``here``: Spark's folders are this machine's, so that one that is not there needs no statement
+    (the first two of Delta's that a new process sends take seconds).
     Raises StateMissing, with the ways out. Does nothing where no warehouse is told.
     """
     folder = _folder(session, schema)
     if folder is None:
+        return
+    place = local_folder(folder) if here and folder.startswith("file:") else None
+    if place is not None and not place.exists():
         return
     for table in (STATE_TABLE, RUNS_TABLE):
         if generation_in(session, f"{folder}/{table}") is not None:
