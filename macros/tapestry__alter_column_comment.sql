@@ -1,11 +1,9 @@
-{#- dbt-spark's; a description is text, whatever it holds. #}
+{#- dbt-spark's, for every file format; a description is text, whatever it holds. #}
 {% macro tapestry__alter_column_comment(relation, column_dict) %}
-  {%- if config.get('file_format') in ['delta', 'hudi', 'iceberg'] -%}
-    {%- for name, column in column_dict.items() -%}
-      {%- do run_query(
-        'alter table ' ~ relation ~ (' alter' if relation.is_iceberg else ' change') ~ ' column '
-        ~ (adapter.quote(name) if column['quote'] else name)
-        ~ ' comment ' ~ adapter.literal(column['description'])) -%}
-    {%- endfor -%}
-  {%- endif -%}
+  {%- for name, column in column_dict.items() -%}
+    {%- do run_query(
+      'alter table ' ~ relation ~ (' alter' if relation.is_iceberg else ' change') ~ ' column '
+      ~ (adapter.quote(name) if column['quote'] else name)
+      ~ ' comment ' ~ adapter.literal(column['description'])) -%}
+  {%- endfor -%}
 {% endmacro %}

@@ -202,3 +202,16 @@ def test_a_file_in_from() -> None:
 @given(ANY)
 def test_what_stands_inside_a_literal_is_read_back(text: str) -> None:
     assert quoting.outside(quoting.inside(text)) == text.encode("utf-8", "replace").decode()
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_what_is_escaped_is_read_back(text: str) -> None:
+    assert quoting.unescaped(quoting.escaped(text)) == text
+    if "'" not in text:
+        assert quoting.unescaped(text) == text
+
+
+@given(ANY)
+def test_any_text_is_escaped_and_read_back(text: str) -> None:
+    assert quoting.unescaped(quoting.escaped(text)) == text
+    assert not VARIABLE.search(quoting.escaped(text))

@@ -34,10 +34,12 @@ MOST_PIECES = 16
 SPARK = ("spark", "databricks")
 _REFERENCE = re.compile(r"\$\{\S+?\}")
 """A variable, as Spark's ``ConfigReader`` finds it."""
+_MEANT = {"\\U0000005C": "\\", "\\U00000000": "\x00", "\\U00000024": "$"}
+_ESCAPED = re.compile(r"\\U000000(?:5C|00|24)|\\'|''")
 _PARTS = re.compile(r"(?:`(?:[^`]|``)*`|[^`.]+)(?:\.(?:`(?:[^`]|``)*`|[^`.]+))*")
 _PART = re.compile(r"`((?:[^`]|``)*)`|([^`.]+)")
 _PLAIN_PARTS = re.compile(r"(?:`(?:[^`]|``)*`|\w+)(?:\.(?:`(?:[^`]|``)*`|\w+))*", re.ASCII)
-_ESCAPED = re.compile(r"\\u0000|\\.", re.DOTALL)
+_INSIDE = re.compile(r"\\u0000|\\.", re.DOTALL)
 _TYPE = re.compile(r"[A-Za-z_][\w ]*(?:\([\w ,:]*\))?", re.ASCII)
 
 
@@ -171,8 +173,16 @@ def token(text: str) -> Sql:
 
 
 def properties(named: Mapping[str, object]) -> Sql:
-    """The names and values of TBLPROPERTIES, or of the options of an INSERT."""
-    return Sql(", ".join(f"{token(key)} = {token(str(value))}" for key, value in named.items()))
+    """The names and values of TBLPROPERTIES or OPTIONS; true and false as YAML writes them.
+
+    >>> properties({"delta.appendOnly": True})
+    "'delta.appendOnly' = 'true'"
+    """
+    texts = {
+        key: str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in named.items()
+    }
+    return Sql(", ".join(f"{token(key)} = {token(text)}" for key, text in texts.items()))
 
 
 def inside(text: str) -> Sql:
@@ -187,7 +197,29 @@ def outside(text: str) -> str:
     >>> outside(inside("it's")), outside(inside("${a}"))
     ("it's", '${a}')
     """
-    return _ESCAPED.sub(lambda found: "\x00" if found[0] == "\\u0000" else found[0][1:], text)
+    return _INSIDE.sub(lambda found: "\x00" if found[0] == "\\u0000" else found[0][1:], text)
+
+
+def escaped(text: str) -> Sql:
+    r"""What dbt's ``escape_single_quotes`` makes of a text; ``unescaped`` reads it back.
+
+    Between quotes it is the text, too. A backslash is written in a way that nobody writes by hand,
+    so that ``unescaped`` leaves the backslashes of a text alone that was never escaped.
+
+    >>> print(escaped(r"it's \d"))
+    it\'s \U0000005Cd
+    """
+    replaced = _encodable(text).replace("\\", "\\U0000005C").replace("'", "\\'")
+    return Sql(replaced.replace("\x00", "\\U00000000").replace("${", "\\U00000024{"))
+
+
+def unescaped(text: str) -> str:
+    r"""The text that stands between quotes which its author has escaped, and nothing else.
+
+    >>> print(unescaped(escaped(r"it's \d")), unescaped("it''s"), unescaped(r"\d+"))
+    it's \d it's \d+
+    """
+    return _ESCAPED.sub(lambda found: _MEANT.get(found[0], "'"), text)
 
 
 def _encodable(text: str) -> str:

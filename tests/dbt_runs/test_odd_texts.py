@@ -25,7 +25,11 @@ VALUES = dict(
 ODD = 'o\'dd \\ -- "x"; /* é😀 {a} select'
 PLAIN_ODD = f"`{ODD}`"
 MAPPED = "tblproperties={'delta.columnMapping.mode': 'name'}"
-DESCRIPTION = 'it\'s ${env:HOME} \\ {% raw %}{{ a }}{% endraw %} -- "b"'
+DESCRIPTION = (
+    'it\'s (\\d+) C:\\new ${env:HOME} \\ {% raw %}{{ a }}{% endraw %} -- "b" 😀\n |-- a: int'
+    " (nullable = true)\nType: VIEW\n" + "x\\'" * 1500
+)
+PATTERN = "(\\d+) ${env:HOME} 'a' 😀"
 SAID = DESCRIPTION.replace("{% raw %}", "").replace("{% endraw %}", "")
 LISTED = [text for text in VALUES.values() if "{{" not in text]
 
@@ -42,6 +46,9 @@ ACCEPTED = {
 MODELS = {
     "as_table.sql": (
         f"{{{{ config(materialized='table', {MAPPED}) }}}} select * from {{{{ ref('odd') }}}}"
+    ),
+    "as_csv.sql": (
+        "{{ config(materialized='table', file_format='csv') }} select 1 as id, 'it''s' as said"
     ),
     "as_view.sql": "select * from {{ ref('odd') }}",
     "growing.sql": (
@@ -90,6 +97,22 @@ SCHEMA = {
             "columns": [{"name": ODD, "quote": True, "description": DESCRIPTION}],
         },
         {
+            "name": "as_csv",
+            "description": DESCRIPTION,
+            "config": {
+                "persist_docs": {"relation": True, "columns": True},
+                "options": {"sep": "|", "quote": "'", "header": True, "nullValue": "\\N"},
+                "tblproperties": {"my.pattern": PATTERN, "my.truth": True},
+            },
+            "columns": [
+                {
+                    "name": "SAID",
+                    "description": DESCRIPTION,
+                    "data_tests": [{"matches": {"arguments": {"pattern": "^\\w+'s$"}}}],
+                }
+            ],
+        },
+        {
             "name": "as_view",
             "description": DESCRIPTION,
             "config": {"persist_docs": {"relation": True, "columns": True}},
@@ -128,6 +151,22 @@ SCHEMA = {
         }
     ],
 }
+MACROS = """
+{% test matches(model, column_name, pattern) %}
+  select * from {{ model }} where not {{ column_name }} rlike {{ dbt.string_literal(pattern) }}
+{% endtest %}
+{% macro compare(escaped, plain) %}
+  {% for text in escaped %}
+    {% set inside = dbt.escape_single_quotes(text) %}
+    {% set row = run_query('select ' ~ dbt.string_literal(inside) ~ " as a, '" ~ inside ~ "' as b").rows[0] %}
+    {% if row[0] != text or row[1] != text %}{% do exceptions.raise_compiler_error(tojson([text, row[0], row[1]])) %}{% endif %}
+  {% endfor %}
+  {% for text in plain %}
+    {% set row = run_query('select ' ~ dbt.string_literal(text) ~ ' as a').rows[0] %}
+    {% if row[0] != text %}{% do exceptions.raise_compiler_error(tojson([text, row[0]])) %}{% endif %}
+  {% endfor %}
+{% endmacro %}
+"""  # noqa: E501
 SNAPSHOTS = (
     "{% snapshot kept %}{{ config(unique_key='id', strategy='check', check_cols=['ts'],"
     f" {MAPPED}, target_schema=target.schema) }}}} select * from {{{{ ref('odd') }}}}"
@@ -159,6 +198,10 @@ class TestOddTexts:
     @pytest.fixture(scope="class")
     def seeds(self) -> dict[str, str]:
         return {"odd.csv": _csv()}
+
+    @pytest.fixture(scope="class")
+    def macros(self) -> dict[str, str]:
+        return {"texts.sql": MACROS}
 
     @pytest.fixture(scope="class")
     def snapshots(self) -> dict[str, str]:
@@ -201,10 +244,27 @@ class TestOddTexts:
         assert {row["id"]: row[ODD] for row in rows} == ACCEPTED_VALUES
 
     def test_descriptions(self, project: Any) -> None:
-        for table in ("answers", "as_view"):
+        columns = {"answers": ODD, "as_view": ODD, "as_csv": "said"}
+        for table, column in columns.items():
             told = project.run_sql(f"describe table extended {{schema}}.{table}", fetch="all")
-            assert [row[2] for row in told if row[0] == ODD] == [SAID]
+            assert [row[2] for row in told if row[0] == column] == [SAID]
             assert [row[1] for row in told if row[0] == "Comment"] == [SAID]
+        found = dict(project.run_sql("show tblproperties {schema}.as_csv", fetch="all"))
+        assert (found["my.pattern"], found["my.truth"]) == (PATTERN, "true")
+        assert project.run_sql("select * from {schema}.as_csv", fetch="all") == [(1, "it's")]
+        nodes = run_dbt(["docs", "generate"]).to_dict()["nodes"]
+        for table, column in columns.items():
+            node = nodes[f"model.test.{table}"]
+            assert node["metadata"]["comment"] == SAID
+            assert node["columns"][column]["comment"] == SAID
+            assert node["metadata"]["type"] == ("view" if table == "as_view" else "table")
+
+    def test_string_literals(self, project: Any) -> None:
+        texts = [text for text in TEXTS.values() if text]  # dbt's reader takes '' for NULL
+        plain = [text for text in texts if "'" not in text]
+        run_dbt(
+            ["run-operation", "compare", "--args", json.dumps({"escaped": texts, "plain": plain})]
+        )
 
     @pytest.mark.parametrize(
         ("command", "says"),

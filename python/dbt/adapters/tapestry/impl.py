@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from multiprocessing.context import SpawnContext
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,22 @@ from dbt.adapters.spark.impl import SparkAdapter
 
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
 from dbt.adapters.tapestry.continuous import ContinuousDoors, dbt_errors
+from dbt.adapters.tapestry.descriptions import CATALOG_TEXTS, changed_columns, described
 from dbt.adapters.tapestry.expectations import ExpectationDoors
 from dbt.adapters.tapestry.model_config import DEFAULT_FORMAT, TapestryConfig
 from dbt.adapters.tapestry.naming import TapestryColumn, TapestryRelation
 from dbt.adapters.tapestry.packages import prefer_own_macros, relations_like, tables_sql
 from dbt.adapters.tapestry.seeds import seed_batches
 from dbt.adapters.tapestry.session import DbtSession
-from tapestry.quoting import identifier, inside, outside, properties, string, token
+from tapestry.quoting import (
+    escaped,
+    identifier,
+    outside,
+    properties,
+    string,
+    token,
+    unescaped,
+)
 from tapestry.runs.tables.empty_catalog import refuse_full_folder
 
 if TYPE_CHECKING:
@@ -79,8 +88,13 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
 
     def create_schema(self, relation: BaseRelation) -> None:
         """A new schema, unless the catalog only fails to know one whose folder is full."""
+        here = self._embedded_session() is not None
         with dbt_errors():
-            refuse_full_folder(DbtSession(self), str(relation.schema))  # type: ignore[arg-type]
+            refuse_full_folder(
+                DbtSession(self),  # type: ignore[arg-type]
+                str(relation.schema),
+                here,
+            )
         super().create_schema(relation)
 
     @available
@@ -99,13 +113,18 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
         return token(str(value))
 
     @available
-    def inside_literal(self, value: Any) -> str:
-        """What stands between the quotes of that literal."""
-        return inside(str(value))
+    def escaped(self, value: Any) -> str:
+        """A text for between two quotes, or for `string_literal`."""
+        return escaped(str(value))
+
+    @available
+    def unescaped(self, value: Any) -> str:
+        """The text of which `escaped` made this; one that was not escaped is as it is."""
+        return unescaped(str(value))
 
     @available
     def outside_literal(self, text: Any) -> str:
-        """The text of which ``inside_literal`` made this."""
+        """The text that stands between the quotes of a ``literal``."""
         return outside(str(text))
 
     @available
@@ -117,6 +136,54 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
         """The columns of a relation, whose names and types can stand in SQL again."""
         found = super().parse_describe_extended(relation, raw_rows)
         return [TapestryColumn(**vars(column)) for column in found]
+
+    @available.parse(lambda *_: {})
+    def other_descriptions(
+        self, relation: BaseRelation, text: str | None, columns: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """What Spark describes otherwise: the relation's text (None: not asked), its columns.
+
+        ``names`` are the columns that it has.
+        """
+        there, described_columns = described(self._describe(relation))
+        changed = changed_columns(columns, described_columns)
+        names = list(described_columns)
+        return {"relation": text not in (None, there), "columns": changed, "names": names}
+
+    def _describe(self, relation: BaseRelation) -> Any:
+        return self.execute_macro("get_columns_in_relation_raw", kwargs={"relation": relation})
+
+    def _get_columns_for_catalog(self, relation: BaseRelation) -> Iterable[dict[str, Any]]:
+        """The rows of dbt's catalog, descriptions too: dbt-spark has none, and reads columns there.
+
+        It looks for columns in a text that a description is a part of.
+        """
+        rows = self._describe(relation)
+        comment, comments = described(rows)
+        for column in self.parse_describe_extended(relation, rows):
+            found = column.to_column_dict()
+            name = found.pop("column", None)
+            yield {
+                **found,
+                "column_name": name,
+                "column_type": found.pop("dtype"),
+                "table_database": None,
+                "table_comment": comment or None,
+                "column_comment": comments.get(str(name)) or None,
+            }
+
+    def _get_one_catalog(
+        self, information_schema: Any, schemas: set[str], used_schemas: Any
+    ) -> agate.Table:
+        """One schema's part of dbt's catalog; a description that looks like a number is text."""
+        import agate
+        from dbt_common.clients.agate_helper import build_type_tester
+
+        (schema,) = schemas
+        relations = self.list_relations(information_schema.database, schema)
+        found = [row for one in relations for row in self._get_columns_for_catalog(one)]
+        types = build_type_tester(CATALOG_TEXTS, string_null_values=())
+        return agate.Table.from_object(found, column_types=types)
 
     @available
     def seed_statements(

@@ -1,0 +1,53 @@
+"""What tables and columns are described as, as Spark knows it: for docs, and for what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_DETAILS = "# Detailed Table Information"
+_COMMENT = "Comment"
+CATALOG_TEXTS = (
+    "table_schema",
+    "table_name",
+    "table_type",
+    "table_owner",
+    "table_comment",
+    "column_name",
+    "column_type",
+    "column_comment",
+)
+"""Columns of dbt's catalog that are text, whatever they hold."""
+
+
+def described(rows: Sequence[Sequence[Any]]) -> tuple[str, dict[str, str]]:
+    """The descriptions of a relation and of its columns by name, out of DESCRIBE EXTENDED.
+
+    >>> described([("id", "int", "a key"), ("", "", ""), ("# Detailed Table Information", "", ""),
+    ...            ("Comment", "a table", "")])
+    ('a table', {'id': 'a key'})
+    """
+    columns: dict[str, str] = {}
+    for row in rows:
+        if not row[0] or str(row[0]).startswith("#"):
+            break
+        columns[str(row[0])] = str(row[2] or "")
+    names = [str(row[0]) for row in rows]
+    details = rows[names.index(_DETAILS) + 1 :] if _DETAILS in names else ()
+    return next((str(row[1] or "") for row in details if row[0] == _COMMENT), ""), columns
+
+
+def changed_columns(
+    wanted: Mapping[str, Mapping[str, Any]], there: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    """The columns of a model's YAML that are described otherwise in its table.
+
+    By the names that the table has, to be quoted: the YAML may write them in another case.
+    """
+    by_case = {name.lower(): name for name in there}
+    found: dict[str, dict[str, Any]] = {}
+    for name, column in wanted.items():
+        known = name if name in there else by_case.get(name.lower())
+        if known is not None and (column.get("description") or "") != there[known]:
+            found[known] = {**column, "quote": True}
+    return found
