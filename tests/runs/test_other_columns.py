@@ -25,6 +25,9 @@ SAME: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
         ("select distinct a from t", "select distinct a, w from t", (("w",), ())),
         ("select a from (select a from t) q",
          "select a, W from (select a, w from t) q", (("W",), ())),
+        ("select a from (select a from t) q", "select a from (select a, w from t) q", SAME),
+        ("select a from (select distinct a from t) q",
+         "select a from (select distinct a, w from t) q", None),
         ("select a from t union all select a from u",
          "select a, w from t union all select a, w from u", (("w",), ())),
         # Arms are put on each other by place: another order of one arm gives other rows.

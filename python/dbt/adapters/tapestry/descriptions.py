@@ -51,3 +51,14 @@ def changed_columns(
         if known is not None and (column.get("description") or "") != there[known]:
             found[known] = {**column, "quote": True}
     return found
+
+
+def without_comment(information: str) -> str:
+    """What SHOW TABLE EXTENDED says of a table before its comment, which is any text.
+
+    Kind and format, which dbt-spark looks for in the whole of it, stand before.
+
+    >>> without_comment("Type: MANAGED\\nProvider: delta\\nComment: a\\nType: VIEW\\n")
+    'Type: MANAGED\\nProvider: delta'
+    """
+    return information.partition("\nComment: ")[0]

@@ -14,7 +14,12 @@ from dbt.adapters.spark.impl import SparkAdapter
 
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
 from dbt.adapters.tapestry.continuous import ContinuousDoors, dbt_errors
-from dbt.adapters.tapestry.descriptions import CATALOG_TEXTS, changed_columns, described
+from dbt.adapters.tapestry.descriptions import (
+    CATALOG_TEXTS,
+    changed_columns,
+    described,
+    without_comment,
+)
 from dbt.adapters.tapestry.expectations import ExpectationDoors
 from dbt.adapters.tapestry.model_config import DEFAULT_FORMAT, TapestryConfig
 from dbt.adapters.tapestry.naming import TapestryColumn, TapestryRelation
@@ -75,6 +80,15 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
 
         with self.connections.exception_handler("list relations"):
             return list_relations(session, str(schema_relation.schema), self.Relation)
+
+    def _build_spark_relation_list(self, row_list: Any, relation_info_func: Any) -> Any:
+        """The relations that a server lists; no description makes a view of a table."""
+
+        def told(row: Any) -> tuple[str, str, str]:
+            schema, name, information = relation_info_func(row)
+            return schema, name, without_comment(information)
+
+        return super()._build_spark_relation_list(row_list, told)
 
     def list_schemas(self, database: str | None) -> list[str]:
         """The schemas, with which each invocation of dbt begins."""

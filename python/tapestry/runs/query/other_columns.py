@@ -53,6 +53,8 @@ def other_columns(canonical: str, query: Query) -> OtherColumns | None:
 
     Without the items of the columns that came or went, in whatever select list, both texts are one;
     what the lists are in a condition for (a column under a NATURAL JOIN) stands elsewhere, too.
+    A column that is in the list of a table in FROM only changes no row, unless that table's rows
+    are told apart by it.
     """
     then, now = _tree(canonical), _tree(query.canonical)
     if then is None or now is None:
@@ -60,10 +62,14 @@ def other_columns(canonical: str, query: Query) -> OtherColumns | None:
     names = [[item.lower() for item in tree.named_selects] for tree in (then, now)]
     new = tuple(name for name in now.named_selects if name.lower() not in names[0])
     gone = tuple(name for name in then.named_selects if name.lower() not in names[1])
-    others = {name.lower() for name in (*new, *gone)}
-    texts = (canonical, without_unsaid(query.canonical, canonical))
-    texts = (without_unsaid(texts[0], texts[1]), texts[1])
-    below = [[line for line in text.splitlines() if line.startswith("-- ")] for text in texts]
+    others = _listed(then) ^ _listed(now)
+    if others - {name.lower() for name in (*new, *gone)} and _by_value(query.canonical):
+        return None
+    after = without_unsaid(query.canonical, canonical)
+    below = [
+        [line for line in text.splitlines() if line.startswith("-- ")]
+        for text in (without_unsaid(canonical, after), after)
+    ]
     same = below[0] == below[1] and _without(then, others) == _without(now, others)
     return OtherColumns(new, gone) if same else None
 
@@ -96,6 +102,12 @@ def _tree(canonical: str) -> exp.Query | None:
     except (SqlglotError, Refusal):
         return None
     return tree if isinstance(tree, exp.Query) else None
+
+
+def _listed(tree: exp.Expr) -> set[str]:
+    """The names of all columns in select lists."""
+    selects = tree.find_all(exp.Select)
+    return {item.alias_or_name.lower() for select in selects for item in select.expressions}
 
 
 def _without(tree: exp.Expr, names: Collection[str]) -> str:
