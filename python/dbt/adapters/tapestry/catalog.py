@@ -28,6 +28,7 @@ logger = AdapterLogger("Tapestry")
 DRIVER = "org.h2.Driver"
 _JDO = "spark.hadoop.javax.jdo.option."
 _ATTEMPTS = 8
+_HIVES_LENGTH = 256
 
 # Dropping a schema makes Hive clean up after its own kind of transactions, in tables that it does
 # not create. They stay empty: Delta keeps its transactions elsewhere.
@@ -85,6 +86,26 @@ def open_catalog(context: SparkContext, settings: Mapping[str, str], folder: Pat
     # Held open as long as this process lives, so that the file is not closed and opened in turns.
     context._tapestry_catalog = connection  # type: ignore[attr-defined]
     _call_it_derby(jvm)
+
+
+def take_long_comments(context: Any) -> None:
+    """Have the catalog take a column's comment of any length, once Hive has made its tables.
+
+    Hive gives it 256 characters, and tries one that is longer ten times with two seconds between,
+    before Spark keeps it elsewhere: each view with such a comment would take twenty seconds.
+    Asked with each session until it is so: a new catalog gets its tables with the first statement.
+    """
+    connection = vars(context).get("_tapestry_catalog")
+    if connection is None:
+        return  # somebody else's catalog, or one that another process holds
+    statement = connection.createStatement()
+    found = statement.executeQuery(
+        "SELECT CHARACTER_MAXIMUM_LENGTH FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_SCHEMA ="
+        " 'PUBLIC' AND TABLE_NAME = 'COLUMNS_V2' AND COLUMN_NAME = 'COMMENT'"
+    )
+    if found.next() and found.getLong(1) == _HIVES_LENGTH:
+        statement.execute('ALTER TABLE COLUMNS_V2 ALTER COLUMN "COMMENT" SET DATA TYPE VARCHAR')
+    statement.close()
 
 
 def _register(jvm: Any, driver: str) -> None:

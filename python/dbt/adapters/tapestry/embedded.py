@@ -18,7 +18,7 @@ from dbt_common.invocation import get_invocation_id
 from dbt.adapters.tapestry import engine
 from dbt.adapters.tapestry.answer_settings import ZONE, to_correct
 from dbt.adapters.tapestry.cache_folders import cache_is_kept
-from dbt.adapters.tapestry.catalog import open_catalog
+from dbt.adapters.tapestry.catalog import open_catalog, take_long_comments
 from dbt.adapters.tapestry.jars import remember
 from dbt.adapters.tapestry.java import check_java
 from dbt.adapters.tapestry.launch import launch
@@ -146,6 +146,7 @@ def new_session(
     spark: SparkSession, given: Mapping[str, str], left_alone: Collection[str] = ()
 ) -> SparkSession:
     """A session of its own over the same Spark: own temporary views, own settings (1 ms)."""
+    take_long_comments(spark.sparkContext)
     session = spark.newSession()
     ours = {**SESSION_DEFAULTS, **sizes_here(spark, given)}
     wanted = {k: v for k, v in ours.items() if k not in left_alone}
