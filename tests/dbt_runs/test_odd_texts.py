@@ -262,9 +262,8 @@ class TestOddTexts:
     def test_string_literals(self, project: Any) -> None:
         texts = [text for text in TEXTS.values() if text]  # dbt's reader takes '' for NULL
         plain = [text for text in texts if "'" not in text]
-        run_dbt(
-            ["run-operation", "compare", "--args", json.dumps({"escaped": texts, "plain": plain})]
-        )
+        given = yaml.safe_dump({"escaped": texts, "plain": plain})
+        run_dbt(["run-operation", "compare", "--args", given])
 
     @pytest.mark.parametrize(
         ("command", "says"),

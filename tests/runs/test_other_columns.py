@@ -26,6 +26,8 @@ SAME: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
         ("select a from (select a from t) q",
          "select a, W from (select a, w from t) q", (("W",), ())),
         ("select a from (select a from t) q", "select a from (select a, w from t) q", SAME),
+        ("select a from (select a from (select a, w from t) r) q",
+         "select a, w from (select a, w from (select a, w from t) r) q", (("w",), ())),
         ("select a from (select distinct a from t) q",
          "select a from (select distinct a, w from t) q", None),
         ("select a from t union all select a from u",

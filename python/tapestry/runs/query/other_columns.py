@@ -62,8 +62,9 @@ def other_columns(canonical: str, query: Query) -> OtherColumns | None:
     names = [[item.lower() for item in tree.named_selects] for tree in (then, now)]
     new = tuple(name for name in now.named_selects if name.lower() not in names[0])
     gone = tuple(name for name in then.named_selects if name.lower() not in names[1])
-    others = _listed(then) ^ _listed(now)
-    if others - {name.lower() for name in (*new, *gone)} and _by_value(query.canonical):
+    outer = {name.lower() for name in (*new, *gone)}
+    others = _listed(then) ^ _listed(now) | outer
+    if others - outer and _by_value(query.canonical):
         return None
     after = without_unsaid(query.canonical, canonical)
     below = [
