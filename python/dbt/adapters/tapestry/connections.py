@@ -56,6 +56,7 @@ class TapestryConnectionManager(SparkConnectionManager):
                 master=credentials.master,
                 log_path=credentials.log_path,
                 keep_warm=credentials.warm_seconds,
+                say=logger.info,
             )
             session = embedded.new_session(
                 spark, credentials.server_side_parameters, credentials.left_alone

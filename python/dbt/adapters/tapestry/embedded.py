@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,6 +53,7 @@ def start(
     master: str | None = None,
     log_path: str | None = None,
     keep_warm: float | None = None,
+    say: Callable[[str], None] = logger.debug,
 ) -> SparkSession:
     """The process's Spark: started with Delta and the shared catalog if none runs, else that one.
 
@@ -62,6 +63,7 @@ def start(
     is the current folder unless said. `given` are Spark settings that override the defaults.
     Where another process of this user offers a Spark with the same settings, that one is joined;
     with `keep_warm` (seconds) a process is started that offers one until it was left alone so long.
+    `say` is told, for people, that one is started.
     Raises DbtRuntimeError, with what to do, where Java, a jar or the catalog is missing, and where
     others could have written what Spark would read or run.
     """
@@ -79,7 +81,7 @@ def start(
         settings = settings_for(given, root=root, master=master)
         joined = engine.join(settings)
         if joined is None:
-            logger.info("Starting Spark: the first statements of a new one take seconds each")
+            say("Starting Spark: the first statements of a new one take seconds each")
         if joined is None and keep_warm and _can_keep_warm():
             wanted = {"given": given, "root": str(root or Path.cwd()), "master": master}
             _, offer = engine.launch({**wanted, "log_path": log_path}, keep_warm)
