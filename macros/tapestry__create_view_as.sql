@@ -6,7 +6,7 @@
   {%- set listed = [] -%}
   {%- if config.persist_column_docs() -%}
     {%- for name in get_columns_in_query(sql) -%}
-      {%- set said = (model.columns.get(name) or {}).get('description') -%}
+      {%- set said = adapter.description_of(name, model.columns) -%}
       {%- do listed.append(adapter.quote(name) ~ (' comment ' ~ adapter.literal(said) if said else '')) -%}
     {%- endfor -%}
   {%- endif -%}
