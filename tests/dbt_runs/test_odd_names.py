@@ -10,17 +10,6 @@ from dbt.tests.util import run_dbt
 
 EVERYTHING = "Größe-no. 1"
 """An umlaut, a hyphen, a dot and a space; written in small letters wherever it is named."""
-NAMES = {
-    "everything": EVERYTHING,
-    "hyphen": "order-no",
-    "dot": "a.b",
-    "keyword": "order",
-    "case": "Id",
-    "backtick": "ba`ck",
-    "digit": "1st",
-    "call": "sum(x)",
-    "quote": "it's",
-}
 MAPPED = {"delta.columnMapping.mode": "name"}
 DOCS = {"persist_docs": {"relation": True, "columns": True}}
 FAILED = ("error", "fail")
@@ -114,19 +103,14 @@ class Project:
         self.refused = {file.removesuffix(".sql") for file in set(self.files) - good}
 
 
-@pytest.fixture(
-    scope="class",
-    params=[
-        pytest.param(name, id=key, marks=[] if name == EVERYTHING else [pytest.mark.more])
-        for key, name in NAMES.items()
-    ],
-)
-def odd(request: pytest.FixtureRequest) -> Project:
-    return Project(request.param)
-
-
 class TestOddNames:
     """One project, built twice."""
+
+    NAME = EVERYTHING
+
+    @pytest.fixture(scope="class")
+    def odd(self, request: pytest.FixtureRequest) -> Project:
+        return Project(request.cls.NAME)
 
     @pytest.fixture(scope="class")
     def models(self, odd: Project) -> dict[str, str]:
@@ -170,3 +154,43 @@ class TestOddNames:
         for table in ("overwritten", "in_python"):
             (told,) = project.run_sql(f"describe detail {{schema}}.{table}", fetch="all")
             assert list(told[7]) == [odd.name]
+
+
+@pytest.mark.more
+class TestHyphen(TestOddNames):
+    NAME = "order-no"
+
+
+@pytest.mark.more
+class TestDot(TestOddNames):
+    NAME = "a.b"
+
+
+@pytest.mark.more
+class TestKeyword(TestOddNames):
+    NAME = "order"
+
+
+@pytest.mark.more
+class TestOtherCase(TestOddNames):
+    NAME = "Id"
+
+
+@pytest.mark.more
+class TestBacktick(TestOddNames):
+    NAME = "ba`ck"
+
+
+@pytest.mark.more
+class TestDigit(TestOddNames):
+    NAME = "1st"
+
+
+@pytest.mark.more
+class TestCall(TestOddNames):
+    NAME = "sum(x)"
+
+
+@pytest.mark.more
+class TestQuote(TestOddNames):
+    NAME = "it's"
