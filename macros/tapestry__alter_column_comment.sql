@@ -3,7 +3,7 @@
   {%- for name, column in column_dict.items() -%}
     {%- do run_query(
       'alter table ' ~ relation ~ (' alter' if relation.is_iceberg else ' change') ~ ' column '
-      ~ (adapter.quote(name) if column['quote'] else name)
+      ~ adapter.name_sql(name)
       ~ ' comment ' ~ adapter.literal(column['description'])) -%}
   {%- endfor -%}
 {% endmacro %}

@@ -9,7 +9,7 @@
       {%- elif 'not_null_' ~ local_md5(name) not in there -%}
         {%- call statement() -%}
           alter table {{ relation }} add constraint not_null_{{ local_md5(name) }}
-          check ({{ adapter.quote(name) if column['quote'] else name }} is not null)
+          check ({{ adapter.name_sql(name) }} is not null)
         {%- endcall -%}
       {%- endif -%}
     {%- endfor -%}

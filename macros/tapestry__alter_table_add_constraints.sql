@@ -5,7 +5,7 @@
     {%- set name = constraint.name or local_md5(';' ~ constraint.expression ~ ';' ~ loop.index) -%}
     {%- if name | lower not in there -%}
       {%- call statement() -%}
-        alter table {{ relation }} add constraint {{ name }} check ({{ constraint.expression }})
+        alter table {{ relation }} add constraint {{ adapter.name_sql(name) }} check ({{ constraint.expression }})
       {%- endcall -%}
     {%- endif -%}
   {%- endfor -%}

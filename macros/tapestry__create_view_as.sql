@@ -5,12 +5,8 @@
   {%- endif -%}
   {%- set listed = [] -%}
   {%- if config.persist_column_docs() -%}
-    {%- set by_case = {} -%}
-    {%- for name, column in model.columns.items() -%}
-      {%- do by_case.update({name | lower: column}) -%}
-    {%- endfor -%}
     {%- for name in get_columns_in_query(sql) -%}
-      {%- set said = (model.columns.get(name) or by_case.get(name | lower) or {}).get('description') -%}
+      {%- set said = adapter.description_of(name, model.columns) -%}
       {%- do listed.append(adapter.quote(name) ~ (' comment ' ~ adapter.literal(said) if said else '')) -%}
     {%- endfor -%}
   {%- endif -%}

@@ -1,13 +1,14 @@
-{#- dbt's; a value is text, whatever it holds. #}
+{#- dbt's; a value is text, whatever it holds, and a column's name stands for the column. #}
 {% macro tapestry__test_accepted_values(model, column_name, values, quote=True) %}
   {%- set listed = [] -%}
   {%- for value in values -%}
     {%- do listed.append(adapter.text(value) if quote else value) -%}
   {%- endfor %}
+  {%- set column = adapter.columns_sql(column_name, 'select * from ' ~ model)[0] %}
 with all_values as (
-  select {{ column_name }} as value_field, count(*) as n_records
+  select {{ column }} as value_field, count(*) as n_records
   from {{ model }}
-  group by {{ column_name }}
+  group by {{ column }}
 )
 select * from all_values
 where value_field not in ({{ listed | join(', ') }})

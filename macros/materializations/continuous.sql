@@ -18,6 +18,7 @@
   {%- endfor -%}
   {%- if config.get('contract').enforced -%}
     {%- do get_assert_columns_equivalent(compiled_code) -%}
+    {%- do adapter.check_new_table(model, compiled_code) -%}
   {%- endif -%}
   {%- if plan.action != 'nothing' -%}
     {%- do write(plan.main) -%}

@@ -1,5 +1,8 @@
 {#- dbt-spark's incremental; the model's expectations are counted in its result. #}
 {% materialization incremental, adapter='tapestry', supported_languages=['sql', 'python'] %}
+  {%- if model.language == 'sql' and (load_cached_relation(this) is none or should_full_refresh()) -%}
+    {%- do adapter.check_merge_keys(model, compiled_code) -%}
+  {%- endif -%}
   {#- Not called as a macro: dbt lets a Python model be submitted one call below a materialization only. #}
   {%- set built = dbt.materialization_incremental_spark.call_macro() -%}
   {%- do tapestry__finish_expectations() -%}

@@ -13,6 +13,7 @@ from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
+from dbt.adapters.tapestry.column_mapping import explained
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.failures import has_stack, short_message
 from dbt.adapters.tapestry.outages import outage, place_of
@@ -82,7 +83,8 @@ class TapestryConnectionManager(SparkConnectionManager):
                 with super().exception_handler(sql):
                     raise
             logger.debug(f"Error while running:\n{sql}\n{error}")
-            raise DbtDatabaseError(str(broken) if broken else short_message(error)) from None
+            said = str(broken) if broken else explained(short_message(error), sql)
+            raise DbtDatabaseError(said) from None
 
     def _place(self) -> str:
         """Where this thread's Spark is."""

@@ -11,6 +11,7 @@ from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.tapestry.column_mapping import refuse_unmapped
 from dbt.adapters.tapestry.deliveries import deliver_noted, note_sinks
 from dbt.adapters.tapestry.invocations import (
     current_invocation,
@@ -32,7 +33,7 @@ from tapestry.errors import TapestryError
 from tapestry.runs.query.answer_as_of import AskedQuery, answer_at, clock_only
 from tapestry.runs.query.query import read_query
 from tapestry.runs.query.unit_test import UnitTest
-from tapestry.runs.run.plan import Decided, WriteRows
+from tapestry.runs.run.plan import Creation, Decided, WriteRows
 from tapestry.runs.run.run import Outcome, execute, prepare
 from tapestry.runs.run.validate import plan_empty
 
@@ -70,6 +71,8 @@ class ContinuousDoors(metaclass=AdapterMeta):
                 return plan_empty(session, model)
             note_sinks(self.config, model)
             plan = prepare(session, model, invocation, said["full_refresh"])
+            if isinstance(plan, WriteRows) and plan.action == Creation.action:
+                refuse_unmapped(session, node, plan.rows.columns)
             return replace(plan, warnings=(*plan.warnings, *node_warnings(node)))
 
     @available

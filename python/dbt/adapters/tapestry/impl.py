@@ -12,6 +12,7 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark import SparkColumn
 from dbt.adapters.spark.impl import SparkAdapter
 
+from dbt.adapters.tapestry.column_doors import ColumnDoors
 from dbt.adapters.tapestry.connections import TapestryConnectionManager
 from dbt.adapters.tapestry.continuous import ContinuousDoors, dbt_errors
 from dbt.adapters.tapestry.descriptions import (
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 _STAGED_KEY = re.compile(r"dbt_unique_key_\d+")
 
 
-class TapestryAdapter(ContinuousDoors, ExpectationDoors, SparkAdapter):
+class TapestryAdapter(ContinuousDoors, ExpectationDoors, ColumnDoors, SparkAdapter):
     """`type: tapestry`."""
 
     Relation = TapestryRelation

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dbt.adapters.base.relation import EventTimeFilter
 from dbt.adapters.spark import SparkColumn
 from dbt.adapters.spark.relation import SparkRelation
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.tapestry.column_names import time_sql
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import identifier, rendered_name
 from tapestry.runs.engine.column_types import sql_type
@@ -44,6 +46,10 @@ class TapestryRelation(SparkRelation):
     def _render_iterator(self) -> Iterator[tuple[Any, str | None]]:
         for key, part in super()._render_iterator():
             yield key, None if part is None else rendered_name(part)
+
+    def _render_event_time_filtered(self, event_time_filter: EventTimeFilter) -> str:
+        named = replace(event_time_filter, field_name=time_sql(event_time_filter.field_name))
+        return super()._render_event_time_filtered(named)
 
     def quoted(self, identifier_: str) -> str:
         """The part in backticks, where the project asks for them; once is enough."""

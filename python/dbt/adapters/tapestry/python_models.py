@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.tapestry.column_mapping import explained
 from dbt.adapters.tapestry.failures import short_message
 from dbt.adapters.tapestry.outages import outage
 from tapestry.errors import ConfigurationError
@@ -31,7 +32,7 @@ def run_python_model(session: SparkSession, model: dict[str, Any], code: str) ->
         logger.debug(traceback.format_exc())
         theirs = type(error).__module__.split(".")[0] in ("grpc", "pyspark", "py4j")
         broken = outage(error, "the target's Spark") if theirs else None
-        raise DbtRuntimeError(str(broken) if broken else _explain(error, path)) from None
+        raise DbtRuntimeError(str(broken) if broken else _explain(error, model, path)) from None
 
 
 def refuse_without_session(credentials: Any, model: dict[str, Any]) -> None:
@@ -50,7 +51,7 @@ def refuse_without_session(credentials: Any, model: dict[str, Any]) -> None:
     raise DbtRuntimeError(str(error))
 
 
-def _explain(error: Exception, path: str) -> str:
+def _explain(error: Exception, model: dict[str, Any], path: str) -> str:
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
@@ -59,4 +60,7 @@ def _explain(error: Exception, path: str) -> str:
     if isinstance(error, SyntaxError):
         lines = [error.lineno or 0]
     where = f" (line {lines[-1]} of the compiled model)" if lines else ""
-    return f"{type(error).__name__}: {short_message(error)}{where}"
+    message = short_message(error)
+    # sql: read for the table's name only, never run
+    said = explained(message, f"create table {model.get('relation_name') or ''}")
+    return said if said != message else f"{type(error).__name__}: {message}{where}"

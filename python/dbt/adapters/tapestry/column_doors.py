@@ -1,0 +1,120 @@
+"""The doors through which macros have names of columns written, and refused in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dbt.adapters.base import available
+from dbt.adapters.base.meta import AdapterMeta
+
+from dbt.adapters.tapestry.column_mapping import check_constraints, refuse_unmapped
+from dbt.adapters.tapestry.column_names import bare, column_sql, key_sql, means_itself, name_sql
+from dbt.adapters.tapestry.continuous import dbt_errors
+from dbt.adapters.tapestry.session import DbtSession
+from tapestry.quoting import authored, identifier
+
+
+def names_in(columns: Iterable[Any]) -> list[str]:
+    """The names of dbt's columns, or of names."""
+    return [column if isinstance(column, str) else str(column.column) for column in columns]
+
+
+def listed(texts: str | Sequence[str] | None) -> list[str]:
+    """An option that is one name or a list of them."""
+    if texts is None:
+        return []
+    return [texts] if isinstance(texts, str) else [str(text) for text in texts]
+
+
+class ColumnDoors(metaclass=AdapterMeta):
+    """What macros ask about names of columns, mixed into the adapter."""
+
+    config: Any
+
+    @available.parse(lambda texts, _: listed(texts))
+    def columns_sql(self, texts: str | Sequence[str], of: Any) -> list[str]:
+        """Names or expressions as SQL; ``of``: the columns, or the query that has them.
+
+        A query is asked for its columns only where a text can mean a column by its look alone.
+        """
+        with dbt_errors():
+            wanted = listed(texts)
+            if isinstance(of, str):
+                if all(map(means_itself, wanted)):
+                    return wanted
+                of = self._columns_of(of)
+            return [column_sql(text, names_in(of)) for text in wanted]
+
+    @available
+    def name_sql(self, name: str) -> str:
+        """What is a name and nothing else: a column in YAML, a constraint."""
+        with dbt_errors():
+            return name_sql(str(name))
+
+    @available
+    def description_of(self, name: str, columns: Mapping[str, Mapping[str, Any]]) -> str:
+        """What YAML says of a column, whose name may stand there in letters of the other case."""
+        described = {key: str(column.get("description") or "") for key, column in columns.items()}
+        found = [text for key, text in described.items() if bare(key).lower() == name.lower()]
+        return described.get(name) or next(iter(found), "")
+
+    @available.parse_list
+    def merge_columns(self, option: str, texts: Any, columns: Any, table: Any) -> list[str]:
+        """The columns that unique_key or merge_update_columns name; refuses what is none."""
+        with dbt_errors():
+            names = names_in(columns)
+            return [key_sql(option, text, names, str(table)) for text in listed(texts)]
+
+    @available.parse_list
+    def columns_without(self, texts: Any, columns: Any) -> list[str]:
+        """All columns but those that merge_exclude_columns names, quoted."""
+        names = names_in(columns)
+        out = {text.lower() for text in listed(texts)} | {bare(t).lower() for t in listed(texts)}
+        return [identifier(name) for name in names if name.lower() not in out]
+
+    @available.parse_list
+    def columns_for_star(self, columns: Any) -> list[str]:
+        """All columns, quoted, where a merge cannot say `*`; none where it can.
+
+        Delta resolves `*` by names that it parses again, and a backtick in one is an error there.
+        """
+        names = names_in(columns)
+        return [identifier(name) for name in names] if "`" in "".join(names) else []
+
+    @available.parse_none
+    def check_merge_keys(self, node: Mapping[str, Any], query: str) -> None:
+        """Refuse, before the first run of a merged model, keys that its query does not have."""
+        config = node["config"]
+        keys = listed(config.get("unique_key"))
+        if config.get("incremental_strategy") != "merge" or not keys:
+            return
+        with dbt_errors():
+            columns = self._columns_of(query)
+            for option in ("unique_key", "merge_update_columns"):
+                self.merge_columns(option, config.get(option), columns, node["relation_name"])
+
+    @available.parse_none
+    def check_new_table(self, node: Mapping[str, Any], query: str) -> None:
+        """Refuse, before a table with a contract is made, what could only fail afterwards."""
+        with dbt_errors():
+            session = DbtSession(self)  # type: ignore[arg-type]
+            names = [str(column["name"]) for column in node["columns"].values()]
+            refuse_unmapped(session, node, [bare(name) for name in names])
+            check_constraints(session, node, authored(query))
+
+    @available.parse(lambda *_: {})
+    def python_table(self, node: Mapping[str, Any]) -> dict[str, Any]:
+        """What a Python model's table is made with: Delta's properties, names of partitions."""
+        config = node["config"]
+        named = config.get("tblproperties") or {}
+        return {
+            "options": {str(k): str(v) for k, v in named.items() if str(k).startswith("delta.")},
+            "partition_by": listed(config.get("partition_by")),
+        }
+
+    def _columns_of(self, query: str) -> list[str]:
+        """The names of a query's columns; Spark analyses it and reads no row."""
+        # sql: a query of the author, or of all columns of a relation
+        rows = DbtSession(self).rows(f"DESCRIBE QUERY {query}")  # type: ignore[arg-type]
+        return [str(row[0]) for row in rows]

@@ -1,0 +1,94 @@
+"""Where dbt takes a column's name or an expression: which of them a text is, and its SQL.
+
+dbt-spark writes such a text as it stands, so that ``order-no`` is a subtraction. Here a text that
+is a column's name (in letters of either case) stands for that column; one in backticks and any
+other one stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from tapestry.errors import ConfigurationError
+from tapestry.quoting import Sql, authored, identifier
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_QUOTED = re.compile(r"`(?:[^`]|``)*`")
+_PART = re.compile(rf"{_QUOTED.pattern}|{_PLAIN.pattern}")
+_PATH = re.compile(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))*")
+_WORDS = re.compile(r"(?!case\b)[^\W_][\w -]*", re.IGNORECASE)
+
+
+def column_sql(text: str, columns: Sequence[str]) -> Sql:
+    """A text as SQL, where the columns that it can name are known.
+
+    >>> column_sql("order-no", ["Order-No"]), column_sql("a - b", ["a", "b"])
+    ('`Order-No`', 'a - b')
+    """
+    found = _named(text, columns)
+    return authored(text) if found is None else identifier(found)
+
+
+def name_sql(name: str) -> Sql:
+    """A text that can be nothing but a name; one that has its backticks keeps them.
+
+    >>> name_sql("order-no"), name_sql("`a.b`")
+    ('`order-no`', '`a.b`')
+    """
+    return authored(name) if _QUOTED.fullmatch(name) else identifier(name)
+
+
+def time_sql(text: str) -> Sql:
+    """An ``event_time``, which dbt writes into queries where nobody can be asked for columns.
+
+    Words with spaces or hyphens between them can be no expression that is an instant, so they are
+    a name; with a dot, parentheses or another operator the text stays.
+
+    >>> time_sql("read at"), time_sql("meta.read_at"), time_sql("to_timestamp(ts)")
+    ('`read at`', 'meta.read_at', 'to_timestamp(ts)')
+    """
+    if _PLAIN.fullmatch(text) or not _WORDS.fullmatch(text):
+        return authored(text)
+    return identifier(text)
+
+
+def means_itself(text: str) -> bool:
+    """Is a text the same SQL whatever columns there are: a plain name, or one in backticks?"""
+    return bool(_PLAIN.fullmatch(text) or _QUOTED.fullmatch(text))
+
+
+def key_sql(option: str, text: str, columns: Sequence[str], table: str) -> Sql:
+    """A column that an option of a merge names; a field of a struct is `column.field`.
+
+    Raises ConfigurationError where it is none: the statement puts the name behind a table's.
+    """
+    if _named(text, columns) is not None:
+        return column_sql(text, columns)
+    first = _PART.match(text)
+    if first and _PATH.fullmatch(text) and _named(bare(first[0]), columns) is not None:
+        return authored(text)
+    near = get_close_matches(bare(text).lower(), [column.lower() for column in columns], 1, 0.6)
+    meant = f"did you mean {near[0]}? " if near else ""
+    raise ConfigurationError(
+        f"{option}: {text} is no column",
+        where=table,
+        hint=f"{meant}Its columns are {', '.join(columns)}",
+    )
+
+
+def _named(text: str, columns: Sequence[str]) -> str | None:
+    """The column that a text names, with or without backticks."""
+    for name in (text, bare(text)):
+        if name in columns:
+            return name
+        for column in columns:
+            if column.lower() == name.lower():
+                return column
+    return None
+
+
+def bare(text: str) -> str:
+    """A name without its backticks."""
+    return text[1:-1].replace("``", "`") if _QUOTED.fullmatch(text) else text
