@@ -9,7 +9,7 @@
     {%- set checked = get_columns_in_query(node['compiled_code']) -%}
   {%- elif check_cols_config is sequence and check_cols_config is not string and check_cols_config -%}
     {%- set checked = get_columns_in_query(
-      'select ' ~ check_cols_config | join(', ') ~ ' from (\n' ~ node['compiled_code'] ~ '\n) subq') -%}
+      'select ' ~ adapter.columns_sql(check_cols_config, node['compiled_code']) | join(', ') ~ ' from (\n' ~ node['compiled_code'] ~ '\n) subq') -%}
   {%- else -%}
     {%- do exceptions.raise_compiler_error("Invalid value for 'check_cols': " ~ check_cols_config) -%}
   {%- endif -%}

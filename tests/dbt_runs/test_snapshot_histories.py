@@ -30,7 +30,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "check_invalidate": {
         "strategy": "check",
         "check_cols": "all",
-        "unique_key": ["k1", "k2"],
+        "unique_key": ["k1", "k-2"],
         "hard_deletes": "invalidate",
     },
     "check_record": {
@@ -42,28 +42,28 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "check_dated": {
         "strategy": "check",
         "check_cols": ["V", "w"],
-        "updated_at": "at",
-        "unique_key": ["k1", "k2"],
+        "updated_at": "Read-At",
+        "unique_key": ["k1", "k-2"],
         "hard_deletes": "new_record",
         "dbt_valid_to_current": "cast('9999-12-31' as timestamp)",
         "snapshot_meta_column_names": NAMES,
     },
-    "dated_ignore": {"strategy": "timestamp", "updated_at": "at", "unique_key": "id"},
+    "dated_ignore": {"strategy": "timestamp", "updated_at": "Read-At", "unique_key": "id"},
     "dated_invalidate": {
         "strategy": "timestamp",
-        "updated_at": "at",
+        "updated_at": "Read-At",
         "unique_key": "id",
         "hard_deletes": "invalidate",
         "dbt_valid_to_current": "cast('9999-12-31' as timestamp)",
     },
     "dated_record": {
         "strategy": "timestamp",
-        "updated_at": "at",
-        "unique_key": ["k1", "k2"],
+        "updated_at": "Read-At",
+        "unique_key": ["k1", "k-2"],
         "hard_deletes": "new_record",
     },
 }
-COLUMNS = ("id", "k1", "k2", "v", "w", "at")
+COLUMNS = ("id", "k1", "`k-2`", "v", "w", "`read-at`")
 Row = tuple[Any, ...]
 Instant = tuple[int, datetime | int]
 """(0, an instant of the data) or (1, the number of a run), which is later than those."""
@@ -177,10 +177,12 @@ class TestHistories:
         begun: list[datetime] = []
         for run, rows in enumerate(islice(_states(), self.rounds)):
             more = ", extra string" if run >= NEW_COLUMN_FROM else ""
-            schema = "id int, k1 int, k2 string, v string, w double, at timestamp_ntz" + more
+            schema = (
+                "id int, k1 int, `k-2` string, v string, w double, `read-at` timestamp_ntz" + more
+            )
             frame = embedded_spark.createDataFrame(rows, schema)
-            columns = [f"cast({c} as timestamp) {c}" if c == "at" else c for c in frame.columns]
-            writer = frame.selectExpr(*columns).write.format("delta").mode("overwrite")
+            frame = frame.withColumn("read-at", frame["`read-at`"].cast("timestamp"))
+            writer = frame.write.format("delta").mode("overwrite")
             writer.option("overwriteSchema", "true").saveAsTable(f"{project.test_schema}.rows")
             begun.append(_now(embedded_spark))
             run_dbt(["snapshot"])
@@ -213,7 +215,7 @@ def _records(spark: Any, schema: str, name: str, begun: list[datetime]) -> list[
     )
     own = [*COLUMNS, *(["extra"] if "extra" in frame.columns else [])]
     chosen = frame.selectExpr(
-        *(f"cast({column} as timestamp_ntz)" if column == "at" else column for column in own),
+        *(f"cast({column} as timestamp_ntz)" if "read" in column else column for column in own),
         *(f"cast({names[key]} as timestamp_ntz)" for key in ("dbt_valid_from", "dbt_valid_to")),
         flag,
         names["dbt_scd_id"],
