@@ -18,7 +18,7 @@ SCHEMA = _in_spark(fixtures.model_schema_yml)
 FOREIGN_KEY_SCHEMA = _in_spark(fixtures.model_fk_constraint_schema_yml)
 EXPECTED_SQL = """
 create or replace table <model_identifier> using delta as
-select id, color, date_day from (
+select `id`, `color`, `date_day` from (
     -- depends_on: <foreign_key_model_identifier>
     select 'blue' as color, 1 as id, '2019-01-01' as date_day ) as model_subq
 """
@@ -161,6 +161,6 @@ class TestQuotedColumn(test_constraints.BaseConstraintQuotedColumn):
     def expected_sql(self) -> str:
         return """
 create or replace table <model_identifier> using delta as
-select id, `from`, date_day from (
+select `id`, `from`, `date_day` from (
     select 'blue' as `from`, 1 as id, '2019-01-01' as date_day ) as model_subq
 """
