@@ -21,8 +21,8 @@ def names_in(columns: Iterable[Any]) -> list[str]:
 
 
 def listed(texts: str | Sequence[str] | None) -> list[str]:
-    """An option that is one name or a list of them."""
-    if texts is None:
+    """An option that is one name or a list of them; an empty text names nothing, as in dbt."""
+    if not texts:
         return []
     return [texts] if isinstance(texts, str) else [str(text) for text in texts]
 
@@ -84,15 +84,21 @@ class ColumnDoors(metaclass=AdapterMeta):
 
     @available.parse_none
     def check_merge_keys(self, node: Mapping[str, Any], query: str) -> None:
-        """Refuse, before the first run of a merged model, keys that its query does not have."""
+        """Refuse, before the first run of a merged model, keys that its query does not have.
+
+        A plain name is left to the first merge, as in dbt, whose own tests build such a table.
+        """
         config = node["config"]
-        keys = listed(config.get("unique_key"))
-        if config.get("incremental_strategy") != "merge" or not keys:
+        if config.get("incremental_strategy") != "merge":
+            return
+        options = ("unique_key", "merge_update_columns")
+        odd = {o: [t for t in listed(config.get(o)) if not means_itself(t)] for o in options}
+        if not any(odd.values()):
             return
         with dbt_errors():
             columns = self._columns_of(query)
-            for option in ("unique_key", "merge_update_columns"):
-                self.merge_columns(option, config.get(option), columns, node["relation_name"])
+            for option, texts in odd.items():
+                self.merge_columns(option, texts, columns, node["relation_name"])
 
     @available.parse_none
     def check_new_table(self, node: Mapping[str, Any], query: str) -> None:
