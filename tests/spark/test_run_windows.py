@@ -142,7 +142,7 @@ def test_on_schema_change(world: World, rule: str) -> None:
         "select id, author from {s}.messages", on_query_change="continue", on_schema_change=rule
     )
     if rule == "fail":
-        with pytest.raises(QueryChanged, match="new columns author"):
+        with pytest.raises(QueryChanged, match="new column author"):
             world.run(wider, 9)
         return
     world.run(wider, 9)
