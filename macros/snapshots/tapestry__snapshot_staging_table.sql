@@ -31,12 +31,12 @@
     from {{ target_relation }} where {{ current }}
   ),
   ended_records as (
-    select {{ tapestry__snapshot_key_names('', keys) }}, max(dbt_internal_end) as dbt_internal_end
+    select {{ tapestry__snapshot_key_names(keys) }}, max(dbt_internal_end) as dbt_internal_end
     from (
       select {{ tapestry__snapshot_keys(keys) }}, {{ names.dbt_valid_to }} as dbt_internal_end
       from {{ target_relation }} where not ({{ current }})
     )
-    group by {{ tapestry__snapshot_key_names('', keys) }}
+    group by {{ tapestry__snapshot_key_names(keys) }}
   ),
   changed_rows as (
     select
@@ -133,9 +133,9 @@
   {%- endfor -%}
 {%- endmacro %}
 
-{% macro tapestry__snapshot_key_names(prefix, keys) -%}
+{% macro tapestry__snapshot_key_names(keys) -%}
   {%- for key in keys -%}
-    {{ prefix }}dbt_internal_key_{{ loop.index }}{{ ', ' if not loop.last }}
+    dbt_internal_key_{{ loop.index }}{{ ', ' if not loop.last }}
   {%- endfor -%}
 {%- endmacro %}
 
