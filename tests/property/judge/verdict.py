@@ -172,7 +172,7 @@ def statements(
             for one, low, high in parts
             if low is None or low < high
         ]
-        texts.append((t, "\nUNION ALL ".join(f"SELECT * FROM ({text})" for text in asked)))
+        texts.append((t, "\nUNION ALL ".join(f"SELECT * FROM ({text}) AS asked" for text in asked)))
         tau = t
     return texts
 
