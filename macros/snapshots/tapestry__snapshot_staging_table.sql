@@ -2,7 +2,8 @@
 
     A key's records follow one another: where a new one would begin before the last one of its key ends
     (a row that comes back as it was, a change without a new `updated_at`), it begins with this run.
-    Keys are compared with <=>, so that a NULL in one is a value like others. -#}
+    Keys are compared with <=>, so that a NULL in one is a value like others. A key of several rows is an
+    error as soon as one of its records would change: each run would end the records of the last one. -#}
 {% macro tapestry__snapshot_staging_table(strategy, source_sql, target_relation) -%}
   {%- set names = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() -%}
   {%- set existing = adapter.get_columns_in_relation(target_relation) -%}
@@ -23,12 +24,21 @@
     select *, {{ tapestry__snapshot_keys(keys) }},
       {{ strategy.updated_at }} as dbt_internal_updated_at,
       {{ strategy.scd_id }} as dbt_internal_scd_id,
+      count(*) over (partition by {{ keys | join(', ') }}) as dbt_internal_rows,
       true as dbt_internal_found
+      {{- tapestry__snapshot_checked(strategy) }}
     from snapshot_query
   ),
   snapshotted_data as (
     select *, {{ tapestry__snapshot_keys(keys) }}, true as dbt_internal_found
-    from {{ target_relation }} where {{ current }}
+      {{- tapestry__snapshot_checked(strategy) }}
+    from (
+      select *
+      {%- for column in columns if strategy.expressions and column | lower not in types -%}
+        , null as {{ adapter.quote(column) }}
+      {%- endfor %}
+      from {{ target_relation }} where {{ current }}
+    )
   ),
   ended_records as (
     select {{ tapestry__snapshot_key_names(keys) }}, max(dbt_internal_end) as dbt_internal_end
@@ -43,7 +53,10 @@
       {%- for column in columns %}
       source_data.{{ adapter.quote(column) }},
       {%- endfor %}
-      source_data.dbt_internal_updated_at, source_data.dbt_internal_scd_id,
+      source_data.dbt_internal_updated_at, source_data.dbt_internal_scd_id, source_data.dbt_internal_rows,
+      to_json(struct(
+      {%- for key in keys %}source_data.dbt_internal_key_{{ loop.index }}{{ ', ' if not loop.last }}{% endfor -%}
+      )) as dbt_internal_key,
       snapshotted_data.{{ names.dbt_scd_id }} as dbt_internal_closed,
       coalesce(
         cast(snapshotted_data.{{ names.dbt_valid_from }} as timestamp),
@@ -61,8 +74,14 @@
   ),
   begun_records as (
     select *,
-      if(dbt_internal_in_order, dbt_internal_updated_at,
-         cast(greatest({{ now }}, dbt_internal_bound) as {{ begins_as }})) as dbt_internal_begin
+      case
+        when dbt_internal_rows > 1 then raise_error({{ adapter.text(
+          'several rows of the query of snapshot ' ~ target_relation ~ ' have one unique_key, so that nobody can tell which'
+          ~ ' record follows which; let unique_key name more columns, or the query leave out all of them but one: ') }}
+          || dbt_internal_key)
+        when dbt_internal_in_order then dbt_internal_updated_at
+        else cast(greatest({{ now }}, dbt_internal_bound) as {{ begins_as }})
+      end as dbt_internal_begin
     from new_records
   ),
   missing_rows as (
@@ -81,7 +100,7 @@
     dbt_internal_begin as {{ names.dbt_valid_from }},
     {{ tapestry__snapshot_open_end(begins_as) }} as {{ names.dbt_valid_to }},
     if(dbt_internal_in_order, dbt_internal_scd_id,
-       {{ snapshot_hash_arguments(['dbt_internal_scd_id', 'dbt_internal_begin']) }}) as {{ names.dbt_scd_id }}
+       {{ snapshot_hash_arguments(['dbt_internal_scd_id', 'dbt_internal_begin', now]) }}) as {{ names.dbt_scd_id }}
     {%- if flagged %}, 'False' as {{ names.dbt_is_deleted }}{% endif %}
   from begun_records
   union all
@@ -143,6 +162,13 @@
   {%- for key in keys -%}
     source_data.dbt_internal_key_{{ loop.index }} <=> {{ other }}.dbt_internal_key_{{ loop.index }}
     {{- ' and ' if not loop.last }}
+  {%- endfor -%}
+{%- endmacro %}
+
+{#- What of a row is compared that is no column. -#}
+{% macro tapestry__snapshot_checked(strategy) -%}
+  {%- for expression in strategy.expressions or [] -%}
+    , {{ expression }} as dbt_internal_check_{{ loop.index }}
   {%- endfor -%}
 {%- endmacro %}
 

@@ -9,9 +9,17 @@ from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 
 from dbt.adapters.tapestry.column_mapping import check_constraints, refuse_unmapped
-from dbt.adapters.tapestry.column_names import bare, column_sql, key_sql, means_itself, name_sql
+from dbt.adapters.tapestry.column_names import (
+    bare,
+    column_sql,
+    key_sql,
+    means_itself,
+    name_sql,
+    named_column,
+)
 from dbt.adapters.tapestry.continuous import dbt_errors
 from dbt.adapters.tapestry.session import DbtSession
+from dbt.adapters.tapestry.snapshot_columns import Snapshot
 from tapestry.quoting import authored, identifier
 
 
@@ -55,9 +63,9 @@ class ColumnDoors(metaclass=AdapterMeta):
     @available
     def description_of(self, name: str, columns: Mapping[str, Mapping[str, Any]]) -> str:
         """What YAML says of a column, whose name may stand there in letters of the other case."""
-        described = {key: str(column.get("description") or "") for key, column in columns.items()}
-        found = [text for key, text in described.items() if bare(key).lower() == name.lower()]
-        return described.get(name) or next(iter(found), "")
+        by_name = {bare(key): column for key, column in columns.items()}
+        known = named_column(name, list(by_name))
+        return "" if known is None else str(by_name[known].get("description") or "")
 
     @available.parse_list
     def merge_columns(self, option: str, texts: Any, columns: Any, table: Any) -> list[str]:
@@ -119,8 +127,29 @@ class ColumnDoors(metaclass=AdapterMeta):
             "partition_by": listed(config.get("partition_by")),
         }
 
+    @available.parse_list
+    def snapshot_compared(
+        self, node: Mapping[str, Any], table: Any, added: Mapping[str, str], check_cols: Any
+    ) -> list[dict[str, str]]:
+        """What a snapshot compares (none: `updated_at` only); refuses what it cannot keep.
+
+        ``table``: the columns that it has, or none; ``added``: the names of those of dbt.
+        """
+        with dbt_errors():
+            there = None if table is None else {c.column: str(c.dtype) for c in table}
+            snapshot = Snapshot(node, self._types_of(str(node["compiled_code"])), there)
+            snapshot.refuse_names(added.values())
+            if check_cols:
+                return snapshot.compared(check_cols)
+            snapshot.casts()
+            return []
+
     def _columns_of(self, query: str) -> list[str]:
-        """The names of a query's columns; Spark analyses it and reads no row."""
+        """The names of a query's columns."""
+        return list(self._types_of(query))
+
+    def _types_of(self, query: str) -> dict[str, str]:
+        """A query's columns and their types; Spark analyses it and reads no row."""
         # sql: a query of the author, or of all columns of a relation
         rows = DbtSession(self).rows(f"DESCRIBE QUERY {query}")  # type: ignore[arg-type]
-        return [str(row[0]) for row in rows]
+        return {str(row[0]): str(row[1]) for row in rows}

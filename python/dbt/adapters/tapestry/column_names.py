@@ -27,7 +27,7 @@ def column_sql(text: str, columns: Sequence[str]) -> Sql:
     >>> column_sql("order-no", ["Order-No"]), column_sql("a - b", ["a", "b"])
     ('`Order-No`', 'a - b')
     """
-    found = _named(text, columns)
+    found = named_column(text, columns)
     return authored(text) if found is None else identifier(found)
 
 
@@ -64,10 +64,10 @@ def key_sql(option: str, text: str, columns: Sequence[str], table: str) -> Sql:
 
     Raises ConfigurationError where it is none: the statement puts the name behind a table's.
     """
-    if _named(text, columns) is not None:
+    if named_column(text, columns) is not None:
         return column_sql(text, columns)
     first = _PART.match(text)
-    if first and _PATH.fullmatch(text) and _named(bare(first[0]), columns) is not None:
+    if first and _PATH.fullmatch(text) and named_column(bare(first[0]), columns) is not None:
         return authored(text)
     near = get_close_matches(bare(text).lower(), [column.lower() for column in columns], 1, 0.6)
     meant = f"did you mean {near[0]}? " if near else ""
@@ -78,7 +78,7 @@ def key_sql(option: str, text: str, columns: Sequence[str], table: str) -> Sql:
     )
 
 
-def _named(text: str, columns: Sequence[str]) -> str | None:
+def named_column(text: str, columns: Sequence[str]) -> str | None:
     """The column that a text names, with or without backticks."""
     for name in (text, bare(text)):
         if name in columns:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from multiprocessing.context import SpawnContext
 from typing import TYPE_CHECKING, Any
@@ -40,8 +39,6 @@ from tapestry.runs.tables.empty_catalog import refuse_full_folder
 
 if TYPE_CHECKING:
     import agate
-
-_STAGED_KEY = re.compile(r"dbt_unique_key_\d+")
 
 
 class TapestryAdapter(ContinuousDoors, ExpectationDoors, ColumnDoors, SparkAdapter):
@@ -243,13 +240,13 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, ColumnDoors, SparkAdapt
     def get_missing_columns(
         self, from_relation: BaseRelation, to_relation: BaseRelation
     ) -> list[SparkColumn]:
-        """Columns that a table lacks, without the keys that dbt adds to a snapshot's staging.
+        """Columns that a table lacks; one that it has in letters of the other case is there.
 
-        dbt-spark's snapshot keeps `dbt_unique_key` out, but not the `dbt_unique_key_1` … of a
-        key of several columns: they would become columns of the snapshot, and the next run fail.
+        dbt's compares letters, and Spark then refuses to add the column a second time.
         """
         missing = super().get_missing_columns(from_relation, to_relation)
-        return [column for column in missing if not _STAGED_KEY.fullmatch(column.name.lower())]
+        there = {column.name.lower() for column in self.get_columns_in_relation(to_relation)}
+        return [column for column in missing if column.name.lower() not in there]
 
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str

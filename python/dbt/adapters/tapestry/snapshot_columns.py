@@ -1,0 +1,167 @@
+"""What a snapshot compares of a query, and which columns its table cannot keep as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import ParseError, exp
+
+from dbt.adapters.tapestry.column_names import named_column
+from tapestry.errors import ConfigurationError
+from tapestry.quoting import authored, identifier
+
+_OWN = re.compile(r"dbt_unique_key(_\d+)?|dbt_change_type|dbt_internal_\w+", re.IGNORECASE)
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_T = exp.DataType.Type
+_WHOLE = {_T.TINYINT: 3, _T.SMALLINT: 5, _T.INT: 10, _T.BIGINT: 19}
+"""Types of whole numbers, with the digits that they can have."""
+_EXACT_IN = {_T.FLOAT: 5, _T.DOUBLE: 10}
+"""Of whole numbers with as many digits each is a value of the type."""
+_TIMES = frozenset({_T.DATE, _T.TIMESTAMP, _T.TIMESTAMPTZ, _T.TIMESTAMPLTZ, _T.TIMESTAMPNTZ})
+_NESTED = frozenset({_T.STRUCT, _T.ARRAY, _T.MAP})
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The columns of a snapshot's query and, if it is there, of its table, with their types."""
+
+    node: Mapping[str, Any]
+    query: Mapping[str, str]
+    table: Mapping[str, str] | None
+
+    def refuse_names(self, added: Iterable[str]) -> None:
+        """Raise ConfigurationError for names that the statements of a snapshot cannot hold.
+
+        ``added``: the names of the columns that dbt adds, which dbt writes as they stand.
+        """
+        added = [str(name) for name in added]
+        odd = [name for name in added if not _PLAIN.fullmatch(name)]
+        if odd:
+            raise self._error(
+                f"snapshot_meta_column_names: {', '.join(odd)} is no plain name",
+                "dbt writes it without quotes: take letters, digits and _",
+            )
+        lower = {name.lower() for name in added}
+        own = [name for name in self.query if _OWN.fullmatch(name) or name.lower() in lower]
+        if own:
+            raise self._error(
+                f"column {', '.join(own)} of the query has a name that a snapshot needs for itself",
+                "give it another name in the query (… AS other_name)",
+            )
+
+    def casts(self) -> dict[str, str]:
+        """The types of the table's columns that have another type in the query, by lower name.
+
+        Raises ConfigurationError where the column would keep less than the query says: it would
+        differ from the query, and change, on every run.
+        """
+        kept = {name.lower(): kind for name, kind in (self.table or {}).items()}
+        found = {}
+        for name, given in self.query.items():
+            there = kept.get(name.lower())
+            if there is None or there.lower() == given.lower():
+                continue
+            if not keeps(given, there):
+                raise self._error(
+                    f"column {name} is {given} in the query and {there} in the snapshot, which"
+                    " cannot keep each of its values",
+                    f"cast it in the query (cast(… as {there})), give it another name there, or"
+                    " change the column's type in the snapshot",
+                )
+            found[name.lower()] = there
+        return found
+
+    def compared(self, check_cols: str | Sequence[str]) -> list[dict[str, str]]:
+        """What the strategy ``check`` compares: columns (``name``) and other expressions (``sql``).
+
+        ``type`` is what the query's value is cast to first; a column that the table lacks is
+        ``added``. Raises ConfigurationError for a map, which Spark cannot compare.
+        """
+        casts = self.casts()
+        there = {name.lower() for name in self.table or ()}
+        texts = list(self.query) if check_cols == "all" else [str(text) for text in check_cols]
+        found = []
+        for text in texts:
+            name = text if check_cols == "all" else named_column(text, list(self.query))
+            if name is None:
+                found.append({"name": "", "sql": authored(text), "type": "", "added": ""})
+                continue
+            self._refuse_map(name)
+            added = "" if name.lower() in there else "yes"
+            kind = casts.get(name.lower(), "")
+            found.append({"name": identifier(name), "sql": "", "type": kind, "added": added})
+        return found
+
+    def _refuse_map(self, name: str) -> None:
+        kind = self.query[name]
+        if not re.search(r"\bmap<", kind, re.IGNORECASE):
+            return
+        raise self._error(
+            f"check_cols: column {name} is {kind}, and Spark compares no maps",
+            f"name the columns to check, and of this one to_json({identifier(name)})",
+        )
+
+    def _error(self, reason: str, hint: str) -> ConfigurationError:
+        return ConfigurationError(
+            reason, where=str(self.node.get("relation_name") or ""), hint=hint
+        )
+
+
+def keeps(given: str, kept: str) -> bool:
+    """Does a column of the second type hold what it is given of the first, or say that it cannot?
+
+    A number that is too large is an error when it is written; digits, times of day and fields that
+    a type has no room for would be dropped without a word.
+
+    >>> keeps("decimal(5,2)", "decimal(10,2)"), keeps("decimal(10,4)", "decimal(10,2)")
+    (True, False)
+    """
+    if given.lower() == "void":
+        return True
+    try:
+        types = [exp.DataType.build(text, dialect="spark") for text in (given, kept)]
+    except (ParseError, ValueError):
+        return given.lower() == kept.lower()
+    return _keeps(types[0], types[1])
+
+
+def _keeps(given: exp.DataType, kept: exp.DataType) -> bool:
+    one, other = given.this, kept.this
+    if one in _NESTED or other in _NESTED:
+        return one == other and _parts_fit(given, kept)
+    if other in exp.DataType.TEXT_TYPES and one != _T.BINARY:
+        return True
+    if one == other == _T.DECIMAL:
+        return _scale(kept) >= _scale(given)
+    if one in _WHOLE:
+        return other in _WHOLE or other == _T.DECIMAL or _EXACT_IN.get(other, 0) >= _WHOLE[one]
+    if one == _T.DECIMAL and other in _WHOLE:
+        return _scale(given) == 0
+    if one in _TIMES and other in _TIMES:
+        return one == _T.DATE or other != _T.DATE
+    return one == other or (one, other) == (_T.FLOAT, _T.DOUBLE)
+
+
+def _parts_fit(given: exp.DataType, kept: exp.DataType) -> bool:
+    if [_field(part) for part in given.expressions] != [_field(part) for part in kept.expressions]:
+        return False
+    pairs = zip(given.expressions, kept.expressions, strict=True)
+    return all(_keeps(_kind(one), _kind(other)) for one, other in pairs)
+
+
+def _field(part: exp.Expression) -> str:
+    return part.name.lower() if isinstance(part, exp.ColumnDef) else ""
+
+
+def _kind(part: exp.Expression) -> exp.DataType:
+    kind = part.args["kind"] if isinstance(part, exp.ColumnDef) else part
+    assert isinstance(kind, exp.DataType)
+    return kind
+
+
+def _scale(kind: exp.DataType) -> int:
+    digits = [int(part.name) for part in kind.expressions]
+    return digits[1] if len(digits) > 1 else 0

@@ -1,0 +1,82 @@
+"""Snapshots over keys that look alike, expressions, other letters, other types and double keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dbt.tests.util import run_dbt
+
+CHECK = {"strategy": "check", "check_cols": "all"}
+Case = tuple[dict[str, Any], list[str], Any]
+CASES: dict[str, Case] = {
+    # Settings; the query of each run; the number of records at the end and of ended ones, or words.
+    "alike": (
+        {**CHECK, "unique_key": ["a", "b"]},
+        [
+            f"select 'x|y' a, 'z' b, {v} v union all select 'x', 'y|z', 1"
+            " union all select '', 'z', 1 union all select null, 'z', 1"
+            for v in (1, 2)
+        ],
+        (5, 1),
+    ),
+    "updated_by_expression": (
+        {"strategy": "timestamp", "updated_at": "cast(u as timestamp)", "unique_key": "a"},
+        [f"select 1 a, '2024-01-0{day}' u" for day in (1, 2)],
+        (2, 1),
+    ),
+    "checks_expression": (
+        {"strategy": "check", "check_cols": ["lower(v)"], "unique_key": "a"},
+        [f"select 1 a, '{v}' v" for v in ("X", "x")],
+        (1, 0),
+    ),
+    "other_letters": (
+        {**CHECK, "unique_key": "a"},
+        ["select 1 a, 1 amount", "select 1 A, 2 AMOUNT"],
+        (2, 1),
+    ),
+    "wider": ({**CHECK, "unique_key": "a"}, ["select 1 a, '07' v", "select 1 a, 7 v"], (2, 1)),
+    "narrower": (
+        {**CHECK, "unique_key": "a"},
+        ["select 1 a, 1.25 v", "select 1 a, 1.255 v"],
+        "decimal(4,3) in the query and decimal(3,2) in the snapshot",
+    ),
+    "double_key": (
+        {"strategy": "timestamp", "updated_at": "u", "unique_key": "a"},
+        ["select 1 a, date'2024-01-01' u union all select 1, date'2024-01-02'"] * 2,
+        'leave out all of them but one: {"dbt_internal_key_1":1}',
+    ),
+}
+
+
+def _text(name: str, run: int) -> str:
+    config, queries, _ = CASES[name]
+    settings = ", ".join(f"{key}={json.dumps(value)}" for key, value in config.items())
+    query = queries[min(run, len(queries) - 1)]
+    return f"{{% snapshot {name} %}}{{{{ config({settings}) }}}}\n{query}\n{{% endsnapshot %}}"
+
+
+class TestSnapshotColumns:
+    @pytest.fixture(scope="class")
+    def snapshots(self) -> dict[str, str]:
+        return {f"{name}.sql": _text(name, 0) for name in CASES}
+
+    def test_runs(self, project: Any) -> None:
+        said: dict[str, str] = {}
+        for run in range(max(len(queries) for _, queries, _ in CASES.values())):
+            names = [name for name, case in CASES.items() if run < len(case[1])]
+            for name in names:
+                file = Path(project.project_root) / "snapshots" / f"{name}.sql"
+                file.write_text(_text(name, run), "utf-8")
+            results = run_dbt(["snapshot", "--select", *names], expect_pass=None)
+            said |= {r.node.name: str(r.message) for r in results if str(r.status) != "success"}
+        for name, (_, _, expected) in CASES.items():
+            if isinstance(expected, str):
+                assert expected in said[name]
+                continue
+            assert name not in said, said[name]
+            counted = "select count(*), count(dbt_valid_to), count(distinct dbt_scd_id)"
+            found = project.run_sql(f"{counted} from {{schema}}.{name}", fetch="one")
+            assert tuple(found) == (*expected, expected[0]), name
