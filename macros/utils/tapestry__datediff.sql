@@ -31,15 +31,19 @@
 
 {#- The number of a local time's hour, minute, … -#}
 {% macro tapestry__clock_number(unit, time) -%}
-  {%- set micros = {'hour': 3600000000, 'minute': 60000000, 'second': 1000000, 'millisecond': 1000, 'microsecond': 1} -%}
-  cast(floor((
-    datediff({{ time }}, date'1970-01-01') * 86400000000L + hour({{ time }}) * 3600000000L
-    + minute({{ time }}) * 60000000L + cast(extract(second from {{ time }}) * 1000000 as bigint)
-  ) / {{ micros[unit] }}) as bigint)
+  {{ tapestry__whole_units(unit,
+    'datediff(' ~ time ~ ", date'1970-01-01') * 86400000000L + hour(" ~ time ~ ') * 3600000000L + minute(' ~ time
+    ~ ') * 60000000L + cast(extract(second from ' ~ time ~ ') * 1000000 as bigint)') }}
 {%- endmacro %}
 
 {#- The number of an instant's hour, minute, …: the beginning is that of the session's time zone. -#}
 {% macro tapestry__instant_number(unit, instant) -%}
-  {%- set micros = {'hour': 3600000000, 'minute': 60000000, 'second': 1000000, 'millisecond': 1000, 'microsecond': 1} -%}
-  cast(floor(unix_micros(date_trunc({{ adapter.text(unit) }}, {{ instant }})) / {{ micros[unit] }}) as bigint)
+  {{ tapestry__whole_units(unit, 'unix_micros(date_trunc(' ~ adapter.text(unit) ~ ', ' ~ instant ~ '))') }}
+{%- endmacro %}
+
+{#- Microseconds in whole units, rounded down. `/` is a division of DOUBLEs, which is wrong from the year 2255 on. -#}
+{% macro tapestry__whole_units(unit, micros) -%}
+  {%- set sizes = {'hour': 3600000000, 'minute': 60000000, 'second': 1000000, 'millisecond': 1000, 'microsecond': 1} -%}
+  {%- set size = sizes[unit] ~ 'L' -%}
+  ((({{ micros }}) - pmod({{ micros }}, {{ size }})) div {{ size }})
 {%- endmacro %}

@@ -28,6 +28,7 @@ EDGES = [
     datetime(2019, 12, 30, 12, 30, 30, 500000),
     datetime(2, 1, 1),
     datetime(2100, 3, 31, 1, 2, 3, 4567),
+    datetime(2400, 12, 31, 23, 59, 59, 999999),  # more microseconds than a DOUBLE can tell apart
 ]
 TEXTS = ["a.b.c", "a||b", "", "x", "a.*b.*c", "ä|ö|ü", "-a--b-", "12", "1.5", "no", "a\\b"]
 DELIMITERS = [".", "||", ".*", "|", "-", "ö", "zz", "\\"]
@@ -66,6 +67,8 @@ select k
   , {{ dbt.listagg('s', "', '", 'order by id') }} as listed
   , {{ dbt.listagg('s', "', '", 'order by id desc') }} as backwards
   , {{ dbt.listagg('s', "'|'", 'order by id', 3) }} as first_three
+  , {{ dbt.listagg('distinct s', "'|'", 'order by s', 2) }} as first_two
+  , {{ dbt.listagg('distinct s', "'|'", 'order by s desc', 2) }} as last_two
   , {{ dbt.bool_or('n > 0') }} as any_positive
   , {{ dbt.any_value('k') }} as same
 from {{ source('given', 'cases') }} group by k

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dbt.adapters.tapestry.column_names import named_column
+
 _DETAILS = "# Detailed Table Information"
 _COMMENT = "Comment"
 CATALOG_TEXTS = (
@@ -44,10 +46,9 @@ def changed_columns(
 
     By the names that the table has, to be quoted: the YAML may write them in another case.
     """
-    by_case = {name.lower(): name for name in there}
     found: dict[str, dict[str, Any]] = {}
     for name, column in wanted.items():
-        known = name if name in there else by_case.get(name.lower())
+        known = named_column(name, list(there))
         if known is not None and (column.get("description") or "") != there[known]:
             found[known] = {**column, "quote": True}
     return found
