@@ -81,6 +81,7 @@ def test_addresses_of_other_forms(header: str, address: str) -> None:
         "a@b@c", "<a@b@c>", f"{NORD})boss@y.example", f"<{NORD}>boss@y.example", f"a <{NORD}>b@c",
         f"<boss@y.example> <{NORD}>", f"Nord {NORD}", f'"Nord" {NORD}', f"Nord {NORD}>",
         "Nina Nord@x.example", f"<{NORD} N>", f"<{NORD}:x>", f"boss@y.example:{NORD}",
+        f'{NORD}"N"', f'<{NORD}"N, <a@b>">', 'nord@"x.example"',
     ],
 )  # fmt: skip
 def test_no_address_is_said(header: str) -> None:

@@ -92,3 +92,21 @@ def test_a_from_line_without_end_is_kept_in_part() -> None:
     )
     assert len(found.from_line) == 1024
     assert found.head == b""
+
+
+@pytest.mark.parametrize(
+    ("before", "count"),
+    [
+        (b"", 0),
+        (b"\n\n", 0),
+        (b"the end of a body\n", 18),
+        (b"\xef\xbb\xbf", 0),
+        (b"\n" * 99 + b"x\n", 101),
+    ],
+)
+def test_what_stands_before_the_first_message_is_counted(before: bytes, count: int) -> None:
+    for stream in (io.BytesIO, lambda content: _Slowly(content, 2)):
+        reading = MailboxReading()
+        found = list(split_mbox(stream(before + b"From a\nA: b\n\nFrom b\nA: c\n"), reading))
+        assert [one.head for one in found] == [b"A: b\n", b"A: c\n"]
+        assert reading.skipped.before == count

@@ -239,10 +239,12 @@ def _sentence(result: dict[str, Any]) -> str:
     if left := sum(result["doubts"]["counts"].values()) - len(named):
         lines.append(f"    and {left:,} more")
     if not result["read"]:
-        lines.append("  An mbox has a line that begins with `From ` before each message.")
+        lines.append(f"  {_MAILDIR if Path(result['file']).is_dir() else _MBOX}")
     return "\n".join(lines)
 
 
+_MBOX = "An mbox has a line that begins with `From ` before each message."
+_MAILDIR = "In a folder, files named .eml are messages; in a Maildir, all files in cur and new."
 _NOTES = {
     "none": "without a readable date: ts is NULL, no model sees them",
     "id_made_up": "without an id: made from their content",
@@ -259,4 +261,5 @@ _NOTES = {
     "changed": "skipped, being written to meanwhile: load again",
     "deep": f"folders skipped, being more than {DEEPEST} below each other",
     "other": "skipped, not being named .eml",
+    "before": "bytes skipped: the file begins in the middle, before its first line `From …`",
 }

@@ -156,7 +156,8 @@ def _address(text: _Text, closed: bool) -> list[_Mailbox]:
         return [_Mailbox(written, local=True, closed=closed)] if is_name else []
     local = _plain(written[:place], masked[:place])
     domain = _plain(written[place + 1 :], masked[place + 1 :])
-    return [_Mailbox(f"{local}@{domain}" if local and domain else None, closed=closed)]
+    whole = local and domain and _QUOTED not in masked[place + 1 :]  # no host is called that
+    return [_Mailbox(f"{local}@{domain}" if whole else None, closed=closed)]
 
 
 def _plain(written: str, masked: str) -> str | None:

@@ -110,7 +110,8 @@ doubt='has no zone, and counts as UTC')
     if not _EARLIEST <= instant.year <= _LATEST:
         return Date(None, f"is not between the years {_EARLIEST} and {_LATEST}")
     weekday = (parts.get("weekday") or "")[:3].lower()
-    if weekday in _DAYS and _DAYS.index(weekday) != local.weekday():
+    named = local - timedelta(seconds=parts["second"] == "60")  # the day before a leap second's end
+    if weekday in _DAYS and _DAYS.index(weekday) != named.weekday():
         doubt = doubt or "names another day of the week than it falls on"
     return Date(instant, doubt)
 

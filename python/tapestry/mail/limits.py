@@ -29,7 +29,7 @@ class Limits:
 
 @dataclass
 class Skipped:
-    """Files of a Maildir or folder that were not read, by reason."""
+    """Files of a Maildir or folder that were not read, by reason; of an mbox, bytes."""
 
     links: int = 0
     special: int = 0  # pipes, sockets, devices; folders where messages are expected
@@ -37,6 +37,7 @@ class Skipped:
     changed: int = 0  # written to while it was read
     deep: int = 0  # folders below the deepest that is looked into
     other: int = 0  # not named *.eml
+    before: int = 0  # bytes of an mbox before its first message
 
 
 class Stream(Protocol):

@@ -13,16 +13,18 @@ from tapestry.mail.limits import MailboxReading, Stream
 
 _SEPARATOR = b"\nFrom "
 _KEPT = len(_SEPARATOR)
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _FROM_LINE = 1024
 
 
 def split_mbox(stream: Stream, reading: MailboxReading) -> Iterator[Content]:
     """The messages of an mbox: each line that begins with ``From `` begins one.
 
-    What stands before the first such line is no message. The empty line before the next is not part
-    of a message.
+    What stands before the first such line is no message, and is counted; a byte order mark, as
+    editors write it, is left out. The empty line before the next is not part of a message.
     """
     window = _Window(stream, reading)
+    window.skip_mark()
     message: Collector | None = None
     while True:
         found = window.find(_SEPARATOR)
@@ -33,6 +35,8 @@ def split_mbox(stream: Stream, reading: MailboxReading) -> Iterator[Content]:
             yield message.content()
         if found < 0:
             return
+        if message is None:
+            reading.skipped.before = window.before(found)
         message = Collector(reading.limits, window.take_line(found + 1))
 
 
@@ -43,6 +47,20 @@ class _Window:
         self._stream, self._reading = stream, reading
         self._bytes, self._at = b"\n", 0
         self._searched = 0
+        self._gone, self._blank = 0, True
+
+    def skip_mark(self) -> None:
+        """Leave out the mark that the stream begins with, if it does before a ``From `` line."""
+        first = _BYTE_ORDER_MARK + _SEPARATOR[1:]
+        while len(self._bytes) <= len(first) and (piece := self._reading.read(self._stream)):
+            self._bytes += piece
+        if self._bytes.startswith(first, 1):
+            self._bytes = b"\n" + self._bytes[1 + len(_BYTE_ORDER_MARK) :]
+
+    def before(self, found: int) -> int:
+        """How many bytes stand before a place, of which none was given away; 0 if all are blank."""
+        blank = self._blank and not self._bytes[self._at + 1 : found + 1].strip()
+        return 0 if blank else self._gone + found - self._at
 
     def find(self, text: bytes) -> int:
         found = self._bytes.find(text, max(self._at, self._searched))
@@ -56,8 +74,12 @@ class _Window:
             return False
         end = len(self._bytes) - _KEPT
         if end > self._at:
+            given = self._bytes[self._at + 1 : end + 1]
             if message:
-                message.add(self._bytes[self._at + 1 : end + 1])
+                message.add(given)
+            else:
+                self._gone += len(given)
+                self._blank = self._blank and not given.strip()
             self._at = end
         self._bytes, self._searched = (
             self._bytes[self._at :] + piece,
