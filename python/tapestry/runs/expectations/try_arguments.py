@@ -1,39 +1,55 @@
-"""Arguments tried by the engine: patterns that are none, texts that are no value of a column.
+"""Arguments tried by the engine: patterns that are none, values that are none of a column.
 
-A pattern would fail at the first row, and a text that cannot be cast is NULL to Spark outside of
-ANSI mode, so that no row would break the expectation.
+A pattern would fail at the first row, and what cannot be cast is NULL to Spark outside of ANSI
+mode, so that no row would break the expectation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import Sql, string, type_text
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.declare import Expectation, short
 
-_PATTERNS: Mapping[str, Sql] = {"regex": Sql("RLIKE"), "like_pattern": Sql("LIKE")}
-_CASTS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date", "timestamp")
+_REGEX, _LIKE = Sql("RLIKE"), Sql("LIKE")
+_PATTERNS: Mapping[str, Sql] = {
+    "regex": _REGEX,
+    "regex_list": _REGEX,
+    "like_pattern": _LIKE,
+    "like_pattern_list": _LIKE,
+}
+_CASTS = (
+    *("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
+    *("date", "timestamp", "timestamp_ntz", "boolean"),
+)
 """Types of which not every text is a value; some have numbers in parentheses behind them."""
-TRIED = ("min_value", "max_value", "value_set", *_PATTERNS)
+_TEXTS = ("string", "varchar", "char")
+_BOUNDS = ("min_value", "max_value")
+_OF_A_VALUE = tuple(f"expect_column_{of}_to_be_between" for of in ("values", "max", "min"))
+"""The kinds whose bounds are values of the column: those of others are lengths, sums, counts."""
+TRIED = (*_BOUNDS, "value_set", *_PATTERNS)
 """The arguments that are tried."""
 
 
 def refuse_unfit(
     session: Session, expectations: Sequence[Expectation], columns: Mapping[str, str], file: str
 ) -> None:
-    """Raise ConfigurationError for a pattern or a text that the engine can do nothing with.
+    """Raise ConfigurationError for a pattern or a value that the engine can do nothing with.
 
     ``columns`` are the types by the columns' names in lower case. Asks one statement for all
     texts, and one for each pattern, of which none reads data.
     """
-    casts = [
-        (one, name, text, kind)
-        for one in expectations
-        for name, text in _texts(one)
-        if (kind := _type(one, columns)).split("(")[0] in _CASTS
-    ]
+    casts = []
+    for one in expectations:
+        kind = _type(one, columns)
+        for name, value in _values(one):
+            if isinstance(value, str) and kind.split("(")[0] in _CASTS:
+                casts.append((one, name, value, kind))
+            if isinstance(value, (int, float)) and kind.split("(")[0] in _TEXTS:
+                raise _number(one, name, value, kind, file)
     if casts:
         asked = ", ".join(
             f"try_cast({string(text)} AS {type_text(kind)}) IS NULL" for *_, text, kind in casts
@@ -48,28 +64,58 @@ def refuse_unfit(
                     hint="write a value of the column's type, or CAST the column in the query",
                 )
     for one in expectations:
-        for name, operator in _PATTERNS.items():
-            if isinstance(one.keywords.get(name), str):
-                _refuse_pattern(session, one, name, operator, file)
+        _refuse_order(session, one, _type(one, columns), file)
+        for name, pattern in _patterns(one):
+            _refuse_pattern(session, one, name, pattern, file)
 
 
 def _type(one: Expectation, columns: Mapping[str, str]) -> str:
     return columns.get(str(one.keywords.get("column")).lower(), "")
 
 
-def _texts(one: Expectation) -> Iterator[tuple[str, str]]:
+def _values(one: Expectation) -> Iterator[tuple[str, Any]]:
+    """Arguments that are values of the column."""
     for name, value in one.keywords.items():
-        if name in TRIED and name not in _PATTERNS:
+        if name == "value_set" or (name in _BOUNDS and one.kind in _OF_A_VALUE):
+            values = value if isinstance(value, list) else [value]
+            yield from ((name, item) for item in values)
+
+
+def _patterns(one: Expectation) -> Iterator[tuple[str, str]]:
+    for name, value in one.keywords.items():
+        if name in _PATTERNS:
             values = value if isinstance(value, list) else [value]
             yield from ((name, item) for item in values if isinstance(item, str))
 
 
-def _refuse_pattern(
-    session: Session, one: Expectation, name: str, operator: Sql, file: str
-) -> None:
-    pattern = one.keywords[name]
+def _number(one: Expectation, name: str, value: float, kind: str, file: str) -> ConfigurationError:
+    """A text is no number where it has a letter, and a row with one would fail the run."""
+    return ConfigurationError(
+        f"{one.name}: {name}: {short(value)} is not a text, and the column"
+        f" {one.keywords['column']} is of the type {kind}",
+        where=file,
+        hint="write the value in quotes, or CAST the column in the query",
+    )
+
+
+def _refuse_order(session: Session, one: Expectation, kind: str, file: str) -> None:
+    """Two texts are in the order of the column's type: as integers '9' comes before '10'."""
+    least, most = (one.keywords.get(name) for name in _BOUNDS)
+    if one.kind not in _OF_A_VALUE or not isinstance(least, str) or not isinstance(most, str):
+        return
+    of = type_text(kind if kind.split("(")[0] in _CASTS else "string")
+    wrong = f"try_cast({string(least)} AS {of}) > try_cast({string(most)} AS {of})"
+    if session.rows(f"SELECT {wrong}")[0][0]:
+        raise ConfigurationError(
+            f"{one.name}: min_value: {short(least)} is above max_value: {short(most)}",
+            where=file,
+            hint=f"the column {one.keywords['column']} is of the type {kind}",
+        )
+
+
+def _refuse_pattern(session: Session, one: Expectation, name: str, pattern: str, file: str) -> None:
     try:
-        session.rows(f"SELECT 'a' {operator} {string(pattern)}")
+        session.rows(f"SELECT 'a' {_PATTERNS[name]} {string(pattern)}")
     except Exception as error:
         said = " ".join(str(error).split("JVM stacktrace")[0].split())
         raise ConfigurationError(

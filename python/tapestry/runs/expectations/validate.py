@@ -14,14 +14,14 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tapestry.errors import ConfigurationError, Refusal
-from tapestry.quoting import identifier
+from tapestry.quoting import authored, identifier
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations import great
 from tapestry.runs.expectations.arguments import refuse_arguments
 from tapestry.runs.expectations.row_conditions import condition_of, on_rows
 from tapestry.runs.expectations.try_arguments import TRIED, refuse_unfit
-from tapestry.runs.model.declare import Expectation, near
+from tapestry.runs.model.declare import Expectation, near, short
 from tapestry.sql.read.read_tokens import read_one
 
 SELECT = "SELECT "
@@ -80,10 +80,14 @@ def prepare(
         _prepare(session, expectation, of.columns, of.file, pinning) for expectation in expectations
     )
     conditions = [p for p in prepared if p.condition]
-    key = (of.rows, of.alias, tuple(p.condition for p in conditions))
+    kinds = [p.expectation for p in prepared if p.expectation.kind]
+    asked = tuple((one.kind, one.arguments) for one in kinds)
+    key = (of.rows, of.alias, tuple(p.condition for p in conditions), asked)
     if memory is None or not memory.analysed(key):
         _analyse(session, conditions, of)
-        _try_arguments(session, [p.expectation for p in conditions if p.expectation.kind], of)
+        _try_arguments(session, kinds, of)
+        for one in kinds:
+            _try_row_condition(session, one, of)
         if memory is not None:
             memory.note_analysed(key)
     return prepared
@@ -95,6 +99,26 @@ def _try_arguments(session: Session, expectations: Sequence[Expectation], of: Ex
     described = session.rows(f"DESCRIBE QUERY SELECT * FROM (\n{of.rows}\n)")
     types = {str(row[0]).lower(): str(row[1]).lower() for row in described}
     refuse_unfit(session, expectations, types, of.file)
+
+
+def _try_row_condition(session: Session, one: Expectation, of: Expected) -> None:
+    """Which rows an expectation is about; Great Expectations gives the text to Spark as it is."""
+    text = one.keywords.get("row_condition")
+    parser = one.keywords.get("condition_parser") or "spark"
+    if not isinstance(text, str) or not text or parser not in ("spark", "pandas"):
+        return
+    cause: Exception | None = None
+    try:
+        (kind,) = _types(session, [Prepared(one, authored(text))], of)
+        why = "" if kind in ("boolean", "void") else f"its type is {kind}"
+    except Exception as error:
+        why, cause = " ".join(str(error).split(";\n")[0].split())[:300], error
+    if why:
+        raise ConfigurationError(
+            f"{one.name}: row_condition: {short(text)} is not a condition on a row: {why}",
+            where=of.file,
+            hint=f"Columns are: {', '.join(of.columns)}",
+        ) from cause
 
 
 def _prepare(
