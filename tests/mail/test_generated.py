@@ -17,7 +17,7 @@ from email.policy import SMTP, SMTPUTF8
 from email.utils import format_datetime, parsedate_to_datetime
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tapestry.mail.addresses import author_of
@@ -77,6 +77,7 @@ def test_an_address_that_the_library_writes(name: str, address: str) -> None:
         assert author_of(headers["from"]) == (address, "")
 
 
+@settings(deadline=None)
 @given(NAMES, ADDRESSES, st.integers(0, 2**32))
 def test_an_address_beside_a_name_in_any_encoding(name: str, address: str, seed: int) -> None:
     """With comments, folding and white space wherever RFC 5322 lets them stand."""
