@@ -17,6 +17,11 @@ IN_SET = "expect_column_values_to_be_in_set"
 IGNORING = (BOTH, EITHER, "never", "neither")
 _LISTS = ("value_set", "column_list", "column_set", "type_list", "regex_list", "like_pattern_list")
 _OPTIONAL = ("min_value", "max_value", "strict_min", "strict_max", "or_equal", "ignore_row_if")
+_OF_BOUNDS = {
+    *("column", "min_value", "max_value", "strict_min", "strict_max"),
+    *("mostly", "row_condition", "condition_parser"),
+}
+"""Of any expectation with bounds: another argument may be misspelt, which is said first."""
 _Check = Callable[[Any], str]
 """What is wrong with a value, as what follows it in a sentence; "" where nothing is."""
 
@@ -42,7 +47,7 @@ def refuse_arguments(expectation: Expectation, file: str) -> None:
             raise _wrong(expectation, f"{name}: {short(value)} {problem}", file)
     if names is not None and set(arguments) <= {*names, "mostly", "row_condition"}:
         _refuse_missing(expectation, arguments, names, file)
-    if expectation.kind.endswith("_to_be_between"):
+    if expectation.kind.endswith("_to_be_between") and set(arguments) <= _OF_BOUNDS:
         _refuse_bounds(expectation, arguments, file)
 
 
