@@ -220,7 +220,10 @@ def test_subqueries_read_other_tables_at_their_pins(world: World) -> None:
         ({"expect_column_values_to_not_be_null": {"column": "autor"}}, "did you mean author"),
         ({"expect_column_values_to_not_be_null": {"colum": "id"}}, "did you mean column"),
         ({"expect_column_values_to_be_between": {"column": "id", "max_valu": 1}}, "max_value"),
-        ({"expect_column_mean_to_be_between": {"column": "id", "max_valu": 1}}, "max_value"),
+        (
+            {"expect_column_mean_to_be_between": {"column": "id", "max_valu": 1}},
+            "no argument max_v",
+        ),
         ({"expect_column_mean_to_be_between": {"column": "ids", "max_value": 1}}, "mean id"),
         ({"expect_column_values_to_be_between": {"column": "id", "mostly": 2}}, "from 0 to 1"),
         (
@@ -228,7 +231,10 @@ def test_subqueries_read_other_tables_at_their_pins(world: World) -> None:
             "on_violation stands beside expect_column_values_to_be_unique, not among",
         ),
         (
-            {"expect_column_max_to_be_between": {"column": "id"}, "on_violation": "drop"},
+            {
+                "expect_column_max_to_be_between": {"column": "id", "max_value": 9},
+                "on_violation": "drop",
+            },
             "about all of them",
         ),
     ],
