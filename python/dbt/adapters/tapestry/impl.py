@@ -244,9 +244,9 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, ColumnDoors, SparkAdapt
 
         dbt's compares letters, and Spark then refuses to add the column a second time.
         """
-        missing = super().get_missing_columns(from_relation, to_relation)
         there = {column.name.lower() for column in self.get_columns_in_relation(to_relation)}
-        return [column for column in missing if column.name.lower() not in there]
+        found = self.get_columns_in_relation(from_relation)
+        return [column for column in found if column.name.lower() not in there]
 
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str

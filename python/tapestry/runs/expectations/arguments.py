@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tapestry.errors import ConfigurationError
-from tapestry.runs.expectations.row_conditions import BOTH, DESCRIBING, EITHER, arguments_of
+from tapestry.runs.expectations.row_conditions import BOTH, DESCRIBING, EITHER, above, arguments_of
 from tapestry.runs.model.declare import Expectation, short
 
 IN_SET = "expect_column_values_to_be_in_set"
@@ -72,7 +72,7 @@ def _refuse_bounds(expectation: Expectation, arguments: Mapping[str, Any], file:
             f"min_value: {short(least)} and max_value: {short(most)} are of two types",
             file,
         )
-    if not isinstance(least, str) and least > most:
+    if above(least, most):
         raise _wrong(
             expectation, f"min_value: {short(least)} is above max_value: {short(most)}", file
         )

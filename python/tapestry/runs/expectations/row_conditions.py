@@ -87,7 +87,7 @@ def _not_in_set(arguments: _Arguments) -> _Made:
     return None if inside is None else f"NOT {inside}"
 
 
-def _above(least: Any, most: Any) -> bool:
+def above(least: Any, most: Any) -> bool:
     """Of numbers; the order of two texts is that of the column's type, which the engine knows."""
     return not isinstance(least, str) and bool(least > most)
 
@@ -97,7 +97,7 @@ def _range(measured: str, arguments: _Arguments) -> _Made:
     if (
         least is not None
         and most is not None
-        and (isinstance(least, str) != isinstance(most, str) or _above(least, most))
+        and (isinstance(least, str) != isinstance(most, str) or above(least, most))
     ):
         return None  # an error of the arguments, which Great Expectations explains
     parts = []

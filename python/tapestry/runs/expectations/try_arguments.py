@@ -42,35 +42,24 @@ def refuse_unfit(
     ``columns`` are the types by the columns' names in lower case. Asks one statement for all
     texts, and one for each pattern, of which none reads data.
     """
-    casts = []
+    asked: list[tuple[Sql, ConfigurationError]] = []
     for one in expectations:
-        kind = _type(one, columns)
+        kind = columns.get(str(one.keywords.get("column")).lower(), "")
+        family = kind.split("(")[0]
         for name, value in _values(one):
-            if isinstance(value, str) and kind.split("(")[0] in _CASTS:
-                casts.append((one, name, value, kind))
-            if isinstance(value, (int, float)) and kind.split("(")[0] in _TEXTS:
+            if isinstance(value, str) and family in _CASTS:
+                asked.append(_no_value(one, name, value, kind, file))
+            if isinstance(value, (int, float)) and family in _TEXTS:
                 raise _number(one, name, value, kind, file)
-    if casts:
-        asked = ", ".join(
-            f"try_cast({string(text)} AS {type_text(kind)}) IS NULL" for *_, text, kind in casts
-        )
-        (unfit,) = session.rows(f"SELECT {asked}")
-        for (one, name, text, kind), wrong in zip(casts, unfit, strict=True):
+        asked += _out_of_order(one, kind, kind if family in _CASTS else "string", file)
+    if asked:
+        (answers,) = session.rows(f"SELECT {', '.join(wrong for wrong, _ in asked)}")
+        for (_, error), wrong in zip(asked, answers, strict=True):
             if wrong:
-                raise ConfigurationError(
-                    f"{one.name}: {name}: {short(text)} is no {kind}, and the column"
-                    f" {one.keywords['column']} is of that type",
-                    where=file,
-                    hint="write a value of the column's type, or CAST the column in the query",
-                )
+                raise error
     for one in expectations:
-        _refuse_order(session, one, _type(one, columns), file)
         for name, pattern in _patterns(one):
             _refuse_pattern(session, one, name, pattern, file)
-
-
-def _type(one: Expectation, columns: Mapping[str, str]) -> str:
-    return columns.get(str(one.keywords.get("column")).lower(), "")
 
 
 def _values(one: Expectation) -> Iterator[tuple[str, Any]]:
@@ -98,19 +87,36 @@ def _number(one: Expectation, name: str, value: float, kind: str, file: str) -> 
     )
 
 
-def _refuse_order(session: Session, one: Expectation, kind: str, file: str) -> None:
-    """Two texts are in the order of the column's type: as integers '9' comes before '10'."""
+def _no_value(
+    one: Expectation, name: str, text: str, kind: str, file: str
+) -> tuple[Sql, ConfigurationError]:
+    """What is true of a text that is no value of the column's type, and the error then."""
+    error = ConfigurationError(
+        f"{one.name}: {name}: {short(text)} is no {kind}, and the column"
+        f" {one.keywords['column']} is of that type",
+        where=file,
+        hint="write a value of the column's type, or CAST the column in the query",
+    )
+    return Sql(f"try_cast({string(text)} AS {type_text(kind)}) IS NULL"), error
+
+
+def _out_of_order(
+    one: Expectation, kind: str, order: str, file: str
+) -> Iterator[tuple[Sql, ConfigurationError]]:
+    """What is true of two texts whose greater one comes first, and the error then.
+
+    They are in the order of the column's type: as integers '9' comes before '10'.
+    """
     least, most = (one.keywords.get(name) for name in _BOUNDS)
     if one.kind not in _OF_A_VALUE or not isinstance(least, str) or not isinstance(most, str):
         return
-    of = type_text(kind if kind.split("(")[0] in _CASTS else "string")
-    wrong = f"try_cast({string(least)} AS {of}) > try_cast({string(most)} AS {of})"
-    if session.rows(f"SELECT {wrong}")[0][0]:
-        raise ConfigurationError(
-            f"{one.name}: min_value: {short(least)} is above max_value: {short(most)}",
-            where=file,
-            hint=f"the column {one.keywords['column']} is of the type {kind}",
-        )
+    low, high = (f"try_cast({string(text)} AS {type_text(order)})" for text in (least, most))
+    error = ConfigurationError(
+        f"{one.name}: min_value: {short(least)} is above max_value: {short(most)}",
+        where=file,
+        hint=f"the column {one.keywords['column']} is of the type {kind}",
+    )
+    yield Sql(f"{low} > {high}"), error
 
 
 def _refuse_pattern(session: Session, one: Expectation, name: str, pattern: str, file: str) -> None:
