@@ -22,9 +22,8 @@ def world(session: Any, schema: str) -> World:
 
 def rejected(world: World) -> list[tuple[Any, ...]]:
     """What stands in the table of rejected rows."""
-    rows = world.session.rows(
-        f"select id, n, array_join(expectations, ',') from {world.schema}.target__rejected"
-    )
+    columns = "id, n, array_join(expectations, ',')"
+    rows = world.session.rows(f"select {columns} from {world.schema}.target__rejected")
     return sorted(tuple(row) for row in rows)
 
 
@@ -273,8 +272,7 @@ def test_an_error_of_the_query_is_its_own(world: World) -> None:
     with pytest.raises(Exception, match="mine") as error:
         execute(world.session, planned, invocation)
     assert not isinstance(error.value, ExpectationFailed)
-    runs = f"{world.schema}.tapestry_runs"
-    write_log(world.session, runs, "i", invocation.log)
+    write_log(world.session, runs := f"{world.schema}.tapestry_runs", "i", invocation.log)
     ((action, message),) = world.session.rows(f"select action, message from {runs}")
     assert action == "failed"
     assert "TASK_WRITE_FAILED" in message or "mine" in message
