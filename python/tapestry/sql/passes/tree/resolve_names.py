@@ -18,6 +18,7 @@ from tapestry.sql.catalog import Catalog, Column, Source
 from tapestry.sql.read.balance_connectors import balance_connectors
 from tapestry.sql.read.expand_stars import expand_stars, refuse_merged_stars
 from tapestry.sql.read.join_using import join_using
+from tapestry.sql.read.open_clauses import open_clauses
 from tapestry.sql.read.output_names import items_called
 from tapestry.sql.read.parse import is_cte
 from tapestry.sql.read.spelling import (
@@ -63,6 +64,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
         )
         join_using(written, qualified)
         qualified = expand_stars(qualified, schema, spelling_in(catalog))
+        qualified = open_clauses(qualified)
         annotated = annotate_types(qualified, schema=schema, dialect="spark")
     except SqlglotError as error:
         raise Refusal(
