@@ -39,6 +39,7 @@ class Comparison:
         self.definition, self.rows, self.arm = definition, rows, arm
         self.driver = definition.driver(arm)
         self.by_value = definition.by_value[arm - 1]
+        self.with_values = (definition.with_values or (False,) * arm)[arm - 1]
         self.names = [quoted(name, definition) for name in definition.columns]
         self.columns = ", ".join(self.names)
 
@@ -199,11 +200,12 @@ class Comparison:
         outside = f"_t_known < _t_copies OR {MATCHED_AT} < {low} OR _t_latest > {high}"
         if rows.tau is not None:
             outside += f" OR {MATCHED_AT} <= {given.name(at(rows.tau))}"
-        identity = f"{KEY}, {self.columns}" if self.by_value else KEY
+        values_count = self.by_value or self.with_values
+        identity = f"{KEY}, {self.columns}" if values_count else KEY
         # Found once for each key, beneath the aggregation: above it each instant that is picked
         # would find it again, for each of the ranges.
         stamp = self.stamp("n")
-        values = self.columns if self.by_value else _firsts(self.names)
+        values = self.columns if values_count else _firsts(self.names)
         inner = (
             f"SELECT {KEY}, {values}, COUNT(*) AS _t_copies, COUNT({MATCHED_AT}) AS _t_known,"
             f" MIN({MATCHED_AT}) AS {MATCHED_AT}, MAX({MATCHED_AT}) AS _t_latest,"

@@ -16,12 +16,14 @@ from tapestry.sql.passes.tree.inline_views import inline_views
 from tapestry.sql.passes.tree.resolve_names import resolve_names
 from tapestry.sql.read.output_names import output_names
 from tapestry.sql.read.parse import is_cte, parse, table_name
+from tapestry.sql.read.total_orders import total_orders
 from tapestry.sql.scan import Scan
 from tapestry.sql.work import bounded
 from tapestry.sql.write import build
 from tapestry.sql.write.dialects import for_dialect
 from tapestry.verification.from_clause import AT, INSTANTS
 from tapestry.verification.intervals import may_hold_again
+from tapestry.verification.refuse_unchecked import refuse_unchecked
 from tapestry.verification.restriction import (
     WHOLE,
     Driver,
@@ -31,7 +33,13 @@ from tapestry.verification.restriction import (
     driver,
     in_ranges,
 )
-from tapestry.verification.scopes import Ctes, arms, by_value
+from tapestry.verification.scopes import (
+    Ctes,
+    arms,
+    by_value,
+    gathers_at_depth,
+    shows_subquery,
+)
 from tapestry.verification.threader import Threader
 
 
@@ -52,6 +60,9 @@ class Definition:
         Names of the select list.
     by_value
         For every arm of the outermost UNION ALL: do its answers count by value?
+    with_values
+        And do those that do not count by derivation and value (a scalar subquery in the select
+        list)?
     """
 
     tree: exp.Query
@@ -60,6 +71,7 @@ class Definition:
     catalog: Catalog
     scans: Mapping[str, Scan]
     dialect: str = "spark"
+    with_values: tuple[bool, ...] = ()
 
     @classmethod
     def read(
@@ -70,8 +82,12 @@ class Definition:
             parsed = parse(sql)
             resolved = resolve_names(inline_views(parsed, catalog), catalog)
             columns = output_names(resolved, catalog)
-            kinds = tuple(by_value(arm) for arm, _ in arms(resolved, {}))
-        return cls(resolved, columns, kinds, catalog, scans, dialect)
+            refuse_unchecked(resolved)
+            ordered = total_orders(resolved, catalog)
+            each = list(arms(ordered, {}))
+            kinds = tuple(by_value(arm, ctes) for arm, ctes in each)
+            shown = tuple(shows_subquery(arm, ctes) for arm, ctes in each)
+        return cls(ordered, columns, kinds, catalog, scans, dialect, shown)
 
     @property
     def reads(self) -> dict[str, str]:
@@ -117,6 +133,8 @@ class Definition:
 
     def driver(self, arm: int) -> Driver | None:
         """The relation whose rows take turns in an arm; None where none does."""
+        if gathers_at_depth(*list(arms(self.tree, {}))[arm - 1]):
+            return None
         node, ctes = self._first_block(arm)
         return driver(node, ctes, frozenset(self.appended))
 

@@ -33,7 +33,7 @@ def may_hold_again(tree: exp.Expr, ending: bool = False) -> bool:
         return True
     ctes: Ctes = {cte.alias.lower(): (cte.this, {}) for cte in tree.find_all(exp.CTE)}
     selects = [s for s in tree.find_all(exp.Select) if s.find_ancestor(exp.Exists) is None]
-    return any(by_value(select) or not _holds_once(select, ctes) for select in selects)
+    return any(by_value(select, ctes) or not _holds_once(select, ctes) for select in selects)
 
 
 def _holds_once(select: exp.Select, ctes: Ctes) -> bool:

@@ -12,7 +12,7 @@ from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Column, Source
 from tapestry.sql.facts import keys
 from tapestry.verification.rows import is_nested
-from tapestry.verification.scopes import Ctes, arms, by_value, relation_of
+from tapestry.verification.scopes import Ctes, arms, by_value, gathers_at_depth, relation_of
 
 Range = tuple[datetime, datetime]
 """``[low, high)`` of an arrival column as it is written (a late row's ts, not its arrival)."""
@@ -76,9 +76,10 @@ def driver(select: exp.Expr, ctes: Ctes, appended: frozenset[str]) -> Driver | N
     """The first relation that has a row in every derivation, and an arrival.
 
     Restricting it leaves out derivations and changes none; a restriction of the null side of an
-    outer join would make up rows without a match.
+    outer join would make up rows without a match, and one of what is aggregated, ranked or limited
+    other values.
     """
-    if not isinstance(select, exp.Select):
+    if not isinstance(select, exp.Select) or gathers_at_depth(select, ctes):
         return None
     for position, node in enumerate(_preserved(select)):
         is_first = position == 0 and node is select.args["from_"].this
@@ -88,7 +89,7 @@ def driver(select: exp.Expr, ctes: Ctes, appended: frozenset[str]) -> Driver | N
             continue
         body, seen = ctes[node.name.lower()] if isinstance(node, exp.Table) else (node, ctes)
         inside = list(arms(body, seen))
-        found = [None if by_value(arm) else driver(arm, its, appended) for arm, its in inside]
+        found = [None if by_value(arm, its) else driver(arm, its, appended) for arm, its in inside]
         if found and (one := found[0]) is not None and None not in found:
             first = is_first and one.first and len(found) == 1
             return Driver(node.alias_or_name, one.source, one.depth + 1, first)

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
+from tapestry.sql.read.open_clauses import aggregates_in, parts
 from tapestry.sql.read.parse import table_name
+from tapestry.sql.read.total_orders import relations_in_order
 
 Ctes = Mapping[str, tuple[exp.Expr, "Ctes"]]
 """Name -> body of a CTE, with the CTEs that its own text may use."""
@@ -28,18 +30,94 @@ def opened(node: exp.Expr, ctes: Ctes) -> tuple[exp.Expr, Ctes]:
 def arms(node: exp.Expr, ctes: Ctes) -> Iterator[tuple[exp.Expr, Ctes]]:
     """The arms of nested UNION ALLs from left to right; a query itself where there is none."""
     node, ctes = opened(node, ctes)
-    if isinstance(node, exp.Union) and not node.args.get("distinct"):
+    if isinstance(node, exp.Union) and not node.args.get("distinct") and not is_limited(node):
         yield from arms(node.this, ctes)
         yield from arms(node.expression, ctes)
     else:
         yield node, ctes
 
 
-def by_value(arm: exp.Expr) -> bool:
-    """Do the rows of an arm count by value (DISTINCT, GROUP BY, UNION, INTERSECT, EXCEPT)?"""
+def is_limited(node: exp.Expr) -> bool:
+    """Does LIMIT or OFFSET stand at a query itself?"""
+    return node.args.get("limit") is not None or node.args.get("offset") is not None
+
+
+def skips_all(node: exp.Expr) -> bool:
+    """May LIMIT and OFFSET leave no row of a query that has one?"""
+    limit = node.args.get("limit")
+    none = limit is not None and not (
+        isinstance(limit.expression, exp.Literal) and limit.expression.this not in ("0", "")
+    )
+    return none or node.args.get("offset") is not None
+
+
+def items(node: exp.Expr) -> list[exp.Expr]:
+    """The select list."""
+    assert isinstance(node, exp.Query)
+    return node.selects
+
+
+def has_aggregates(select: exp.Expr) -> bool:
+    """Do aggregates stand in a SELECT's own clauses (or HAVING, which makes one group of all)?"""
+    if select.args.get("having") is not None:
+        return True
+    order = select.args.get("order") if is_limited(select) else None
+    clauses = [*items(select), *([] if order is None else [order])]
+    return any(aggregates_in(clause) for clause in clauses)
+
+
+def has_windows(select: exp.Expr) -> bool:
+    """Do window functions stand in a SELECT's own clauses?"""
+    clauses = [*items(select), *(select.args.get(c) for c in ("order", "qualify"))]
+    return any(isinstance(p, exp.Window) for c in clauses if c is not None for p in parts(c))
+
+
+def is_total(node: exp.Expr) -> bool:
+    """Aggregates without GROUP BY: one group of all rows, which is there without a row too."""
+    return isinstance(node, exp.Select) and node.args.get("group") is None and has_aggregates(node)
+
+
+def gathers(node: exp.Expr) -> bool:
+    """Does a row of a query's own block depend on more than one row of its FROM clause?"""
+    if isinstance(node, exp.SetOperation):
+        return is_limited(node)
+    return is_limited(node) or has_aggregates(node) or has_windows(node)
+
+
+def gathers_at_depth(node: exp.Expr, ctes: Ctes) -> bool:
+    """Does it, or a query of its FROM clause, at any depth? Those of conditions do not count."""
+    node, ctes = opened(node, ctes)
+    if gathers(node):
+        return True
+    if isinstance(node, exp.SetOperation):
+        return any(gathers_at_depth(side, ctes) for side in (node.this, node.expression))
+    for relation in relations_in_order(node) if isinstance(node, exp.Select) else ():
+        if not isinstance(relation, exp.Table):
+            if gathers_at_depth(relation, ctes):
+                return True
+        elif not relation_of(relation, ctes) and gathers_at_depth(*ctes[relation.name.lower()]):
+            return True
+    return False
+
+
+def by_value(arm: exp.Expr, ctes: Ctes) -> bool:
+    """Do the rows of an arm count by value?
+
+    DISTINCT, GROUP BY, UNION, INTERSECT, EXCEPT; aggregates, windows and LIMIT, also in a table of
+    its FROM clause, at any depth.
+    """
     if isinstance(arm, exp.SetOperation):
         return True
-    return bool(arm.args.get("distinct")) or arm.args.get("group") is not None
+    if arm.args.get("distinct") or arm.args.get("group") is not None:
+        return True
+    return gathers_at_depth(arm, ctes)
+
+
+def shows_subquery(arm: exp.Expr, ctes: Ctes) -> bool:
+    """Does an answer of an arm that counts by derivation have several values, one after another?"""
+    return not by_value(arm, ctes) and any(
+        isinstance(part, exp.Query) for item in items(arm) for part in item.walk()
+    )
 
 
 def relation_of(table: exp.Table, ctes: Ctes) -> str:
@@ -58,17 +136,6 @@ def conditions(select: exp.Select) -> Iterator[exp.Expr]:
             yield join.args["on"]
 
 
-def is_global_aggregate(node: exp.Expr) -> bool:
-    """One row whatever there is: aggregates of its own, without GROUP BY."""
-    if not isinstance(node, exp.Select) or node.args.get("group") or node.args.get("having"):
-        return False
-    return any(
-        isinstance(part, exp.AggFunc)
-        for item in node.selects
-        for part in item.walk(prune=lambda inner: isinstance(inner, exp.Query))
-    )
-
-
 def from_items(select: exp.Select) -> list[exp.Expr]:
     """The first relation of a FROM clause, and the joins behind it."""
     from_ = select.args.get("from_")
@@ -77,7 +144,7 @@ def from_items(select: exp.Select) -> list[exp.Expr]:
 
 def is_plain(node: exp.Select, relations: list[exp.Expr], ctes: Ctes) -> bool:
     """A SELECT that reads tables and joins them, without subqueries, outer joins and grouping?"""
-    if node.args.get("group") is not None or node.args.get("distinct"):
+    if node.args.get("group") is not None or node.args.get("distinct") or gathers(node):
         return False
     conditions = [r.args.get("on") for r in relations] + [node.args.get("where")]
     if any(c is not None and c.find(exp.Query) is not None for c in conditions):

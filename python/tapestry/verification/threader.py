@@ -6,6 +6,7 @@ for each s would read the tables once for each; so s becomes a column ``_s``:
     a block        over the instants (``from_clause``), its clock being now() = _s
     a derived table, a CTE, both sides of a set operation    carry _s; equal where they meet
     a subquery     at the _s of the row around it
+    aggregates, windows, LIMIT    of the rows of each _s (``gathered``)
 
 Nothing else changes: conditions stay as the author wrote them, none is solved or split. ``_key``
 (``tapestry.sql.facts.keys``) identifies the answers of the outermost block.
@@ -25,6 +26,17 @@ from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts import keys
 from tapestry.sql.write import build
 from tapestry.verification.from_clause import AT, FromClause
+from tapestry.verification.gathered import (
+    first_rows,
+    from_instants,
+    has_sets,
+    narrowed,
+    one_by_one,
+    over_rows,
+    partitioned,
+    rows_of,
+    without_limit,
+)
 from tapestry.verification.restriction import (
     WHOLE,
     Driver,
@@ -40,10 +52,13 @@ from tapestry.verification.scopes import (
     arms,
     by_value,
     from_items,
+    gathers,
     is_correlated,
-    is_global_aggregate,
+    is_limited,
     is_plain,
+    is_total,
     opened,
+    skips_all,
 )
 
 
@@ -82,7 +97,7 @@ class Threader:
         for number, (arm, seen) in enumerate(arms(node, ctes), start=1):
             if only not in (0, number):
                 continue
-            if not by_value(arm):
+            if not by_value(arm, seen):
                 written.append(self.block(arm, seen, None, restriction, number))
                 continue
             name = self.name("q")
@@ -98,6 +113,10 @@ class Threader:
     def rows(self, node: exp.Expr, ctes: Ctes, restriction: Restriction = WHOLE) -> exp.Query:
         """The rows of a query with ``_s``."""
         node, ctes = opened(node, ctes)
+        if gathers(node):
+            assert isinstance(node, exp.Query)
+            found = self.gathered(node, ctes)
+            return narrowed(found, node.named_selects, restriction, self.name("q"))
         if not isinstance(node, exp.SetOperation):
             return self.block(node, ctes, None, restriction)
         # A range cuts down the left only: what is missing on the right of an EXCEPT would make
@@ -110,6 +129,34 @@ class Threader:
         )
         return type(node)(this=left, expression=right, distinct=bool(node.args.get("distinct")))
 
+    def gathered(self, node: exp.Expr, ctes: Ctes) -> exp.Query:
+        """The rows with ``_s`` of a block with aggregates, windows, LIMIT."""
+        if is_limited(node):
+            bare, ordered = without_limit(node)
+            return first_rows(self.rows(bare, ctes), node, ordered, self.name("q"))
+        if not is_total(node):
+            return self.block(node, ctes, None)
+        assert isinstance(node, exp.Select)
+        rows, names = rows_of(node)
+        alias, instants = self.name("q"), self.name("i")
+        query = from_instants(self.rows(rows, ctes), alias, instants)
+        instant = exp.column(AT, table=instants)
+        around = Around(instant)
+        selects = [over_rows(item, names, alias) for item in node.selects]
+        selects = [self.item(item, ctes, around) for item in selects]
+        query.set("expressions", [*selects, exp.alias_(instant.copy(), AT)])
+        query.set("group", exp.Group(expressions=[instant.copy()]))
+        if node.args.get("having") is not None:
+            having = over_rows(node.args["having"].this, names, alias)
+            query.set("having", exp.Having(this=self.condition(having, ctes, around)))
+        if node.args.get("distinct"):
+            query.set("distinct", exp.Distinct())
+        return query
+
+    def item(self, item: exp.Expr, ctes: Ctes, around: Around) -> exp.Expr:
+        """An item of a select list at an instant."""
+        return one_by_one(partitioned(self.condition(item, ctes, around), around.instant))
+
     def side(self, query: exp.Query) -> exp.Query:
         """A side of a set operation: one SELECT, so that precedence does not matter."""
         if isinstance(query, exp.Select):
@@ -121,16 +168,26 @@ class Threader:
         node, ctes = opened(node, ctes)
         if isinstance(node, exp.SetOperation):
             return self.set_operation(node, ctes, around)
+        assert isinstance(node, exp.Select)
         plain = node.copy()
-        if exists:
-            plain.set("limit", None)  # of at least one row: a model has no other here
-            if not plain.args.get("group"):
+        if exists and not skips_all(plain):
+            plain.set("limit", None)
+            if not plain.args.get("group") and not plain.args.get("having"):
                 plain.set("distinct", None)
                 plain.set("expressions", [exp.alias_(exp.Literal.number(1), "found")])
+        if is_limited(plain) and not is_correlated(plain):
+            return self.at_instant(plain, ctes, around)
         return self.block(plain, ctes, around)
 
     def set_operation(self, node: exp.SetOperation, ctes: Ctes, around: Around) -> exp.Query:
         """A set operation in a condition: correlated by its author, or by us from outside."""
+        if is_correlated(node) and is_limited(node):
+            raise Refusal(
+                "LIMIT of a set operation that sees the query around it cannot be checked yet",
+                node.sql("spark"),
+                "put the set operation into a derived table",
+                code="not-checkable",
+            )
         if is_correlated(node):
             left, right = (
                 self.side(self.subquery(part, ctes, around, False))
@@ -138,8 +195,12 @@ class Threader:
             )
             distinct = bool(node.args.get("distinct"))
             return type(node)(this=left, expression=right, distinct=distinct)
+        return self.at_instant(node, ctes, around)
+
+    def at_instant(self, node: exp.Query, ctes: Ctes, around: Around) -> exp.Select:
+        """The rows of a query that nothing around it is seen in, at the instant of the row."""
         name = self.name("q")
-        listed = [exp.column(column, table=name) for column in node.named_selects]
+        listed = [exp.column(build.identifier(n), table=name) for n in node.named_selects]
         query = build.add_from(build.select(listed), aliased(self.rows(node, ctes), name))
         same = exp.EQ(this=exp.column(AT, table=name), expression=around.instant.copy())
         return build.add_where(query, [same])
@@ -154,17 +215,13 @@ class Threader:
         arm: int = 0,
     ) -> exp.Select:
         """One SELECT; ``outer`` is what is around a subquery, ``arm`` > 0 asks for ``_key``."""
-        if not isinstance(node, exp.Select) or node.args.get("limit") is not None:
-            raise Refusal(
-                "this cannot be checked yet",
-                node.sql("spark"),
-                "leave LIMIT out",
-                code="not-checkable",
-            )
+        assert isinstance(node, exp.Select)
         driving = driver(node, ctes, self.appended) if restriction.ranges else None
         rows = self.from_clause(node, ctes, outer, restriction, driving, arm > 0)
         around = self.around(rows, restriction, driving)
-        selects = [self.condition(item, ctes, around) for item in node.selects]
+        if outer is not None and is_total(node):  # one group, and of it no row's instant is known
+            around = Around(outer.instant)
+        selects = [self.item(item, ctes, around) for item in node.selects]
         rows.conditions += self.restricted(rows, selects, restriction, driving)
         if node.args.get("where") is not None:
             where = node.args["where"].this
@@ -244,17 +301,21 @@ class Threader:
     def grouped(
         self, rows: Rows, node: exp.Select, ctes: Ctes, around: Around, outer: Around | None
     ) -> None:
-        """DISTINCT, GROUP BY and HAVING: at each instant for itself."""
+        """DISTINCT, GROUP BY and HAVING: at each instant for itself; LIMIT at the only one."""
         if node.args.get("distinct"):
             rows.select.set("distinct", exp.Distinct())
         if node.args.get("group") is not None:
-            group = node.args["group"].copy()
-            if outer is None or rows.instant != outer.instant:
+            group = self.condition(node.args["group"], ctes, around)
+            if outer is None or rows.instant != outer.instant or has_sets(node):
                 group.append("expressions", rows.instant.copy())
             rows.select.set("group", group)
         if node.args.get("having") is not None:
-            having = self.condition(node.args["having"].this, ctes, around)
+            having = self.item(node.args["having"].this, ctes, around)
             rows.select.set("having", exp.Having(this=having))
+        if outer is not None and is_limited(node):
+            for clause in ("order", "limit", "offset"):
+                if node.args.get(clause) is not None:
+                    rows.select.set(clause, self.item(node.args[clause], ctes, around))
 
     def condition(self, node: exp.Expr, ctes: Ctes, around: Around) -> exp.Expr:
         """A condition (or a value) at an instant: the clock and the subqueries in it replaced."""
@@ -264,20 +325,17 @@ class Threader:
                 dates = isinstance(part, exp.CurrentDate) or part.name.lower() == "curdate"
                 return exp.cast(around.instant, "date") if dates else around.instant.copy()
             if isinstance(part, exp.Exists):
-                if is_global_aggregate(opened(part.this, ctes)[0]):
+                inner = opened(part.this, ctes)[0]
+                if is_total(inner) and not inner.args.get("having") and not skips_all(inner):
                     return exp.true()
                 return exp.Exists(this=self.subquery(part.this, ctes, around, exists=True))
             if isinstance(part, exp.In) and part.args.get("query") is not None:
                 value = self.condition(part.this, ctes, around)
                 query = self.subquery(part.args["query"], ctes, around, exists=False)
                 return exp.In(this=value, query=exp.Subquery(this=query))
-            if isinstance(part, exp.Subquery | exp.Query):
-                raise Refusal(
-                    "a scalar subquery cannot be checked yet",
-                    part.sql("spark"),
-                    "write it as [NOT] EXISTS, or join the table",
-                    code="not-checkable",
-                )
+            if isinstance(part, exp.Query):
+                query = self.subquery(part, ctes, around, exists=False)
+                return exp.Subquery(this=query)
             return part
 
         return node.copy().transform(replace, copy=False)

@@ -16,8 +16,11 @@ from tapestry.names import ENDED
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog
 from tapestry.sql.passes.tree.inline_views import inline_views
+from tapestry.sql.passes.tree.resolve_names import resolve_names
+from tapestry.sql.read.groups_of_nothing import GROUPING_SETS, groups_of_nothing
 from tapestry.sql.read.parse import is_cte, parse, table_name
 from tapestry.sql.read.tell_apart import tell_apart
+from tapestry.sql.read.total_orders import has_orders, total_orders
 from tapestry.sql.scan import Scan
 from tapestry.sql.work import bounded_by_text
 from tapestry.sql.write import build
@@ -35,7 +38,7 @@ def static_answer(
     A text as ``s`` stands for an instant that is filled in later.
     Raises Refusal for a relation that the catalog does not know.
     """
-    tree = set_clock(tell_apart(inline_views(parse(sql), catalog)), s)
+    tree = set_clock(_definition(inline_views(parse(sql), catalog), catalog, dialect), s)
     tables = [table for table in tree.find_all(exp.Table) if not is_cte(table)]
     read = [(table, table_name(table)) for table in tables if table_name(table) in scans]
     if not read:
@@ -60,6 +63,14 @@ def static_answer(
     )
     query = for_dialect(tree, dialect).sql(dialect)
     return f"WITH {ctes} SELECT * FROM ({query}) AS answer"
+
+
+def _definition(tree: exp.Query, catalog: Catalog, dialect: str) -> exp.Query:
+    """The query in which nothing depends on the engine: total orders, no groups of no rows."""
+    if not has_orders(tree) and tree.find(*GROUPING_SETS) is None:
+        return tell_apart(tree)
+    ordered = total_orders(resolve_names(tree, catalog), catalog)
+    return groups_of_nothing(ordered) if dialect == "duckdb" else ordered
 
 
 def _names(tree: exp.Query, sources: Iterable[str]) -> dict[str, str]:

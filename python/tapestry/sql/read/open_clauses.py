@@ -85,6 +85,31 @@ def _group_by(select: exp.Select) -> None:
         if listed and written.is_int and 1 <= int(written.this) <= len(select.selects):
             item = select.selects[int(written.this) - 1]
             written.replace(_constant(item.unalias().copy()))
+    _sets(select, group)
+
+
+def _sets(select: exp.Select, group: exp.Expr) -> None:
+    """``k, v WITH ROLLUP`` is ``ROLLUP (k, v)``, ``k, v GROUPING SETS (…)`` is what stands last."""
+    columns = [*group.expressions]
+    for place, kind in (("rollup", exp.Rollup), ("cube", exp.Cube)):
+        if group.args.get(place):
+            group.set(place, None)
+            group.set("expressions", [kind(expressions=[one.copy() for one in columns])])
+    if sets := group.args.get("grouping_sets"):
+        group.set("grouping_sets", None)
+        group.set("expressions", sets)
+    listed = [
+        one
+        for item in columns
+        for one in (
+            item.find_all(exp.Column)
+            if isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets)
+            else [item]
+        )
+    ]
+    for call in [*select.find_all(exp.GroupingId)]:
+        if not call.expressions and call.parent_select is select:
+            call.set("expressions", [one.copy() for one in dict.fromkeys(listed)])
 
 
 def _constant(item: exp.Expr) -> exp.Expr:

@@ -1,0 +1,131 @@
+"""Make orders total where Q(s) depends on which of two equal rows comes first (semantics, 2).
+
+    SELECT a, b … ORDER BY v LIMIT 3     ORDER BY v, a, b
+    row_number() OVER (ORDER BY v)       OVER (ORDER BY v, and every column of the FROM clause)
+
+The columns of FROM: relation by relation as they are written, each with its columns in their order;
+of a block with GROUP BY it is what is grouped by. They are appended ascending, NULLs first, as
+Spark orders them. Rows that are equal in all of them are interchangeable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.read.inline_inner_ctes import cte_of
+from tapestry.sql.read.open_clauses import parts
+from tapestry.sql.read.open_parentheses import encloses_relation
+from tapestry.sql.write import build
+
+BY_PLACE = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead)
+FIRST = (exp.First, exp.FirstValue)
+"""Of these the frame's end does not matter, so that a longer order may make peers fewer."""
+
+
+def has_orders(tree: exp.Expr) -> bool:
+    """Is there anything in the query whose value may depend on an order?"""
+    return tree.find(exp.Limit, exp.Offset, exp.Window) is not None
+
+
+def total_orders(tree: exp.Query, catalog: Catalog) -> exp.Query:
+    """The query, its names resolved, with total orders; a copy."""
+    tree = tree.copy()
+    for node in list(tree.find_all(exp.Select, exp.SetOperation)):
+        if isinstance(node, exp.Select):
+            _order_windows(node, catalog)
+        if node.args.get("limit") is not None or node.args.get("offset") is not None:
+            _append(node, list(_outputs(node)))
+    return tree
+
+
+def _outputs(node: exp.Expr) -> Iterator[exp.Expr]:
+    """What a query's rows are equal in; a constant says nothing, and might be read as a place."""
+    if isinstance(node, exp.SetOperation):
+        yield from (exp.column(build.identifier(name)) for name in node.named_selects)
+    elif isinstance(node, exp.Select):
+        items = (item.unalias() for item in node.selects)
+        yield from (item.copy() for item in items if not isinstance(item, exp.Literal | exp.Null))
+
+
+def _append(node: exp.Expr, keys: list[exp.Expr]) -> None:
+    if not keys:
+        return
+    if node.args.get("order") is None:
+        node.set("order", exp.Order(expressions=[]))
+    ordered = [exp.Ordered(this=key, nulls_first=True) for key in keys]
+    node.args["order"].set("expressions", [*node.args["order"].expressions, *ordered])
+
+
+def _order_windows(select: exp.Select, catalog: Catalog) -> None:
+    for clause in (*select.selects, select.args.get("order"), select.args.get("qualify")):
+        for window in list(parts(clause)) if clause is not None else []:
+            if isinstance(window, exp.Window) and by_place(window):
+                _append(window, list(_tellers(select, catalog)))
+
+
+def by_place(window: exp.Window) -> bool:
+    """Does its value depend on the order of rows that its ORDER BY leaves equal?"""
+    function: exp.Expr = window.this
+    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        function = function.this
+    spec = window.args.get("spec")
+    if isinstance(function, BY_PLACE):
+        return True
+    if spec is not None:
+        return str(spec.args.get("kind") or "").upper() == "ROWS"
+    return isinstance(function, FIRST)
+
+
+def _tellers(select: exp.Select, catalog: Catalog) -> Iterator[exp.Expr]:
+    group = select.args.get("group")
+    if group is not None:
+        for item in group.expressions:
+            sets = isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets)
+            yield from (one.copy() for one in (item.find_all(exp.Column) if sets else [item]))
+        return
+    for relation in relations_in_order(select):
+        alias = relation.alias_or_name
+        for name in columns_of(relation, catalog):
+            yield exp.column(build.identifier(name), table=exp.to_identifier(alias))
+
+
+def relations_in_order(select: exp.Select) -> Iterator[exp.Expr]:
+    """The tables and derived tables of a FROM clause as they are written."""
+
+    def opened(node: exp.Expr) -> Iterator[exp.Expr]:
+        if encloses_relation(node):
+            yield from opened(node.this)
+        else:
+            yield node
+        for join in node.args.get("joins") or []:
+            yield from opened(join.this)
+
+    from_ = select.args.get("from_")
+    if from_ is not None:
+        yield from opened(from_.this)
+    for join in select.args.get("joins") or []:
+        yield from opened(join.this)
+
+
+def columns_of(relation: exp.Expr, catalog: Catalog) -> list[str]:
+    """The names of a relation's columns, in their order."""
+    alias = relation.args.get("alias")
+    if alias is not None and alias.columns:
+        return [column.name for column in alias.columns]
+    if not isinstance(relation, exp.Table):
+        assert isinstance(relation, exp.Subquery)
+        return list(relation.named_selects)
+    cte = cte_of(relation)
+    if cte is not None:
+        columns = cte.args["alias"].columns
+        return [column.name for column in columns] or list(cte.this.named_selects)
+    source = catalog.relations[".".join(part.name for part in relation.parts).lower()]
+    assert isinstance(source, Source)
+    return [
+        column.name.lower()
+        for column in source.columns
+        if not column.type.lower().startswith(("map", "variant"))  # they have no order
+    ]
