@@ -1,4 +1,4 @@
-"""Random queries with aggregates, windows, LIMIT and scalar subqueries, and random data for them."""
+"""Random queries with aggregates, windows, LIMIT, scalar subqueries, and random data for them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from tapestry.verification.events import event_instants
 
 BASE = datetime(2026, 1, 5, tzinfo=timezone.utc)
 SECOND = timedelta(seconds=1)
-COLUMNS = tuple(
-    Column(name, kind)
-    for name, kind in (("id", "int"), ("k", "int"), ("v", "int"), ("due", "timestamp"))
-) + (Column("ts", "timestamp"),)
+TYPES = {"id": "int", "k": "int", "v": "int", "due": "timestamp", "ts": "timestamp"}
+COLUMNS = tuple(Column(name, kind) for name, kind in TYPES.items())
 CATALOG = Catalog({name: Source(name, COLUMNS, "ts", ends=True) for name in ("m", "r")})
 SCANS = {name: Scan(name, "_arr", "_rid", late=True) for name in CATALOG.relations}
 END = BASE + 40 * SECOND
@@ -69,7 +67,8 @@ def query(rng: random.Random, depth: int = 2) -> str:
             return f"WITH w AS ({inner}) SELECT w.a, n.b, w.c FROM w JOIN w AS n ON n.a = w.a"
         side = rng.choice(("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"))
         return (
-            f"SELECT m.id AS a, q.b, q.c FROM m {side} ({inner}) AS q ON CAST(q.a AS STRING) = CAST(m.k AS STRING)"
+            f"SELECT m.id AS a, q.b, q.c FROM m {side} ({inner}) AS q ON"
+            " CAST(q.a AS STRING) = CAST(m.k AS STRING)"
             f" WHERE {rng.choice(('m.v > 1', 'q.b IS NOT NULL', 'now() < m.due', 'true'))}"
         )
     return BLOCKS.get(kind, _grouped)(rng, depth)
@@ -185,8 +184,10 @@ def _window(rng: random.Random, _: int) -> str:
     by = rng.choice(("PARTITION BY m.k", "PARTITION BY m.k, m.v", ""))
     order = rng.choice(("m.v", "m.due DESC", "m.v DESC NULLS LAST, m.k", "m.ts"))
     function = rng.choice(
-        ("row_number()", "rank()", "dense_rank()", "ntile(2)", "lag(m.v)", "lead(m.id, 2, 0)")
-        + ("count(*)", "sum(m.v)", "first_value(m.id)", "lag(m.due)")
+        (
+            *("row_number()", "rank()", "dense_rank()", "ntile(2)", "lag(m.v)"),
+            *("lead(m.id, 2, 0)", "count(*)", "sum(m.v)", "first_value(m.id)", "lag(m.due)"),
+        )
     )
     frame = rng.choice(("", " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW"))
     if function.split("(")[0] not in ("count", "sum", "first_value"):

@@ -1,7 +1,8 @@
 """The comparisons of a query that read the clock, over columns of tables only.
 
 Nothing is solved here: a comparison is a pair of texts whose order may change with the instant.
-Columns of derived tables and CTEs are traced to the tables that they come from, arm by arm.
+Columns of derived tables and CTEs are traced to the tables that they come from, arm by arm; so are
+scalar subqueries, and aggregates that give the value of some row (``row_values``).
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from itertools import count, product
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.read.groups_of_nothing import GROUPING_SETS
 from tapestry.sql.read.open_parentheses import encloses_relation
+from tapestry.verification.row_values import Choices, alias_of, compares_clock, null_like
 from tapestry.verification.scopes import Ctes, arms, conditions, opened, relation_of
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
@@ -45,7 +48,7 @@ class _Scope:
     relations: Mapping[str, tuple[exp.Expr, Ctes]]
     parent: _Scope | None
     outer: bool
-    names: dict[str, str] = field(default_factory=dict)
+    names: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
 class Atoms:
@@ -53,7 +56,8 @@ class Atoms:
 
     def __init__(self) -> None:
         self.numbers = count(1)
-        self.scopes: dict[int, _Scope] = {}
+        self.scopes: dict[tuple[object, ...], _Scope] = {}
+        self.choices = Choices()
         self.sources: dict[str, str] = {}
         self.pairs: list[Pair] = []
 
@@ -80,25 +84,30 @@ class Atoms:
             elif isinstance(relation, exp.Table) and not relation_of(relation, seen):
                 body, inner = seen[relation.name.lower()]
                 self.query(body, inner, None)
-        for condition in (*conditions(node), *node.selects):
+        others = (node.args.get(clause) for clause in ("group", "order"))
+        clauses = (*conditions(node), *node.selects, *(one for one in others if one is not None))
+        for condition in clauses:
             for part in condition.walk(prune=lambda n: isinstance(n, exp.Query)):
                 if isinstance(part, exp.Query):
                     self.query(part, ctes, scope)
                 for left, right in _compared(part):
                     self.add(left, right, scope)
 
-    def scope(self, node: exp.Select, ctes: Ctes, parent: _Scope | None) -> _Scope:
-        """The scope of a block, made once."""
-        if id(node) not in self.scopes:
+    def scope(self, node: exp.Select, ctes: Ctes, parent: _Scope | None, *use: object) -> _Scope:
+        """The scope of a block, made once for each use of it: rows of two uses are two rows."""
+        place = (id(node), *use)
+        if place not in self.scopes:
             relations = {r.alias_or_name: (r, ctes) for r in _relations(node)}
             joins = [j for j in node.find_all(exp.Join) if j.find_ancestor(exp.Select) is node]
-            outer = any(join.side for join in joins)
-            self.scopes[id(node)] = _Scope(relations, parent, outer)
-        return self.scopes[id(node)]
+            group = node.args.get("group")
+            sets = group is not None and group.find(*GROUPING_SETS) is not None
+            outer = sets or any(join.side for join in joins)
+            self.scopes[place] = _Scope(relations, parent, outer)
+        return self.scopes[place]
 
     def add(self, left: exp.Expr, right: exp.Expr, scope: _Scope) -> None:
         """One comparison, for every way in which its columns come from tables."""
-        if not (timing.contains_now(left) or timing.contains_now(right)):
+        if not compares_clock(left, right):
             return
         for one, two in product(self.traced(left, scope), self.traced(right, scope)):
             used = {column.table for side in (one, two) for column in side.find_all(exp.Column)}
@@ -109,50 +118,69 @@ class Atoms:
 
         ``nulls``: a value that is NULL counts too. No comparison with NULL ever changes.
         """
-        if node.find(exp.Query) is not None:
+        if node.find(exp.Exists) is not None:
             return []
-        nulls = nulls or not _strict(node)
-        columns = list(dict.fromkeys(node.find_all(exp.Column)))
         results = []
-        for chosen in product(*(self.origins(column, scope, nulls) for column in columns)):
-            mapping: dict[exp.Expr, exp.Expr] = dict(zip(columns, chosen, strict=True))
-            results.append(_substituted(node, mapping))
+        for choice in self.choices.of(node):
+            strict = _strict(choice)
+            if strict and choice.find(exp.Null) is not None:
+                continue
+            columns = list(dict.fromkeys(choice.find_all(exp.Column)))
+            filled = nulls or not strict
+            for chosen in product(*(self.origins(c, scope, filled) for c in columns)):
+                mapping: dict[exp.Expr, exp.Expr] = dict(zip(columns, chosen, strict=True))
+                results.append(_substituted(choice, mapping))
         return results
 
     def origins(self, column: exp.Column, scope: _Scope, nulls: bool) -> list[exp.Expr]:
         """What a column is, over columns of tables; with ``nulls`` also what a join fills in."""
+        if column.table in self.choices.subqueries:
+            query = self.choices.subqueries[column.table]
+            ctes = next(iter(scope.relations.values()))[1] if scope.relations else {}
+            return self.of_leaves(query, ctes, 0, scope, nulls, (id(scope), column.table))
         found: _Scope | None = scope
-        while found is not None and column.table not in found.relations:
+        alias, row = alias_of(column)
+        while found is not None and alias not in found.relations:
             found = found.parent
         if found is None:
             return []
-        relation, ctes = found.relations[column.table]
-        values = [_null_of(column)] if nulls and found.outer else []
+        relation, ctes = found.relations[alias]
+        values = [null_like(column)] if nulls and found.outer else []
         if isinstance(relation, exp.Table) and (source := relation_of(relation, ctes)):
-            alias = found.names.setdefault(column.table, f"_t{len(self.sources) + 1}")
-            self.sources[alias] = source
-            return [exp.column(column.this.copy(), table=alias), *values]
+            ours = found.names.setdefault((alias, row), f"_t{len(self.sources) + 1}")
+            self.sources[ours] = source
+            traced = exp.column(column.this.copy(), table=ours)
+            traced.type = column.type
+            return [traced, *values]
         if isinstance(relation, exp.Table):
             body, ctes = ctes[relation.name.lower()]
         else:
             body = relation
-        listed = [c.name for c in relation.args["alias"].columns]
+        listed = [c.name for c in relation.args["alias"].columns] or _names(body)
+        place = [name.lower() for name in listed].index(column.name.lower())
+        use = (id(found), alias, row)
+        return values + self.of_leaves(body, ctes, place, None, nulls, use)
+
+    def of_leaves(
+        self,
+        body: exp.Expr,
+        ctes: Ctes,
+        place: int,
+        parent: _Scope | None,
+        nulls: bool,
+        use: tuple[object, ...],
+    ) -> list[exp.Expr]:
+        """What an item of a query's select lists is, over columns of tables."""
+        values = []
         for arm, seen in _leaves(body, ctes):
-            names = listed or _names(body)
-            item = arm.selects[[n.lower() for n in names].index(column.name.lower())]
-            value = item.this if isinstance(item, exp.Alias) else item
-            values += self.traced(value, self.scope(arm, seen, None), nulls)
+            item = arm.selects[place].unalias()
+            values += self.traced(item, self.scope(arm, seen, parent, *use), nulls)
         return values
 
 
 def _strict(node: exp.Expr) -> bool:
     """Is this value NULL wherever one of its columns is?"""
-    return all(isinstance(part, STRICT) or timing.is_now(part) for part in node.walk())
-
-
-def _null_of(column: exp.Column) -> exp.Expr:
-    null = exp.null()
-    return null if column.type is None else exp.cast(null, column.type.copy())
+    return all(isinstance(p, (*STRICT, exp.Null)) or timing.is_now(p) for p in node.walk())
 
 
 def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
