@@ -12,6 +12,7 @@ import duckdb
 
 from tapestry.names import ENDED
 from tapestry.sql import Catalog, Column, Scan, Source, static_answer
+from tapestry.sql.facts import keys
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import event_instants
 
@@ -20,7 +21,10 @@ SECOND = timedelta(seconds=1)
 TYPES = {"id": "int", "k": "int", "v": "int", "due": "timestamp", "ts": "timestamp"}
 COLUMNS = tuple(Column(name, kind) for name, kind in TYPES.items())
 CATALOG = Catalog({name: Source(name, COLUMNS, "ts", ends=True) for name in ("m", "r")})
-SCANS = {name: Scan(name, "_arr", "_rid", late=True) for name in CATALOG.relations}
+SCANS = {
+    name: Scan(name, "_arr", keys.stamped("_rid", "epoch_us(ts)"), late=True)
+    for name in CATALOG.relations
+}
 END = BASE + 40 * SECOND
 
 

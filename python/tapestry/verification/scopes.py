@@ -114,10 +114,28 @@ def by_value(arm: exp.Expr, ctes: Ctes) -> bool:
 
 
 def shows_subquery(arm: exp.Expr, ctes: Ctes) -> bool:
-    """Does an answer of an arm that counts by derivation have several values, one after another?"""
-    return not by_value(arm, ctes) and any(
-        isinstance(part, exp.Query) for item in items(arm) for part in item.walk()
-    )
+    """May an answer of an arm that counts by derivation have one value after another?
+
+    So it is where a scalar subquery stands in its select list, or in that of a table of its FROM.
+    """
+    return not by_value(arm, ctes) and _has_subquery_items(arm, ctes)
+
+
+def _has_subquery_items(node: exp.Expr, ctes: Ctes) -> bool:
+    node, ctes = opened(node, ctes)
+    if isinstance(node, exp.SetOperation):
+        return any(_has_subquery_items(side, ctes) for side in (node.this, node.expression))
+    if not isinstance(node, exp.Select):
+        return False
+    if any(item.find(exp.Query) is not None for item in items(node)):
+        return True
+    for relation in relations_in_order(node):
+        if not isinstance(relation, exp.Table):
+            if _has_subquery_items(relation, ctes):
+                return True
+        elif not relation_of(relation, ctes) and _has_subquery_items(*ctes[relation.name.lower()]):
+            return True
+    return False
 
 
 def relation_of(table: exp.Table, ctes: Ctes) -> str:
