@@ -37,7 +37,6 @@ def under(query: exp.Query, alias: str, names: Sequence[str]) -> exp.Subquery:
 
 def numbered_names(letter: str, count: int) -> list[str]:
     """Names of columns of our own."""
-    # sql: a letter and a number
     return [f"_{letter}{number}" for number in range(1, count + 1)]
 
 

@@ -123,6 +123,7 @@ def _branches(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def null_like(node: exp.Expr) -> exp.Expr:
+    """NULL of the type of a value, where that is known."""
     if node.type is None or node.is_type("unknown", "null"):
         return exp.null()
     return exp.cast(exp.null(), node.type.copy())
