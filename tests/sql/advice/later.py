@@ -54,6 +54,26 @@ CASES: tuple[Case, ...] = (
     ),
     case(
         "aggregate",
+        "select author from messages m group by author"
+        " having exists (select 1 from old o where o.id = max(m.id))",
+        Way(
+            "select author, id from messages",
+            after="SELECT author FROM model m GROUP BY author"
+            " HAVING max(m.id) IN (SELECT o.id FROM old o)",
+        ),
+    ),
+    case(
+        "aggregate",
+        "select id from messages where row_number() over (order by ts) = 1",
+        Way(
+            "select id, ts from messages",
+            after="SELECT id FROM (SELECT id, row_number() OVER (ORDER BY ts) AS n FROM model)"
+            " WHERE n = 1",
+        ),
+        meant=UNASKED,
+    ),
+    case(
+        "aggregate",
         "select id, (select max(id) from old) as top from messages",
         Way("select m.id, t.id as top from messages m join top_old t", tables=TOP),
     ),

@@ -89,6 +89,19 @@ CASES: tuple[Case, ...] = (
         " join (select distinct id from replies) r) q",
     ),
     case(
+        "doubled-column",
+        "select x.* from (select id, author as id, ts from messages) x",
+        "select x.* from (select id, author as who, ts from messages) x",
+        "select x.ts from (select id, author as id, ts from messages) x",
+        meant=UNASKED,
+    ),
+    case(
+        "doubled-column",
+        "select x.id from (select id, author as id, ts from messages) x",
+        "select x.id from (select id, author as who, ts from messages) x",
+        meant="select id from messages",
+    ),
+    case(
         "doubled-cte",
         "with a as (select id from messages), a as (select id from old) select id from a",
         "with a as (select id from messages), b as (select id from old) select id from a",

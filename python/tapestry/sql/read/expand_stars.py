@@ -30,7 +30,7 @@ def refuse_merged_stars(tree: exp.Query) -> None:
         if any(join.args.get("using") or _is_nested(join.this) for join in joins) or (
             select.args.get("from_") is not None and _is_nested(select.args["from_"].this)
         ):
-            for star in _stars(select):
+            for star in stars_in(select):
                 raise Refusal(
                     "a star in a function's arguments over USING or joins in parentheses",
                     _around(star).sql("spark"),
@@ -52,12 +52,12 @@ def expand_stars(tree: exp.Query, schema: Schema, spelling: Spelling) -> exp.Que
     tree = tree.copy()
     for scope in traverse_scope(tree):
         if isinstance(scope.expression, exp.Select):
-            for star in list(_stars(scope.expression)):
+            for star in list(stars_in(scope.expression)):
                 _expand(star, scope, Resolver(scope, schema), spelling)
     return tree
 
 
-def _stars(select: exp.Select) -> Iterator[exp.Expr]:
+def stars_in(select: exp.Select) -> Iterator[exp.Expr]:
     """``*`` and ``m.*`` that are no items of the select list, in this block alone."""
     for clause in select.args.values():
         for part in clause if isinstance(clause, list) else [clause]:

@@ -12,6 +12,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.read.functions import user_defined
+from tapestry.sql.read.open_parentheses import relations_of
 
 LATER = "aggregates, windows, LIMIT and scalar subqueries are not supported yet"
 GENERATORS = frozenset({"inline_outer", "json_tuple", "collations", "sql_keywords"})
@@ -41,6 +42,8 @@ EXPLODE = (
     " materialized='table' or incremental)"
 )
 UNPIVOT = "write a UNION ALL with one SELECT for each column"
+_OVER_ROWS = (exp.Window, exp.AggFunc, exp.RowNumber)
+"""What is computed over several rows; a window may lack its OVER."""
 WAYS = 256
 """So many ways to form a row may a FROM clause have."""
 
@@ -99,8 +102,9 @@ def refuse_block(node: exp.Select) -> None:
             code="grouping-sets",
         )
     for part in _parts(*node.selects, node.args.get("having")):
-        if isinstance(part, exp.Window | exp.AggFunc | exp.RowNumber):  # a window lacks its OVER
+        if isinstance(part, _OVER_ROWS):
             raise Refusal(LATER, part.sql("spark"), _elsewhere(node), code="aggregate")
+    _refuse_over_rows(node)
     refuse_row_makers(node)
     if node.args.get("having") is not None and group is None:
         # To Spark it is one group of all rows, which is there without a row too.
@@ -109,6 +113,33 @@ def refuse_block(node: exp.Select) -> None:
             node.sql("spark"),
             "write WHERE where single rows are meant",
             code="having",
+        )
+
+
+def _refuse_over_rows(node: exp.Select) -> None:
+    """Raise Refusal for aggregates and windows where a row is formed or filtered.
+
+    There is none of the block's own there, in any engine. One of the query around, which HAVING
+    with a subquery has, would be taken for one.
+    """
+    joins = node.args.get("joins") or []
+    clauses = [node.args.get("where"), node.args.get("group"), *(j.args.get("on") for j in joins)]
+    for part in _parts(*clauses):
+        if not isinstance(part, _OVER_ROWS):
+            continue
+        tables = {column.table for column in part.find_all(exp.Column)}
+        if tables and tables.isdisjoint(one.alias_or_name for one in relations_of(node)):
+            raise Refusal(
+                f"a subquery compares an aggregate of the query around it: {LATER}",
+                part.sql("spark"),
+                INSIDE,
+                code="aggregate",
+            )
+        raise Refusal(
+            "an aggregate or a window stands in WHERE, ON or GROUP BY, where rows have no groups",
+            part.sql("spark"),
+            "keep the rows here, compute it in a table downstream, and compare it there",
+            code="aggregate",
         )
 
 

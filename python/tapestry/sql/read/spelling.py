@@ -25,6 +25,11 @@ def note_spelling(tree: exp.Expr) -> None:
         identifier.meta[_WRITTEN] = identifier.name
 
 
+def is_written(identifier: exp.Expr) -> bool:
+    """Does a name stand in the author's text, or did resolving the names make it?"""
+    return identifier.meta_get(_WRITTEN) is not None
+
+
 def spell_field(name: exp.Expr, written: str | None = None) -> None:
     """Write the name of a field as the author did, or as ``written`` says from now on."""
     if written is not None:

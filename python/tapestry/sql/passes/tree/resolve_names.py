@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from difflib import get_close_matches
 from itertools import accumulate
 from typing import Any
@@ -21,6 +22,7 @@ from tapestry.sql.read.join_using import join_using
 from tapestry.sql.read.open_clauses import open_clauses
 from tapestry.sql.read.output_names import items_called
 from tapestry.sql.read.parse import is_cte
+from tapestry.sql.read.refuse_equal_columns import refuse_equal_columns
 from tapestry.sql.read.spelling import (
     NO_PART,
     note_spelling,
@@ -46,27 +48,24 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
     whose ``_matched_at`` would become a column of this one.
     """
     schema, depth = _schema_of(catalog)
-    for join in tree.find_all(exp.Join):
-        if join.method == "NATURAL":
-            raise Refusal(
-                "NATURAL JOIN",
-                join.sql("spark"),
-                "write USING (column, ...) or ON",
-                code="natural-join",
-            )
+    _refuse_natural(tree)
     refuse_merged_stars(tree)
     spend_names(tree, catalog)
     tree = _with_clocks(tree, catalog)
     written = _for_sqlglot(tree, depth)
+    qualified = written.copy()
     try:
         qualified = qualify(
-            written.copy(), schema=schema, dialect="spark", quote_identifiers=False, identify=False
+            qualified, schema=schema, dialect="spark", quote_identifiers=False, identify=False
         )
         join_using(written, qualified)
+        refuse_equal_columns(written, qualified, schema)
         qualified = expand_stars(qualified, schema, spelling_in(catalog))
         qualified = open_clauses(qualified)
         annotated = annotate_types(qualified, schema=schema, dialect="spark")
     except SqlglotError as error:
+        with suppress(SqlglotError):  # a star over equal names is left, and hides those around it
+            refuse_equal_columns(written, qualified, schema)
         raise Refusal(
             "a name in the SQL could not be resolved",
             str(error),
@@ -86,6 +85,17 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
     _refuse_hidden_output(annotated)
     build.quote(annotated)  # for the canonical text is read again
     return annotated
+
+
+def _refuse_natural(tree: exp.Query) -> None:
+    for join in tree.find_all(exp.Join):
+        if join.method == "NATURAL":
+            raise Refusal(
+                "NATURAL JOIN",
+                join.sql("spark"),
+                "write USING (column, ...) or ON",
+                code="natural-join",
+            )
 
 
 def _schema_of(catalog: Catalog) -> tuple[MappingSchema, int]:
