@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp, maybe_parse
 
+from tapestry.errors import Refusal
+from tapestry.sql import Catalog, Column, Source, rewrite
 from tapestry.sql.facts.common_types import common_type, shape_of, type_of
+from tapestry.sql.work import bounded, spent
 
 
 @pytest.mark.parametrize(
@@ -73,3 +76,42 @@ def test_values_of_one_shape_differ_in_nothing_that_types_depend_on() -> None:
     assert shape("d * 2") == shape("d * 3")
     assert shape("d * 2") != shape("d * 30")
     assert shape("round(d, 1)") != shape("round(d, 2)")
+
+
+def _arms(kinds: list[str]) -> tuple[str, Catalog]:
+    """A UNION ALL over a source for each type of its column c."""
+    columns = [(Column("c", kind), Column("ts", "timestamp")) for kind in kinds]
+    sources = {f"s{n}": Source(f"s{n}", some, "ts") for n, some in enumerate(columns)}
+    return " union all ".join(f"select c from {name}" for name in sources), Catalog(sources)
+
+
+@pytest.mark.parametrize("around", ["{}", "select c from ({}) q where c > 1"])
+def test_an_arm_is_cast_once_however_often_its_union_is_widened(around: str) -> None:
+    text, catalog = _arms(["int", "bigint", "decimal(20,1)", "decimal(22,2)", "double", "int"])
+    rewriting = rewrite(around.format(text), catalog)
+    values = [block.select[0] for part in rewriting.parts for block in part.blocks]
+    assert {value.sql("spark") for value in values} == {
+        *(f"CAST({alias} AS DOUBLE)" for alias in ("s0.c", "s1.c", "s2.c", "s3.c", "s5.c")),
+        "s4.c",
+    }
+
+
+def test_arms_in_parentheses_are_widened_first() -> None:
+    text, catalog = _arms(["int", "string", "bigint"])
+    first, second, third = text.split(" union all ")
+    with pytest.raises(Refusal, match="no type that is certain"):
+        rewrite(f"select c from ({first} union all ({third} union all {second})) q", catalog)
+    with pytest.raises(Refusal, match="no type that is certain"):
+        rewrite(f"{first} union all ({third} union all {second})", catalog)
+    assert rewrite(text, catalog).columns == ("c",)
+
+
+def test_the_types_of_arms_are_found_out_once() -> None:
+    """The work on types grows as the arms do: 3 times as many, not 9 times."""
+    costs = []
+    for arms in (10, 30):
+        text, catalog = _arms([f"decimal({3 + n},2)" for n in range(arms)])
+        with bounded(text):
+            rewrite(text, catalog)
+            costs.append(spent())
+    assert costs[1] < 4 * costs[0]

@@ -222,25 +222,6 @@ REFUSED = {
     "select m.id from db.messages m join db.old o on hash(*) = 1": "no list of columns",
     "select hash(o.*) as h from db.messages": "no table's columns",
     "select percentile_approx(id) as p from db.messages": "could not be typed",
-    "select parent from db.messages m group by parent having exists"
-    " (select 1 from db.old o where o.id = max(m.id))": "an aggregate of the query around it",
-    "select parent from db.messages m group by parent having not exists"
-    " (select 1 from db.old o join db.old p on max(m.ts) > p.at)": "of the query around it",
-    "select parent from db.messages m group by parent having parent in"
-    " (select o.id from db.old o where max(m.ts) > o.at)": "of the query around it",
-    "select parent from db.messages m group by parent having parent in"
-    " (select o.id from db.old o group by o.id, max(m.ts))": "of the query around it",
-    "select id from db.messages m where exists (select 1 from db.old o where o.id > max(m.id))": (
-        "of the query around it"
-    ),
-    "select id from db.messages where max(id) > 3": "where rows have no groups",
-    "select parent from db.messages group by parent, max(id)": "where rows have no groups",
-    "select m.id from db.messages m join db.old o on max(o.id) = m.id": "rows have no groups",
-    "select m.id from db.messages m left join db.old o on count(*) = m.id": "rows have no groups",
-    "select id from db.messages where row_number() over (order by ts) = 1": "have no groups",
-    "select id from db.messages m where exists (select 1 from db.old o where max(o.id) = m.id)": (
-        "where rows have no groups"
-    ),
     "select levenshtein('a', 'b', 2) as l, id from db.messages": "would get lost",
 }
 

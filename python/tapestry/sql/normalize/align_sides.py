@@ -1,6 +1,6 @@
-"""Give both sides of a set operation the types that Spark widens them to.
+"""Give all sides of a set operation the types that Spark widens them to.
 
-Spark casts the rows of both sides, as they come out, to a common type. A derived table is merged
+Spark casts the rows of all sides, as they come out, to a common type. A derived table is merged
 into the block that uses it, arm by arm, so that each arm must bring the cast along: a date beside
 a timestamp is compared, printed and hashed as a timestamp. Sound because it is the same cast at the
 same place: behind what a side counts by value, and for EXCEPT, INTERSECT and UNION, which ask for
@@ -9,7 +9,7 @@ values only, in each row of a side that has it.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -47,10 +47,69 @@ class ValueTypes:
         return found[1]
 
 
+def sides_of(node: exp.SetOperation) -> list[exp.Query]:
+    """The sides of a set operation: all of a row of UNIONs, which are one of many sides.
+
+    >>> from sqlglot import parse_one
+    >>> [side.sql() for side in sides_of(parse_one("(SELECT 1) UNION SELECT 2 UNION SELECT 3"))]
+    ['(SELECT 1)', 'SELECT 2', 'SELECT 3']
+    """
+    sides = [node.expression]
+    kept = {"this", "expression", "distinct"}
+    left = node.this
+    while (
+        isinstance(node, exp.Union)
+        and isinstance(left, exp.Union)
+        and bool(left.args.get("distinct")) == bool(node.args.get("distinct"))
+        and not any(value for key, value in left.args.items() if key not in kept)
+        and not node.args.get("by_name")
+    ):
+        sides.append(left.expression)
+        left = left.this
+    return [left, *reversed(sides)]
+
+
+@dataclass
+class _Column:
+    """One column of the sides that were gone over: their type, and which of them are cast to it."""
+
+    first: exp.Expr
+    kind: str
+    name: str
+    even: bool
+    """Have all arms so far one type there? Else the outermost UNION was left to the engine."""
+    cast: int = 0
+    """So many sides, from the first on, are cast to ``name``."""
+
+    @classmethod
+    def of(cls, leaves: list[Arm], place: int, kinds: ValueTypes) -> _Column:
+        """The column of one side."""
+        first = leaves[0].select[place]
+        even = len({kinds.of(arm.select[place]) for arm in leaves}) == 1
+        return cls(first, kinds.of(first), type_of(first), even)
+
+    def common(self, other: _Column) -> str | None:
+        """The type to cast both to; "" where they have one already, None where nobody knows."""
+        if self.kind == other.kind:
+            return ""
+        return (common_type(self.name, other.name) or None) if self.name and other.name else None
+
+    def add(self, other: _Column, number: int, name: str | None) -> None:
+        """Put another side beside those so far, ``number`` of them with it."""
+        even = self.even and other.even
+        if name and even:
+            self.kind, self.name, self.cast = f":{name}", name, number
+        self.even = even and bool(name or self.kind == other.kind)
+
+
 def align_sides(
     sides: list[Side], node: exp.SetOperation, top: bool, names: Names, kinds: ValueTypes
 ) -> list[Side]:
-    """The two sides of a set operation, columns of one type each.
+    """The sides of a set operation, columns of one type each.
+
+    The sides are gone over once, in their order, with the type so far: Spark widens ``(a UNION ALL
+    b) UNION ALL c`` pair by pair. A value that it casts twice is cast once here, to the last type:
+    each of these types has all values of the ones before it.
 
     top
         The outermost UNION [ALL]: there the statement that is written is itself one over its arms,
@@ -58,36 +117,26 @@ def align_sides(
 
     Raises Refusal where the common type is not certain.
     """
-    left, right = (universe_of(side)[0].select for side in sides)
-    types = []
     leaves = [_leaves(side) for side in sides]
-    spend(len(left) * sum(map(len, leaves)) // _A_UNIT, "arms of UNIONs")
-    for place, pair in enumerate(zip(left, right, strict=True)):
-        name = _common(*pair, kinds)
-        even = [_is_even(side, place, kinds) for side in leaves]
-        if not even[1] and (name != "" or not even[0]):
+    width = len(leaves[0][0].select)
+    spend(width * sum(map(len, leaves)) // _A_UNIT, "arms of UNIONs")
+    columns = []
+    for place in range(width):
+        column, *others = (_Column.of(side, place, kinds) for side in leaves)
+        for number, other in enumerate(others, start=2):
+            name = column.common(other)
             # Spark aligns the arms in parentheses first; the statement has all in one row.
-            raise _refusal(node, place, *pair)
-        if name is None and not top:
-            raise _refusal(node, place, *pair)
-        types.append(name if name and all(even) else "")
-    if not any(types):
-        return sides
+            uneven = not other.even and (name != "" or not column.even)
+            if uneven or (name is None and not top):
+                raise _refusal(node, place, as_type(column.first, column.name), other.first)
+            column.add(other, number, name)
+        columns.append(column)
     by_value = bool(node.args.get("distinct"))
-    return [_cast(side, types, by_value, top, names) for side in sides]
-
-
-def _common(one_value: exp.Expr, other_value: exp.Expr, kinds: ValueTypes) -> str | None:
-    """The type to cast both to; "" where they have one type already, None where nobody knows."""
-    if kinds.of(one_value) == kinds.of(other_value):
-        return ""
-    here, there = type_of(one_value), type_of(other_value)
-    return (common_type(here, there) or None) if here and there else None
-
-
-def _is_even(leaves: list[Arm], place: int, kinds: ValueTypes) -> bool:
-    """Have all arms of a side one type there? Else the outermost UNION was left to the engine."""
-    return len({kinds.of(arm.select[place]) for arm in leaves}) == 1
+    return [
+        _cast(side, types, by_value, top, names) if any(types) else side
+        for number, side in enumerate(sides)
+        for types in [[column.name if number < column.cast else "" for column in columns]]
+    ]
 
 
 def _leaves(side: Side) -> list[Arm]:

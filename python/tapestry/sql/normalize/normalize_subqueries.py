@@ -33,7 +33,7 @@ from tapestry.sql.ir import (
     UnionAll,
     all_of,
 )
-from tapestry.sql.normalize.align_sides import ValueTypes, align_sides
+from tapestry.sql.normalize.align_sides import ValueTypes, align_sides, sides_of
 from tapestry.sql.normalize.look_ups import look_up
 from tapestry.sql.normalize.normalize_conditions import is_opaque, normalize_conditions
 from tapestry.sql.normalize.scope import Columns, Scope, Way, with_ctes
@@ -123,13 +123,14 @@ class _Builder:
     def set_operation(
         self, node: exp.SetOperation, scope: Scope, top: bool
     ) -> Bag | SetQuery | UnionAll:
-        refuse_uneven(node)
+        written = sides_of(node)
+        refuse_uneven(node, written)
         operator = type(node).__name__.lower()
         if node.args.get("by_name"):
             hint = "list the columns in one order"
             raise Refusal("UNION BY NAME", node.sql("spark"), hint, code="union-by-name")
         top = top and operator == "union"
-        sides = [self.query(side, scope, top) for side in (node.this, node.expression)]
+        sides = [self.query(side, scope, top) for side in written]
         distinct = bool(node.args.get("distinct"))
         if not distinct and operator != "union":
             name = operator.upper()

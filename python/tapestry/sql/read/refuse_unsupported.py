@@ -167,16 +167,17 @@ def refuse_row_makers(node: exp.Select) -> None:
             )
 
 
-def refuse_uneven(node: exp.SetOperation) -> None:
+def refuse_uneven(node: exp.SetOperation, sides: Sequence[exp.Query]) -> None:
     """Raise Refusal for a set operation whose sides differ in their number of columns."""
-    left, right = (len(side.selects) for side in (node.left, node.right))
-    if left != right:
-        raise Refusal(
-            f"{node.key.upper()} of {left} columns and {right}",
-            node.right.sql("spark"),
-            "list the same number of columns on both sides",
-            code="uneven-columns",
-        )
+    left, *others = (len(side.selects) for side in sides)
+    for side, right in zip(sides[1:], others, strict=True):
+        if left != right:
+            raise Refusal(
+                f"{node.key.upper()} of {left} columns and {right}",
+                side.sql("spark"),
+                "list the same number of columns on both sides",
+                code="uneven-columns",
+            )
 
 
 def refused_output(item: exp.Expr) -> Refusal:
