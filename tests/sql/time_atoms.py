@@ -90,6 +90,16 @@ DUCKDB_TOO = (
     "extract(year from now()) > n",
     "timestamp '2026-01-02 00:00:00' <= now()",
     "now() between ts and due",
+    "add_months(current_date(), -1) >= d",
+    "add_months(current_date(), 13) < ts",
+    "last_day(current_date()) > d",
+    "last_day(current_date()) <= d",
+    "current_date() - interval 1 month >= d",
+    "d > current_date() - interval 1 month",
+    "current_date() + interval 1 year <= due",
+    "interval 1 month + current_date() <> d",
+    "date(now()) - interval '1' month = d",
+    "d between current_date() - interval 1 month and current_date()",
 )
 
 SPARK_ONLY = (
@@ -152,6 +162,18 @@ SPARK_ONLY = (
     "if(n > 0, current_date(), d) > date '2026-01-02'",
     "case when n > 0 then now() - interval 1 day when n < 0 then now() else due end <= ts",
     "now() in (ts, nullif(ts, due))",
+    "add_months(current_date(), n) > d",
+    "add_months(now(), -1) = d",
+    "last_day(now()) >= d",
+    "current_date() - interval 1 year 2 months < d",
+    "current_date() - n * interval 1 month < d",
+    "trunc(add_months(current_date(), -1), 'MM') > d",
+    "add_months(trunc(current_date(), 'MM'), -1) <= d",
+    "last_day(add_months(current_date(), -1)) < d",
+    "date_sub(last_day(current_date()), 1) >= d",
+    "dateadd(month, -1, current_date()) > ts",
+    "timestampadd(year, 1, current_date()) <= ts",
+    "timestampadd(quarter, n, current_date()) <= ts",
 )
 
 

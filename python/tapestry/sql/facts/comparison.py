@@ -12,10 +12,27 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
-from tapestry.sql.facts.expressions import INTEGERS, NUMBERS, is_timestamp, timestamp, typed
+from tapestry.sql.facts.expressions import (
+    INTEGERS,
+    NUMBERS,
+    is_exact,
+    is_timestamp,
+    timestamp,
+    typed,
+)
 from tapestry.sql.facts.fixed_lengths import is_in_days, span_of, zone_is_fixed
+from tapestry.sql.facts.month_steps import months_in
 
+TO_DATA = (
+    "add it to the data instead: now() >= m.ts + interval 1 month; or take it from the date, which"
+    " is solved: current_date() - interval 1 month"
+)
 NOT_MONOTONE = "cannot be solved for the instant: it is not monotone in now()"
+
+_DATES = (
+    *(exp.TsOrDsToDate, exp.TsOrDsAdd, exp.DateAdd, exp.DateTrunc),
+    *(exp.AddMonths, exp.LastDay),
+)
 
 
 class ClockComparison:
@@ -52,7 +69,7 @@ class ClockComparison:
         if re.search("MONTH|YEAR|QUARTER", written) or length.find(exp.MakeInterval):
             raise self.refuse(
                 f"an interval without a fixed length {NOT_MONOTONE}",
-                "add it to the data instead: now() >= m.ts + interval 1 month",
+                TO_DATA,
             )
         raise self.refuse(
             f"the length of {length.sql('spark')} is not known to be fixed: intervals of days and"
@@ -88,7 +105,7 @@ class ClockComparison:
             return "date" if is_date else "timestamp"
         if isinstance(side, exp.Cast):
             return self.kind_of_cast(side)
-        if isinstance(side, exp.TsOrDsToDate | exp.TsOrDsAdd | exp.DateAdd | exp.DateTrunc):
+        if isinstance(side, _DATES):
             return "date"
         if isinstance(side, exp.TimestampTrunc | exp.TimestampAdd):
             return "timestamp"
@@ -125,9 +142,13 @@ class ClockComparison:
             return kind
         if span_of(rest):
             return "timestamp" if kind == "date" and not is_in_days(rest) else kind
+        if kind == "date" and months_in(rest) is not None:
+            return kind  # of INTERVAL - date the parser says so too; no engine has that
         if isinstance(rest, exp.Interval | exp.MakeInterval):
             self.need_fixed(rest)
         if kind == "date" and on_left and rest.type is not None and rest.is_type(*INTEGERS):
+            if rest.find(exp.Interval) is not None:  # to the parser n * INTERVAL is a number, as n
+                self.need_fixed(rest)
             return kind
         return "interval"
 
@@ -164,7 +185,17 @@ class ClockComparison:
         )
 
     def as_integer(self, other: exp.Expr) -> exp.Expr:
-        """A count of days or units; Refusal where it is not a whole number."""
+        """A count of days or units; Refusal where it is not a whole number, or reads the clock."""
+        if timing.contains_now(other):
+            raise self.refuse("now() stands twice in one sum", "subtract it away, or write it once")
         if other.is_type(*INTEGERS):
             return other
         raise self.refuse("a number of days or units is not a whole number", "cast(... as int)")
+
+    def need_exact(self, term: exp.Expr) -> None:
+        """Raise Refusal unless a term of a sum is a whole number."""
+        if not is_exact(term):
+            raise self.refuse(
+                "a sum with now() is solved exactly for whole numbers only",
+                "cast the other term to bigint",
+            )

@@ -165,6 +165,24 @@ def timestamp_add(node: exp.Expr, count: exp.Expr, unit: str) -> exp.Expr:
     return typed(moved, "timestamp")
 
 
+def counted_from(origin: exp.Expr, unit: str) -> Callable[[exp.Expr], exp.Expr]:
+    """What turns a count of whole units, towards zero, into the least instant that reaches it."""
+
+    def at(count: exp.Expr) -> exp.Expr:
+        above = timestamp_add(origin, count, unit)
+        below = timing.next_instant(
+            timestamp_add(origin, plus(count, exp.Literal.number(-1)), unit)
+        )
+        known = whole(count)
+        if known is not None:
+            return above if known > 0 else typed(below, "timestamp")
+        positive = exp.GT(this=timing.wrapped(count), expression=exp.Literal.number(0))
+        case = exp.Case(ifs=[exp.If(this=positive, true=above)], default=below)
+        return typed(case, "timestamp")
+
+    return at
+
+
 def from_epoch(micros: int) -> Callable[[exp.Expr], exp.Expr]:
     """What turns a count of so many microseconds each since 1970 into a timestamp."""
 

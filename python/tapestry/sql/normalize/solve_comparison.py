@@ -17,10 +17,11 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.facts.common_types import type_of
-from tapestry.sql.facts.comparison import NOT_MONOTONE, ClockComparison
+from tapestry.sql.facts.comparison import NOT_MONOTONE, TO_DATA, ClockComparison
 from tapestry.sql.facts.expressions import (
     NUMBERS,
     TRUNCATIONS,
+    counted_from,
     date_trunc,
     day_after,
     from_epoch,
@@ -37,10 +38,10 @@ from tapestry.sql.facts.expressions import (
     to_date,
     typed,
     typed_like,
-    whole,
     within,
 )
 from tapestry.sql.facts.fixed_lengths import DAY_UNITS, SHORT_UNITS, most_of, span_of, unit_name
+from tapestry.sql.facts.month_steps import first_of_month, months_added, months_in, months_reach
 from tapestry.sql.ir import Condition, Formula, Lower, Upper, all_of, any_of
 from tapestry.sql.work import size, spend
 
@@ -179,6 +180,9 @@ class _Solver(ClockComparison):
             return self.compare(left, operator, moved)
         if kind == "interval":
             return self.compare_length(left, operator, right, other)
+        months = months_in(right) if kind == "date" else None
+        if months is not None:
+            return self.months(left, operator, other, months if adding else negative(months))
         if kind == "date" and not span_of(right):
             days = self.as_integer(right)
             moved = plus_days(other, negative(days) if adding else days)
@@ -188,13 +192,6 @@ class _Solver(ClockComparison):
         self.need_exact(right)
         moved = minus(other, right) if adding else plus(other, right)
         return self.compare(left, operator, typed_like(moved, other))
-
-    def need_exact(self, term: exp.Expr) -> None:
-        if not is_exact(term):
-            raise self.refuse(
-                "a sum with now() is solved exactly for whole numbers only",
-                "cast the other term to bigint",
-            )
 
     def move_interval(
         self,
@@ -246,6 +243,9 @@ class _Solver(ClockComparison):
                 typed(next_step(date_trunc(unit, other), unit), "timestamp"),
             )
         if isinstance(side, exp.TimestampAdd):
+            months = months_added(side) if self.kind(side.this) == "date" else None
+            if months is not None:  # the midnight of a date
+                return self.compare(months, operator, other)
             unit = self.fixed_unit(side.args.get("unit"))
             if span_of(exp.Interval(this=side.expression, unit=exp.var(unit))) != "short":
                 self.need_fixed_zone()
@@ -267,7 +267,7 @@ class _Solver(ClockComparison):
         if unit not in SHORT_UNITS | DAY_UNITS:
             raise self.refuse(
                 f"a difference in {unit or 'an unknown unit'} {NOT_MONOTONE}",
-                "add it to the data instead: now() >= m.ts + interval 1 month",
+                TO_DATA,
             )
         if unit in DAY_UNITS:
             self.need_fixed_zone()
@@ -282,6 +282,12 @@ class _Solver(ClockComparison):
             days = self.as_integer(side.expression)
             inner = exp.TsOrDsToDate(this=side.this)
             return self.compare(inner, operator, plus_days(other, negative(days)))
+        if isinstance(side, exp.AddMonths):
+            months = self.as_integer(side.expression)
+            return self.months(exp.TsOrDsToDate(this=side.this), operator, other, months)
+        if isinstance(side, exp.LastDay):
+            ends = (first_of_month(day) for day in (other, day_after(other)))
+            return self.step(exp.TsOrDsToDate(this=side.this), operator, *ends)
         if isinstance(side, exp.DateTrunc):
             unit = self.truncation(side.args["unit"])
             steps = [
@@ -298,6 +304,12 @@ class _Solver(ClockComparison):
         if self.kind(inner) == "date":
             return self.compare(inner, operator, other)
         return self.of_timestamp(inner, operator, other)
+
+    def months(self, inner: exp.Expr, operator: str, other: exp.Expr, months: exp.Expr) -> Formula:
+        """``add_months(h, n) op d`` for a date h, which is passed where the next day is reached."""
+        spend(8 * size(other), "comparisons with now()")
+        reached, passed = (months_reach(day, months) for day in (other, day_after(other)))
+        return self.step(inner, operator, reached, passed)
 
     def of_timestamp(self, inner: exp.Expr, operator: str, other: exp.Expr) -> Formula:
         """``date(h) op d``: a day starts at its midnight and is passed at the next one."""
@@ -372,19 +384,7 @@ class _Solver(ClockComparison):
             mirrored = exp.TimestampDiff(this=start, expression=end, unit=exp.var(unit))
             return self._mirrored(mirrored, operator, negative(gt), negative(ge))
         origin = self.as_timestamp(start)
-
-        def at(count: exp.Expr) -> exp.Expr:
-            above = timestamp_add(origin, count, unit)
-            below = timing.next_instant(
-                timestamp_add(origin, plus(count, exp.Literal.number(-1)), unit)
-            )
-            known = whole(count)
-            if known is not None:
-                return above if known > 0 else typed(below, "timestamp")
-            positive = exp.GT(this=timing.wrapped(count), expression=exp.Literal.number(0))
-            case = exp.Case(ifs=[exp.If(this=positive, true=above)], default=below)
-            return typed(case, "timestamp")
-
+        at = counted_from(origin, unit)
         return self.step(end, operator, at(ge), at(gt))
 
 
