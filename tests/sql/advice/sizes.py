@@ -61,6 +61,17 @@ CASES: tuple[Case, ...] = (
         meant=UNASKED,
     ),
     case(
+        "too-long",
+        f"select m.id from messages m {_joins(7)}",
+        f"select m.id from messages m {_joins(7, 'old')}",
+        Way(
+            "select id from two",
+            models={"two": f"select m.id, m.parent from messages m {_joins(2)}"},
+        ),
+        f"select m.id from messages m {_joins(7, kind='join')}",
+        meant=UNASKED,
+    ),
+    case(
         "too-many-joins",
         f"select m.id from messages m {_joins(9)}",
         Way(

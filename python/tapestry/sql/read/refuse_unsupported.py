@@ -266,6 +266,7 @@ def refuse_many(matched: int, left: int, right: int, node: exp.Join) -> None:
             " them",
             node.sql("spark"),
             "join in several models, the later ones reading the earlier ones; write JOIN instead of"
-            " LEFT JOIN where a match is certain",
+            " LEFT JOIN where a match is certain; give tables that are only looked up meta:"
+            " {arrival: static}",
             code="too-many-joins",
         )

@@ -9,9 +9,13 @@ engine plans.
 
 from __future__ import annotations
 
+from sqlglot import exp
+
 from tapestry.errors import Refusal
 from tapestry.sql.branches.order import order_of
+from tapestry.sql.catalog import Source
 from tapestry.sql.query_state import QueryState
+from tapestry.sql.read.parse import table_name
 from tapestry.sql.strategies.choose import strategy_for
 from tapestry.sql.strategies.sizes import Sizes
 from tapestry.sql.work import spend
@@ -20,6 +24,16 @@ LONGEST = 1_000_000
 """Characters of a run's SQL, by this reckoning."""
 A_UNIT = 20
 """Characters that are written for a unit of work."""
+
+FEWER = (
+    "write it as several models and a UNION ALL of them; use fewer ORs over now() and subqueries,"
+    " fewer outer joins and UNIONs inside of joins"
+)
+OUTER_JOINS = (
+    "give tables that are only looked up meta: {arrival: static} (their rows count at every"
+    " instant, and one that changes as a rewritten source), join in several models, the later ones"
+    " reading the earlier ones, or write JOIN where a match is certain"
+)
 
 
 def refuse_too_long(query: QueryState) -> QueryState:
@@ -31,15 +45,29 @@ def refuse_too_long(query: QueryState) -> QueryState:
     blocks = [block for part in query.parts for block in part.blocks]
     disjuncts = sum(len(block.disjuncts) for block in blocks)
     subqueries = sum(len(one.exists) for block in blocks for one in block.disjuncts)
+    outer = _outer_joins(query)
+    triples = f"; each of {', '.join(outer)} about triples it" if outer else ""
     raise Refusal(
         f"the SQL of a run would be about {characters / 1e6:,.1f} million characters long (ways to"
         f" form a row of FROM: {len(blocks)}, alternatives in them: {disjuncts}, subqueries in"
-        f" those: {subqueries})",
+        f" those: {subqueries}{triples})",
         query.sql,
-        "write it as several models and a UNION ALL of them; use fewer ORs over now() and"
-        " subqueries, fewer outer joins and UNIONs inside of joins",
+        OUTER_JOINS if outer else FEWER,
         code="too-long",
     )
+
+
+def _outer_joins(query: QueryState) -> list[str]:
+    """The outer joins that make two ways of each: not those to look-up tables alone."""
+    found = []
+    for join in query.written.find_all(exp.Join):
+        known = None
+        if isinstance(join.this, exp.Table):
+            known = query.catalog.relations.get(table_name(join.this))
+        static = isinstance(known, Source) and known.arrival is None
+        if join.side and not (static and join.side == "LEFT"):
+            found.append(f"{join.side} JOIN {join.alias_or_name}")
+    return found
 
 
 def text_size(query: QueryState) -> int:
