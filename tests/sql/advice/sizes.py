@@ -16,6 +16,14 @@ def _joins(count: int, table: str = "messages", kind: str = "left join") -> str:
     return " ".join(f"{kind} {table} o{n} on o{n}.id = m.parent + {n}" for n in range(count))
 
 
+def _some(count: int) -> str:
+    return " and ".join(
+        f"(now() > m.due + interval {n} hours or exists (select 1 from replies r"
+        f" where r.parent = m.id and r.ts > now() - interval {n} hours))"
+        for n in range(count)
+    )
+
+
 TWICE = ", ".join(
     f"c{n} as (select a.id, b.parent from c{n - 1} a left join c{n - 1} b on a.id = b.parent)"
     for n in range(1, 6)
@@ -69,6 +77,12 @@ CASES: tuple[Case, ...] = (
             models={"two": f"select m.id, m.parent from messages m {_joins(2)}"},
         ),
         f"select m.id from messages m {_joins(7, kind='join')}",
+        meant=UNASKED,
+    ),
+    case(
+        "too-long",
+        f"select m.id from messages m where {_some(6)}",
+        f"select m.id from messages m where {_some(3)}",
         meant=UNASKED,
     ),
     case(

@@ -94,6 +94,7 @@ WHERE
     WHERE
       _e._key_a__row_id IS NOT DISTINCT FROM _f._key_a__row_id
       AND _e._key_v_1 IS NOT DISTINCT FROM _f._key_v_1
+      AND _e._at < _f._at
   )
 
 -- title: tables by value whose names and columns run together
@@ -251,5 +252,6 @@ WHERE
     WHERE
       _e._key_a_1 IS NOT DISTINCT FROM _f._key_a_1
       AND _e._key_a_b_1 IS NOT DISTINCT FROM _f._key_a_b_1
+      AND _e._at < _f._at
   )
 

@@ -95,6 +95,6 @@ WHERE
       1
     FROM p1_1_earlier AS _e
     WHERE
-      _e._key_v_1 IS NOT DISTINCT FROM _f._key_v_1
+      _e._key_v_1 IS NOT DISTINCT FROM _f._key_v_1 AND _e._at < _f._at
   )
 

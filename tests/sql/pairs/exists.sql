@@ -94,7 +94,7 @@ WHERE
       1
     FROM p1_1_earlier AS _e
     WHERE
-      _e._key_m__row_id IS NOT DISTINCT FROM _f._key_m__row_id
+      _e._key_m__row_id IS NOT DISTINCT FROM _f._key_m__row_id AND _e._at < _f._at
   )
 
 -- title: EXCEPT under EXISTS needs no table of its values
@@ -248,7 +248,7 @@ WHERE
       1
     FROM p1_1_earlier AS _e
     WHERE
-      _e._key_m__row_id IS NOT DISTINCT FROM _f._key_m__row_id
+      _e._key_m__row_id IS NOT DISTINCT FROM _f._key_m__row_id AND _e._at < _f._at
   )
 
 -- title: INTERSECT under NOT EXISTS, both sides of which see the row around
@@ -381,6 +381,6 @@ WHERE
       1
     FROM p1_1_earlier AS _e
     WHERE
-      _e._key_m__row_id IS NOT DISTINCT FROM _f._key_m__row_id
+      _e._key_m__row_id IS NOT DISTINCT FROM _f._key_m__row_id AND _e._at < _f._at
   )
 

@@ -162,6 +162,7 @@ WHERE
     WHERE
       _e._key_v_1 IS NOT DISTINCT FROM _f._key_v_1
       AND _e._key_v_2 IS NOT DISTINCT FROM _f._key_v_2
+      AND _e._at < _f._at
   )
 UNION ALL
 SELECT

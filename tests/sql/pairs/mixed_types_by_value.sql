@@ -210,7 +210,7 @@ WHERE
       1
     FROM p1_1_earlier AS _e
     WHERE
-      _e._key_z_1 IS NOT DISTINCT FROM _f._key_z_1
+      _e._key_z_1 IS NOT DISTINCT FROM _f._key_z_1 AND _e._at < _f._at
   )
 
 -- title: three sides in two types
@@ -329,6 +329,6 @@ WHERE
       1
     FROM p1_1_earlier AS _e
     WHERE
-      _e._key_z_1 IS NOT DISTINCT FROM _f._key_z_1
+      _e._key_z_1 IS NOT DISTINCT FROM _f._key_z_1 AND _e._at < _f._at
   )
 

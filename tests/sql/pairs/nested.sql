@@ -153,6 +153,6 @@ WHERE
       1
     FROM p1_1_earlier AS _e
     WHERE
-      _e._key_m__row_id IS NOT DISTINCT FROM _f._key_m__row_id
+      _e._key_m__row_id IS NOT DISTINCT FROM _f._key_m__row_id AND _e._at < _f._at
   )
 

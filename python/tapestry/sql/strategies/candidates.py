@@ -20,7 +20,7 @@ from sqlglot import exp
 from tapestry.names import MATCHED_AT, ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.branches.edges import Edge, edges
-from tapestry.sql.branches.frame import Frame, at_most, greater, greatest, least
+from tapestry.sql.branches.frame import Frame, at_most, greater, greatest, least, less
 from tapestry.sql.branches.selects import (
     Reads,
     expressions_of,
@@ -358,13 +358,19 @@ class CandidatePlan:
         return self.add("first", query)
 
     def not_earlier(self, first: str) -> exp.Expr:
-        """No candidate at or before tau made the derivation an answer already."""
+        """No candidate at or before tau made the derivation an answer already.
+
+        That it lies before the one in the window is known. It is written, because Spark would
+        else copy the anti join, on the keys of the window function in ``first_of`` alone, into each
+        select that is under it: the plan would grow with the cube of the candidates.
+        """
         selects = [
             self.alive(f"{i}", conjunction, first)
             for i, conjunction in enumerate(self.block.disjuncts, start=1)
         ]
         earlier = self.union("earlier", selects)
         same = [_same(name, "_e", "_f") for name, _ in self.keys()]
+        same.append(less(exp.column(AT, table="_e"), exp.column(AT, table="_f")))
         inner = where(build.add_from(build.select_one(), build.table(earlier, "_e")), same)
         return exp.Not(this=exp.Exists(this=inner))
 

@@ -18,7 +18,7 @@ from tapestry.sql.ir import Block
 from tapestry.sql.strategies.bounds import fits_bounds, select_by_bounds, size_by_bounds
 from tapestry.sql.strategies.candidates import CandidatePlan, size_by_candidates
 from tapestry.sql.strategies.least import select_by_least, size_by_least, without_subqueries
-from tapestry.sql.strategies.sizes import Sizes
+from tapestry.sql.strategies.sizes import Sizes, readings_of
 
 MANY = 5
 """From so many disjuncts on it is too long to compare each with each other."""
@@ -53,7 +53,8 @@ class Strategy:
     why
         Why it is exact for the blocks that it ``fits``.
     render
-        The SQL of a block at a place; ``size``: about how many characters that has.
+        The SQL of a block at a place; ``size``: about how many characters that has; ``readings``:
+        how often its plan reads tables, where that grows faster than the text.
     own_rows
         Nothing but a derivation's own rows says when it holds.
     at_bounds
@@ -65,6 +66,7 @@ class Strategy:
     fits: Callable[[Block], bool]
     render: Callable[[Block, RenderPlace], Rendered]
     size: Callable[[Block, Sizes], int]
+    readings: Callable[[Block, Sizes], int] = lambda block, sizes: 0
     own_rows: bool = False
     at_bounds: bool = False
 
@@ -132,6 +134,7 @@ GAPS = Strategy(
     _only_ends,
     _by_candidates,
     size_by_candidates,
+    readings_of,
 )
 CANDIDATES = Strategy(
     "candidates",
@@ -140,6 +143,7 @@ CANDIDATES = Strategy(
     lambda block: True,
     _by_candidates,
     size_by_candidates,
+    readings_of,
 )
 STRATEGIES = (BOUNDS, LEAST, ANTI_JOIN, GAPS, CANDIDATES)
 """From the cheapest to the costliest; the first that fits a block is taken."""

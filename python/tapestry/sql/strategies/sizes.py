@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from tapestry.sql.branches.edges import edges
 from tapestry.sql.branches.order import Order
 from tapestry.sql.branches.selects import on_of
 from tapestry.sql.branches.split_by_bound import drop_redundant_bounds
-from tapestry.sql.ir import Conjunction, Exists, Table, ValueTable
+from tapestry.sql.ir import Block, Conjunction, Exists, Table, ValueTable
 from tapestry.sql.work import size, spend
 
 LINE, INSTANT, RELATION = 20, 60, 50
@@ -84,3 +85,32 @@ class Sizes:
                     total += self.reached(one) + self.relations(one.tables)
             self.known[id(table)] = (table, total)
         return self.known[id(table)][1]
+
+
+def readings_of(block: Block, sizes: Sizes) -> int:
+    """How often tables are read by candidates, each CTE written out wherever it is used.
+
+    Spark plans it so: the candidates up to τ start from those in the window, which are all written
+    out in each select, so that it grows with the square of the candidates.
+    """
+    found = before = 0
+    for one in block.disjuncts:
+        own = len(block.tables)
+        selects = sizes.branches(one)
+        tried = selects * own
+        for edge in edges(one):
+            many = 1 if edge.rises_at_end else max(1, sizes.branches(edge.last))
+            selects += many
+            tried += many * (own + sum(len(link.tables) for link in edge.chain))
+        found += tried + sum(_checked(exists, tried) for exists in one.exists)
+        before += selects
+    return found * (1 + before)
+
+
+def _checked(exists: Exists, tried: int) -> int:
+    """A subquery at each candidate; with subqueries of its own it starts from all of those."""
+    inner = exists.inner
+    if not inner.exists:
+        return len(inner.tables)
+    pairs = tried + len(inner.tables)
+    return pairs + sum(_checked(one, pairs) for one in inner.exists)

@@ -22,6 +22,8 @@ from tapestry.sql.work import spend
 
 LONGEST = 1_000_000
 """Characters of a run's SQL, by this reckoning."""
+MOST_READINGS = 20_000
+"""Tables in the plan of a run: 14,000 took Spark 20 s and most of 1 GB to plan."""
 A_UNIT = 20
 """Characters that are written for a unit of work."""
 
@@ -41,6 +43,7 @@ def refuse_too_long(query: QueryState) -> QueryState:
     characters = text_size(query)
     spend(characters // A_UNIT, "characters of the SQL of a run")
     if characters <= LONGEST:
+        _refuse_many_readings(query)
         return query
     blocks = [block for part in query.parts for block in part.blocks]
     disjuncts = sum(len(block.disjuncts) for block in blocks)
@@ -53,6 +56,24 @@ def refuse_too_long(query: QueryState) -> QueryState:
         f" those: {subqueries}{triples})",
         query.sql,
         OUTER_JOINS if outer else FEWER,
+        code="too-long",
+    )
+
+
+def _refuse_many_readings(query: QueryState) -> None:
+    """Raise Refusal for a short text that is a huge plan: Spark writes out every CTE in it."""
+    sizes = _sizes_of(query)
+    blocks = [block for part in query.parts for block in part.blocks]
+    readings = sum(strategy_for(block).readings(block, sizes) for block in blocks)
+    if readings <= MOST_READINGS:
+        return
+    disjuncts = sum(len(block.disjuncts) for block in blocks)
+    raise Refusal(
+        f"the plan of a run would read tables about {readings:,} times, more than"
+        f" {MOST_READINGS:,} (alternatives: {disjuncts}; each is tried at every instant at which a"
+        " subquery may change, and each of those against all of them)",
+        query.sql,
+        FEWER,
         code="too-long",
     )
 
@@ -72,10 +93,14 @@ def _outer_joins(query: QueryState) -> list[str]:
 
 def text_size(query: QueryState) -> int:
     """About how many characters the longest SQL of a run has: that over late rows of everything."""
-    late = frozenset(query.catalog.relations)
-    sizes = Sizes(order_of(query.parts, query.catalog, late, query.assumptions))
+    sizes = _sizes_of(query)
     return sum(
         strategy_for(block).size(block, sizes) * (2 if part.by_value else 1)
         for part in query.parts
         for block in part.blocks
     )
+
+
+def _sizes_of(query: QueryState) -> Sizes:
+    late = frozenset(query.catalog.relations)
+    return Sizes(order_of(query.parts, query.catalog, late, query.assumptions))
