@@ -15,5 +15,5 @@ select m.id from messages m left join messages a on a.parent = m.id left join me
   left join messages c on c.parent = m.id left join messages d on d.parent = m.id left join messages e on e.parent = m.id
   left join messages f on f.parent = m.id where m.due < now() or m.ts < now() - interval 1 day
 -- becomes
--- refused by refuse_too_long: the SQL of a run would be about 2.4 million characters long (ways to form a row of FROM: 64, alternatives in them: 128, subqueries in those: 384)
+-- refused by refuse_too_long: the SQL of a run would be about 2.4 million characters long (ways to form a row of FROM: 64, alternatives in them: 128, subqueries in those: 384; each of LEFT JOIN a, LEFT JOIN b, LEFT JOIN c, LEFT JOIN d, LEFT JOIN e, LEFT JOIN f about triples it)
 -- in: select m.id from messages m left join messages a on a.parent = m.id left join messages b on b.parent = m.id left join messages c on c.parent = m.id left join messages d on d.parent = m.id left join messages e on e.parent = m.id left join messages f on f.parent = m.id where m.due < now() or m.ts < now() - interval 1 day
