@@ -8,6 +8,7 @@ becomes *disjuncts* (``Conjunction``), each ``P and (lower bounds <= s) and (s <
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -197,6 +198,9 @@ class Part:
     by_value: bool
     arms: tuple[Arm, ...] = ()
     blocks: tuple[Block, ...] = ()
+    audit: Mapping[int, exp.Expr] = field(default_factory=dict)
+    """Where answers count by value: the audit columns, which are no part of it, by their places in
+    the select list, over columns that name places (``tapestry.sql.read.audit_columns``)."""
 
 
 def all_of(*parts: Formula) -> Formula:

@@ -39,6 +39,25 @@ def contains_now(node: exp.Expr) -> bool:
     return any(is_now(part) for part in node.walk())
 
 
+def as_of(node: exp.Expr, instant: exp.Expr) -> exp.Expr:
+    """A copy of the expression in which each reading of the clock is the instant, as its type.
+
+    >>> from sqlglot import parse_one
+    >>> as_of(parse_one("datediff(current_date(), d)", dialect="spark"), exp.column("s")).sql("spark")
+    'DATEDIFF(DAY, d, CAST(s AS DATE))'
+    """
+
+    def replace(part: exp.Expr) -> exp.Expr:
+        if not is_now(part):
+            return part
+        if isinstance(part, exp.CurrentDate) or part.name.lower() == "curdate":
+            return exp.cast(instant.copy(), "date")
+        local = isinstance(part, exp.Localtimestamp) or part.name.lower() == "localtimestamp"
+        return exp.cast(instant.copy(), "timestampntz") if local else wrapped(instant)
+
+    return node.copy().transform(replace, copy=False)
+
+
 def literal(instant: datetime | str) -> exp.Expr:
     """An instant as SQL, exact to the microsecond; timezone-aware instants are written in UTC.
 

@@ -107,9 +107,9 @@ class Atoms:
 
     def add(self, left: exp.Expr, right: exp.Expr, scope: _Scope) -> None:
         """One comparison, for every way in which its columns come from tables."""
-        if not compares_clock(left, right):
-            return
         for one, two in product(self.traced(left, scope), self.traced(right, scope)):
+            if not compares_clock(one, two):
+                continue
             used = {column.table for side in (one, two) for column in side.find_all(exp.Column)}
             self.pairs.append(Pair(one, two, {alias: self.sources[alias] for alias in used}))
 

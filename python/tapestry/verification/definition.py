@@ -14,6 +14,7 @@ from tapestry.quoting import Sql, string
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.passes.tree.inline_views import inline_views
 from tapestry.sql.passes.tree.resolve_names import resolve_names
+from tapestry.sql.read.audit_columns import without_audit_columns
 from tapestry.sql.read.output_names import output_names
 from tapestry.sql.read.parse import is_cte, parse, table_name
 from tapestry.sql.read.total_orders import total_orders
@@ -57,7 +58,7 @@ class Definition:
     """A query, resolved, and how its sources are read.
 
     columns
-        Names of the select list.
+        Names of the select list, without its audit columns.
     by_value
         For every arm of the outermost UNION ALL: do its answers count by value?
     with_values
@@ -81,6 +82,7 @@ class Definition:
         with bounded(sql):
             parsed = parse(sql)
             resolved = resolve_names(inline_views(parsed, catalog), catalog)
+            resolved = without_audit_columns(resolved)
             columns = output_names(resolved, catalog)
             refuse_unchecked(resolved)
             ordered = total_orders(resolved, catalog)

@@ -106,11 +106,15 @@ class Definition:
     def answers(self, moments: Iterable[datetime]) -> Answers:
         """The union of Q(s) over these instants, each answer with its first instant."""
         sql, count = Oracle().text(self.query)
-        names = ", ".join(self.query.names)
+        audits = self.query.audits
+        values = ", ".join(name for name in self.query.names if name not in audits)
+        names = ", ".join(
+            f"arg_min_null({name}, s)" if name in audits else name for name in self.query.names
+        )
         ids = ", ".join(f"i{n}" for n in range(1, count + 1))
         self._between(moments)
         rows = self.connection.execute(
-            f"SELECT {names}, min(s) FROM ({sql}) GROUP BY {ids}, {names}"
+            f"SELECT {names}, min(s) FROM ({sql}) GROUP BY {ids}, {values}"
         ).fetchall()
         return Counter(rows)
 

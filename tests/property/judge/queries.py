@@ -11,13 +11,32 @@ from judge.conditions import Conditions
 from judge.render import spark_text
 from judge.schema import ARRIVAL, TABLES
 from judge.scope import Scope, Visible
-from judge.tree import Item, Join, Query, Relation, Select, SetOp, Text, With, tables_of, walk
+from judge.tree import (
+    Item,
+    Join,
+    Query,
+    Relation,
+    Select,
+    SetOp,
+    Text,
+    With,
+    replace,
+    tables_of,
+    walk,
+)
 
 TYPES = ("int", "int", "int", "time", "text", "date")
 ALIASES = ("a", "b", "c", "e", "f", "g", "h", "p", "q")
 LONGEST = 450  # characters: larger queries say little that smaller ones do not
 COLUMN = re.compile(r"(\w+\.)?[a-z]\w*")
 KEYS = ("k", "id")
+AUDITED = 0.15  # of the queries have a column that reads the clock
+CLOCKS = (
+    Text("now()", "$now"),
+    Text("current_timestamp() - INTERVAL 1 DAY", "$now - INTERVAL 1 DAY"),
+    Text("date_trunc('DAY', now())", "date_trunc('day', $now)"),
+    Text("CAST(now() AS STRING)", "CAST($now AS VARCHAR)"),
+)
 
 
 @dataclass
@@ -38,8 +57,26 @@ class Generator:
                 self.bodies.append((name, self.block(types, depth=1)))
                 self.ctes[name] = dict(zip(self.bodies[-1][1].names, types, strict=True))
         body = self.block(None if self.rng.random() < 0.25 else self._types(), depth=0)
+        if self.rng.random() < AUDITED:
+            body = self._audited(body, None)
         used = self._used(body)
         return With(used, body) if used else body
+
+    def _audited(self, query: Query, given: Text | None) -> Query:
+        """The query with one more column that reads the clock: the same on sides by value."""
+        if isinstance(query, SetOp):
+            if query.op != "UNION ALL":
+                given = given or self.rng.choice(CLOCKS)
+            left, right = (self._audited(side, given) for side in (query.left, query.right))
+            return replace(query, left=left, right=right)
+        assert isinstance(query, Select)
+        text = given or self.rng.choice(CLOCKS)
+        dates = [item.text for item in query.items if item.text.keys and item.name == "d"]
+        if given is None and dates and not query.star:
+            day = Text("current_date()", "CAST($now AS DATE)")
+            text = Text.of("datediff({}, {})", day, dates[0], duck="({} - {})")
+        star = f"{query.star}, {text.spark} AS seen_at" if query.star else ""
+        return replace(query, items=(*query.items, Item(text, "seen_at", audit=True)), star=star)
 
     def _used(self, body: Query) -> tuple[tuple[str, Query], ...]:
         """The CTEs that a query reads, in order; an unread one would count as a source."""

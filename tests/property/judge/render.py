@@ -105,7 +105,7 @@ class Oracle:
         if isinstance(query, SetOp) and query.op == "UNION ALL":
             return self._union_all(query)
         if query.by_value:
-            names = query.names
+            names = tuple(name for name in query.names if name not in query.audits)
             ids = "".join(f", {name} AS i{n}" for n, name in enumerate(names, 2))
             return f"SELECT *, 1 AS i1{ids} FROM ({self.bare(query)})", len(names) + 1
         return self._select(query, None, self._identity(query))

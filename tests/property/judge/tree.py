@@ -96,6 +96,7 @@ class Item:
     text: Text
     name: str
     aliased: bool = True
+    audit: bool = False  # reads the clock: no part of the answer
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,11 @@ class Select:
         """Output columns."""
         return tuple(item.name for item in self.items)
 
+    @property
+    def audits(self) -> tuple[str, ...]:
+        """Those of them that read the clock."""
+        return tuple(item.name for item in self.items if item.audit)
+
 
 @dataclass(frozen=True)
 class SetOp:
@@ -138,6 +144,11 @@ class SetOp:
         """Output columns: the left arm's."""
         return self.left.names
 
+    @property
+    def audits(self) -> tuple[str, ...]:
+        """Those of them that read the clock."""
+        return self.left.audits
+
 
 @dataclass(frozen=True)
 class With:
@@ -155,6 +166,11 @@ class With:
     def names(self) -> tuple[str, ...]:
         """Output columns."""
         return self.body.names
+
+    @property
+    def audits(self) -> tuple[str, ...]:
+        """Those of them that read the clock."""
+        return self.body.audits
 
 
 Query = Select | SetOp | With

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -47,6 +48,9 @@ INTERNAL = frozenset({"_k", "_b", "_f", "_e", "_w", "_r", "_n", "_o", "_at", "_r
 """Aliases that the rendering uses for relations of its own, and for columns beside them."""
 
 
+_Q = TypeVar("_Q", Bag, SetQuery)
+
+
 @dataclass
 class Names:
     """Aliases that are unique in the whole query."""
@@ -80,6 +84,20 @@ def member(query: Bag | SetQuery | UnionAll, values: tuple[exp.Expr, ...]) -> Fo
     if query.operator == "except":
         return all_of(parts[0], *(negated(part) for part in parts[1:]))
     return any_of(*parts)
+
+
+def timeless(query: _Q) -> _Q:
+    """The query itself; Refusal where its rows are compared by values that read the clock."""
+    for arm in _all_arms(query):
+        for value in arm.select:
+            if timing.contains_now(value):
+                raise Refusal(
+                    "now() stands in the select list of a subquery whose rows count by value",
+                    value.sql("spark"),
+                    "write now() in the outermost select list, or in the condition that compares it",
+                    code="clock-in-select-list",
+                )
+    return query
 
 
 def negated(formula: Formula) -> Formula:

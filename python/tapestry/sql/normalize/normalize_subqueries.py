@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import TypeGuard
 
 from sqlglot import exp
 
@@ -18,7 +19,16 @@ from tapestry.names import ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts import keys
-from tapestry.sql.facts.values import Names, arms_of, found_in, member, one, union_all, value_table
+from tapestry.sql.facts.values import (
+    Names,
+    arms_of,
+    found_in,
+    member,
+    one,
+    timeless,
+    union_all,
+    value_table,
+)
 from tapestry.sql.ir import (
     FALSE,
     TRUE,
@@ -35,8 +45,9 @@ from tapestry.sql.ir import (
 )
 from tapestry.sql.normalize.align_sides import ValueTypes, align_sides, sides_of
 from tapestry.sql.normalize.look_ups import look_up
-from tapestry.sql.normalize.normalize_conditions import is_opaque, normalize_conditions
+from tapestry.sql.normalize.normalize_conditions import normalize_conditions
 from tapestry.sql.normalize.scope import Columns, Scope, Way, with_ctes
+from tapestry.sql.read.audit_columns import values_alone
 from tapestry.sql.read.open_parentheses import encloses_relation
 from tapestry.sql.read.parse import table_name
 from tapestry.sql.read.refuse_unsupported import (
@@ -54,6 +65,8 @@ from tapestry.sql.read.refuse_unsupported import (
 from tapestry.sql.work import spend
 from tapestry.sql.write import build
 
+RESOLVED = "resolved"
+"""Marks a column in a condition that is one of a base table already."""
 _ROW = 40
 """Units for a SELECT, or a way to form a row of FROM."""
 
@@ -61,6 +74,7 @@ _ROW = 40
 def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[Part, ...]:
     """The query as arms; raises Refusal for what the theory does not cover yet."""
     builder = _Builder(catalog)
+    tree, audits = values_alone(tree)
     top = builder.query(tree, Scope({}, {}), top=True)
     parts = []
     for number, query in enumerate(top.inputs if isinstance(top, UnionAll) else (top,), start=1):
@@ -69,7 +83,7 @@ def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[Part, ...]:
             replace(arm, keys=(keys.of_arm(number, () if by_value else arm.keys),))
             for arm in arms_of(query, builder.names)
         )
-        parts.append(Part(by_value, tuple(arms)))
+        parts.append(Part(by_value, tuple(arms), audit=audits[number - 1]))
     return tuple(parts)
 
 
@@ -118,7 +132,7 @@ class _Builder:
             raise Refusal("this is not a SELECT", node.sql("spark"), hint, code="not-a-select")
         bag = self.select(node, scope)
         by_value = bool(node.args.get("distinct")) or node.args.get("group") is not None
-        return SetQuery("distinct", (bag,)) if by_value else bag
+        return SetQuery("distinct", (timeless(bag),)) if by_value else bag
 
     def set_operation(
         self, node: exp.SetOperation, scope: Scope, top: bool
@@ -138,7 +152,7 @@ class _Builder:
         sides = align_sides(sides, node, top, self.names, self.kinds)
         if not distinct:
             return union_all(sides)
-        return SetQuery(operator, tuple(one(side) for side in sides))
+        return SetQuery(operator, tuple(timeless(one(side)) for side in sides))
 
     def select(self, node: exp.Select, scope: Scope) -> Bag:
         """The arms of one SELECT block: one for each way to form a row of its FROM clause."""
@@ -156,7 +170,7 @@ class _Builder:
 
     def output(self, item: exp.Expr, scope: Scope) -> exp.Expr:
         value = item.this if isinstance(item, exp.Alias) else item
-        if not is_opaque(value):
+        if value.find(exp.Query) is not None:
             raise refused_output(item)
         return self.resolve(value, scope)
 
@@ -318,13 +332,28 @@ class _Builder:
 
     # -- conditions ---------------------------------------------------------------------------
     def condition(self, node: exp.Expr, scope: Scope) -> Formula:
-        return normalize_conditions(node, _Context(self, scope))
+        return normalize_conditions(self.with_clocks(node, scope), _Context(self, scope))
+
+    def with_clocks(self, node: exp.Expr, scope: Scope) -> exp.Expr:
+        """A condition with the clock in place of columns of derived tables that read it."""
+
+        def replace(part: exp.Expr) -> exp.Expr:
+            if not isinstance(part, exp.Column) or part.find_ancestor(exp.Query) is not None:
+                return part
+            value = scope.column(part)
+            if not timing.contains_now(value):
+                return part
+            for column in value.find_all(exp.Column):
+                column.meta[RESOLVED] = True
+            return timing.wrapped(value)
+
+        return node.copy().transform(replace, copy=False)
 
     def resolve(self, node: exp.Expr, scope: Scope) -> exp.Expr:
         def replace(part: exp.Expr) -> exp.Expr:
-            return timing.wrapped(scope.column(part)) if isinstance(part, exp.Column) else part
+            return timing.wrapped(scope.column(part)) if is_name(part) else part
 
-        if isinstance(node, exp.Column):
+        if is_name(node):
             return scope.column(node)
         return node.copy().transform(replace, copy=False)
 
@@ -368,11 +397,17 @@ class _Context:
         arms = self.builder.exists_arms(query, self.scope, keep_select=True)
         if arms is None:
             raise Refusal(LATER, query.sql("spark"), INSIDE, code="aggregate")
+        timeless(Bag(arms))
         narrowed = (
             Arm(arm.tables, all_of(arm.where, Condition(of(list(arm.select)))), arm.select)
             for arm in arms
         )
         return ExistsFormula(False, tuple(narrowed))
+
+
+def is_name(node: exp.Expr) -> TypeGuard[exp.Column]:
+    """Is this a column as the author wrote it, which a scope says the meaning of?"""
+    return isinstance(node, exp.Column) and not node.meta.get(RESOLVED)
 
 
 def _own_size(query: exp.Expr) -> int:

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Sequence
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.sql import timing
 from tapestry.sql.read.functions import user_defined
 from tapestry.sql.read.open_parentheses import relations_of
 
@@ -181,26 +180,12 @@ def refuse_uneven(node: exp.SetOperation, sides: Sequence[exp.Query]) -> None:
 
 
 def refused_output(item: exp.Expr) -> Refusal:
-    """The refusal of an item of a select list that reads the clock or holds a subquery."""
-    if not timing.contains_now(item):
-        return Refusal(
-            LATER,
-            item.sql("spark"),
-            "join the table, or write EXISTS in WHERE, UNION ALL, and NOT EXISTS in another WHERE",
-            code="aggregate",
-        )
-    if item.find_ancestor(exp.From, exp.Join, exp.CTE, exp.In) is not None:
-        return Refusal(
-            "now() stands in the select list of a subquery",
-            item.sql("spark"),
-            "write now() itself in the condition that compares this column",
-            code="clock-in-select-list",
-        )
+    """The refusal of an item of a select list that holds a subquery."""
     return Refusal(
-        "now() stands in the select list: its value would differ at every instant",
+        LATER,
         item.sql("spark"),
-        "leave it out; _matched_at holds the first instant of the answer",
-        code="clock-in-select-list",
+        "join the table, or write EXISTS in WHERE, UNION ALL, and NOT EXISTS in another WHERE",
+        code="aggregate",
     )
 
 

@@ -20,6 +20,7 @@ from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts.begin import TIME_BEGINS_CTE
 from tapestry.sql.facts.walk import all_tables, tables_of
 from tapestry.sql.ir import Conjunction, Part, SourceTable, ValueTable
+from tapestry.sql.read.audit_columns import PLACE
 from tapestry.sql.scan import Scan
 from tapestry.sql.strategies.choose import RenderPlace, strategy_for
 from tapestry.sql.write import build
@@ -81,11 +82,12 @@ class Rendering:
     def add_part(self, statement: _Statement, part: Part, prefix: str, frame: Frame) -> None:
         """Add one arm of the outermost UNION ALL to the statement."""
         selects = self.selects(statement, part, prefix, frame)
-        if not part.by_value or self.unique(part):
+        if not part.by_value or (self.unique(part) and not part.audit):
             statement.selects += selects
             return
         statement.ctes.append((f"{prefix}_new", build.union_all(selects)))
-        named = [build.column(name, "_n") for name in self.columns]
+        columns = [name for n, name in enumerate(self.columns) if n not in part.audit]
+        named = [build.column(name, "_n") for name in columns]
         conditions = []
         before = frame.before()
         if before is not None:
@@ -94,15 +96,30 @@ class Rendering:
             statement.ctes.append((f"{prefix}_old", build.union_all(old)))
             same = [
                 exp.NullSafeEQ(this=build.column(name, "_o"), expression=build.column(name, "_n"))
-                for name in self.columns
+                for name in columns
             ]
             old_answers = build.table(f"{prefix}_old", "_o")
             inner = where(build.add_from(build.select_one(), old_answers), same)
             conditions.append(exp.Not(this=exp.Exists(this=inner)))
-        first = exp.alias_(exp.Min(this=exp.column(MATCHED_AT, table="_n")), MATCHED_AT)
-        select = build.add_from(build.select([*named, first]), build.table(f"{prefix}_new", "_n"))
+        first = exp.Min(this=exp.column(MATCHED_AT, table="_n"))
+        listed = [*self.audited(part, first), exp.alias_(first, MATCHED_AT)]
+        select = build.add_from(build.select(listed), build.table(f"{prefix}_new", "_n"))
         select.set("group", exp.Group(expressions=[name.copy() for name in named]))
         statement.selects.append(where(select, conditions))
+
+    def audited(self, part: Part, first: exp.Expr) -> Iterator[exp.Expr]:
+        """The select list of an answer by value, its audit columns at its first instant."""
+
+        def value(node: exp.Expr) -> exp.Expr:
+            of_place = isinstance(node, exp.Column) and node.table == PLACE
+            return build.column(self.columns[int(node.name)], "_n") if of_place else node
+
+        for number, name in enumerate(self.columns):
+            if number in part.audit:
+                audit = timing.as_of(part.audit[number], first).transform(value, copy=False)
+                yield build.named(audit, name)
+            else:
+                yield build.column(name, "_n")
 
     def unique(self, part: Part) -> bool:
         """Does a single block give every value once by itself?

@@ -10,6 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.names import MATCHED_AT
+from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame, at_most, greatest, less
 from tapestry.sql.branches.selects import Reads, non_empty, not_holding
 from tapestry.sql.branches.split_by_bound import (
@@ -53,7 +54,7 @@ def select_by_bounds(
             conditions += _absent(conjunction, first, frame, reads, branch)
             conditions += _no_earlier(block, i, first, frame, reads)
             listed = [
-                build.named(value.copy(), name)
+                build.named(timing.as_of(value, first), name)
                 for value, name in zip(block.select, columns, strict=True)
             ]
             listed.append(exp.alias_(first.copy(), MATCHED_AT))

@@ -96,11 +96,12 @@ class CandidatePlan:
         conditions: list[exp.Expr] = []
         if self.frame.tau is not None:
             conditions.append(self.not_earlier(first))
+        first_at = exp.column(AT, table="_f")
         listed = [
-            build.named(self.outer(value, "_f"), name)
+            build.named(timing.as_of(self.outer(value, "_f"), first_at), name)
             for value, name in zip(self.block.select, self.columns, strict=True)
         ]
-        listed.append(exp.alias_(exp.column(AT, table="_f"), MATCHED_AT))
+        listed.append(exp.alias_(first_at, MATCHED_AT))
         return where(build.add_from(build.select(listed), build.table(first, "_f")), conditions)
 
     # -- names and columns --------------------------------------------------------------------

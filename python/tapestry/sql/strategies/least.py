@@ -17,6 +17,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.names import MATCHED_AT
+from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame, at_most, greater, greatest, least
 from tapestry.sql.branches.selects import Reads, aliases_of, non_empty, not_holding, where
 from tapestry.sql.branches.split_by_bound import (
@@ -44,7 +45,7 @@ def select_by_least(
     selects = []
     for branch in _branches(block, frame):
         listed = [
-            build.named(value.copy(), name)
+            build.named(timing.as_of(value, least(starts)), name)
             for value, name in zip(block.select, columns, strict=True)
         ]
         listed.append(exp.alias_(least(starts), MATCHED_AT))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tapestry.errors import Refusal
-from tapestry.sql.ir import Arm, Block, Part
+from tapestry.sql.ir import Arm, Block
 from tapestry.sql.normalize.standard_form import StandardForms
 from tapestry.sql.query_state import QueryState
 
@@ -23,7 +24,7 @@ def to_standard_form(query: QueryState) -> QueryState:
     """
     forms = StandardForms()
     parts = (
-        Part(part.by_value, blocks=tuple(_blocks(part.arms, forms, query.sql)))
+        replace(part, arms=(), blocks=tuple(_blocks(part.arms, forms, query.sql)))
         for part in query.parts
     )
     with query.as_place():

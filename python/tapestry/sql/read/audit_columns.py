@@ -1,0 +1,258 @@
+"""Audit columns: items of the outermost select list that read the clock.
+
+    SELECT m.id, now() AS loaded_at FROM m WHERE …
+
+An answer begins at one instant, its ``_matched_at``, and there its audit columns are evaluated.
+They say something of the answer and are no part of it: neither of what identifies it nor of what
+the checks compare, for at the next instant the same answer has another value there.
+
+An item reads the clock by itself, or through a column of a derived table, view or CTE that does.
+Both the rewriting and the checks ask this of the resolved tree, as a part of reading a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+from sqlglot.optimizer.annotate_types import annotate_types
+
+from tapestry.errors import Refusal
+from tapestry.sql import timing
+from tapestry.sql.read.open_parentheses import relations_of
+from tapestry.sql.read.parse import table_name
+from tapestry.sql.work import size, spend
+
+Ctes = Mapping[str, tuple[exp.Expr, "Ctes"]]
+PLACE = "_place"
+"""Qualifies a column that stands for the item of the select list whose number is its name."""
+
+
+def audit_places(tree: exp.Query) -> tuple[int, ...]:
+    """The places of the select list, from 0, at which some arm of a query reads the clock.
+
+    Raises Refusal where nothing else is listed.
+
+    >>> from sqlglot import parse_one
+    >>> audit_places(parse_one("SELECT m.id, q.at FROM m, (SELECT now() AS at) AS q"))
+    (1,)
+    """
+    places = tuple(sorted(_Clocks().of(tree, {})))
+    if places and len(places) == len(tree.selects):
+        raise Refusal(
+            "every column of the select list reads the clock: nothing says what an answer is",
+            tree.sql("spark"),
+            "list a column of the data, too: the key of the rows",
+            code="only-audit-columns",
+        )
+    return places
+
+
+def without_audit_columns(tree: exp.Query) -> exp.Query:
+    """The query without its audit columns: what its answers are, apart from when they began."""
+    places = audit_places(tree)
+    if not places:
+        return tree
+    tree = tree.copy()
+    for select, _ in list(_leaves(tree, {})):
+        _leave_groups(select)
+        kept = [item for n, item in enumerate(select.expressions) if n not in places]
+        select.set("expressions", kept)
+    return tree
+
+
+def values_alone(tree: exp.Query) -> tuple[exp.Query, tuple[Mapping[int, exp.Expr], ...]]:
+    """The query with NULLs for the audit columns of arms that count by value; and what they are.
+
+    For each arm of the outermost UNION ALL: place -> the audit column over ``PLACE`` columns. Of an
+    arm that counts by derivation nothing is said, for there it stands beside its rows. Sound:
+    values beside a column that is always the same are told apart by themselves alone.
+
+    Raises Refusal for an audit column that the values of an answer do not determine.
+    """
+    places = audit_places(tree)
+    if not places:
+        return tree, tuple({} for _ in _arms(tree, {}))
+    tree, clocks = tree.copy(), _Clocks()
+    found: list[Mapping[int, exp.Expr]] = []
+    for arm, ctes in list(_arms(tree, {})):
+        if not _by_value(arm):
+            found.append({})
+            continue
+        leaves = list(_leaves(arm, ctes))
+        values = [[_over_values(leaf, n, places, clocks, seen) for n in places]
+                  for leaf, seen in leaves]  # fmt: skip
+        if any(one != values[0] for one in values):
+            raise Refusal(
+                "a column reads the clock in another way on one side of a set operation by value",
+                arm.sql("spark"),
+                "write the same expression on both sides, or UNION ALL",
+                code="audit-column",
+            )
+        for leaf, _ in leaves:
+            _leave_groups(leaf)
+            _null_at(leaf, places)
+        found.append(dict(zip(places, values[0], strict=True)))
+    return tree, tuple(found)
+
+
+@dataclass
+class _Clocks:
+    """Which columns of queries read the clock; each query is asked once."""
+
+    known: dict[int, frozenset[int]] = field(default_factory=dict)
+
+    def of(self, node: exp.Expr, ctes: Ctes) -> frozenset[int]:
+        """The places of a query's select list that read the clock."""
+        if id(node) not in self.known:
+            self.known[id(node)] = frozenset(
+                place
+                for leaf, seen in _leaves(node, ctes)
+                for place, item in enumerate(leaf.selects)
+                if self.reads(item, leaf, seen)
+            )
+        return self.known[id(node)]
+
+    def reads(self, value: exp.Expr, select: exp.Select, ctes: Ctes) -> bool:
+        """Does a value in a SELECT read the clock, by itself or through a column?"""
+        spend(size(value), "columns that may read the clock")
+        for part in value.walk(prune=lambda node: isinstance(node, exp.Query)):
+            if timing.is_now(part):
+                return True
+            if isinstance(part, exp.Column):
+                inner = _origin(part, select, ctes)
+                if inner is not None and inner[2] in self.of(inner[0], inner[1]):
+                    return True
+        return False
+
+
+def _origin(
+    column: exp.Column, select: exp.Select, ctes: Ctes
+) -> tuple[exp.Expr, Ctes, int] | None:
+    """The query that a column of a FROM clause comes from, and its place there."""
+    for relation in relations_of(select):
+        if relation.alias_or_name != column.table:
+            continue
+        body, seen = relation, ctes
+        if isinstance(relation, exp.Table):
+            if table_name(relation) not in ctes:
+                return None
+            body, seen = ctes[table_name(relation)]
+        query, seen = _opened(body, seen)
+        if not isinstance(query, exp.Query):
+            return None
+        alias = relation.args.get("alias")
+        listed = [one.name for one in alias.columns] if alias is not None else []
+        names = [name.lower() for name in listed or query.named_selects]
+        wanted = column.name.lower()
+        return (query, seen, names.index(wanted)) if wanted in names else None
+    return None
+
+
+def _over_values(
+    leaf: exp.Select, place: int, places: tuple[int, ...], clocks: _Clocks, ctes: Ctes
+) -> exp.Expr:
+    """An audit column of a SELECT over the other items of its select list."""
+    item = leaf.selects[place].unalias()
+    numbers = {one.unalias(): n for n, one in enumerate(leaf.selects) if n not in places}
+
+    def valued(node: exp.Expr) -> exp.Expr:
+        if node in numbers:
+            column = exp.column(str(numbers[node]), table=PLACE)
+            column.type = node.type
+            return column
+        if not isinstance(node, exp.Column):
+            return node
+        origin = _origin(node, leaf, ctes)
+        if origin is not None and origin[2] in clocks.of(origin[0], origin[1]):
+            inner = origin[0]
+            value = inner.selects[origin[2]].unalias() if isinstance(inner, exp.Select) else None
+            if value is not None and value.find(exp.Column, exp.Query) is None:
+                return value.copy()
+        raise Refusal(
+            f"answers count by value here, and {node.sql('spark')} beside the clock is no part"
+            " of them",
+            item.sql("spark"),
+            f"list {node.sql('spark')} as a column of its own, too, or leave it out here",
+            code="audit-column",
+        )
+
+    if not clocks.reads(item, leaf, ctes):
+        raise Refusal(
+            "a column reads the clock in one arm, and in another one it is a value that counts",
+            item.sql("spark"),
+            "give the arms two columns, one for the clock, one for the value",
+            code="audit-column",
+        )
+    over = item.copy().transform(valued, copy=False)
+    over.type = item.type
+    return over
+
+
+def _null_at(select: exp.Select, places: tuple[int, ...]) -> None:
+    for place in places:
+        item = select.selects[place]
+        null = exp.cast(exp.null(), _type_of(item.unalias()))
+        null.type = null.to
+        select.expressions[place].replace(exp.alias_(null, item.alias_or_name, quoted=True))
+
+
+def _type_of(value: exp.Expr) -> exp.DataType:
+    """The type of an audit column; raises Refusal where it is not known."""
+    at_one = timing.as_of(value, exp.cast(exp.null(), "timestamptz"))
+    kind = annotate_types(at_one, dialect="spark").type
+    if kind is None or kind.is_type("unknown", "null"):
+        text = value.sql("spark")
+        raise Refusal(
+            "the type of a column that reads the clock is not certain",
+            text,
+            f"cast it: CAST({text} AS STRING)",
+            code="untyped-column",
+        )
+    return kind.copy()
+
+
+def _leave_groups(select: exp.Select) -> None:
+    """GROUP BY without what is an item that reads the clock: its columns are grouped by anyway."""
+    group = select.args.get("group")
+    if group is not None:
+        kept = [one for one in group.expressions if not timing.contains_now(one)]
+        group.set("expressions", kept)
+
+
+def _by_value(arm: exp.Expr) -> bool:
+    if isinstance(arm, exp.SetOperation):
+        return True
+    return bool(arm.args.get("distinct")) or arm.args.get("group") is not None
+
+
+def _opened(node: exp.Expr, ctes: Ctes) -> tuple[exp.Expr, Ctes]:
+    """A query out of its parentheses, and the CTEs that it sees."""
+    while True:
+        with_ = node.args.get("with_")
+        for cte in with_.expressions if with_ is not None else []:
+            ctes = {**ctes, cte.alias.lower(): (cte.this, ctes)}
+        if not isinstance(node, exp.Subquery):
+            return node, ctes
+        node = node.this
+
+
+def _arms(node: exp.Expr, ctes: Ctes) -> Iterator[tuple[exp.Expr, Ctes]]:
+    """The arms of nested UNION ALLs from left to right."""
+    node, ctes = _opened(node, ctes)
+    if isinstance(node, exp.Union) and not node.args.get("distinct"):
+        yield from _arms(node.this, ctes)
+        yield from _arms(node.expression, ctes)
+    else:
+        yield node, ctes
+
+
+def _leaves(node: exp.Expr, ctes: Ctes) -> Iterator[tuple[exp.Select, Ctes]]:
+    """The SELECTs whose rows are rows of a query, or compared with them."""
+    node, ctes = _opened(node, ctes)
+    if isinstance(node, exp.SetOperation):
+        yield from _leaves(node.this, ctes)
+        yield from _leaves(node.expression, ctes)
+    elif isinstance(node, exp.Select):
+        yield node, ctes
