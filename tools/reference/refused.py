@@ -83,18 +83,6 @@ CASES = (
         "Filter by a condition, and put the LIMIT into a view that reads the model.",
     ),
     Case(
-        "now() in the select list",
-        "select id, now() as seen_at from orders where now() > due",
-        "Leave it out: `_matched_at` holds the first instant at which the row was an answer.",
-        "select id from orders where now() > due",
-    ),
-    Case(
-        "An age in the select list",
-        "select id, datediff(now(), ts) as age from orders",
-        "It would differ at every instant. Compute it where you read the table.",
-        "select id, ts from orders",
-    ),
-    Case(
         "The hour of now()",
         "select id from orders where hour(now()) = 9",
         "It holds again every day. Compare with an instant: nine o'clock on the next day.",

@@ -76,7 +76,7 @@ def eject_files(
 def _texts(
     one: Ejected, said: Mapping[str, str], dialect: str
 ) -> tuple[str, str, tuple[str, ...], bool]:
-    """The model's file, the file of its tests, its columns, and does it count by value?
+    """The model's file, the file of its tests, what it compares, and does it count by value?
 
     Rewritten without `assume`: exact whether or not it holds, for nothing here checks it.
     """
@@ -100,8 +100,8 @@ def _texts(
     q = fill(q, said, {ANSWER_AT: "{{ s }}"})
     begin = model.config.begin
     micros = None if begin is None else int(begin.timestamp()) * 10**6 + begin.microsecond
-    tests = model_tests(model.name, q, rewriting.columns, micros)
-    return text, tests, rewriting.columns, any(part.by_value for part in rewriting.parts)
+    tests = model_tests(model.name, q, rewriting.values, micros)
+    return text, tests, rewriting.values, any(part.by_value for part in rewriting.parts)
 
 
 def _config(node: Mapping[str, Any], dialect: str, zone: str) -> list[str]:

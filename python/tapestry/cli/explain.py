@@ -123,6 +123,8 @@ def _show_reads(to: Console, explained: Explanation) -> None:
     assert looked_at is not None
     window = explained.as_json()["window"]
     to.print(f"\n[bold cyan]strategy[/bold cyan]  {explained.strategy}")
+    for column in explained.audit:
+        to.print(f"  {column}: the clock at _matched_at, no part of an answer or of the checks")
     supposed = (
         "  (supposed: it has not run yet; a first run reads all)" if looked_at.supposed else ""
     )

@@ -37,12 +37,18 @@ class Explanation:
         """How first instants are found; '' for a refused query."""
         return "" if self.looked_at is None else self.looked_at.query.rewriting.strategy
 
+    @property
+    def audit(self) -> tuple[str, ...]:
+        """The columns that read the clock, and are no part of an answer."""
+        return () if self.looked_at is None else self.looked_at.query.rewriting.audit
+
     def as_json(self) -> dict[str, Any]:
         """Everything as plain values."""
         return {
             "model": self.name,
             "file": self.file,
             "strategy": self.strategy or None,
+            "audit_columns": list(self.audit),
             "steps": [{"name": s.name, "why": s.why, "sql": s.sql} for s in self.steps],
             "refused": _refused(self.refusal),
             **_next_run(self.looked_at, self.costs),

@@ -27,6 +27,8 @@ class QueryState:
         The configured begin, and the orders of arrivals that the author knows.
     assumptions
         Those, read.
+    audit
+        The columns that read the clock: they are no part of an answer.
     """
 
     sql: str
@@ -37,6 +39,7 @@ class QueryState:
     parts: tuple[Part, ...]
     begin: datetime | None = None
     assume: tuple[str, ...] = ()
+    audit: tuple[str, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
 
     def with_parts(self, parts: tuple[Part, ...]) -> QueryState:

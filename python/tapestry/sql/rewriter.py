@@ -35,6 +35,7 @@ from tapestry.sql.passes.tree.inline_views import inline_views
 from tapestry.sql.passes.tree.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.passes.tree.resolve_names import resolve_names
 from tapestry.sql.query_state import Pass, QueryState, TreePass
+from tapestry.sql.read.audit_columns import audit_places
 from tapestry.sql.read.output_names import output_names
 from tapestry.sql.read.parse import is_cte, parse, table_name
 from tapestry.sql.rewriting import Rewriting
@@ -124,7 +125,8 @@ def rewrite(
         columns = output_names(tree, catalog)
         named = _named_sources(tree, catalog)
         parts = normalize_subqueries(tree, catalog)
-        query = QueryState(sql, written, catalog, columns, named, parts, begin, tuple(assume))
+        audit = tuple(columns[place] for place in audit_places(tree))
+        query = QueryState(sql, written, catalog, columns, named, parts, begin, tuple(assume), audit)
         passed.append(Passed(FORM, FORMED, query))
         for one in PASSES:
             query = one.function(query)
@@ -137,6 +139,7 @@ def rewrite(
         catalog,
         query.assumptions,
         tuple(passed),
+        query.audit,
     )
 
 

@@ -32,9 +32,16 @@ class Rewriting:
     assumptions: tuple[Assumption, ...]
     passed: tuple[Passed, ...] = field(compare=False, repr=False)
     """The query as written, and after each pass."""
+    audit: tuple[str, ...] = ()
+    """Those of ``columns`` that read the clock: evaluated at ``_matched_at``, no part of an answer."""
     rendered: dict[tuple[frozenset[str], str, bool, bool, bool], Body] = field(
         default_factory=dict, compare=False, repr=False
     )
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The columns that an answer consists of: all but its audit columns."""
+        return tuple(name for name in self.columns if name not in self.audit)
 
     @property
     def costliest(self) -> Strategy:

@@ -15,15 +15,37 @@ def where(condition: str, zone: str = "UTC") -> Way:
 
 CASES: tuple[Case, ...] = (
     case(
-        "clock-in-select-list",
-        "select id, now() as seen_at from messages where now() > due",
-        "select id from messages where now() > due",
-        meant="select id from messages where now() > due",
+        "audit-column",
+        "select distinct author, datediff(now(), ts) as age from messages where author = 'cid'",
+        "select distinct author, ts, datediff(now(), ts) as age from messages",
+        "select distinct author from messages",
+        meant=UNASKED,
+    ),
+    case(
+        "audit-column",
+        "select id, now() as at from messages union select id, date_trunc('day', now()) from old",
+        "select id, now() as at from messages union select id, now() from old",
+        "select id, now() as at from messages union all select id, date_trunc('day', now()) from old",
+        meant=UNASKED,
+    ),
+    case(
+        "audit-column",
+        "select id, now() as at from messages union select id, ts from replies",
+        "select id, now() as at, null as ts from messages"
+        " union select id, now() as at, ts from replies",
+        meant=UNASKED,
+    ),
+    case(
+        "only-audit-columns",
+        "select now() as at from messages",
+        "select id, now() as at from messages",
+        meant=UNASKED,
     ),
     case(
         "clock-in-select-list",
-        "select id from (select id, now() > due as late from messages) where late",
-        "select id from (select id, due from messages) where now() > due",
+        "select id, at from (select distinct id, now() as at from messages) q",
+        "select id, now() as at from (select distinct id from messages) q",
+        meant=UNASKED,
     ),
     case(
         "clock-in-select-list",

@@ -100,6 +100,8 @@ def compare(
     if arrived is not None:
         _refuse_missing(model, [arrived], there)
     listed = {column.lower() for column in (*columns, MATCHED_AT, arrived or MATCHED_AT)}
+    audit = {column.lower() for column in planned.rows.audit}
+    columns = [column for column in columns if column.lower() not in audit]
     text = _difference(model, columns, planned.rows.select, arrived)
     return AdoptionComparison(
         model,

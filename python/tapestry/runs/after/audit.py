@@ -74,7 +74,7 @@ def audit(
     # sql: the query that a run of ours put into the state
     query = read_query(session, model, invocation, row.canonical, row.begin, pins)
     query, scans = as_read_by(session, model, invocation, query, row)
-    columns = query.rewriting.columns
+    columns = query.rewriting.values
 
     def ask() -> tuple[Result, Result]:
         if column := incomparable(query):

@@ -185,6 +185,7 @@ class _Planning:
                 keyed=keyed(answers, question),
                 holding=holding,
                 creates=True,
+                audit=query.rewriting.audit,
             ),
             Creation(model, row.generation, replaces, invocation.state_table),
             invocation.state_table,

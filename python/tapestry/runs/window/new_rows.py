@@ -31,6 +31,8 @@ class NewRows:
         What the statements of the run share in memory, once its ``before`` was executed.
     creates
         The table is made of them; else they are added to rows that are there.
+    audit
+        Those of ``columns`` that read the clock, which are no part of an answer.
     """
 
     model: Model
@@ -42,6 +44,7 @@ class NewRows:
     keyed: str = ""
     holding: Holding = NOTHING_HELD
     creates: bool = False
+    audit: tuple[str, ...] = ()
 
     @property
     def unchecked(self) -> str:

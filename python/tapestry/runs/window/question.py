@@ -79,7 +79,7 @@ def question_of(
     refuse_own_names(model, query)
     sampled = model.config.verify == "sample"
     definition = Definition.read(query.sql, query.relations.catalog, scans)
-    return Question(definition, row, query.rewriting.columns, sampled)
+    return Question(definition, row, definition.columns, sampled)
 
 
 def refuse_own_names(model: Model, query: Query) -> None:

@@ -26,9 +26,11 @@ from tapestry.sql.ir import (
     TimeAtom,
     Upper,
 )
+from tapestry.sql.read.audit_columns import PLACE
 from tapestry.sql.write import build
 
 S = exp.column("s")
+_PLAIN = Part(by_value=False)
 _SHOWN = Frame(None, S, Order({}, {}, frozenset(), (), "UTC"))
 
 
@@ -41,10 +43,10 @@ def describe(parts: Sequence[Part], columns: tuple[str, ...]) -> str:
     """
     texts = []
     for part in parts:
-        texts += [_shown(_arm(arm, columns)) for arm in part.arms]
+        texts += [_shown(_arm(arm, columns, part)) for arm in part.arms]
         for block in part.blocks:
             disjuncts = block.disjuncts or (_never(block),)
-            alternatives = [_shown(_disjunct(block, one, columns)) for one in disjuncts]
+            alternatives = [_shown(_disjunct(block, one, columns, part)) for one in disjuncts]
             texts.append("\n-- OR, for the same derivation\n".join(alternatives))
     union = "\nUNION -- by value\n" if any(part.by_value for part in parts) else "\nUNION ALL\n"
     return union.join(texts)
@@ -57,9 +59,23 @@ def _shown(select: exp.Select) -> str:
 
 
 # -- arms ---------------------------------------------------------------------------------------
-def _arm(arm: Arm, columns: tuple[str, ...]) -> exp.Select:
-    listed = [exp.alias_(v.copy(), n) for v, n in zip(arm.select, columns, strict=True)]
+def _arm(arm: Arm, columns: tuple[str, ...], part: Part = _PLAIN) -> exp.Select:
+    listed = _listed(arm, columns, part)
     return where(_from(build.select(listed), arm.tables), _parts_of(arm.where))
+
+
+def _listed(block: Arm | Block, columns: tuple[str, ...], part: Part) -> list[exp.Expr]:
+    """The select list; an audit column of answers by value over what stands beside it."""
+
+    def value(node: exp.Expr) -> exp.Expr:
+        of_place = isinstance(node, exp.Column) and node.table == PLACE
+        return timing.wrapped(block.select[int(node.name)]) if of_place else node
+
+    listed = [
+        part.audit[n].copy().transform(value, copy=False) if n in part.audit else one.copy()
+        for n, one in enumerate(block.select)
+    ]
+    return [exp.alias_(one, name) for one, name in zip(listed, columns, strict=True)]
 
 
 def _from(select: exp.Select, tables: Iterable[ArmTable]) -> exp.Select:
@@ -120,10 +136,12 @@ def _together(
 
 
 # -- blocks -------------------------------------------------------------------------------------
-def _disjunct(block: Block, conjunction: Conjunction, columns: tuple[str, ...]) -> exp.Select:
+def _disjunct(
+    block: Block, conjunction: Conjunction, columns: tuple[str, ...], part: Part
+) -> exp.Select:
     # sql: only shown, to people
     reads = Reads({table.source: table.source for table in _sources(conjunction)})
-    listed = [exp.alias_(v.copy(), n) for v, n in zip(block.select, columns, strict=True)]
+    listed = _listed(block, columns, part)
     select = reads.from_clause(build.select(listed), conjunction.tables, _SHOWN)
     return where(select, _conditions(conjunction, reads))
 

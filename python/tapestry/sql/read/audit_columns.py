@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
-from sqlglot.optimizer.annotate_types import annotate_types
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
@@ -193,24 +192,9 @@ def _over_values(
 def _null_at(select: exp.Select, places: tuple[int, ...]) -> None:
     for place in places:
         item = select.selects[place]
-        null = exp.cast(exp.null(), _type_of(item.unalias()))
-        null.type = null.to
+        null = exp.null()
+        null.type = exp.DataType.build("null")
         select.expressions[place].replace(exp.alias_(null, item.alias_or_name, quoted=True))
-
-
-def _type_of(value: exp.Expr) -> exp.DataType:
-    """The type of an audit column; raises Refusal where it is not known."""
-    at_one = timing.as_of(value, exp.cast(exp.null(), "timestamptz"))
-    kind = annotate_types(at_one, dialect="spark").type
-    if kind is None or kind.is_type("unknown", "null"):
-        text = value.sql("spark")
-        raise Refusal(
-            "the type of a column that reads the clock is not certain",
-            text,
-            f"cast it: CAST({text} AS STRING)",
-            code="untyped-column",
-        )
-    return kind.copy()
 
 
 def _leave_groups(select: exp.Select) -> None:

@@ -10,10 +10,10 @@ from tapestry.sql.query_state import QueryState
 
 def refuse_untyped(query: QueryState) -> QueryState:
     """The query itself; Refusal where a column is NULL in every block."""
-    blocks = [block for part in query.parts for block in part.blocks]
     for place, name in enumerate(query.columns):
-        values = [block.select[place] for block in blocks]
-        if all(isinstance(value, exp.Null) for value in values):
+        parts = [part for part in query.parts if place not in part.audit]
+        values = [block.select[place] for part in parts for block in part.blocks]
+        if values and all(isinstance(value, exp.Null) for value in values):
             raise Refusal(
                 f"the column {name} has no type",
                 values[0].sql("spark"),
