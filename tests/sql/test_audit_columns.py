@@ -39,6 +39,8 @@ SHAPES = [
     "select id, at from (select id, now() as at from messages) q where exists"
     " (select 1 from messages r where r.parent = q.id and r.due <= q.at)",
     "select distinct author, q.at from (select author, now() as at from messages) q",
+    "select id, now() as at from (select id, now() > due as late from messages) q where late",
+    "with c as (select now() as t) select id, t from messages, c where due < t",
     "select id, now() as at from messages union all select distinct level, now() from authors",
 ]
 

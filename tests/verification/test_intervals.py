@@ -21,6 +21,7 @@ ONE_INTERVAL = [
     f"{M} WHERE m.author IS NOT NULL AND (m.author = 'a' OR m.author <> 'b')",
     f"{M} JOIN messages AS p ON p.id = m.parent AND p.ts >= now() - INTERVAL 1 DAY",
     f"{M} UNION ALL {M} WHERE m.id IN (1, 2)",
+    "SELECT m.id, m.ts < now() AS old FROM messages AS m",
     f"SELECT d.id FROM ({M} WHERE m.ts < now()) AS d",
 ]
 PERHAPS_SEVERAL = [
@@ -34,7 +35,6 @@ PERHAPS_SEVERAL = [
     f"SELECT DISTINCT m.author FROM messages AS m WHERE NOT EXISTS ({REPLY})",
     f"{M} LEFT JOIN messages AS r ON r.parent = m.id",
     f"{M} EXCEPT {M} WHERE m.id = 1",
-    "SELECT m.id, m.ts < now() AS old FROM messages AS m",
     f"SELECT d.id FROM ({M} WHERE m.ts <> now()) AS d",
     # The clock stands in a CTE, in the ON of a join in parentheses, over a count of rows.
     f"WITH d AS ({M} WHERE m.ts > now() - INTERVAL 1 DAY) {M} WHERE NOT EXISTS"

@@ -103,11 +103,16 @@ class Definition:
     query: Query
     connection: duckdb.DuckDBPyConnection
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The columns that an answer consists of."""
+        audits = self.query.audits
+        return tuple(name for name in self.query.names if name not in audits)
+
     def answers(self, moments: Iterable[datetime]) -> Answers:
         """The union of Q(s) over these instants, each answer with its first instant."""
         sql, count = Oracle().text(self.query)
-        audits = self.query.audits
-        values = ", ".join(name for name in self.query.names if name not in audits)
+        audits, values = self.query.audits, ", ".join(self.values)
         names = ", ".join(
             f"arg_min_null({name}, s)" if name in audits else name for name in self.query.names
         )
@@ -119,21 +124,21 @@ class Definition:
         return Counter(rows)
 
     def at_each(self, moments: Iterable[datetime]) -> dict[datetime, Answers]:
-        """Q(s) at each of these instants, from the one threaded query."""
+        """Q(s) at each of these instants, from the one threaded query, without audit columns."""
         sql, _ = Oracle().text(self.query)
         self._between(moments)
         found: dict[datetime, Answers] = {}
         for moment, *row in self.connection.execute(
-            f"SELECT s, {', '.join(self.query.names)} FROM ({sql})"
+            f"SELECT s, {', '.join(self.values)} FROM ({sql})"
         ).fetchall():
             found.setdefault(moment, Counter())[tuple(row)] += 1
         return found
 
     def at(self, moment: datetime) -> Answers:
-        """Q(s) at one instant, from the plain query over the visible rows."""
+        """Q(s) at one instant, from the plain query over the visible rows; without them, too."""
         sql, _ = Oracle(literal(moment)).text(self.query)
         return Counter(
-            self.connection.execute(f"SELECT {', '.join(self.query.names)} FROM ({sql})").fetchall()
+            self.connection.execute(f"SELECT {', '.join(self.values)} FROM ({sql})").fetchall()
         )
 
     def _between(self, moments: Iterable[datetime]) -> None:
