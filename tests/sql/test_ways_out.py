@@ -50,6 +50,7 @@ UNTRIED: Mapping[tuple[str, str], str] = {
     ("no-source", "let it read"): WITHIN,
     ("not-checkable", "leave LIMIT out"): WITHIN,
     ("not-checkable", "write it as [NOT]"): WITHIN,
+    ("unsupported-clause", "write ORDER BY"): WITHIN,
     ("odd-from", "read it from a table"): WITHIN,
     ("unknown-column", "qualify it"): WITHIN,
 }

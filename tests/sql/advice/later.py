@@ -107,24 +107,6 @@ CASES: tuple[Case, ...] = (
         Way(KEPT, after="SELECT id, parent FROM model WINDOW w AS (ORDER BY id)"),
     ),
     case(
-        "unsupported-clause",
-        "select id from messages sort by id",
-        "select id from messages",
-        meant="select id from messages",
-    ),
-    case(
-        "unsupported-clause",
-        "select id from messages distribute by id",
-        "select id from messages",
-        meant="select id from messages",
-    ),
-    case(
-        "unsupported-clause",
-        "select id from messages cluster by id",
-        "select id from messages",
-        meant="select id from messages",
-    ),
-    case(
         "limit",
         "select id from messages order by id limit 2",
         Way("select id from messages", after="SELECT id FROM model ORDER BY id LIMIT 2"),

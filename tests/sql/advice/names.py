@@ -109,9 +109,9 @@ CASES: tuple[Case, ...] = (
     ),
     case(
         "natural-join",
-        "select id from messages natural join old",
-        "select id from messages join old using (id)",
-        "select m.id from messages m join old o on m.id = o.id",
+        "select id from messages natural join (select * except (since) from old) as o",
+        "select id from messages join (select * except (since) from old) as o using (id)",
+        "select m.id from messages m join (select * except (since) from old) o on m.id = o.id",
     ),
     case("only-static", "select 1 as id", "select id from messages", meant=UNASKED),
     case(

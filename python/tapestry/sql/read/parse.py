@@ -80,6 +80,7 @@ def parse(sql: str) -> exp.Query:
     spend_tree(tree, "the query's text")
     _name_again(tree)
     _leave_out_hints(tree)
+    _leave_out_order(tree)
     name_fields(tree)
     for around in tree.find_all(exp.Subquery):
         refuse_modifiers(around)  # sqlglot loses what stands behind two parentheses
@@ -150,6 +151,17 @@ def _leave_out_hints(tree: exp.Query) -> None:
     """
     for select in tree.find_all(exp.Select):
         select.set("hint", None)
+
+
+def _leave_out_order(tree: exp.Query) -> None:
+    """SORT BY, CLUSTER BY and DISTRIBUTE BY say how rows lie: like ORDER BY, nothing about them.
+
+    With a LIMIT they decide which rows there are, in an order of each partition for itself.
+    """
+    for select in tree.find_all(exp.Select):
+        if select.args.get("limit") is None:
+            for clause in ("sort", "cluster", "distribute"):
+                select.set(clause, None)
 
 
 def _refuse_unsupported(tree: exp.Query) -> None:
@@ -260,9 +272,9 @@ def _replace_semi_joins(select: exp.Select) -> None:
                     f"put what stands before the {after.side} JOIN into a CTE",
                     code="ambiguous-join",
                 )
-        if join.args.get("using"):
+        if join.args.get("using") or join.method:
             raise Refusal(
-                "USING in a semi or anti join",
+                "USING or NATURAL in a semi or anti join",
                 join.sql("spark"),
                 "write ON a.k = b.k",
                 code="using-join",

@@ -87,9 +87,9 @@ def refuse_block(node: exp.Select) -> None:
     for clause in ("sort", "cluster", "distribute"):
         if node.args.get(clause):
             raise Refusal(
-                f"{clause.upper()} BY is not supported",
+                f"{clause.upper()} BY under LIMIT",
                 node.sql("spark"),
-                "leave it out: the rows of a table have no order",
+                "write ORDER BY",
                 code="unsupported-clause",
             )
     group = node.args.get("group")

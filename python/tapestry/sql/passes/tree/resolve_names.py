@@ -19,6 +19,7 @@ from tapestry.sql.catalog import Catalog, Column, Source
 from tapestry.sql.read.balance_connectors import balance_connectors
 from tapestry.sql.read.expand_stars import expand_stars, refuse_merged_stars
 from tapestry.sql.read.join_using import join_using
+from tapestry.sql.read.natural_joins import natural_joins
 from tapestry.sql.read.open_clauses import open_clauses
 from tapestry.sql.read.output_names import items_called
 from tapestry.sql.read.parse import is_cte
@@ -48,7 +49,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
     whose ``_matched_at`` would become a column of this one.
     """
     schema, depth = _schema_of(catalog)
-    _refuse_natural(tree)
+    tree = natural_joins(tree, catalog)
     refuse_merged_stars(tree)
     spend_names(tree, catalog)
     tree = _with_clocks(tree, catalog)
