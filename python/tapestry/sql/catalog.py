@@ -42,6 +42,37 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Exploded(Source):
+    """A source with a generator behind each of its rows: a source itself, which is read from one.
+
+    A row of it is there as long as its row of ``base`` is, and its place among what is generated
+    tells it from the others. So everything that holds of a source holds of it.
+
+    base
+        Key of the source in the catalog, "" for a single row that is always there.
+    argument
+        The array or map, over columns of the base with the table ``OF``.
+    outer
+        Where nothing is generated there is one row of NULLs.
+    values
+        Names of the columns that hold an element, or a key and its value.
+    place, row
+        Names of the columns with the place from 0, and with the row id of the base.
+    """
+
+    base: str = ""
+    argument: exp.Expr = field(default_factory=exp.null)
+    outer: bool = False
+    values: tuple[str, ...] = ()
+    place: str = ""
+    row: str = ""
+
+
+OF = "_of"
+"""Qualifies the columns of its base in the argument of a generator."""
+
+
+@dataclass(frozen=True)
 class View:
     """A view over sources; names in ``sql`` without a schema belong to ``namespace``."""
 
@@ -61,3 +92,8 @@ class Catalog:
     relations: Mapping[str, Source | View]
     time_zone: str = "UTC"
     deterministic_functions: frozenset[str] = field(default_factory=frozenset)
+
+    def root(self, name: str) -> str:
+        """The table that a source is read from; "" for one that is read from none."""
+        source = self.relations.get(name)
+        return self.root(source.base) if isinstance(source, Exploded) else name

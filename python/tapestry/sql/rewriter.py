@@ -124,7 +124,7 @@ def rewrite(
         canonical = canonical_text(tree, catalog)
         columns = output_names(tree, catalog)
         named = _named_sources(tree, catalog)
-        parts = normalize_subqueries(tree, catalog)
+        parts, catalog = normalize_subqueries(tree, catalog)
         audit = tuple(columns[place] for place in audit_places(tree))
         query = QueryState(sql, written, catalog, columns, named, parts, begin, tuple(assume), audit)
         passed.append(Passed(FORM, FORMED, query))
@@ -136,7 +136,7 @@ def rewrite(
         _sources(query),
         canonical,
         query.parts,
-        catalog,
+        query.catalog,
         query.assumptions,
         tuple(passed),
         query.audit,
@@ -171,5 +171,6 @@ def _named_sources(resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
 
 def _sources(query: QueryState) -> tuple[str, ...]:
     """Every source of the query, those that its blocks read first."""
-    needed = [t.source for t in all_tables(query.parts) if isinstance(t, SourceTable)]
+    tables = [t.source for t in all_tables(query.parts) if isinstance(t, SourceTable)]
+    needed = [root for name in tables if (root := query.catalog.root(name))]
     return tuple(dict.fromkeys([*needed, *query.named]))

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from tapestry.names import KEY
 from tapestry.sql.branches.order import Assumption
-from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.catalog import Catalog, Exploded, Source
 from tapestry.sql.facts.begin import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import Part, ValueTable
@@ -77,7 +77,7 @@ class Rewriting:
         return not self.costliest.own_rows or any(
             part.by_value
             or isinstance(table, ValueTable)
-            or (table.on is not None and table.source == source)
+            or (table.on is not None and self.catalog.root(table.source) == source)
             for part in self.parts
             for table in all_tables([part])
         )
@@ -200,12 +200,17 @@ class Rewriting:
         missing = [name for name in self.sources if name not in scans]
         if missing:
             raise KeyError(f"no scan for {', '.join(missing)}")
-        late = frozenset(name for name in self.sources if scans[name].late)
+        made = [n for n, one in self.catalog.relations.items() if isinstance(one, Exploded)]
+        late = frozenset(
+            name
+            for name in (*self.sources, *made)
+            if (root := self.catalog.root(name)) and scans[root].late
+        )
         return Rendering(
             tuple(_keyed(part) for part in self.parts) if keyed else self.parts,
             (*self.columns, KEY) if keyed else self.columns,
             self.catalog,
-            self.sources,
+            (*self.sources, *made),
             late,
             self.assumptions,
             dialect,

@@ -46,7 +46,15 @@ from tapestry.verification.restriction import (
     has_id,
     in_ranges,
 )
-from tapestry.verification.rows import Around, Rows, aliased, only_keys_of, operand, select_from
+from tapestry.verification.rows import (
+    Around,
+    Rows,
+    aliased,
+    only_keys_of,
+    operand,
+    or_nothing,
+    select_from,
+)
 from tapestry.verification.scopes import (
     Ctes,
     arms,
@@ -218,6 +226,8 @@ class Threader:
         assert isinstance(node, exp.Select)
         driving = driver(node, ctes, self.appended) if restriction.ranges else None
         rows = self.from_clause(node, ctes, outer, restriction, driving, arm > 0)
+        for lateral in node.args.get("laterals") or []:
+            self.generated(rows, lateral, ctes)
         around = self.around(rows, restriction, driving)
         if outer is not None and is_total(node):  # one group, and of it no row's instant is known
             around = Around(outer.instant)
@@ -260,6 +270,19 @@ class Threader:
         )
         instant = None if outer is None else outer.instant
         return clause.rows(instant, is_plain(node, relations, ctes))
+
+    def generated(self, rows: Rows, node: exp.Lateral, ctes: Ctes) -> None:
+        """A generator behind the FROM clause; the place of its row is a part of the key."""
+        lateral, alias = node.copy(), node.args["alias"].copy()
+        argument = self.condition(node.this.this, ctes, Around(rows.instant))
+        lateral.set("this", exp.Posexplode(this=argument))
+        place = alias.columns[0].copy()
+        if not isinstance(node.this, exp.Posexplode):
+            place = exp.to_identifier(self.name("p"))
+            alias.set("columns", [place.copy(), *alias.columns])
+            lateral.set("alias", alias)
+        rows.select.append("laterals", lateral)
+        rows.keys.append(or_nothing(keys.of_row(exp.column(place, table=alias.this.copy()))))
 
     def around(self, rows: Rows, restriction: Restriction, driving: Driver | None) -> Around:
         """What the conditions of the block stand in."""

@@ -75,7 +75,8 @@ def scans_for(rewriting: Rewriting, relations: Relations, dialect: str) -> dict[
     numbered: set[str] = set()
     for first in (True, False):
         columns = rewriting.rendering(bare, dialect, first).incremental().columns
-        numbered |= {name for name, used in columns.items() if ROW_ID in used}
+        numbered |= {rewriting.catalog.root(name) for name, used in columns.items()
+                     if ROW_ID in used or rewriting.catalog.root(name) != name}  # fmt: skip
     return {
         name: _scan(
             relations.tables[name].table,

@@ -17,6 +17,7 @@ from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog
 from tapestry.sql.passes.tree.inline_views import inline_views
 from tapestry.sql.passes.tree.resolve_names import resolve_names
+from tapestry.sql.read.generators import open_inline, to_laterals
 from tapestry.sql.read.groups_of_nothing import GROUPING_SETS, groups_of_nothing
 from tapestry.sql.read.parse import is_cte, parse, table_name
 from tapestry.sql.read.tell_apart import tell_apart
@@ -39,6 +40,8 @@ def static_answer(
     Raises Refusal for a relation that the catalog does not know.
     """
     tree = set_clock(_definition(inline_views(parse(sql), catalog), catalog, dialect), s)
+    if dialect not in ("spark", "databricks"):
+        tree = open_inline(to_laterals(tree, catalog))
     tables = [table for table in tree.find_all(exp.Table) if not is_cte(table)]
     read = [(table, table_name(table)) for table in tables if table_name(table) in scans]
     if not read:

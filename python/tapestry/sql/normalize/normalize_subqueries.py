@@ -44,6 +44,7 @@ from tapestry.sql.ir import (
     all_of,
 )
 from tapestry.sql.normalize.align_sides import ValueTypes, align_sides, sides_of
+from tapestry.sql.normalize.explode_sources import ExplodedSources
 from tapestry.sql.normalize.look_ups import look_up
 from tapestry.sql.normalize.normalize_conditions import normalize_conditions
 from tapestry.sql.normalize.scope import Columns, Scope, Way, with_ctes
@@ -62,7 +63,7 @@ from tapestry.sql.read.refuse_unsupported import (
     refuse_uneven,
     refused_output,
 )
-from tapestry.sql.work import spend
+from tapestry.sql.work import size, spend
 from tapestry.sql.write import build
 
 RESOLVED = "resolved"
@@ -71,8 +72,13 @@ _ROW = 40
 """Units for a SELECT, or a way to form a row of FROM."""
 
 
-def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[Part, ...]:
-    """The query as arms; raises Refusal for what the theory does not cover yet."""
+def normalize_subqueries(
+    tree: exp.Query, catalog: Catalog
+) -> tuple[tuple[Part, ...], Catalog]:
+    """The query as arms, and the catalog with the sources that its generators make.
+
+    Raises Refusal for what the theory does not cover yet.
+    """
     builder = _Builder(catalog)
     tree, audits = values_alone(tree)
     top = builder.query(tree, Scope({}, {}), top=True)
@@ -84,7 +90,7 @@ def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[Part, ...]:
             for arm in arms_of(query, builder.names)
         )
         parts.append(Part(by_value, tuple(arms), audit=audits[number - 1]))
-    return tuple(parts)
+    return tuple(parts), builder.exploded.catalog
 
 
 class _Builder:
@@ -92,6 +98,7 @@ class _Builder:
         self.catalog = catalog
         self.names = Names()
         self.kinds = ValueTypes()
+        self.exploded = ExplodedSources(catalog)
         self.numbers = count(1)
         self.place: tuple[int, ...] = ()
         self.sizes: dict[int, int] = {}
@@ -177,12 +184,18 @@ class _Builder:
     # -- the FROM clause ----------------------------------------------------------------------
     def from_clause(self, node: exp.Select, scope: Scope) -> list[Way]:
         from_ = node.args.get("from_")
-        if from_ is None:
-            return [Way((), TRUE, {})]
-        rows = self.relation(from_.this, scope)
+        rows = [Way((), TRUE, {})] if from_ is None else self.relation(from_.this, scope)
         for join in node.args.get("joins") or []:
             rows = self.join(rows, join, scope)
+        for lateral in node.args.get("laterals") or []:
+            rows = [one for row in rows for one in self.generated(row, lateral, scope)]
         return rows
+
+    def generated(self, row: Way, node: exp.Lateral, scope: Scope) -> list[Way]:
+        """A row of FROM with each of the rows that a generator makes of it."""
+        argument = self.resolve(node.this.this, Scope(row.columns, scope.ctes, scope))
+        spend(_ROW + size(argument), "ways to form a row of FROM")
+        return self.exploded.way(row, node, argument, self.names, self.place)
 
     def relation(self, node: exp.Expr, scope: Scope) -> list[Way]:
         if isinstance(node, exp.Table):
@@ -262,7 +275,7 @@ class _Builder:
         if node.args.get("using"):
             hint = "write ON a.k = b.k"
             raise Refusal("USING was not resolved", node.sql("spark"), hint, code="using-join")
-        if side in ("LEFT", "RIGHT"):
+        if side in ("LEFT", "RIGHT") and not _has_laterals(node):
             kept, other = (rows, right) if side == "LEFT" else (right, rows)
             looked_up = self.looked_up(kept, other, node, scope)
             if looked_up:
@@ -417,6 +430,12 @@ def _own_size(query: exp.Expr) -> int:
         return isinstance(node, exp.Query) and node is not query
 
     return sum(not isinstance(node, exp.Literal) for node in query.walk(prune=is_other))
+
+
+def _has_laterals(join: exp.Join) -> bool:
+    """Stands a generator behind the join? It makes no row of a look-up that found nothing."""
+    select = join.find_ancestor(exp.Select)
+    return select is not None and bool(select.args.get("laterals"))
 
 
 def _listed(node: exp.Expr) -> bool:

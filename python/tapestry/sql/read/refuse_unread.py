@@ -18,10 +18,11 @@ _QUERY = frozenset({"this", "with_", "order", "limit", "offset"})
 _READ: dict[type[exp.Expr], frozenset[str]] = {
     exp.Select: _QUERY
     | {"distinct", "expressions", "from_", "joins", "where", "group", "having"}
-    | {"qualify", "windows", "sort", "cluster", "distribute"},
+    | {"qualify", "windows", "sort", "cluster", "distribute", "laterals"},
     exp.SetOperation: _QUERY | {"expression", "distinct", "by_name"},
-    exp.Subquery: _QUERY | {"alias", "joins"},
-    exp.Table: frozenset({"this", "db", "catalog", "alias", "joins"}),
+    exp.Subquery: _QUERY | {"alias", "joins", "pivots"},
+    exp.Table: frozenset({"this", "db", "catalog", "alias", "joins", "pivots"}),
+    exp.Lateral: frozenset({"this", "view", "outer", "alias", "ordinality"}),
     exp.TableAlias: frozenset({"this", "columns"}),
     exp.Join: frozenset({"this", "on", "using", "side", "kind", "method", "hint"}),
     exp.With: frozenset({"expressions", "recursive"}),

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql.read.functions import user_defined
+from tapestry.sql.read.generators import kind_of
 from tapestry.sql.read.open_parentheses import relations_of
 
 LATER = "aggregates, windows, LIMIT and scalar subqueries are not supported yet"
@@ -31,16 +32,10 @@ UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Lateral, "a lateral subquery", "join it, and write what it compares in ON"),
     (exp.Pivot, "PIVOT", "keep the rows here, and pivot them in a table or view downstream"),
     (exp.TableSample, "TABLESAMPLE", "filter by a hash of a key instead"),
-    (exp.Values, "an inline table (VALUES)", "make it a seed with meta: {arrival: static}"),
     (exp.Placeholder, "a parameter marker", "write the value"),
     (exp.Parameter, "a parameter marker", "write the value"),
 )
 """Kinds of nodes that are refused wherever they stand, with what to write instead."""
-EXPLODE = (
-    "explode in a table upstream that keeps the arrival column (a view is opened: it must be"
-    " materialized='table' or incremental)"
-)
-UNPIVOT = "write a UNION ALL with one SELECT for each column"
 _OVER_ROWS = (exp.Window, exp.AggFunc, exp.RowNumber)
 """What is computed over several rows; a window may lack its OVER."""
 WAYS = 256
@@ -50,16 +45,21 @@ WAYS = 256
 def refuse_constructs(tree: exp.Query) -> None:
     """Raise Refusal for what stands nowhere in the theory, wherever it stands in the query."""
     for kind, what, hint in UNSUPPORTED:
-        found = tree.find(kind)
+        found = next((one for one in tree.find_all(kind) if not _is_read(one)), None)
         if found is None:
             continue
         if isinstance(found, exp.Lateral) and not isinstance(found.this, exp.Query):
-            what, hint = "LATERAL VIEW", EXPLODE
-        if isinstance(found, exp.Pivot) and found.args.get("unpivot"):
-            what, hint = "UNPIVOT", UNPIVOT
+            what, hint = "LATERAL VIEW of this function", UPSTREAM
         raise Refusal(
             f"{what} is not supported", found.sql("spark"), hint, code="unsupported-clause"
         )
+
+
+def _is_read(node: exp.Expr) -> bool:
+    """Is this a generator, or the turning of columns into rows?"""
+    if isinstance(node, exp.Lateral):
+        return bool(kind_of(node.this))
+    return isinstance(node, exp.Pivot) and bool(node.args.get("unpivot"))
 
 
 def refuse_modifiers(node: exp.Expr) -> None:

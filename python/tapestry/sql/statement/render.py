@@ -16,12 +16,13 @@ from tapestry.sql.branches.frame import Frame, greater
 from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.selects import Reads, aliases_of, where
 from tapestry.sql.branches.split_by_bound import by
-from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.catalog import Catalog, Exploded, Source
 from tapestry.sql.facts.begin import TIME_BEGINS_CTE
 from tapestry.sql.facts.walk import all_tables, tables_of
 from tapestry.sql.ir import Conjunction, Part, SourceTable, ValueTable
 from tapestry.sql.read.audit_columns import PLACE
 from tapestry.sql.scan import Scan
+from tapestry.sql.statement.exploded_scan import exploded_scan
 from tapestry.sql.strategies.choose import RenderPlace, strategy_for
 from tapestry.sql.write import build
 from tapestry.sql.write.dialects import for_dialect
@@ -203,7 +204,7 @@ class Rendering:
         # PostgreSQL computes a CTE that is used twice as a whole, past every index, unless told.
         how = "NOT MATERIALIZED " if self.dialect == "postgres" else ""
         reads = [
-            f"{names[source]} AS {how}(\n  {self.read(scans[source], columns)}\n)"
+            f"{names[source]} AS {how}(\n  {self.read(self.scan(source, scans), columns)}\n)"
             for source, columns in body.columns.items()
         ]
         ctes = [*reads, *body.ctes]
@@ -211,6 +212,14 @@ class Rendering:
         if tau is not None:
             text = text.replace(TAU, timing.text_of(tau))
         return text.replace(T, timing.text_of(t))
+
+    def scan(self, name: str, scans: Mapping[str, Scan]) -> Scan:
+        """How a source is read; what a generator makes, from the scan of its base."""
+        source = self.source(name)
+        if not isinstance(source, Exploded):
+            return scans[name]
+        base = self.scan(source.base, scans) if source.base else None
+        return exploded_scan(source, base, self.dialect)
 
     def used_columns(
         self, nodes: list[exp.Table | exp.Column], begins: bool
@@ -227,9 +236,8 @@ class Rendering:
             if source is not None:
                 used.setdefault(source, {})[node.name] = None
         if begins:
-            for source in self.sources:
-                if self.source(source).arrival is not None:
-                    used.setdefault(source, {})[ARRIVAL] = None
+            for source in self.growing():
+                used.setdefault(source, {})[ARRIVAL] = None
         return {source: tuple(names) for source, names in used.items()}
 
     def read(self, scan: Scan, columns: tuple[str, ...]) -> str:
@@ -243,14 +251,17 @@ class Rendering:
                 listed.append(build.column(name).sql(self.dialect))
         return f"SELECT {', '.join(listed) or '1 AS found'} FROM {scan.relation}"
 
+    def growing(self) -> Iterator[str]:
+        """The sources with an arrival, apart from what generators make of them."""
+        for name in self.sources:
+            source = self.source(name)
+            if source.arrival is not None and not isinstance(source, Exploded):
+                yield name
+
     def time_begins(self) -> str:
         """The body of the CTE that gives the earliest arrival in any source."""
         names = self.reads().names
-        arms = [
-            f"SELECT {ARRIVAL} FROM {names[source]}"
-            for source in self.sources
-            if self.source(source).arrival is not None
-        ]
+        arms = [f"SELECT {ARRIVAL} FROM {names[source]}" for source in self.growing()]
         return f"SELECT MIN({ARRIVAL}) AS at FROM ({' UNION ALL '.join(arms)}) AS arrivals"
 
 

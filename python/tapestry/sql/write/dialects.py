@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.sql.write import build
+from tapestry.sql.write.laterals import joined_laterals
 from tapestry.sql.write.postgres import Structs, for_postgres
 
 MICROS = {
@@ -28,6 +29,8 @@ def for_dialect(
     DuckDB: ``unix_timestamp`` of a timestamp would become the parsing of a text, and
     ``timestampdiff`` a count of the unit's boundaries; Spark's counts whole units, towards zero.
     """
+    if dialect not in ("spark", "databricks") and tree.find(exp.Lateral) is not None:
+        tree = joined_laterals(tree.copy() if copy else tree, dialect)
     if dialect == "postgres":
         return for_postgres(tree, structs or {})
     if dialect != "duckdb":

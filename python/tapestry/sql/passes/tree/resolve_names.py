@@ -18,6 +18,7 @@ from tapestry.names import MATCHED_AT
 from tapestry.sql.catalog import Catalog, Column, Source
 from tapestry.sql.read.balance_connectors import balance_connectors
 from tapestry.sql.read.expand_stars import expand_stars, refuse_merged_stars
+from tapestry.sql.read.generators import open_inline, to_laterals
 from tapestry.sql.read.join_using import join_using
 from tapestry.sql.read.natural_joins import natural_joins
 from tapestry.sql.read.open_clauses import open_clauses
@@ -49,7 +50,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
     whose ``_matched_at`` would become a column of this one.
     """
     schema, depth = _schema_of(catalog)
-    tree = natural_joins(tree, catalog)
+    tree = to_laterals(natural_joins(tree, catalog), catalog)
     refuse_merged_stars(tree)
     spend_names(tree, catalog)
     tree = _with_clocks(tree, catalog)
@@ -82,21 +83,11 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
             code="untyped-query",
         ) from error
     _as_written(annotated)
+    annotated = open_inline(annotated)
     _refuse_stars(annotated)
     _refuse_hidden_output(annotated)
     build.quote(annotated)  # for the canonical text is read again
     return annotated
-
-
-def _refuse_natural(tree: exp.Query) -> None:
-    for join in tree.find_all(exp.Join):
-        if join.method == "NATURAL":
-            raise Refusal(
-                "NATURAL JOIN",
-                join.sql("spark"),
-                "write USING (column, ...) or ON",
-                code="natural-join",
-            )
 
 
 def _schema_of(catalog: Catalog) -> tuple[MappingSchema, int]:

@@ -1,0 +1,420 @@
+"""Generators (explode and its like) in one form: LATERAL VIEW behind the FROM clause of a SELECT.
+
+    SELECT explode(m.tags) AS tag FROM m            SELECT _l1.tag FROM m
+                                                      LATERAL VIEW explode(m.tags) _l1 AS tag
+    FROM m JOIN LATERAL explode(m.tags) AS t(tag)   FROM m LATERAL VIEW explode(m.tags) t AS tag
+    FROM m LEFT JOIN LATERAL … ON true              LATERAL VIEW OUTER …
+    stack(2, a, b, c, d)                            inline(array(struct(a, b), struct(c, d)))
+    VALUES (1, 'a'), (2, 'b')                       the same, in a derived table
+    m UNPIVOT (v FOR n IN (a, b))                   inline(array(struct('a', a), struct('b', b)))
+                                                      WHERE v IS NOT NULL
+
+Sound because Spark defines them so: a generator in the select list makes rows of those that FROM
+and WHERE leave, and a row of FROM and its place among what is generated say which row of the result
+it is. What is said of one of them holds for all: ``explode`` and ``posexplode`` are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.read.open_parentheses import relations_of
+from tapestry.sql.work import spend
+
+KINDS = ("explode", "posexplode", "inline", "stack")
+ELEMENT = "_element"
+"""The one column of a generator whose columns are the fields of an element."""
+MANY_VALUES = 1_000
+
+
+def to_laterals(tree: exp.Query, catalog: Catalog) -> exp.Query:
+    """The query with every generator as a LATERAL VIEW of its SELECT, its columns named."""
+    if not any(_is_odd(node) for node in tree.walk()):
+        return tree
+    tree, names = tree.copy(), _Names(tree)
+    for pivot in list(tree.find_all(exp.Pivot)):
+        _unpivot(pivot, names)
+    for values in list(tree.find_all(exp.Values)):
+        _values(values, names)
+    for select in list(tree.find_all(exp.Select)):
+        _from_function(select, names)
+        _joined(select, names)
+        _listed(select, names)
+        for lateral in select.args.get("laterals") or []:
+            _named(lateral, names, catalog)
+    return tree
+
+
+def _is_odd(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Lateral | exp.Pivot | exp.Values) or bool(kind_of(node))
+
+
+def kind_of(node: exp.Expr) -> str:
+    """Which generator a call is: one of KINDS, with ``_outer`` behind it or without; '' for none.
+
+    >>> from sqlglot import parse_one
+    >>> calls = ("explode_outer(a)", "posexplode(a)", "inline_outer(a)", "stack(1, a)", "size(a)")
+    >>> [kind_of(parse_one(call, dialect="spark")) for call in calls]
+    ['explode_outer', 'posexplode', 'inline_outer', 'stack', '']
+    """
+    if isinstance(node, exp.Anonymous):
+        name = node.name.lower()
+        return name if name.removesuffix("_outer") in KINDS else ""
+    outer = "_outer" if isinstance(node, exp.ExplodeOuter | exp.PosexplodeOuter) else ""
+    kinds = ((exp.Posexplode, "posexplode"), (exp.Explode, "explode"), (exp.Inline, "inline"))
+    return next(
+        (name + outer for kind, name in (*kinds, (exp.Stack, "stack")) if isinstance(node, kind)),
+        "",
+    )
+
+
+class _Names:
+    """New aliases, which no relation of a query has."""
+
+    def __init__(self, tree: exp.Query) -> None:
+        self.taken = {name.name.lower() for name in tree.find_all(exp.Identifier)}
+        self.numbers = count(1)
+
+    def new(self) -> str:
+        """The next one."""
+        return next(name for n in self.numbers if (name := f"_l{n}") not in self.taken)
+
+
+def _lateral(call: exp.Expr, alias: str, columns: list[str], outer: bool = False) -> exp.Lateral:
+    names = [exp.to_identifier(name, quoted=True) for name in columns]
+    table = exp.TableAlias(this=exp.to_identifier(alias, quoted=True), columns=names)
+    return exp.Lateral(this=call, view=True, outer=outer, alias=table)
+
+
+# -- where they stand -----------------------------------------------------------------------------
+def _from_function(select: exp.Select, names: _Names) -> None:
+    """A generator as the relation in FROM: a derived table of its own."""
+    from_ = select.args.get("from_")
+    relation = None if from_ is None else from_.this
+    if isinstance(relation, exp.Lateral) or (
+        isinstance(relation, exp.Table) and kind_of(relation.this)
+    ):
+        call, alias = relation.this, relation.args.get("alias")
+        name = alias.name if alias is not None and alias.name else names.new()
+        columns = [column.name for column in alias.columns] if alias is not None else []
+        columns = columns or _default_columns(call, None)
+        relation.replace(_derived(call, name, columns, names))
+
+
+def _derived(call: exp.Expr, name: str, columns: list[str], names: _Names) -> exp.Subquery:
+    """``(SELECT its columns FROM one row LATERAL VIEW call) AS name``."""
+    inner, one = names.new(), names.new()
+    items: list[exp.Expr] = [
+        exp.alias_(exp.column(exp.to_identifier(column, quoted=True), table=inner), column, quoted=True)
+        for column in columns
+    ]
+    body = exp.Select(expressions=items)
+    row = exp.Select(expressions=[exp.alias_(exp.Literal.number(1), "one")])
+    alias = exp.TableAlias(this=exp.to_identifier(one))
+    body.set("from_", exp.From(this=exp.Subquery(this=row, alias=alias)))
+    body.set("laterals", [_lateral(call, inner, columns)])
+    return exp.Subquery(this=body, alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
+
+
+def _joined(select: exp.Select, names: _Names) -> None:
+    """Joins with LATERAL, or with a call: behind all joins, their conditions in WHERE."""
+    joins = select.args.get("joins") or []
+    first = next((n for n, join in enumerate(joins) if _joins_call(join)), None)
+    if first is None:
+        return
+    if any(item.is_star and not isinstance(item, exp.Column) for item in select.expressions):
+        _spell_stars(select)
+    kept, laterals = joins[:first], list(select.args.get("laterals") or [])
+    for join in joins[first:]:
+        on = join.args.get("on")
+        always = on is None or on == exp.true()
+        if join.args.get("using") or join.method or (
+            join.side and not (_joins_call(join) and join.side == "LEFT" and always)
+        ):
+            raise Refusal(
+                "an outer join, or USING, behind a generator in FROM",
+                join.sql("spark").strip(),
+                "put what stands before it into a derived table:"
+                " (SELECT m.*, t.x FROM m LATERAL VIEW explode(m.list) t AS x) AS q",
+                code="generator",
+            )
+        if _joins_call(join):
+            relation = join.this
+            lateral = _lateral(relation.this, "", [], bool(join.side))
+            lateral.set("alias", relation.args.get("alias") or exp.TableAlias())
+            laterals.append(lateral)
+        else:
+            kept.append(join)
+            join.set("on", None)
+            join.set("kind", "CROSS")
+        if not always and on is not None:
+            select.where(on, copy=False)
+    select.set("joins", kept)
+    select.set("laterals", laterals)
+
+
+def _joins_call(join: exp.Join) -> bool:
+    relation = join.this
+    lateral = isinstance(relation, exp.Lateral) and not isinstance(relation.this, exp.Query)
+    return lateral or (isinstance(relation, exp.Table) and bool(kind_of(relation.this)))
+
+
+def _spell_stars(select: exp.Select) -> None:
+    """``*`` as ``m.*, t.*, r.*`` in the order of FROM."""
+    items: list[exp.Expr] = []
+    relations = [select.args["from_"].this, *(join.this for join in select.args["joins"])]
+    for item in select.expressions:
+        if not isinstance(item, exp.Star):
+            items.append(item)
+            continue
+        for relation in relations:
+            if not relation.alias_or_name:
+                raise Refusal(
+                    "a star over a generator without a name",
+                    relation.sql("spark"),
+                    "give it a name with AS, or list the columns",
+                    code="generator",
+                )
+            name = exp.to_identifier(relation.alias_or_name)
+            items.append(exp.Column(this=item.copy(), table=name))
+    select.set("expressions", items)
+
+
+def _listed(select: exp.Select, names: _Names) -> None:
+    """A generator in the select list: its columns in its place."""
+    items: list[exp.Expr] = []
+    laterals = []
+    for item in select.expressions:
+        call = item.this if isinstance(item, exp.Alias | exp.Aliases) else item
+        if not kind_of(call):
+            items.append(item)
+            continue
+        given = [one.name for one in item.expressions] if isinstance(item, exp.Aliases) else []
+        given = [item.alias] if isinstance(item, exp.Alias) else given
+        called = given or _default_columns(call, None)
+        alias = names.new()
+        own = [f"{alias}_{n}" for n, _ in enumerate(called, start=1)]
+        laterals.append(_lateral(call, alias, own))
+        for column, name in zip(own, called, strict=True):
+            value = exp.column(exp.to_identifier(column, quoted=True), table=alias)
+            items.append(exp.alias_(value, name, quoted=True))
+    if len(laterals) > 1:
+        raise Refusal(
+            "two generators in one select list",
+            select.sql("spark"),
+            "write them as LATERAL VIEW, one behind the other",
+            code="generator",
+        )
+    if laterals:
+        select.set("expressions", items)
+        select.set("laterals", [*(select.args.get("laterals") or []), *laterals])
+
+
+# -- what they are --------------------------------------------------------------------------------
+def _named(lateral: exp.Lateral, names: _Names, catalog: Catalog) -> None:
+    """The call as one of explode, posexplode and inline, OUTER beside it; alias and columns."""
+    call = lateral.this
+    kind = kind_of(call)
+    if not kind:
+        return  # refused where it is read
+    alias = lateral.args.get("alias") or exp.TableAlias()
+    columns = [column.name for column in alias.columns]
+    columns = columns or _default_columns(call, catalog)
+    if kind.endswith("_outer"):
+        lateral.set("outer", True)
+    bare, argument = kind.removesuffix("_outer"), _argument(call)
+    node: exp.Expr
+    if bare == "stack":
+        node = exp.Inline(this=_stacked(call, columns))
+    else:
+        made = {"explode": exp.Explode, "posexplode": exp.Posexplode, "inline": exp.Inline}
+        node = made[bare](this=argument)
+    lateral.set("this", node)
+    name = alias.this or exp.to_identifier(names.new())
+    listed = [exp.to_identifier(column, quoted=True) for column in columns]
+    lateral.set("alias", exp.TableAlias(this=name, columns=listed))
+
+
+def _argument(call: exp.Expr) -> exp.Expr:
+    arguments = call.expressions if isinstance(call, exp.Anonymous) else [call.this]
+    return arguments[0].copy() if arguments else exp.null()
+
+
+def _default_columns(call: exp.Expr, catalog: Catalog | None) -> list[str]:
+    """What Spark calls the columns of a call that are given no names."""
+    kind = kind_of(call).removesuffix("_outer")
+    if kind == "stack":
+        rows, values = int(call.this.name), len(call.expressions)
+        return [f"col{n}" for n in range(-(-values // max(1, rows)))]
+    kept = _argument(call)
+    if kind == "inline":
+        fields = [one for one in _structs_of(kept)][:1]
+        if fields:
+            return [field.this.name for field in fields[0].expressions]
+    kinds = {
+        column.type
+        for source in (catalog.relations.values() if catalog is not None else ())
+        if isinstance(source, Source) and isinstance(kept, exp.Column)
+        for column in source.columns
+        if column.name.lower() == kept.name.lower()
+    }
+    is_map = isinstance(kept, exp.Map | exp.VarMap) or any(k.startswith("map") for k in kinds)
+    unclear = catalog is None and not isinstance(kept, exp.Array | exp.Map | exp.GenerateSeries)
+    if kind == "inline" or unclear or (is_map and len({k[:3] for k in kinds}) > 1):
+        raise Refusal(
+            "the columns of a generator have no names",
+            call.sql("spark"),
+            "name them: LATERAL VIEW posexplode(m.list) t AS place, x",
+            code="generator",
+        )
+    position = ["pos"] if kind == "posexplode" else []
+    return position + (["key", "value"] if is_map else ["col"])
+
+
+def _structs_of(argument: exp.Expr) -> Iterator[exp.Struct]:
+    if isinstance(argument, exp.Array):
+        for element in argument.expressions:
+            if isinstance(element, exp.Struct):
+                yield element
+
+
+def _stacked(call: exp.Expr, columns: list[str]) -> exp.Array:
+    """The rows of ``stack(n, …)``, what is left over being NULL."""
+    values = [value.copy() for value in call.expressions]
+    values += [exp.null()] * (-len(values) % len(columns))
+    rows = [values[n : n + len(columns)] for n in range(0, len(values), len(columns))]
+    return _array(rows, columns)
+
+
+def _array(rows: list[list[exp.Expr]], columns: list[str]) -> exp.Array:
+    spend(4 * len(rows) * len(columns), "rows of constants")
+    elements: list[exp.Expr] = []
+    for row in rows:
+        fields = [
+            exp.PropertyEQ(this=exp.to_identifier(name, quoted=True), expression=value.copy())
+            for name, value in zip(columns, row, strict=True)
+        ]
+        elements.append(exp.Struct(expressions=fields))
+    return exp.Array(expressions=elements)
+
+
+def _values(values: exp.Values, names: _Names) -> None:
+    """VALUES as a derived table: rows that are always there."""
+    rows = [
+        list(one.expressions) if isinstance(one, exp.Tuple) else [one.unnest()]
+        for one in values.expressions
+    ]
+    if len(rows) > MANY_VALUES or len({len(row) for row in rows}) > 1:
+        raise Refusal(
+            f"an inline table (VALUES) of {len(rows)} rows",
+            values.sql("spark"),
+            f"give each row as many values; make more than {MANY_VALUES} rows a seed with"
+            " meta: {arrival: static}",
+            code="inline-table",
+        )
+    alias = values.args.get("alias")
+    listed = [column.name for column in alias.columns] if alias is not None else []
+    columns = listed or [f"col{n}" for n, _ in enumerate(rows[0], start=1)]
+    if len(columns) != len(rows[0]):
+        raise Refusal(
+            f"an inline table gives {len(columns)} names to {len(rows[0])} columns",
+            values.sql("spark"),
+            "name all of them, or none",
+            code="uneven-columns",
+        )
+    name = alias.name if alias is not None and alias.name else names.new()
+    call = exp.Inline(this=_array(rows, columns))
+    derived = _derived(call, name, columns, names)
+    derived.set("joins", values.args.get("joins"))
+    values.replace(derived)
+
+
+def _unpivot(pivot: exp.Pivot, names: _Names) -> None:
+    """``m UNPIVOT (v FOR n IN (a AS x, b))``: a row for each of the columns that is not NULL."""
+    relation = pivot.parent
+    if not pivot.args.get("unpivot") or not isinstance(relation, exp.Table | exp.Subquery):
+        return  # refused where it is read
+    (group,) = pivot.args["fields"]
+    values = [one.name for value in pivot.expressions for one in _parts(value)]
+    inner, alias = names.new(), relation.alias_or_name or names.new()
+    rows: list[list[exp.Expr]] = []
+    gone: list[str] = []
+    for item in group.expressions:
+        called = item.args["alias"].name if isinstance(item, exp.PivotAlias) else ""
+        parts = list(_parts(item.this if isinstance(item, exp.PivotAlias) else item))
+        gone += [part.name for part in parts]
+        text = called or "_".join(part.name for part in parts)
+        columns = [exp.column(part.this.copy(), table=alias) for part in parts]
+        rows.append([exp.Literal.string(text), *columns])
+    listed = [group.this.name, *values]
+    lateral = _lateral(exp.Inline(this=_array(rows, listed)), inner, listed)
+    star = exp.Star(except_=[exp.to_identifier(name, quoted=True) for name in dict.fromkeys(gone)])
+    items: list[exp.Expr] = [exp.Column(this=star, table=exp.to_identifier(alias))]
+    found = [exp.column(exp.to_identifier(name, quoted=True), table=inner) for name in listed]
+    items += [exp.alias_(one.copy(), one.name, quoted=True) for one in found]
+    body = exp.Select(expressions=items)
+    bare, joins = relation.copy(), relation.args.get("joins")
+    bare.set("pivots", None)
+    bare.set("joins", None)
+    bare.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
+    body.set("from_", exp.From(this=bare))
+    body.set("laterals", [lateral])
+    if not pivot.args.get("include_nulls"):
+        some = [exp.Not(this=exp.Is(this=one, expression=exp.null())) for one in found[1:]]
+        body.set("where", exp.Where(this=exp.or_(*some, copy=False)))
+    given = pivot.args.get("alias")
+    name = given.this.copy() if given is not None and given.this else exp.to_identifier(alias)
+    relation.replace(exp.Subquery(this=body, alias=exp.TableAlias(this=name), joins=joins))
+
+
+def _parts(value: exp.Expr) -> list[exp.Expr]:
+    return list(value.expressions) if isinstance(value, exp.Tuple) else [value]
+
+
+# -- once their arguments have types --------------------------------------------------------------
+def open_inline(tree: exp.Query) -> exp.Query:
+    """The resolved query with ``inline`` as ``explode``, whose element has the fields."""
+    for select in list(tree.find_all(exp.Select)):
+        for lateral in select.args.get("laterals") or []:
+            if isinstance(lateral.this, exp.Inline):
+                _open(select, lateral)
+    return tree
+
+
+def _open(select: exp.Select, lateral: exp.Lateral) -> None:
+    argument, alias = lateral.this.this, lateral.args["alias"]
+    fields = [field.this.name for struct in _structs_of(argument) for field in struct.expressions]
+    kind = argument.type
+    if not fields and kind is not None and kind.is_type("array") and kind.expressions:
+        fields = [field.name for field in kind.expressions[0].expressions]
+    columns = [column.name for column in alias.columns]
+    if len(fields[: len(columns)]) < len(columns):
+        raise Refusal(
+            "inline() of what is not known to be a list of structs of so many fields",
+            lateral.this.sql("spark"),
+            "cast it: inline(CAST(… AS ARRAY<STRUCT<a: INT, b: STRING>>))",
+            code="generator",
+        )
+    places = {name.lower(): field for name, field in zip(columns, fields, strict=False)}
+    name = alias.name
+    for column in list(select.find_all(exp.Column)):
+        if column.table == name and column.name.lower() in places:
+            element = exp.column(ELEMENT, table=exp.to_identifier(name, quoted=True))
+            field = exp.to_identifier(places[column.name.lower()], quoted=True)
+            value = exp.Dot(this=element, expression=field)
+            value.type = column.type
+            in_list = isinstance(column.parent, exp.Select)
+            column.replace(exp.alias_(value, column.name, quoted=True) if in_list else value)
+    lateral.set("this", exp.Explode(this=argument))
+    listed = [exp.to_identifier(ELEMENT)]
+    lateral.set("alias", exp.TableAlias(this=alias.this, columns=listed))
+
+
+def relations_with_laterals(select: exp.Select) -> list[exp.Expr]:
+    """The relations of a FROM clause, and the generators behind it."""
+    return [*relations_of(select), *(select.args.get("laterals") or [])]
