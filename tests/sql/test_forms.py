@@ -109,3 +109,57 @@ def _fetched(database: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, .
 )
 def test_a_natural_join_and_an_order_of_partitions(sql: str) -> None:
     agrees(sql)
+
+
+GENERATORS = [
+    "select id, tag from m lateral view explode(tags) t as tag",
+    "select id, tag from m lateral view outer explode(tags) t as tag",
+    "select id, place, tag from m lateral view outer posexplode(m.tags) t as place, tag where id < 5",
+    "select id, explode(tags) as tag from m where now() >= ts + interval 1 day",
+    "select id, explode_outer(tags) as tag from m",
+    "select id, posexplode(tags) as (n, tag) from m",
+    "select distinct explode(tags) as tag from m",
+    "select m.id, t.tag from m, lateral explode(m.tags) as t(tag)",
+    "select * from m, lateral explode(m.tags) as t(tag), (select name from x) y",
+    "select * from m left join lateral explode(m.tags) as t(tag) on true",
+    "select m.id, r.rid from m join lateral explode(m.tags) as t(tag) join r on r.tag = t.tag",
+    "select m.id, r.rid from m join r on r.k = m.k lateral view explode(m.tags) t as tag"
+    " where t.tag = r.tag",
+    "select m.id, a.tag, b.n from m lateral view explode(tags) a as tag"
+    " lateral view outer posexplode(tags) b as n, same",
+    "select m.id, b.x from m lateral view posexplode(tags) a as n, tag"
+    " lateral view explode(array(a.tag, upper(a.tag))) b as x",
+    "select q.id, tag from (select id, array(id, k) as pair from m) q"
+    " lateral view explode(q.pair) t as tag",
+    "select q.id, q.tag from (select id, tag from m lateral view explode(tags) t as tag) q"
+    " where not exists (select 1 from r where r.tag = q.tag)",
+    "select q.tag from (select id, explode(tags) as tag from m) q left join r on r.tag = q.tag",
+    "select rid from r where exists (select 1 from m lateral view explode(tags) t as tag"
+    " where t.tag = r.tag)",
+    "select rid from r where tag in (select explode(tags) from m)",
+    "select rid from r where not exists (select 1 from m lateral view explode(tags) t as tag"
+    " where t.tag = r.tag and now() < m.ts + interval 1 day)",
+    "select id, tag from m lateral view explode(tags) t as tag union all select rid, tag from r",
+    "select tag from m lateral view explode(tags) t as tag except select tag from r",
+    "select r.rid, t.tag from r left join m on m.k = r.k lateral view outer explode(m.tags) t as tag",
+    "select r.rid, t.tag from r left join m on m.k = r.k lateral view explode(m.tags) t as tag",
+    "select r.rid, t.name from r left join x on x.k = r.k"
+    " lateral view outer explode(array(x.name)) t as name",
+    "select id, e.x, e.y from m lateral view inline(array(struct(id as a, k as b),"
+    " struct(k, id))) e as x, y",
+    "select id, stack(2, id, k, k) as (a, b) from m",
+    "select id, x from m cross join explode(array(1, 2)) as t(x)",
+    "select t.x, m.id from explode(array(1, 2)) as t(x) join m on m.k = t.x",
+    "select id, v.name from m join (values (1, 'a'), (2, 'b'), (2, 'b')) as v(k, name)"
+    " on v.k = m.k",
+    "select id, name from m left join values (1, 'a'), (NULL, 'b') as v(k, name) on v.k = m.k",
+    "with v as (select * from values (1), (2)) select m.id, v.col1 from m, v",
+    "with v(k) as (values (1), (7)) select id from m where k not in (select k from v)",
+    "select n, v, ts from m unpivot (v for n in (k, id as number))",
+    "select * from r unpivot include nulls (v for n in (k, rid)) as u where u.v is null",
+]
+
+
+@pytest.mark.parametrize("sql", GENERATORS)
+def test_a_generator_makes_rows_of_a_row(sql: str) -> None:
+    agrees(sql)

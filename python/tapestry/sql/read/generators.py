@@ -44,7 +44,7 @@ def to_laterals(tree: exp.Query, catalog: Catalog) -> exp.Query:
     for select in list(tree.find_all(exp.Select)):
         _from_function(select, names)
         _joined(select, names)
-        _listed(select, names)
+        _listed(select, names, catalog)
         for lateral in select.args.get("laterals") or []:
             _named(lateral, names, catalog)
     return tree
@@ -73,6 +73,18 @@ def kind_of(node: exp.Expr) -> str:
     )
 
 
+def calls_in_from(tree: exp.Query) -> None:
+    """Tell a generator in FROM from the name of a table, in place."""
+    for table in list(tree.find_all(exp.Table)):
+        if kind_of(table.this):
+            lateral = exp.Lateral(this=table.this, view=False, alias=table.args.get("alias"))
+            joins, around = table.args.get("joins") or [], table.parent
+            if joins and isinstance(around, exp.From):
+                assert around.parent is not None
+                around.parent.set("joins", [*joins, *(around.parent.args.get("joins") or [])])
+            table.replace(lateral)
+
+
 class _Names:
     """New aliases, which no relation of a query has."""
 
@@ -96,9 +108,7 @@ def _from_function(select: exp.Select, names: _Names) -> None:
     """A generator as the relation in FROM: a derived table of its own."""
     from_ = select.args.get("from_")
     relation = None if from_ is None else from_.this
-    if isinstance(relation, exp.Lateral) or (
-        isinstance(relation, exp.Table) and kind_of(relation.this)
-    ):
+    if isinstance(relation, exp.Lateral):
         call, alias = relation.this, relation.args.get("alias")
         name = alias.name if alias is not None and alias.name else names.new()
         columns = [column.name for column in alias.columns] if alias is not None else []
@@ -159,9 +169,7 @@ def _joined(select: exp.Select, names: _Names) -> None:
 
 
 def _joins_call(join: exp.Join) -> bool:
-    relation = join.this
-    lateral = isinstance(relation, exp.Lateral) and not isinstance(relation.this, exp.Query)
-    return lateral or (isinstance(relation, exp.Table) and bool(kind_of(relation.this)))
+    return isinstance(join.this, exp.Lateral) and bool(kind_of(join.this.this))
 
 
 def _spell_stars(select: exp.Select) -> None:
@@ -185,7 +193,7 @@ def _spell_stars(select: exp.Select) -> None:
     select.set("expressions", items)
 
 
-def _listed(select: exp.Select, names: _Names) -> None:
+def _listed(select: exp.Select, names: _Names, catalog: Catalog) -> None:
     """A generator in the select list: its columns in its place."""
     items: list[exp.Expr] = []
     laterals = []
@@ -196,7 +204,7 @@ def _listed(select: exp.Select, names: _Names) -> None:
             continue
         given = [one.name for one in item.expressions] if isinstance(item, exp.Aliases) else []
         given = [item.alias] if isinstance(item, exp.Alias) else given
-        called = given or _default_columns(call, None)
+        called = given or _default_columns(call, catalog)
         alias = names.new()
         own = [f"{alias}_{n}" for n, _ in enumerate(called, start=1)]
         laterals.append(_lateral(call, alias, own))

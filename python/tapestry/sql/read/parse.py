@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 from tapestry.errors import Refusal
 from tapestry.sql.read.balance_connectors import balance_connectors
 from tapestry.sql.read.functions import spark_functions, user_defined
-from tapestry.sql.read.generators import kind_of
+from tapestry.sql.read.generators import calls_in_from
 from tapestry.sql.read.inline_inner_ctes import cte_of, inline_inner_ctes
 from tapestry.sql.read.name_fields import NAMED_STRUCT, name_fields
 from tapestry.sql.read.open_parentheses import open_parentheses
@@ -82,6 +82,7 @@ def parse(sql: str) -> exp.Query:
     _name_again(tree)
     _leave_out_hints(tree)
     _leave_out_order(tree)
+    calls_in_from(tree)
     name_fields(tree)
     for around in tree.find_all(exp.Subquery):
         refuse_modifiers(around)  # sqlglot loses what stands behind two parentheses
@@ -213,7 +214,7 @@ def _refuse_relations(tree: exp.Query) -> None:
                 f" {SESSION_CATALOG}",
                 code="other-catalog",
             )
-        if not isinstance(table.this, exp.Identifier) and not kind_of(table.this):
+        if not isinstance(table.this, exp.Identifier):
             raise Refusal(
                 "a function stands in FROM",
                 table.sql("spark"),

@@ -225,16 +225,19 @@ class Rendering:
         self, nodes: list[exp.Table | exp.Column], begins: bool
     ) -> Mapping[str, tuple[str, ...]]:
         """source -> names of the columns that the statement of these nodes reads of it."""
-        by_alias = {t.alias: t.source for t in all_tables(self.parts) if isinstance(t, SourceTable)}
+        by_alias: dict[str, dict[str, None]] = {}
+        for table in all_tables(self.parts):
+            if isinstance(table, SourceTable):
+                by_alias.setdefault(table.alias, {})[table.source] = None
         used: dict[str, dict[str, None]] = {}
         for node in nodes:
             if isinstance(node, exp.Table):
-                if node.alias in by_alias:
-                    used.setdefault(by_alias[node.alias], {})
+                for source in by_alias.get(node.alias, ()):
+                    used.setdefault(source, {})
                 continue
-            source = by_alias.get(node.table)
-            if source is not None:
-                used.setdefault(source, {})[node.name] = None
+            for source in by_alias.get(node.table, ()):
+                if self.has(source, node.name):
+                    used.setdefault(source, {})[node.name] = None
         if begins:
             for source in self.growing():
                 used.setdefault(source, {})[ARRIVAL] = None
@@ -250,6 +253,18 @@ class Rendering:
             else:
                 listed.append(build.column(name).sql(self.dialect))
         return f"SELECT {', '.join(listed) or '1 AS found'} FROM {scan.relation}"
+
+    def has(self, name: str, column: str) -> bool:
+        """May a source have the column? What a generator makes is no column of its base."""
+        if not column.startswith("_g"):
+            return True
+        source, made = self.source(name), list[str]()
+        while isinstance(source, Exploded):
+            made += [source.place, source.row, *source.values]
+            if not source.base:
+                break
+            source = self.source(source.base)
+        return column in made or any(column == one.name for one in source.columns)
 
     def growing(self) -> Iterator[str]:
         """The sources with an arrival, apart from what generators make of them."""

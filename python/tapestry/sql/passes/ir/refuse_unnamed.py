@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql.query_state import QueryState
+from tapestry.sql.read.generators import kind_of
 from tapestry.sql.read.spelling import spellings
 
 
@@ -48,7 +49,7 @@ def refuse_unnamed(query: QueryState) -> QueryState:
 
 
 def _has_name(item: exp.Expr) -> bool:
-    if isinstance(item, exp.Alias):
+    if isinstance(item, exp.Alias | exp.Aliases) or kind_of(item):
         return True
     value = item.unnest()
     inner = value.this if isinstance(value, exp.Cast) else value
