@@ -55,7 +55,8 @@ def _filled() -> duckdb.DuckDBPyConnection:
         " (2, 1, 'bob', NULL, '2026-01-02 00:00:00'),"
         " (3, 1, 'ann', '2026-01-02 12:00:00', '2026-01-02 18:00:00'),"
         " (4, 2, NULL, '2026-01-05 00:00:00', '2026-01-03 00:00:00'),"
-        " (4, 2, NULL, '2026-01-05 00:00:00', '2026-01-03 00:00:00')) v(id, parent, author, due, ts)"
+        " (4, 2, NULL, '2026-01-05 00:00:00', '2026-01-03 00:00:00'))"
+        " v(id, parent, author, due, ts)"
     )
     database.execute("CREATE TABLE db.authors AS SELECT 'bob' AS author, 7 AS level")
     return database
@@ -94,7 +95,11 @@ def _answers(sql: str, database: duckdb.DuckDBPyConnection) -> Counter[tuple[obj
 
 def test_an_audit_column_is_named() -> None:
     rewriting = rewrite("select now() as At, id from messages", CATALOG)
-    assert (rewriting.columns, rewriting.audit, rewriting.values) == (("At", "id"), ("At",), ("id",))
+    assert (rewriting.columns, rewriting.audit, rewriting.values) == (
+        ("At", "id"),
+        ("At",),
+        ("id",),
+    )
 
 
 @pytest.mark.parametrize(

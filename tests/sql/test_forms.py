@@ -103,7 +103,8 @@ def _fetched(database: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, .
         "select * from (select k, id from m) q natural full join x",
         "select id from m where exists (select 1 from r natural join x where r.rid = m.id)",
         "select distinct name from (select * from m) natural join x sort by name",
-        "with c as (select k, lower(name) as label from x) select * from r natural join c cluster by k",
+        "with c as (select k, lower(name) as label from x) select * from r natural join c"
+        " cluster by k",
         "select id from m distribute by k sort by id",
     ],
 )
@@ -114,7 +115,8 @@ def test_a_natural_join_and_an_order_of_partitions(sql: str) -> None:
 GENERATORS = [
     "select id, tag from m lateral view explode(tags) t as tag",
     "select id, tag from m lateral view outer explode(tags) t as tag",
-    "select id, place, tag from m lateral view outer posexplode(m.tags) t as place, tag where id < 5",
+    "select id, place, tag from m lateral view outer posexplode(m.tags) t as place, tag"
+    " where id < 5",
     "select id, explode(tags) as tag from m where now() >= ts + interval 1 day",
     "select id, explode_outer(tags) as tag from m",
     "select id, posexplode(tags) as (n, tag) from m",
@@ -141,7 +143,8 @@ GENERATORS = [
     " where t.tag = r.tag and now() < m.ts + interval 1 day)",
     "select id, tag from m lateral view explode(tags) t as tag union all select rid, tag from r",
     "select tag from m lateral view explode(tags) t as tag except select tag from r",
-    "select r.rid, t.tag from r left join m on m.k = r.k lateral view outer explode(m.tags) t as tag",
+    "select r.rid, t.tag from r left join m on m.k = r.k"
+    " lateral view outer explode(m.tags) t as tag",
     "select r.rid, t.tag from r left join m on m.k = r.k lateral view explode(m.tags) t as tag",
     "select r.rid, t.name from r left join x on x.k = r.k"
     " lateral view outer explode(array(x.name)) t as name",

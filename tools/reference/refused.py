@@ -125,8 +125,9 @@ CASES = (
         "Nothing ever arrives. It is a `table` or a `view`.",
     ),
     Case(
-        "explode in the select list",
-        "select explode(array(id, amount)) as x from orders",
+        "A generator over several tables",
+        "select explode(array(o.id, p.order_id)) as x from orders o join payments p"
+        " on p.order_id = o.id",
         "Do it upstream, in a table that keeps the arrival column: a view would be opened.",
     ),
 )

@@ -126,7 +126,9 @@ def rewrite(
         named = _named_sources(tree, catalog)
         parts, catalog = normalize_subqueries(tree, catalog)
         audit = tuple(columns[place] for place in audit_places(tree))
-        query = QueryState(sql, written, catalog, columns, named, parts, begin, tuple(assume), audit)
+        query = QueryState(
+            sql, written, catalog, columns, named, parts, begin, tuple(assume), audit
+        )
         passed.append(Passed(FORM, FORMED, query))
         for one in PASSES:
             query = one.function(query)

@@ -33,7 +33,7 @@ class Rewriting:
     passed: tuple[Passed, ...] = field(compare=False, repr=False)
     """The query as written, and after each pass."""
     audit: tuple[str, ...] = ()
-    """Those of ``columns`` that read the clock: evaluated at ``_matched_at``, no part of an answer."""
+    """Those of ``columns`` that read the clock, evaluated at ``_matched_at``."""
     rendered: dict[tuple[frozenset[str], str, bool, bool, bool], Body] = field(
         default_factory=dict, compare=False, repr=False
     )

@@ -43,8 +43,9 @@ def as_of(node: exp.Expr, instant: exp.Expr) -> exp.Expr:
     """A copy of the expression in which each reading of the clock is the instant, as its type.
 
     >>> from sqlglot import parse_one
-    >>> as_of(parse_one("datediff(current_date(), d)", dialect="spark"), exp.column("s")).sql("spark")
-    'DATEDIFF(DAY, d, CAST(s AS DATE))'
+    >>> age = parse_one("year(current_date()) - n", dialect="spark")
+    >>> as_of(age, exp.column("s")).sql("spark")
+    'YEAR(CAST(s AS DATE)) - n'
     """
 
     def replace(part: exp.Expr) -> exp.Expr:

@@ -25,7 +25,8 @@ CASES: tuple[Case, ...] = (
         "audit-column",
         "select id, now() as at from messages union select id, date_trunc('day', now()) from old",
         "select id, now() as at from messages union select id, now() from old",
-        "select id, now() as at from messages union all select id, date_trunc('day', now()) from old",
+        "select id, now() as at from messages"
+        " union all select id, date_trunc('day', now()) from old",
         meant=UNASKED,
     ),
     case(

@@ -125,9 +125,92 @@ CASES: tuple[Case, ...] = (
     ),
     case(
         "generator",
-        "select id, explode(list) as x from messages",
+        "select m.id, t.x, o.since from messages m, lateral explode(m.list) as t(x)"
+        " left join old o on o.id = t.x",
+        "select q.id, q.x, o.since from (select m.*, t.x from messages m"
+        " lateral view explode(m.list) t as x) as q left join old o on o.id = q.x",
+        meant="select q.id, q.x, o.since from (select id, unnest(list) as x from messages) q"
+        " left join old o on o.id = q.x",
+    ),
+    case(
+        "generator",
+        "select * from messages m, lateral explode(m.list)",
+        "select * from messages m, lateral explode(m.list) as t",
+        "select m.id, t.x from messages m, lateral explode(m.list) as t(x)",
+        meant=UNASKED,
+    ),
+    case(
+        "generator",
+        "select explode(list) as x, explode(times) as y from messages",
+        "select x, y from messages lateral view explode(list) t as x"
+        " lateral view explode(times) u as y",
+        meant="select x, unnest(times) as y from (select unnest(list) as x, times from messages)",
+    ),
+    case(
+        "generator",
+        "select * from explode(split('a b', ' '))",
+        "select m.id, t.x from messages m lateral view explode(split('a b', ' ')) t as x",
+        meant=UNASKED,
+    ),
+    case(
+        "generator",
+        "select id, x from messages"
+        " lateral view inline(from_json(author, 'array<struct<x: int>>')) t as x",
+        "select id, x from messages lateral view"
+        " inline(cast(from_json(author, 'array<struct<x: int>>') as array<struct<x: int>>)) t as x",
+        meant=UNASKED,
+    ),
+    case(
+        "generator",
+        "select id, x from messages lateral view explode(array(now(), ts)) t as x",
         Way("select id, x from exploded", tables=EXPLODED),
-        meant="select id, unnest(list) as x from messages",
+        "select id from messages where now() > ts + interval 1 day",
+        meant=UNASKED,
+    ),
+    case(
+        "generator",
+        "select m.id, x from messages m join old o on o.id = m.id"
+        " lateral view explode(array(m.id, year(o.since))) t as x",
+        Way("select id, x from exploded", tables=EXPLODED),
+        meant=UNASKED,
+    ),
+    case(
+        "generator",
+        "select q.id, x from (select distinct id, list from messages) q"
+        " lateral view explode(q.list) t as x",
+        "select distinct id, x from messages lateral view explode(list) t as x",
+        "select q.id, q.x from (select distinct id, x from messages"
+        " lateral view explode(list) t as x) q",
+        meant="select distinct id, unnest(list) as x from messages",
+    ),
+    case(
+        "generator",
+        "select id, json_tuple(author, 'a') as x from messages",
+        Way("select id, x from exploded", tables=EXPLODED),
+        meant=UNASKED,
+    ),
+    case(
+        "unsupported-clause",
+        "select id, x from messages lateral view json_tuple(author, 'a') t as x",
+        Way("select id, x from exploded", tables=EXPLODED),
+        meant=UNASKED,
+    ),
+    case(
+        "inline-table",
+        "select m.id from messages m join values (1), (2, 3) as v(n) on v.n = m.id",
+        "select m.id from messages m join values (1, NULL), (2, 3) as v(n, k) on v.n = m.id",
+        Way(
+            "select m.id from messages m join small v on v.n = m.id",
+            tables={"small": "SELECT unnest([1, 2]) AS n"},
+        ),
+        meant="select id from messages where id in (1, 2)",
+    ),
+    case(
+        "uneven-columns",
+        "select m.id from messages m join (values (1, 2)) q(id) on q.id = m.id",
+        "select m.id from messages m join (values (1, 2)) q(id, k) on q.id = m.id",
+        "select m.id from messages m join (values (1, 2)) q on q.col1 = m.id",
+        meant="select id from messages where id = 1",
     ),
     case(
         "generator",
@@ -155,18 +238,6 @@ CASES: tuple[Case, ...] = (
         " on r.n = m.id",
     ),
     case(
-        "function-in-from",
-        "select m.id, e.x from messages m, explode(m.list) as e(x)",
-        Way("select id, x from exploded", tables=EXPLODED),
-        meant="select id, unnest(list) as x from messages",
-    ),
-    case(
-        "unsupported-clause",
-        "select id, x from messages lateral view explode(list) e as x",
-        Way("select id, x from exploded", tables=EXPLODED),
-        meant="select id, unnest(list) as x from messages",
-    ),
-    case(
         "unsupported-clause",
         "select m.id, o.since from messages m,"
         " lateral (select since from old where old.id = m.id) o",
@@ -183,25 +254,9 @@ CASES: tuple[Case, ...] = (
     ),
     case(
         "unsupported-clause",
-        "select id, name, v from (select id, parent, id + 1 as next from messages)"
-        " unpivot (v for name in (parent, next))",
-        "select id, 'parent' as name, parent as v from messages where parent is not null"
-        " union all select id, 'next' as name, id + 1 as v from messages",
-    ),
-    case(
-        "unsupported-clause",
         "select id from messages tablesample (50 percent)",
         "select id from messages where pmod(hash(id), 100) < 50",
         meant=UNASKED,  # chance
-    ),
-    case(
-        "unsupported-clause",
-        "select m.id, v.n from messages m join values (1), (2) as v(n) on v.n = m.id",
-        Way(
-            "select m.id, v.n from messages m join small v on v.n = m.id",
-            tables={"small": "SELECT unnest([1, 2]) AS n"},
-        ),
-        meant="select m.id, v.n from messages m join (select unnest([1, 2]) as n) v on v.n = m.id",
     ),
     case(
         "unsupported-clause",
@@ -270,13 +325,5 @@ CASES: tuple[Case, ...] = (
             tables={"distances": "SELECT id, levenshtein(author, 'bob') AS l, ts FROM messages"},
         ),
         meant="select id, levenshtein(author, 'bob') as l from messages",
-    ),
-    case(
-        "unsupported-clause",
-        "select q.id from messages m join (values (1)) q(id) on q.id = m.id",
-        Way(
-            "select v.n as id from messages m join small v on v.n = m.id",
-            tables={"small": "SELECT unnest([1]) AS n"},
-        ),
     ),
 )

@@ -48,7 +48,7 @@ INTERNAL = frozenset({"_k", "_b", "_f", "_e", "_w", "_r", "_n", "_o", "_at", "_r
 """Aliases that the rendering uses for relations of its own, and for columns beside them."""
 
 
-_Q = TypeVar("_Q", Bag, SetQuery)
+_Q = TypeVar("_Q", bound=Bag | SetQuery)
 
 
 @dataclass
@@ -94,7 +94,8 @@ def timeless(query: _Q) -> _Q:
                 raise Refusal(
                     "now() stands in the select list of a subquery whose rows count by value",
                     value.sql("spark"),
-                    "write now() in the outermost select list, or in the condition that compares it",
+                    "write now() in the outermost select list, or in the condition that"
+                    " compares it",
                     code="clock-in-select-list",
                 )
     return query

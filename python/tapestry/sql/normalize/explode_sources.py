@@ -22,7 +22,7 @@ from tapestry.sql.ir import SourceTable
 from tapestry.sql.normalize.scope import Way
 from tapestry.sql.read.refuse_unsupported import UPSTREAM
 
-APART = "explode in a derived table that reads that table alone, and join the derived table"
+APART = "explode where that table is read: (SELECT …, x FROM m LATERAL VIEW explode(m.list) t AS x)"
 
 
 class ExplodedSources:
@@ -39,7 +39,12 @@ class ExplodedSources:
         return replace(self.bare, relations={**self.bare.relations, **self.made})
 
     def way(
-        self, way: Way, lateral: exp.Lateral, argument: exp.Expr, names: Names, place: tuple[int, ...]
+        self,
+        way: Way,
+        lateral: exp.Lateral,
+        argument: exp.Expr,
+        names: Names,
+        place: tuple[int, ...],
     ) -> list[Way]:
         """A way to form a row of FROM with a row of a generator beside it; none of a NULL array."""
         owner = self.owner(way, lateral, argument)
@@ -99,9 +104,7 @@ class ExplodedSources:
         self, owner: SourceTable | None, argument: exp.Expr, outer: bool, values: int
     ) -> Exploded:
         """The source of a generator over these columns; the same for two that are the same."""
-        about = argument.copy().transform(
-            lambda node: exp.column(node.this.copy(), table=OF) if isinstance(node, exp.Column) else node
-        )
+        about = _of_base(argument)
         base = "" if owner is None else owner.source
         key = (base, about.sql("spark"), outer, values)
         if key not in self.known:
@@ -126,15 +129,22 @@ class ExplodedSources:
         return self.known[key]
 
 
+def _of_base(argument: exp.Expr) -> exp.Expr:
+    """The argument over columns of the base."""
+
+    def over(node: exp.Expr) -> exp.Expr:
+        return exp.column(node.this.copy(), table=OF) if isinstance(node, exp.Column) else node
+
+    return argument.copy().transform(over, copy=False)
+
+
 def _bare(argument: exp.Expr) -> exp.Expr:
     while isinstance(argument, exp.Paren | exp.Cast):
         argument = argument.this
     return argument
 
 
-def _columns(
-    source: Exploded, alias: str, argument: exp.Expr, with_place: bool
-) -> list[exp.Expr]:
+def _columns(source: Exploded, alias: str, argument: exp.Expr, with_place: bool) -> list[exp.Expr]:
     """What the columns of a generator are, in order and typed where the argument is."""
     kind = argument.type
     known = kind is not None and kind.is_type("array", "map")

@@ -1,8 +1,8 @@
 """Turn a resolved query into arms over base tables: semantics, section 2, "Standard form".
 
-Derived tables and CTEs are merged into the block that uses them; an outer join becomes ``inner ∪
-(left row with NULLs where NOT EXISTS a match)``; IN becomes EXISTS; one that counts by value
-(DISTINCT, …) becomes all values it may ever hold beside a formula that says when each is there.
+Derived tables and CTEs are merged into what uses them; an outer join becomes ``inner ∪ (left row
+with NULLs where NOT EXISTS a match)``; IN becomes EXISTS; what counts by value (DISTINCT, …)
+becomes all values it may ever hold beside a formula that says when each is there.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import TypeGuard
 
 from sqlglot import exp
 
@@ -34,7 +33,6 @@ from tapestry.sql.ir import (
     TRUE,
     Arm,
     Bag,
-    Condition,
     ExistsFormula,
     Formula,
     Part,
@@ -46,6 +44,15 @@ from tapestry.sql.ir import (
 from tapestry.sql.normalize.align_sides import ValueTypes, align_sides, sides_of
 from tapestry.sql.normalize.explode_sources import ExplodedSources
 from tapestry.sql.normalize.look_ups import look_up
+from tapestry.sql.normalize.nodes import (
+    has_laterals,
+    is_listed,
+    is_name,
+    narrowed,
+    own_size,
+    with_clocks,
+    without_order,
+)
 from tapestry.sql.normalize.normalize_conditions import normalize_conditions
 from tapestry.sql.normalize.scope import Columns, Scope, Way, with_ctes
 from tapestry.sql.read.audit_columns import values_alone
@@ -66,15 +73,11 @@ from tapestry.sql.read.refuse_unsupported import (
 from tapestry.sql.work import size, spend
 from tapestry.sql.write import build
 
-RESOLVED = "resolved"
-"""Marks a column in a condition that is one of a base table already."""
 _ROW = 40
 """Units for a SELECT, or a way to form a row of FROM."""
 
 
-def normalize_subqueries(
-    tree: exp.Query, catalog: Catalog
-) -> tuple[tuple[Part, ...], Catalog]:
+def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[tuple[Part, ...], Catalog]:
     """The query as arms, and the catalog with the sources that its generators make.
 
     Raises Refusal for what the theory does not cover yet.
@@ -129,7 +132,7 @@ class _Builder:
             node = node.this
         scope = with_ctes(node, scope)
         if id(node) not in self.sizes:
-            self.sizes[id(node)] = _own_size(node)
+            self.sizes[id(node)] = own_size(node)
         spend(_ROW + 4 * self.sizes[id(node)], "queries in FROM, each where it is used")
         refuse_modifiers(node)
         if isinstance(node, exp.SetOperation):
@@ -244,7 +247,7 @@ class _Builder:
         """A derived table: merged where it counts by derivation, a value table where by value."""
         alias = node.alias_or_name
         selects = (body if body is not None else node.this).named_selects
-        listed = [column.name for column in node.args["alias"].columns] if _listed(node) else []
+        listed = [column.name for column in node.args["alias"].columns] if is_listed(node) else []
         names = listed or list(selects)
         rows: list[Way] = []
         inputs = query.inputs if isinstance(query, UnionAll) else (query,)
@@ -275,7 +278,7 @@ class _Builder:
         if node.args.get("using"):
             hint = "write ON a.k = b.k"
             raise Refusal("USING was not resolved", node.sql("spark"), hint, code="using-join")
-        if side in ("LEFT", "RIGHT") and not _has_laterals(node):
+        if side in ("LEFT", "RIGHT") and not has_laterals(node):
             kept, other = (rows, right) if side == "LEFT" else (right, rows)
             looked_up = self.looked_up(kept, other, node, scope)
             if looked_up:
@@ -345,22 +348,7 @@ class _Builder:
 
     # -- conditions ---------------------------------------------------------------------------
     def condition(self, node: exp.Expr, scope: Scope) -> Formula:
-        return normalize_conditions(self.with_clocks(node, scope), _Context(self, scope))
-
-    def with_clocks(self, node: exp.Expr, scope: Scope) -> exp.Expr:
-        """A condition with the clock in place of columns of derived tables that read it."""
-
-        def replace(part: exp.Expr) -> exp.Expr:
-            if not isinstance(part, exp.Column) or part.find_ancestor(exp.Query) is not None:
-                return part
-            value = scope.column(part)
-            if not timing.contains_now(value):
-                return part
-            for column in value.find_all(exp.Column):
-                column.meta[RESOLVED] = True
-            return timing.wrapped(value)
-
-        return node.copy().transform(replace, copy=False)
+        return normalize_conditions(with_clocks(node, scope), _Context(self, scope))
 
     def resolve(self, node: exp.Expr, scope: Scope) -> exp.Expr:
         def replace(part: exp.Expr) -> exp.Expr:
@@ -377,7 +365,7 @@ class _Builder:
         while isinstance(node, exp.Subquery):
             scope = with_ctes(node, scope)
             node = node.this
-        node = node if keep_select else _without_order(node)
+        node = node if keep_select else without_order(node)
         refuse_modifiers(node)
         if isinstance(node, exp.Select) and is_global_aggregate(node):
             return None  # EXISTS over a global aggregate is always true
@@ -411,44 +399,4 @@ class _Context:
         if arms is None:
             raise Refusal(LATER, query.sql("spark"), INSIDE, code="aggregate")
         timeless(Bag(arms))
-        narrowed = (
-            Arm(arm.tables, all_of(arm.where, Condition(of(list(arm.select)))), arm.select)
-            for arm in arms
-        )
-        return ExistsFormula(False, tuple(narrowed))
-
-
-def is_name(node: exp.Expr) -> TypeGuard[exp.Column]:
-    """Is this a column as the author wrote it, which a scope says the meaning of?"""
-    return isinstance(node, exp.Column) and not node.meta.get(RESOLVED)
-
-
-def _own_size(query: exp.Expr) -> int:
-    """The nodes of a query without those of the queries in it; literals cost next to nothing."""
-
-    def is_other(node: exp.Expr) -> bool:
-        return isinstance(node, exp.Query) and node is not query
-
-    return sum(not isinstance(node, exp.Literal) for node in query.walk(prune=is_other))
-
-
-def _has_laterals(join: exp.Join) -> bool:
-    """Stands a generator behind the join? It makes no row of a look-up that found nothing."""
-    select = join.find_ancestor(exp.Select)
-    return select is not None and bool(select.args.get("laterals"))
-
-
-def _listed(node: exp.Expr) -> bool:
-    alias = node.args.get("alias")
-    return alias is not None and bool(alias.columns)
-
-
-def _without_order(node: exp.Expr) -> exp.Expr:
-    """EXISTS does not care for ORDER BY, nor for a LIMIT of at least one row."""
-    copy = node.copy()
-    copy.set("order", None)
-    limit = copy.args.get("limit")  # or FETCH, which is refused
-    count = None if limit is None else limit.args.get("expression")
-    if count is not None and count.is_int and int(count.this) > 0:
-        copy.set("limit", None)
-    return copy
+        return ExistsFormula(False, tuple(narrowed(arm, of(list(arm.select))) for arm in arms))

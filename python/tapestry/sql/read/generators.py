@@ -17,30 +17,34 @@ it is. What is said of one of them holds for all: ``explode`` and ``posexplode``
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
 
 from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql.catalog import Catalog, Source
-from tapestry.sql.read.open_parentheses import relations_of
-from tapestry.sql.work import spend
+from tapestry.sql.read.rows_of_columns import (
+    Names,
+    derived,
+    lateral_view,
+    stacked,
+    unpivot,
+    values,
+)
 
 KINDS = ("explode", "posexplode", "inline", "stack")
 ELEMENT = "_element"
 """The one column of a generator whose columns are the fields of an element."""
-MANY_VALUES = 1_000
 
 
 def to_laterals(tree: exp.Query, catalog: Catalog) -> exp.Query:
     """The query with every generator as a LATERAL VIEW of its SELECT, its columns named."""
     if not any(_is_odd(node) for node in tree.walk()):
         return tree
-    tree, names = tree.copy(), _Names(tree)
+    tree, names = tree.copy(), Names(tree)
     for pivot in list(tree.find_all(exp.Pivot)):
-        _unpivot(pivot, names)
-    for values in list(tree.find_all(exp.Values)):
-        _values(values, names)
+        unpivot(pivot, names)
+    for table in list(tree.find_all(exp.Values)):
+        values(table, names)
     for select in list(tree.find_all(exp.Select)):
         _from_function(select, names)
         _joined(select, names)
@@ -85,26 +89,8 @@ def calls_in_from(tree: exp.Query) -> None:
             table.replace(lateral)
 
 
-class _Names:
-    """New aliases, which no relation of a query has."""
-
-    def __init__(self, tree: exp.Query) -> None:
-        self.taken = {name.name.lower() for name in tree.find_all(exp.Identifier)}
-        self.numbers = count(1)
-
-    def new(self) -> str:
-        """The next one."""
-        return next(name for n in self.numbers if (name := f"_l{n}") not in self.taken)
-
-
-def _lateral(call: exp.Expr, alias: str, columns: list[str], outer: bool = False) -> exp.Lateral:
-    names = [exp.to_identifier(name, quoted=True) for name in columns]
-    table = exp.TableAlias(this=exp.to_identifier(alias, quoted=True), columns=names)
-    return exp.Lateral(this=call, view=True, outer=outer, alias=table)
-
-
 # -- where they stand -----------------------------------------------------------------------------
-def _from_function(select: exp.Select, names: _Names) -> None:
+def _from_function(select: exp.Select, names: Names) -> None:
     """A generator as the relation in FROM: a derived table of its own."""
     from_ = select.args.get("from_")
     relation = None if from_ is None else from_.this
@@ -113,25 +99,10 @@ def _from_function(select: exp.Select, names: _Names) -> None:
         name = alias.name if alias is not None and alias.name else names.new()
         columns = [column.name for column in alias.columns] if alias is not None else []
         columns = columns or _default_columns(call, None)
-        relation.replace(_derived(call, name, columns, names))
+        relation.replace(derived(call, name, columns, names))
 
 
-def _derived(call: exp.Expr, name: str, columns: list[str], names: _Names) -> exp.Subquery:
-    """``(SELECT its columns FROM one row LATERAL VIEW call) AS name``."""
-    inner, one = names.new(), names.new()
-    items: list[exp.Expr] = [
-        exp.alias_(exp.column(exp.to_identifier(column, quoted=True), table=inner), column, quoted=True)
-        for column in columns
-    ]
-    body = exp.Select(expressions=items)
-    row = exp.Select(expressions=[exp.alias_(exp.Literal.number(1), "one")])
-    alias = exp.TableAlias(this=exp.to_identifier(one))
-    body.set("from_", exp.From(this=exp.Subquery(this=row, alias=alias)))
-    body.set("laterals", [_lateral(call, inner, columns)])
-    return exp.Subquery(this=body, alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
-
-
-def _joined(select: exp.Select, names: _Names) -> None:
+def _joined(select: exp.Select, names: Names) -> None:
     """Joins with LATERAL, or with a call: behind all joins, their conditions in WHERE."""
     joins = select.args.get("joins") or []
     first = next((n for n, join in enumerate(joins) if _joins_call(join)), None)
@@ -143,8 +114,10 @@ def _joined(select: exp.Select, names: _Names) -> None:
     for join in joins[first:]:
         on = join.args.get("on")
         always = on is None or on == exp.true()
-        if join.args.get("using") or join.method or (
-            join.side and not (_joins_call(join) and join.side == "LEFT" and always)
+        if (
+            join.args.get("using")
+            or join.method
+            or (join.side and not (_joins_call(join) and join.side == "LEFT" and always))
         ):
             raise Refusal(
                 "an outer join, or USING, behind a generator in FROM",
@@ -155,7 +128,7 @@ def _joined(select: exp.Select, names: _Names) -> None:
             )
         if _joins_call(join):
             relation = join.this
-            lateral = _lateral(relation.this, "", [], bool(join.side))
+            lateral = lateral_view(relation.this, "", [], bool(join.side))
             lateral.set("alias", relation.args.get("alias") or exp.TableAlias())
             laterals.append(lateral)
         else:
@@ -193,7 +166,7 @@ def _spell_stars(select: exp.Select) -> None:
     select.set("expressions", items)
 
 
-def _listed(select: exp.Select, names: _Names, catalog: Catalog) -> None:
+def _listed(select: exp.Select, names: Names, catalog: Catalog) -> None:
     """A generator in the select list: its columns in its place."""
     items: list[exp.Expr] = []
     laterals = []
@@ -207,7 +180,7 @@ def _listed(select: exp.Select, names: _Names, catalog: Catalog) -> None:
         called = given or _default_columns(call, catalog)
         alias = names.new()
         own = [f"{alias}_{n}" for n, _ in enumerate(called, start=1)]
-        laterals.append(_lateral(call, alias, own))
+        laterals.append(lateral_view(call, alias, own))
         for column, name in zip(own, called, strict=True):
             value = exp.column(exp.to_identifier(column, quoted=True), table=alias)
             items.append(exp.alias_(value, name, quoted=True))
@@ -224,7 +197,7 @@ def _listed(select: exp.Select, names: _Names, catalog: Catalog) -> None:
 
 
 # -- what they are --------------------------------------------------------------------------------
-def _named(lateral: exp.Lateral, names: _Names, catalog: Catalog) -> None:
+def _named(lateral: exp.Lateral, names: Names, catalog: Catalog) -> None:
     """The call as one of explode, posexplode and inline, OUTER beside it; alias and columns."""
     call = lateral.this
     kind = kind_of(call)
@@ -238,7 +211,7 @@ def _named(lateral: exp.Lateral, names: _Names, catalog: Catalog) -> None:
     bare, argument = kind.removesuffix("_outer"), _argument(call)
     node: exp.Expr
     if bare == "stack":
-        node = exp.Inline(this=_stacked(call, columns))
+        node = exp.Inline(this=stacked(call, columns))
     else:
         made = {"explode": exp.Explode, "posexplode": exp.Posexplode, "inline": exp.Inline}
         node = made[bare](this=argument)
@@ -261,9 +234,9 @@ def _default_columns(call: exp.Expr, catalog: Catalog | None) -> list[str]:
         return [f"col{n}" for n in range(-(-values // max(1, rows)))]
     kept = _argument(call)
     if kind == "inline":
-        fields = [one for one in _structs_of(kept)][:1]
-        if fields:
-            return [field.this.name for field in fields[0].expressions]
+        first = next(_structs_of(kept), None)
+        if first is not None:
+            return [field.this.name for field in first.expressions]
     kinds = {
         column.type
         for source in (catalog.relations.values() if catalog is not None else ())
@@ -289,99 +262,6 @@ def _structs_of(argument: exp.Expr) -> Iterator[exp.Struct]:
         for element in argument.expressions:
             if isinstance(element, exp.Struct):
                 yield element
-
-
-def _stacked(call: exp.Expr, columns: list[str]) -> exp.Array:
-    """The rows of ``stack(n, …)``, what is left over being NULL."""
-    values = [value.copy() for value in call.expressions]
-    values += [exp.null()] * (-len(values) % len(columns))
-    rows = [values[n : n + len(columns)] for n in range(0, len(values), len(columns))]
-    return _array(rows, columns)
-
-
-def _array(rows: list[list[exp.Expr]], columns: list[str]) -> exp.Array:
-    spend(4 * len(rows) * len(columns), "rows of constants")
-    elements: list[exp.Expr] = []
-    for row in rows:
-        fields = [
-            exp.PropertyEQ(this=exp.to_identifier(name, quoted=True), expression=value.copy())
-            for name, value in zip(columns, row, strict=True)
-        ]
-        elements.append(exp.Struct(expressions=fields))
-    return exp.Array(expressions=elements)
-
-
-def _values(values: exp.Values, names: _Names) -> None:
-    """VALUES as a derived table: rows that are always there."""
-    rows = [
-        list(one.expressions) if isinstance(one, exp.Tuple) else [one.unnest()]
-        for one in values.expressions
-    ]
-    if len(rows) > MANY_VALUES or len({len(row) for row in rows}) > 1:
-        raise Refusal(
-            f"an inline table (VALUES) of {len(rows)} rows",
-            values.sql("spark"),
-            f"give each row as many values; make more than {MANY_VALUES} rows a seed with"
-            " meta: {arrival: static}",
-            code="inline-table",
-        )
-    alias = values.args.get("alias")
-    listed = [column.name for column in alias.columns] if alias is not None else []
-    columns = listed or [f"col{n}" for n, _ in enumerate(rows[0], start=1)]
-    if len(columns) != len(rows[0]):
-        raise Refusal(
-            f"an inline table gives {len(columns)} names to {len(rows[0])} columns",
-            values.sql("spark"),
-            "name all of them, or none",
-            code="uneven-columns",
-        )
-    name = alias.name if alias is not None and alias.name else names.new()
-    call = exp.Inline(this=_array(rows, columns))
-    derived = _derived(call, name, columns, names)
-    derived.set("joins", values.args.get("joins"))
-    values.replace(derived)
-
-
-def _unpivot(pivot: exp.Pivot, names: _Names) -> None:
-    """``m UNPIVOT (v FOR n IN (a AS x, b))``: a row for each of the columns that is not NULL."""
-    relation = pivot.parent
-    if not pivot.args.get("unpivot") or not isinstance(relation, exp.Table | exp.Subquery):
-        return  # refused where it is read
-    (group,) = pivot.args["fields"]
-    values = [one.name for value in pivot.expressions for one in _parts(value)]
-    inner, alias = names.new(), relation.alias_or_name or names.new()
-    rows: list[list[exp.Expr]] = []
-    gone: list[str] = []
-    for item in group.expressions:
-        called = item.args["alias"].name if isinstance(item, exp.PivotAlias) else ""
-        parts = list(_parts(item.this if isinstance(item, exp.PivotAlias) else item))
-        gone += [part.name for part in parts]
-        text = called or "_".join(part.name for part in parts)
-        columns = [exp.column(part.this.copy(), table=alias) for part in parts]
-        rows.append([exp.Literal.string(text), *columns])
-    listed = [group.this.name, *values]
-    lateral = _lateral(exp.Inline(this=_array(rows, listed)), inner, listed)
-    star = exp.Star(except_=[exp.to_identifier(name, quoted=True) for name in dict.fromkeys(gone)])
-    items: list[exp.Expr] = [exp.Column(this=star, table=exp.to_identifier(alias))]
-    found = [exp.column(exp.to_identifier(name, quoted=True), table=inner) for name in listed]
-    items += [exp.alias_(one.copy(), one.name, quoted=True) for one in found]
-    body = exp.Select(expressions=items)
-    bare, joins = relation.copy(), relation.args.get("joins")
-    bare.set("pivots", None)
-    bare.set("joins", None)
-    bare.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
-    body.set("from_", exp.From(this=bare))
-    body.set("laterals", [lateral])
-    if not pivot.args.get("include_nulls"):
-        some = [exp.Not(this=exp.Is(this=one, expression=exp.null())) for one in found[1:]]
-        body.set("where", exp.Where(this=exp.or_(*some, copy=False)))
-    given = pivot.args.get("alias")
-    name = given.this.copy() if given is not None and given.this else exp.to_identifier(alias)
-    relation.replace(exp.Subquery(this=body, alias=exp.TableAlias(this=name), joins=joins))
-
-
-def _parts(value: exp.Expr) -> list[exp.Expr]:
-    return list(value.expressions) if isinstance(value, exp.Tuple) else [value]
 
 
 # -- once their arguments have types --------------------------------------------------------------
@@ -421,8 +301,3 @@ def _open(select: exp.Select, lateral: exp.Lateral) -> None:
     lateral.set("this", exp.Explode(this=argument))
     listed = [exp.to_identifier(ELEMENT)]
     lateral.set("alias", exp.TableAlias(this=alias.this, columns=listed))
-
-
-def relations_with_laterals(select: exp.Select) -> list[exp.Expr]:
-    """The relations of a FROM clause, and the generators behind it."""
-    return [*relations_of(select), *(select.args.get("laterals") or [])]

@@ -156,10 +156,7 @@ def _leave_out_hints(tree: exp.Query) -> None:
 
 
 def _leave_out_order(tree: exp.Query) -> None:
-    """SORT BY, CLUSTER BY and DISTRIBUTE BY say how rows lie: like ORDER BY, nothing about them.
-
-    With a LIMIT they decide which rows there are, in an order of each partition for itself.
-    """
+    """SORT BY, CLUSTER BY and DISTRIBUTE BY say how rows lie; with LIMIT, which there are."""
     for select in tree.find_all(exp.Select):
         if select.args.get("limit") is None:
             for clause in ("sort", "cluster", "distribute"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tapestry.names import ARRIVAL, ROW_ID
+from tapestry.names import ARRIVAL
 from tapestry.sql.catalog import OF, Exploded
 from tapestry.sql.facts import keys
 from tapestry.sql.scan import Scan
@@ -22,8 +22,9 @@ def exploded_scan(source: Exploded, base: Scan | None, dialect: str) -> Scan:
     """
     place = exp.column(source.place, table=_MADE)
     part = keys.perhaps(keys.of_row(place)) if source.outer else keys.of_row(place)
-    own: list[exp.Expr] = [exp.column(name, table=_MADE) for name in (source.place, *source.values)]
-    items = own if base is None else [exp.Column(this=exp.Star(), table=exp.to_identifier(OF)), *own]
+    own = [exp.column(name, table=_MADE) for name in (source.place, *source.values)]
+    whole = exp.Column(this=exp.Star(), table=exp.to_identifier(OF))
+    items: list[exp.Expr] = [*own] if base is None else [whole, *own]
     select = exp.Select(expressions=items)
     select.set("from_", exp.From(this=_base(source, base)))
     names = [exp.to_identifier(name) for name in (source.place, *source.values)]
@@ -51,6 +52,3 @@ def _base(source: Exploded, base: Scan | None) -> exp.Expr:
     select = build.select(listed)
     select.set("from_", exp.From(this=exp.Var(this=f"{base.relation}")))
     return exp.Subquery(this=select, alias=alias)
-
-
-__all__ = ["ROW_ID", "exploded_scan"]

@@ -37,7 +37,7 @@ def _join(lateral: exp.Lateral, dialect: str) -> exp.Join:
     columns = [column.copy() for column in alias.columns]
     placed = isinstance(call, exp.Posexplode)
     is_map = len(columns) - placed == 2
-    if is_map and dialect != "duckdb" or dialect not in ARRAY:
+    if (is_map and dialect != "duckdb") or dialect not in ARRAY:
         raise Refusal(
             f"a generator over a map has no form in {dialect}" if is_map else
             f"a generator has no form in {dialect}",
@@ -48,10 +48,9 @@ def _join(lateral: exp.Lateral, dialect: str) -> exp.Join:
     argument = call.this
     if is_map:
         argument = exp.Anonymous(this="MAP_ENTRIES", expressions=[argument.copy()])
-    rows = exp.maybe_parse(ARRAY[dialect], dialect=dialect)
-    rows = rows.transform(
-        lambda node: argument.copy() if isinstance(node, exp.Column) and node.name == "_a" else node
-    )
+    rows: exp.Expr = exp.maybe_parse(ARRAY[dialect], dialect=dialect)
+    for hole in [one for one in rows.find_all(exp.Column) if one.name == "_a"]:
+        hole.replace(argument.copy())
     element = exp.column("_e", table="_r")
     values: list[exp.Expr] = [element]
     if is_map:
