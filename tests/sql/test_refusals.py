@@ -163,7 +163,7 @@ REFUSED = {
     "select id from db.messages where id = 1 and true <=> parent in (3)": "in two ways",
     "select id from db.messages where id > 1 | 2 << parent": "in two ways",
     "select id from db.messages where (id >> 1 & parent) > 1": "in two ways",
-
+    "select id from db.messages where exists (select json_tuple(id, 'a') from db.messages)": (
         "a generator in the select list"
     ),
     "select id from db.messages where not exists (select window(ts, '1 day') from db.messages)": (
@@ -172,7 +172,6 @@ REFUSED = {
     "select id from db.messages where id > all (select id from db.old)": "ALL over a subquery",
     "select mean(id) as m from db.messages": "aggregates",
     "select try_sum(id) as m from db.messages": "aggregates",
-
     "select json_tuple(id, 'a') as a from db.messages": "generator",
     "select id, window(ts, '10 minutes', '5 minutes') as w from db.messages": "several rows of one",
     "select id from db.messages where window(ts, '10 minutes').end > due": "several rows of one",

@@ -21,7 +21,10 @@ from tapestry.sql.facts.values import Names
 from tapestry.sql.ir import SourceTable
 from tapestry.sql.normalize.scope import Way
 from tapestry.sql.read.refuse_unsupported import UPSTREAM
+from tapestry.sql.work import size, spend
 
+_ROW = 40
+"""Units for a way to form a row of FROM."""
 APART = "explode where that table is read: (SELECT …, x FROM m LATERAL VIEW explode(m.list) t AS x)"
 
 
@@ -47,6 +50,7 @@ class ExplodedSources:
         place: tuple[int, ...],
     ) -> list[Way]:
         """A way to form a row of FROM with a row of a generator beside it; none of a NULL array."""
+        spend(_ROW + size(argument), "ways to form a row of FROM")
         owner = self.owner(way, lateral, argument)
         outer = bool(lateral.args.get("outer"))
         if owner is None and isinstance(_bare(argument), exp.Null) and not outer:

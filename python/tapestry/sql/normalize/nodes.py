@@ -55,6 +55,7 @@ def has_laterals(join: exp.Join) -> bool:
 
 
 def is_listed(node: exp.Expr) -> bool:
+    """Are the columns of a relation given names in FROM?"""
     alias = node.args.get("alias")
     return alias is not None and bool(alias.columns)
 

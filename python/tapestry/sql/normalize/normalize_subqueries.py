@@ -70,7 +70,7 @@ from tapestry.sql.read.refuse_unsupported import (
     refuse_uneven,
     refused_output,
 )
-from tapestry.sql.work import size, spend
+from tapestry.sql.work import spend
 from tapestry.sql.write import build
 
 _ROW = 40
@@ -197,7 +197,6 @@ class _Builder:
     def generated(self, row: Way, node: exp.Lateral, scope: Scope) -> list[Way]:
         """A row of FROM with each of the rows that a generator makes of it."""
         argument = self.resolve(node.this.this, Scope(row.columns, scope.ctes, scope))
-        spend(_ROW + size(argument), "ways to form a row of FROM")
         return self.exploded.way(row, node, argument, self.names, self.place)
 
     def relation(self, node: exp.Expr, scope: Scope) -> list[Way]:

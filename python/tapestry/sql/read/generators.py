@@ -23,7 +23,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.read.rows_of_columns import (
-    Names,
+    FreeAliases,
     derived,
     lateral_view,
     stacked,
@@ -40,7 +40,7 @@ def to_laterals(tree: exp.Query, catalog: Catalog) -> exp.Query:
     """The query with every generator as a LATERAL VIEW of its SELECT, its columns named."""
     if not any(_is_odd(node) for node in tree.walk()):
         return tree
-    tree, names = tree.copy(), Names(tree)
+    tree, names = tree.copy(), FreeAliases(tree)
     for pivot in list(tree.find_all(exp.Pivot)):
         unpivot(pivot, names)
     for table in list(tree.find_all(exp.Values)):
@@ -90,7 +90,7 @@ def calls_in_from(tree: exp.Query) -> None:
 
 
 # -- where they stand -----------------------------------------------------------------------------
-def _from_function(select: exp.Select, names: Names) -> None:
+def _from_function(select: exp.Select, names: FreeAliases) -> None:
     """A generator as the relation in FROM: a derived table of its own."""
     from_ = select.args.get("from_")
     relation = None if from_ is None else from_.this
@@ -102,7 +102,7 @@ def _from_function(select: exp.Select, names: Names) -> None:
         relation.replace(derived(call, name, columns, names))
 
 
-def _joined(select: exp.Select, names: Names) -> None:
+def _joined(select: exp.Select, names: FreeAliases) -> None:
     """Joins with LATERAL, or with a call: behind all joins, their conditions in WHERE."""
     joins = select.args.get("joins") or []
     first = next((n for n, join in enumerate(joins) if _joins_call(join)), None)
@@ -166,7 +166,7 @@ def _spell_stars(select: exp.Select) -> None:
     select.set("expressions", items)
 
 
-def _listed(select: exp.Select, names: Names, catalog: Catalog) -> None:
+def _listed(select: exp.Select, names: FreeAliases, catalog: Catalog) -> None:
     """A generator in the select list: its columns in its place."""
     items: list[exp.Expr] = []
     laterals = []
@@ -197,7 +197,7 @@ def _listed(select: exp.Select, names: Names, catalog: Catalog) -> None:
 
 
 # -- what they are --------------------------------------------------------------------------------
-def _named(lateral: exp.Lateral, names: Names, catalog: Catalog) -> None:
+def _named(lateral: exp.Lateral, names: FreeAliases, catalog: Catalog) -> None:
     """The call as one of explode, posexplode and inline, OUTER beside it; alias and columns."""
     call = lateral.this
     kind = kind_of(call)

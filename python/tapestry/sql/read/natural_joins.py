@@ -22,7 +22,7 @@ def natural_joins(tree: exp.Query, catalog: Catalog) -> exp.Query:
     >>> of = lambda name, *columns: Source(name, tuple(Column(c, "int") for c in columns), None)
     >>> catalog = Catalog({"a": of("a", "k", "x"), "b": of("b", "k", "y")})
     >>> natural_joins(parse_one("SELECT * FROM a NATURAL LEFT JOIN b"), catalog).sql()
-    'SELECT * FROM a LEFT JOIN b USING (k)'
+    'SELECT * FROM a LEFT JOIN b USING ("k")'
     """
     if not any(join.method == "NATURAL" for join in tree.find_all(exp.Join)):
         return tree

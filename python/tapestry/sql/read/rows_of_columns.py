@@ -13,7 +13,7 @@ MANY_VALUES = 1_000
 """So many rows may VALUES have: each run's statement holds them all."""
 
 
-class Names:
+class FreeAliases:
     """New aliases, which no relation of a query has."""
 
     def __init__(self, tree: exp.Query) -> None:
@@ -28,12 +28,13 @@ class Names:
 def lateral_view(
     call: exp.Expr, alias: str, columns: list[str], outer: bool = False
 ) -> exp.Lateral:
+    """``LATERAL VIEW call alias AS columns``."""
     names = [exp.to_identifier(name, quoted=True) for name in columns]
     table = exp.TableAlias(this=exp.to_identifier(alias, quoted=True), columns=names)
     return exp.Lateral(this=call, view=True, outer=outer, alias=table)
 
 
-def derived(call: exp.Expr, name: str, columns: list[str], names: Names) -> exp.Subquery:
+def derived(call: exp.Expr, name: str, columns: list[str], names: FreeAliases) -> exp.Subquery:
     """``(SELECT its columns FROM one row LATERAL VIEW call) AS name``."""
     inner, one = names.new(), names.new()
     items: list[exp.Expr] = []
@@ -57,6 +58,7 @@ def stacked(call: exp.Expr, columns: list[str]) -> exp.Array:
 
 
 def array(rows: list[list[exp.Expr]], columns: list[str]) -> exp.Array:
+    """Rows as an array of structs with these fields."""
     spend(4 * len(rows) * len(columns), "rows of constants")
     elements: list[exp.Expr] = []
     for row in rows:
@@ -68,7 +70,7 @@ def array(rows: list[list[exp.Expr]], columns: list[str]) -> exp.Array:
     return exp.Array(expressions=elements)
 
 
-def values(table: exp.Values, names: Names) -> None:
+def values(table: exp.Values, names: FreeAliases) -> None:
     """VALUES as a derived table: rows that are always there."""
     rows = [
         list(one.expressions) if isinstance(one, exp.Tuple) else [one.unnest()]
@@ -99,7 +101,7 @@ def values(table: exp.Values, names: Names) -> None:
     table.replace(made)
 
 
-def unpivot(pivot: exp.Pivot, names: Names) -> None:
+def unpivot(pivot: exp.Pivot, names: FreeAliases) -> None:
     """``m UNPIVOT (v FOR n IN (a AS x, b))``: a row for each of the columns that is not NULL."""
     relation = pivot.parent
     if not pivot.args.get("unpivot") or not isinstance(relation, exp.Table | exp.Subquery):
