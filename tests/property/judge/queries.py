@@ -63,10 +63,9 @@ class Generator:
         return With(used, body) if used else body
 
     def _audited(self, query: Query, given: Text | None) -> Query:
-        """The query with one more column that reads the clock: the same on sides by value."""
+        """The query with one more column that reads the clock: the same on both sides, of one type."""
         if isinstance(query, SetOp):
-            if query.op != "UNION ALL":
-                given = given or self.rng.choice(CLOCKS)
+            given = given or self.rng.choice(CLOCKS)
             left, right = (self._audited(side, given) for side in (query.left, query.right))
             return replace(query, left=left, right=right)
         assert isinstance(query, Select)
