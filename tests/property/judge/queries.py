@@ -63,7 +63,7 @@ class Generator:
         return With(used, body) if used else body
 
     def _audited(self, query: Query, given: Text | None) -> Query:
-        """The query with one more column that reads the clock: the same on both sides, of one type."""
+        """The query with one more column that reads the clock: the same on both sides."""
         if isinstance(query, SetOp):
             given = given or self.rng.choice(CLOCKS)
             left, right = (self._audited(side, given) for side in (query.left, query.right))
