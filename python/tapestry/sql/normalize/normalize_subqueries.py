@@ -1,8 +1,8 @@
 """Turn a resolved query into arms over base tables: semantics, section 2, "Standard form".
 
 Derived tables and CTEs are merged into what uses them; an outer join becomes ``inner ∪ (left row
-with NULLs where NOT EXISTS a match)``; IN becomes EXISTS; what counts by value (DISTINCT, …)
-becomes all values it may ever hold beside a formula that says when each is there.
+with NULLs where NOT EXISTS a match)``; IN becomes EXISTS; what counts by value: all its values ever
+beside a formula that says when each is there.
 """
 
 from __future__ import annotations
@@ -386,8 +386,7 @@ class _Context:
         return self.builder.resolve(node, self.scope)
 
     def exists(self, query: exp.Expr, negated: bool) -> Formula:
-        arms = self.builder.exists_arms(query, self.scope, keep_select=False)
-        if arms is None:
+        if (arms := self.builder.exists_arms(query, self.scope, keep_select=False)) is None:
             return FALSE if negated else TRUE
         return ExistsFormula(negated, arms)
 
