@@ -49,11 +49,16 @@ UNTRIED: Mapping[tuple[str, str], str] = {
     ("no-answer", "leave it out"): WITHIN,
     ("no-source", "let it read"): WITHIN,
     ("not-checkable", "leave LIMIT out"): WITHIN,
+    ("not-checkable", "put the set operation into"): WITHIN,
+    ("not-checkable", "write ROWS BETWEEN"): WITHIN,
+    ("not-checkable", "select from a derived table"): WITHIN,
+    ("not-checkable", "compare now() with the value"): WITHIN,
     ("not-checkable", "write it as [NOT]"): WITHIN,
     ("unsupported-clause", "write ORDER BY"): WITHIN,
     ("generator", "explode in a table upstream, by"): "tests/eject: what a database has no form of",
     ("odd-from", "read it from a table"): WITHIN,
     ("unknown-column", "qualify it"): WITHIN,
+    ("unknown-column", "define it with WINDOW"): WITHIN,
 }
 """Code, and the beginning of a hint, that no case here tries; with the reason."""
 

@@ -102,11 +102,6 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     case(
-        "unsupported-clause",
-        "select id, parent from messages window w as (order by id)",
-        Way(KEPT, after="SELECT id, parent FROM model WINDOW w AS (ORDER BY id)"),
-    ),
-    case(
         "limit",
         "select id from messages order by id limit 2",
         Way("select id from messages", after="SELECT id FROM model ORDER BY id LIMIT 2"),
