@@ -1,0 +1,140 @@
+"""Asks ``worker`` for the SQL of one file after another, and ends it where it takes too long."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tapestry.advise.project import Project
+
+SECONDS = 10.0
+"""For one file, the start of a process not counted."""
+STARTING = 60.0
+MOST_STARTS = 25
+"""Files that end a process; with more, the rest of the folder is left unread."""
+LONGEST_ANSWER = 50_000_000
+
+
+@dataclass(frozen=True)
+class Read:
+    """A file as Spark SQL; ``why`` says why there is none."""
+
+    statements: tuple[str, ...] = ()
+    guarded: str = ""
+    """The text behind is_incremental() included, where it could be made."""
+    guard: bool = False
+    config: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    why: str = ""
+
+
+class Reader(AbstractContextManager["Reader"]):
+    """The process, started when it is needed."""
+
+    def __init__(self, project: Project, dialect: str, seconds: float = SECONDS) -> None:
+        self._seconds = seconds
+        self._starts = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._begun = b""
+        told = {
+            "name": project.name,
+            "dialect": dialect,
+            "variables": project.variables,
+            "macros": [(package, str(path)) for package, path in project.macros],
+        }
+        # A date of YAML is none of JSON.
+        self._project = json.dumps(told, default=str).encode("ascii")
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def read(self, name: str, path: Path, config: Mapping[str, Any]) -> Read:
+        """The file's SQL."""
+        asked = {"name": name, "path": str(path), "config": dict(config)}
+        if self._process is None:
+            if self._starts == MOST_STARTS:
+                return Read(why=f"{MOST_STARTS} files before it ended the process that reads them")
+            self._start()
+        answer = self._ask(json.dumps(asked, default=str).encode("ascii"))
+        if answer is None:
+            return Read(why="it takes too much time or memory to be read")
+        return Read(
+            tuple(answer.get("statements", ())),
+            answer.get("guarded", ""),
+            bool(answer.get("guard")),
+            answer.get("config", {}),
+            tuple(answer.get("notes", ())),
+            answer.get("why", ""),
+        )
+
+    def _start(self) -> None:
+        self._starts += 1
+        self._begun = b""
+        # The same modules as here, wherever they were found.
+        paths = os.pathsep.join(path for path in sys.path if path)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tapestry.advise.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": paths},
+        )
+        empty = {"name": "", "path": os.devnull, "config": {}}
+        self._send(self._project)
+        self._send(json.dumps(empty).encode("ascii"))
+        self._receive(STARTING)
+
+    def _ask(self, line: bytes) -> dict[str, Any] | None:
+        if not self._send(line):
+            return None
+        answer = self._receive(self._seconds)
+        if answer is None:
+            self._end()
+            return None
+        found = json.loads(answer)
+        return found if isinstance(found, dict) else None
+
+    def _send(self, line: bytes) -> bool:
+        process = self._process
+        if process is None or process.stdin is None:
+            return False
+        try:
+            process.stdin.write(line + b"\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            self._end()
+            return False
+        return True
+
+    def _receive(self, seconds: float) -> bytes | None:
+        """The next line; None where the process ends, takes too long or says too much."""
+        if self._process is None or self._process.stdout is None:
+            return None
+        descriptor = self._process.stdout.fileno()
+        until = time.monotonic() + seconds
+        while b"\n" not in self._begun:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+                return None
+            more = os.read(descriptor, 1 << 16)
+            if not more or len(self._begun) > LONGEST_ANSWER:
+                return None
+            self._begun += more
+        line, _, self._begun = self._begun.partition(b"\n")
+        return line
+
+    def _end(self) -> None:
+        if self._process is None:
+            return
+        self._process.kill()
+        self._process.communicate()
+        self._process = None
