@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -33,7 +34,8 @@ def arrivals_in_guard(plain: str, guarded: str) -> dict[str, str]:
                 asks_itself = any(t.db == THIS for t in comparison.find_all(exp.Table))
                 if asks_itself == own and comparison.sql("spark") not in before:
                     for column in _columns(comparison):
-                        _note(scope, column, found)
+                        with suppress(SqlglotError):  # two tables of one name in FROM
+                            _note(scope, column, found)
     return found
 
 
@@ -74,8 +76,8 @@ def trace(scope: Scope, column: exp.Column, depth: int = 0) -> tuple[str, str] |
         return table_name(source), column.name.lower()
     if not isinstance(source, Scope) or depth > 50:
         return None
-    while source.union_scopes:
-        source = source.union_scopes[0]
+    while source.set_operation_scopes:
+        source = source.set_operation_scopes[0]
     if not isinstance(source.expression, exp.Select):
         return None
     for item in source.expression.selects:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -33,7 +34,10 @@ _TIMES = (
     *(exp.TsOrDsAdd, exp.TsOrDsDiff, exp.DateSub, exp.TimestampAdd, exp.Extract, exp.AddMonths),
 )
 _NUMBERS = (exp.Sum, exp.Avg, exp.Abs, exp.Round, exp.Mul, exp.Div, exp.Mod, exp.Ceil, exp.Floor)
-_TEXTS = (exp.Lower, exp.Upper, exp.Like, exp.ILike, exp.RLike, exp.Concat, exp.DPipe, exp.Trim)
+_TEXTS = (exp.Lower, exp.Upper, exp.Like, exp.ILike, exp.RegexpLike, exp.Concat, exp.DPipe, exp.Trim)
+CLOCKS = frozenset({"current_date", "current_timestamp", "localtimestamp"})
+"""Names that are the clock where no table has a column called so."""
+_FIELD = re.compile(r"\w+")
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 
 
@@ -42,14 +46,39 @@ class Asked:
     """What is asked of one relation: columns with the type guessed by use ('' where none is)."""
 
     columns: dict[str, str] = field(default_factory=dict)
-    starred: bool = False
-    """Some query wants all of its columns."""
+    fields: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
+    """Column -> the paths of fields that are read in it."""
 
-    def add(self, name: str, kind: str = "") -> None:
+    def add(self, name: str, kind: str = "", path: tuple[str, ...] = ()) -> None:
         """Note a column; the first guess of its type counts."""
         name = name.lower()
-        if not self.columns.get(name):
-            self.columns[name] = kind
+        if name in CLOCKS:
+            return
+        if path:
+            self.fields.setdefault(name, set()).add(path)
+        if path or not self.columns.get(name):
+            self.columns[name] = struct_type(self.fields[name]) if path else kind
+
+    def update(self, other: Asked) -> None:
+        """Note all that is asked there."""
+        for name, kind in other.columns.items():
+            for path in other.fields.get(name, {()}):
+                self.add(name, kind, path)
+
+
+def struct_type(paths: Iterable[tuple[str, ...]]) -> str:
+    """The type of a column that has these fields.
+
+    >>> struct_type({("a",), ("b", "created_at")})
+    'struct<a:string,b:struct<created_at:timestamp>>'
+    """
+    inner: dict[str, set[tuple[str, ...]]] = {}
+    for first, *rest in sorted(paths):
+        inner.setdefault(first.lower(), set()).update([tuple(rest)] if rest else [])
+    named = [
+        f"{name}:{struct_type(below) if below else by_name(name)}" for name, below in inner.items()
+    ]
+    return f"struct<{','.join(named)}>"
 
 
 def by_name(name: str) -> str:
@@ -61,7 +90,7 @@ def by_name(name: str) -> str:
     return next((kind for pattern, kind in _NAMED if pattern.search(name.lower())), TEXT)
 
 
-def asked_of(sql: str, wanted: Iterable[str] = ()) -> dict[str, Asked]:
+def asked_of(sql: str, wanted: Asked) -> dict[str, Asked]:
     """What a query asks of each relation; ``wanted`` are columns that others ask of the query.
 
     Empty for a text that cannot be read: whoever rewrites it says why.
@@ -73,9 +102,10 @@ def asked_of(sql: str, wanted: Iterable[str] = ()) -> dict[str, Asked]:
         return {}
     found = _Walk()
     if scopes:
-        found.wanted[id(scopes[-1])] = dict.fromkeys((name.lower() for name in wanted), "")
+        found.wanted[id(scopes[-1])] = wanted
     for scope in reversed(scopes):  # those around come before those inside
-        found.visit(scope)
+        with suppress(SqlglotError):  # two tables of one name in FROM: the rewriter says so
+            found.visit(scope)
     return found.asked
 
 
@@ -84,13 +114,13 @@ class _Walk:
 
     def __init__(self) -> None:
         self.asked: dict[str, Asked] = {}
-        self.wanted: dict[int, dict[str, str]] = {}
+        self.wanted: dict[int, Asked] = {}
 
     def visit(self, scope: Scope) -> None:
         """Hand what is asked of this scope on to what it reads."""
-        wanted = self.wanted.get(id(scope), {})
-        for inner in scope.union_scopes or []:
-            self.wanted.setdefault(id(inner), {}).update(wanted)
+        wanted = self.wanted.get(id(scope), Asked())
+        for inner in scope.set_operation_scopes or []:
+            self.wanted.setdefault(id(inner), Asked()).update(wanted)
         if not isinstance(scope.expression, exp.Select):
             return
         sources = scope.sources
@@ -98,14 +128,24 @@ class _Walk:
             if isinstance(source, exp.Table):
                 self.asked.setdefault(table_name(source), Asked())
         for column in scope.columns:
-            self._ask(scope, column.table, column.name, _kind_of(column))
+            table, name, path = parts_of(column, scope)
+            self._ask(scope, table, name, "" if path else _kind_of(column), path)
         for join in scope.expression.args.get("joins") or []:
             for name in join.args.get("using") or []:
-                for table in sources:
+                for table in scope.selected_sources:
                     self._ask(scope, table, name.name, "")
+        self._named(scope, wanted)
         self._stars(scope, wanted)
 
-    def _stars(self, scope: Scope, wanted: dict[str, str]) -> None:
+    def _named(self, scope: Scope, wanted: Asked) -> None:
+        """What is said of an output column is said of the column that it is."""
+        for item in scope.expression.selects:
+            column, name = item.unalias(), item.alias_or_name.lower()
+            if isinstance(column, exp.Column) and wanted.columns.get(name):
+                for path in wanted.fields.get(name, {()}):
+                    self._ask(scope, column.table, column.name, wanted.columns[name], path)
+
+    def _stars(self, scope: Scope, wanted: Asked) -> None:
         select = scope.expression
         named = {name.lower() for name in select.named_selects}
         for item in select.selects:
@@ -116,35 +156,51 @@ class _Walk:
             for excepted in star.args.get("except_") or []:
                 for table in over[:1]:
                     self._ask(scope, table, excepted.name, "")
-            for table in over:
-                source = scope.sources.get(table)
-                if isinstance(source, exp.Table):
-                    self.asked[table_name(source)].starred = True
-            for name, kind in wanted.items():
+            for name, kind in wanted.columns.items():
                 if name not in named:
-                    self._ask(scope, over[0] if len(over) == 1 else "", name, kind)
+                    table = over[0] if len(over) == 1 else ""
+                    for path in wanted.fields.get(name, {()}):
+                        self._ask(scope, table, name, kind, path)
 
-    def _ask(self, scope: Scope, table: str, name: str, kind: str) -> None:
+    def _ask(
+        self, scope: Scope, table: str, name: str, kind: str, path: tuple[str, ...] = ()
+    ) -> None:
         if name == "*" or not name:
             return
-        source = scope.sources.get(table) if table else _of_bare(scope, name)
+        source = scope.sources.get(table) if table else of_bare(scope, name)
         if isinstance(source, exp.Table):
-            self.asked.setdefault(table_name(source), Asked()).add(name, kind)
+            self.asked.setdefault(table_name(source), Asked()).add(name, kind, path)
         elif isinstance(source, Scope):
-            self._hand_on(source, name.lower(), kind)
-
-    def _hand_on(self, inner: Scope, name: str, kind: str) -> None:
-        known = self.wanted.setdefault(id(inner), {})
-        if not known.get(name):
-            known[name] = kind
-        for select in inner.expression.selects if kind else []:
-            # What is said of an output column is said of the column that it is.
-            column = select.unalias()
-            if select.alias_or_name.lower() == name and isinstance(column, exp.Column):
-                self._ask(inner, column.table, column.name, kind)
+            self.wanted.setdefault(id(source), Asked()).add(name, kind, path)
 
 
-def _of_bare(scope: Scope, name: str) -> exp.Expr | Scope | None:
+def parts_of(column: exp.Column, scope: Scope) -> tuple[str, str, tuple[str, ...]]:
+    """A column's table ('' for a bare one), its name, and the path of the field read in it.
+
+    ``payload.user.id`` is a field where no table in FROM is called payload.
+    """
+    parts = [part.name for part in column.parts]
+    node: exp.Expr = column
+    while isinstance(node.parent, exp.Dot) and node.parent.this is node:
+        node = node.parent
+        if not isinstance(node.expression, exp.Identifier):
+            break
+        parts.append(node.expression.name)
+    table = parts.pop(0) if len(parts) > 1 and _in_sight(parts[0], scope) else ""
+    path = tuple(parts[1:])
+    return table, parts[0], path if all(map(_FIELD.fullmatch, path)) else ()
+
+
+def _in_sight(name: str, scope: Scope) -> bool:
+    around: Scope | None = scope
+    while around is not None:
+        if name.lower() in {one.lower() for one in around.sources}:
+            return True
+        around = around.parent
+    return False
+
+
+def of_bare(scope: Scope, name: str) -> exp.Expr | Scope | None:
     """Where a column without a table comes from: what names it, else what may have it."""
     local = [one for one in scope.selected_sources if one in scope.sources]
     sources = [scope.sources[one] for one in local]

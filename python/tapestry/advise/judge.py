@@ -1,0 +1,252 @@
+"""One model judged: its query is tried with the rewriter, and what it says is the advice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from tapestry.advise.context import REF, THIS
+from tapestry.advise.guard import arrivals_in_guard
+from tapestry.advise.reader import Read
+from tapestry.advise.records import CONTINUOUS, REBUILT, STATIC, UNREAD, Advice, Arrival
+from tapestry.advise.tables import UNNAMED, Tables
+from tapestry.errors import Refusal
+from tapestry.names import MATCHED_AT
+from tapestry.sql import Rewriting, rewrite
+from tapestry.sql.passes.tree.inline_views import inline_views
+from tapestry.sql.passes.tree.resolve_names import resolve_names
+from tapestry.sql.read.parse import parse
+from tapestry.sql.timing import is_now
+from tapestry.sql.work import bounded
+
+OPENED = ("view", "ephemeral")
+STORED = ("table", "incremental", "")
+COLUMN = "unknown-column"
+"""Refused because of what is known of the tables, which is a guess: no verdict on the query."""
+REPAIRS = 10
+"""So many things that a refusal asks to leave out are left out to see what remains."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """One model's text, read."""
+
+    name: str
+    file: str
+    sql: str
+    read: Read
+    today: str
+
+    @property
+    def relation(self) -> str:
+        """The name under which other models read it."""
+        return f"{REF}.{self.name}"
+
+
+@dataclass
+class _Trial:
+    """A query on its way through the rewriter, with what was left out of it."""
+
+    sql: str
+    arrivals: dict[str, Arrival]
+    changes: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    """The user-defined functions that are taken to be deterministic."""
+    seconds: float = 0.0
+
+
+def unread(text: Text) -> Advice:
+    """A model without a text to judge."""
+    return Advice(text.name, text.file, text.today, UNREAD, reason=text.read.why)
+
+
+def judge(text: Text, tables: Tables, dialect: str) -> Advice:
+    """Which kind fits a model, and why; it stays what it is where it stores no rows."""
+    notes = list(text.read.notes)
+    said = Advice(
+        text.name,
+        text.file,
+        text.today,
+        text.today,
+        dialect=dialect,
+        characters=len(text.sql),
+        notes=tuple(notes),
+    )
+    if text.today not in STORED:
+        return said
+    try:
+        trial = _Trial(text.sql, _arrivals(text, tables))
+        said = replace(said, notes=(*notes, *_unknown_columns(trial, tables)))
+        rewriting = _tried(trial, tables)
+    except Refusal as refusal:
+        return replace(
+            said,
+            kind=UNREAD if refusal.code == COLUMN else REBUILT,
+            code=refusal.code,
+            reason=refusal.reason,
+            where=refusal.where,
+            hint=refusal.hint,
+        )
+    return replace(
+        said,
+        kind=CONTINUOUS,
+        strategy=rewriting.strategy,
+        arrivals=tuple(trial.arrivals[one] for one in rewriting.sources if one in trial.arrivals),
+        changes=(*_changes(text), *trial.changes),
+        conditions=_conditions(text, tables, rewriting, trial.functions),
+        seconds=trial.seconds,
+    )
+
+
+def outputs(sql: str, tables: Tables) -> dict[str, str]:
+    """The columns of a query with their types, as far as they can be told."""
+    try:
+        arrivals = {one: Arrival(one, STATIC, "") for one in tables.read_by(sql)}
+        catalog = tables.catalog(sql, arrivals)
+        with bounded(sql):
+            tree = resolve_names(inline_views(parse(sql), catalog), catalog)
+            return {one.alias_or_name.lower(): _type_of(one) for one in tree.selects}
+    except Refusal:
+        return _named(sql)
+
+
+def _named(sql: str) -> dict[str, str]:
+    try:
+        names = parse(sql).named_selects
+    except Refusal:
+        return {}
+    return {name.lower(): "" for name in names if name not in ("", "*")}
+
+
+def _type_of(item: exp.Expr) -> str:
+    kind = item.type
+    unknown = (exp.DType.UNKNOWN, exp.DType.NULL)
+    if not isinstance(kind, exp.DataType) or kind.this in unknown:
+        return ""
+    return str(kind.sql("spark")).lower()
+
+
+def _arrivals(text: Text, tables: Tables) -> dict[str, Arrival]:
+    guards: Mapping[str, str] = {}
+    if text.read.guarded:
+        guards = arrivals_in_guard(text.sql, text.read.guarded)
+    found = {}
+    for name in tables.read_by(text.sql):
+        if name.startswith(f"{THIS}."):
+            raise Refusal(
+                "the query reads its own table",
+                name,
+                "remove {{ this }}: a run knows what was delivered",
+                code="reads-itself",
+            )
+        if name not in tables.views:
+            found[name] = tables.arrival(name, guards.get(name))
+    return found
+
+
+def _unknown_columns(trial: _Trial, tables: Tables) -> list[str]:
+    return [
+        f"the columns of {name} are not known: no query names one, no YAML lists them"
+        for name in trial.arrivals
+        if not tables.columns(name)
+    ]
+
+
+def _tried(trial: _Trial, tables: Tables) -> Rewriting:
+    """The rewriting, once what a refusal asks to leave out is left out; else the refusal."""
+    for _ in range(REPAIRS):
+        catalog = tables.catalog(trial.sql, trial.arrivals)
+        catalog = replace(catalog, deterministic_functions=frozenset(trial.functions))
+        begun = time.perf_counter()
+        try:
+            found = rewrite(trial.sql, catalog)
+            trial.seconds = time.perf_counter() - begun
+            break
+        except Refusal as refusal:
+            if not _repaired(trial, refusal):
+                raise
+    else:
+        return rewrite(trial.sql, catalog)
+    if trial.functions:
+        trial.changes.append(f"deterministic_functions: [{', '.join(trial.functions)}]")
+    return found
+
+
+def _repaired(trial: _Trial, refusal: Refusal) -> bool:
+    """Is left out what the refusal names, so that it is worth another trial?"""
+    if refusal.code == "own-column":
+        of_models = [n for n, one in trial.arrivals.items() if one.column == MATCHED_AT]
+        for name in of_models:
+            trial.arrivals[name] = Arrival(name, UNNAMED, "a continuous model")
+        if of_models:
+            trial.changes.append(
+                f"leave out {MATCHED_AT} of {', '.join(of_models)}: select * except ({MATCHED_AT})"
+            )
+        return bool(of_models)
+    if refusal.code == "undeclared-function":
+        name = refusal.reason.partition("(")[0]
+        trial.functions.append(name)
+        return trial.functions.count(name) == 1
+    if refusal.code == "clock-in-select-list":
+        name = _leave_out_clock(trial)
+        if name:
+            trial.changes.append(
+                f"leave out {name}, which reads the clock: {MATCHED_AT} holds the first instant"
+            )
+        return bool(name)
+    return False
+
+
+def _leave_out_clock(trial: _Trial) -> str:
+    """Put a NULL where the first column is nothing but the clock; '' where there is none."""
+    tree = parse(trial.sql)
+    for item in tree.find_all(exp.Alias):
+        value = item.this
+        inner = value.this if isinstance(value, exp.Cast) else value
+        if isinstance(item.parent, exp.Select) and is_now(inner):
+            null = exp.cast(exp.null(), "timestamp")
+            item.set("this", null)
+            trial.sql = tree.sql("spark")
+            return str(item.alias)
+    return ""
+
+
+def _changes(text: Text) -> list[str]:
+    """What the owner changes in a model that fits."""
+    if not text.today:
+        return []
+    changes = [f"materialized='{CONTINUOUS}' instead of '{text.today}'"]
+    if text.read.guard:
+        changes.append("take out the {% if is_incremental() %} block")
+    for key in ("unique_key", "incremental_strategy"):
+        if text.today == "incremental" and text.read.config.get(key):
+            changes.append(f"take out {key} ({text.read.config[key]})")
+    return changes
+
+
+def _conditions(
+    text: Text, tables: Tables, rewriting: Rewriting, functions: list[str]
+) -> tuple[str, ...]:
+    """What must hold and only the owner can know."""
+    found = []
+    key = text.read.config.get("unique_key")
+    if text.today == "incremental" and key:
+        found.append(
+            f"only if {key} is there so that rows are not taken twice: where it replaces rows by"
+            " newer versions, a continuous model keeps every version"
+        )
+    elif text.today == "table":
+        found.append(
+            "only if the rows of its sources stay as they are: the model keeps every row that was"
+            " ever an answer"
+        )
+    for name in rewriting.sources:
+        if tables.materialized.get(name) == "table" and tables.kinds.get(name) != CONTINUOUS:
+            found.append(f"{name} is built anew by each run: only if its old rows stay as they are")
+    if functions:
+        named = ", ".join(functions)
+        found.append(f"only if equal arguments always give equal values: {named}")
+    return tuple(found)

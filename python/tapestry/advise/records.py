@@ -1,0 +1,121 @@
+"""What is said of one model, and of a whole folder, as plain values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+CONTINUOUS: Final = "continuous"
+REBUILT: Final = "table"
+"""The kind for a query that no continuous model can keep: a table that each run builds anew.
+
+The one place to change when there is a kind that maintains the current answer.
+"""
+REBUILT_TEXT: Final = "table (rebuilt by each run)"
+"""The same, for people."""
+UNREAD: Final = "unread"
+"""No text to judge: ``reason`` says why."""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What a source has to say of when its rows arrive."""
+
+    relation: str
+    column: str
+    """'' where none was found; ``static`` for a look-up table."""
+    why: str
+
+    @property
+    def told(self) -> str:
+        """One line for people."""
+        if self.column == STATIC:
+            return f"{self.relation}: arrival: static ({self.why})"
+        if self.column:
+            return f"{self.relation}: {self.column} ({self.why})"
+        return f"{self.relation}: {self.why}"
+
+
+STATIC: Final = "static"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One model: what it is, which kind fits, and what would change."""
+
+    name: str
+    file: str
+    today: str
+    """Its materialization; '' in a folder that is no dbt project."""
+    kind: str
+    code: str = ""
+    """The code of the refusal."""
+    reason: str = ""
+    where: str = ""
+    hint: str = ""
+    changes: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    """What only the owner of the data can know, and what must hold."""
+    arrivals: tuple[Arrival, ...] = ()
+    notes: tuple[str, ...] = ()
+    strategy: str = ""
+    dialect: str = "spark"
+    characters: int = 0
+    """Of the SQL."""
+    seconds: float = 0.0
+    """That the rewriting took."""
+
+    @property
+    def judged(self) -> bool:
+        """Was its query tried?"""
+        return self.kind == CONTINUOUS or bool(self.code)
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, as plain values."""
+        return {**asdict(self), "seconds": round(self.seconds, 4)}
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A folder's models, and what there is to say of the folder itself."""
+
+    folder: str
+    project: str
+    dialect: str
+    models: tuple[Advice, ...]
+    notes: tuple[str, ...] = ()
+    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The columns that were taken to be there, with the types that were guessed."""
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Code of refusal -> how many models have it, the most frequent first."""
+        return dict(Counter(one.code for one in self.models if one.code).most_common())
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many models were found, fit, fit under a condition, are refused, stay, are unread."""
+        fits = [one for one in self.models if one.kind == CONTINUOUS]
+        return {
+            "models": len(self.models),
+            "continuous": len(fits),
+            "continuous_if": sum(bool(one.conditions) for one in fits),
+            "refused": sum(bool(one.code) for one in self.models),
+            "stays": sum(not one.judged and one.kind != UNREAD for one in self.models),
+            "unread": sum(one.kind == UNREAD for one in self.models),
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, as plain values."""
+        return {
+            "folder": self.folder,
+            "project": self.project,
+            "dialect": self.dialect,
+            "counts": self.counts,
+            "reasons": self.reasons,
+            "notes": list(self.notes),
+            "models": [one.as_json() for one in self.models],
+            "columns_taken": {name: dict(columns) for name, columns in self.columns.items()},
+        }

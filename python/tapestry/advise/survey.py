@@ -1,0 +1,181 @@
+"""A whole folder: every model read, put in order, and judged with what the others tell of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from tapestry.advise.context import REF
+from tapestry.advise.judge import OPENED, Text, judge, outputs, unread
+from tapestry.advise.owners import with_owners
+from tapestry.advise.project import Project, folder_config, read_project
+from tapestry.advise.reader import SECONDS, Read, Reader
+from tapestry.advise.records import Advice, Survey
+from tapestry.advise.tables import Tables
+from tapestry.advise.uses import Asked, asked_of
+from tapestry.errors import Refusal
+from tapestry.sql import relation_names
+from tapestry.words import counted
+
+Progress = Callable[[int, int], None]
+"""Told how many of how many files are done."""
+
+
+def survey(
+    folder: Path,
+    dialect: str = "spark",
+    progress: Progress = lambda done, of: None,
+    seconds: float = SECONDS,
+) -> Survey:
+    """What there is to say of each model of a dbt project, or each query of a folder of SQL.
+
+    ``seconds`` bounds what one file may take to become SQL.  Nothing is written, no macro is run
+    outside of a process of its own, nothing outside of the folder is read.
+    """
+    project = read_project(folder)
+    texts = _texts(project, dialect, progress, seconds)
+    tables = Tables(project, dialect)
+    readable = {text.relation: text for text in texts if text.sql}
+    reads = {name: _reads(text.sql) for name, text in readable.items()}
+    order, circles = in_order(reads)
+    for name in order:
+        text = readable[name]
+        tables.materialized[name] = text.today
+        if text.today in OPENED and name not in circles:
+            tables.views[name] = text.sql
+    _ask(tables, readable, order)
+    said: dict[str, Advice] = {}
+    read_by_others = {name for names in reads.values() for name in names}
+    for done, name in enumerate(order, 1):
+        text = replace(readable[name], sql=with_owners(readable[name].sql, tables))
+        if name in tables.views:
+            tables.views[name] = text.sql
+        said[name] = _judged(text, tables, dialect, circles)
+        if name in read_by_others:
+            tables.outputs[name] = outputs(text.sql, tables)
+        progress(len(texts) + done, 2 * len(texts))
+    models = tuple(said.get(text.relation) or unread(text) for text in texts)
+    read_ones = sorted(read_by_others - set(tables.views))
+    columns = {name: tables.columns(name) for name in read_ones}
+    return Survey(
+        str(project.root), project.name, dialect, models, _notes(project, models), columns
+    )
+
+
+def _texts(project: Project, dialect: str, progress: Progress, seconds: float) -> list[Text]:
+    found: list[Text] = []
+    names: set[str] = set()
+    with Reader(project, dialect, seconds) as reader:
+        for done, path in enumerate(project.models.files, 1):
+            file = str(path.relative_to(project.root))
+            config = _config(project, path)
+            read = reader.read(path.stem, path, config)
+            found += _of_file(project, file, path, read, config, names)
+            progress(done, 2 * len(project.models.files))
+    return found
+
+
+def _config(project: Project, path: Path) -> dict[str, object]:
+    """What the YAML files say of a model; what its own config() says comes on top."""
+    if not project.name:
+        return {}
+    described = project.described.get(path.stem.lower())
+    return folder_config(project, path) | (described.config if described else {})
+
+
+def _of_file(
+    project: Project,
+    file: str,
+    path: Path,
+    read: Read,
+    config: Mapping[str, object],
+    names: set[str],
+) -> list[Text]:
+    if not project.name:
+        several = len(read.statements) > 1
+        return [
+            Text(f"{file}#{n}" if several else file, file, sql, read, "")
+            for n, sql in enumerate(read.statements or (("",) if read.why else ()), 1)
+        ]
+    name = path.stem.lower()
+    if name in names:
+        read = Read(why="a file before it has the same name")
+        name = file
+    names.add(name)
+    today = str(read.config.get("materialized") or config.get("materialized") or "view")
+    sql = read.statements[0] if read.statements else ""
+    if not sql and not read.why:
+        read = Read(why="it holds no query", config=read.config)
+    return [Text(name, file, sql, read, today)]
+
+
+def _reads(sql: str) -> tuple[str, ...]:
+    try:
+        return relation_names(sql)
+    except Refusal:
+        return ()
+
+
+def in_order(reads: Mapping[str, Iterable[str]]) -> tuple[list[str], set[str]]:
+    """Models after those that they read; and those that read themselves through others.
+
+    >>> in_order({"a": ["b"], "b": ["s"], "c": ["d"], "d": ["c"]})[0]
+    ['b', 'a', 'd', 'c']
+    """
+    order: list[str] = []
+    state: dict[str, int] = {}
+    circles: set[str] = set()
+    for start in reads:
+        path = [(start, iter(reads[start]))] if start not in state else []
+        state.setdefault(start, 1)
+        while path:
+            name, left = path[-1]
+            one = next((r for r in left if r in reads and state.get(r) != 2), None)
+            if one is None:
+                state[name] = 2
+                order.append(name)
+                path.pop()
+            elif state.get(one) == 1:
+                names = [other for other, _ in path]
+                circles.update(names[names.index(one) :])
+            else:
+                state[one] = 1
+                path.append((one, iter(reads[one])))
+    return order, circles
+
+
+def _ask(tables: Tables, readable: Mapping[str, Text], order: list[str]) -> None:
+    """What each query asks of its tables: those that read a model before the model itself."""
+    for name in reversed(order):
+        wanted = tables.asked.get(name, Asked())
+        for relation, asked in asked_of(readable[name].sql, wanted).items():
+            tables.asked.setdefault(relation, Asked()).update(asked)
+
+
+def _judged(text: Text, tables: Tables, dialect: str, circles: set[str]) -> Advice:
+    if text.relation in circles:
+        around = ", ".join(sorted(one.removeprefix(f"{REF}.") for one in circles)[:10])
+        why = f"it reads itself through other models, of which there are: {around}"
+        return unread(Text(text.name, text.file, "", Read(why=why), text.today))
+    advice = judge(text, tables, dialect)
+    tables.kinds[text.relation] = advice.kind
+    return advice
+
+
+def _notes(project: Project, models: Iterable[Advice]) -> tuple[str, ...]:
+    """What was left out, and what would help."""
+    found = project.models
+    notes = [
+        (found.links, "link is not followed", "links are not followed"),
+        (found.special, "file is no regular one", "files are no regular ones"),
+    ]
+    told = [counted(count, one, many) for count, one, many in notes if count]
+    if found.beyond:
+        told.append("the folder has more files than are looked at: the first ones are judged")
+    if sum(one.code == "unreadable" for one in models) and project.name:
+        told.append(
+            "some models are not in Spark's grammar: say which dialect they are in, as in"
+            " --dialect snowflake"
+        )
+    return (*project.notes, *told)
