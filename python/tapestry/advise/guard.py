@@ -19,8 +19,8 @@ _NEWER = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.EQ, exp.In)
 def arrivals_in_guard(plain: str, guarded: str) -> dict[str, str]:
     """Relation -> the column of it that the guard compares.
 
-    First the comparisons that ask the table itself (``ts > (select max(ts) from {{ this }})``), then
-    all others that only the guarded text has (a fixed look-back).
+    First the comparisons that ask the table itself: ``ts > (select max(ts) from {{ this }})``.
+    Then all others that only the guarded text has (a fixed look-back).
     """
     try:
         scopes = traverse_scope(parse(guarded))

@@ -10,9 +10,9 @@ from sqlglot import exp
 
 from tapestry.advise.context import REF, THIS
 from tapestry.advise.guard import arrivals_in_guard
-from tapestry.advise.reader import Read
-from tapestry.advise.records import CONTINUOUS, REBUILT, STATIC, UNREAD, Advice, Arrival
-from tapestry.advise.tables import UNNAMED, Tables
+from tapestry.advise.reader import ReadFile
+from tapestry.advise.records import CONTINUOUS, REBUILT, STATIC, UNREAD, Advice, ArrivalFound
+from tapestry.advise.tables import UNNAMED, KnownTables
 from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
 from tapestry.sql import Rewriting, rewrite
@@ -30,6 +30,11 @@ REPAIRS = 10
 """So many things that a refusal asks to leave out are left out to see what remains."""
 
 
+_CHANGED = ("updat", "modif", "chang")
+"""Parts of the names of columns that say when a row changed."""
+_REPLACING = ("insert_overwrite", "delete+insert", "merge", "microbatch")
+
+
 @dataclass(frozen=True)
 class Text:
     """One model's text, read."""
@@ -37,7 +42,7 @@ class Text:
     name: str
     file: str
     sql: str
-    read: Read
+    read: ReadFile
     today: str
 
     @property
@@ -51,7 +56,7 @@ class _Trial:
     """A query on its way through the rewriter, with what was left out of it."""
 
     sql: str
-    arrivals: dict[str, Arrival]
+    arrivals: dict[str, ArrivalFound]
     changes: list[str] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
     """The user-defined functions that are taken to be deterministic."""
@@ -63,7 +68,7 @@ def unread(text: Text) -> Advice:
     return Advice(text.name, text.file, text.today, UNREAD, reason=text.read.why)
 
 
-def judge(text: Text, tables: Tables, dialect: str) -> Advice:
+def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
     """Which kind fits a model, and why; it stays what it is where it stores no rows."""
     notes = list(text.read.notes)
     said = Advice(
@@ -96,15 +101,15 @@ def judge(text: Text, tables: Tables, dialect: str) -> Advice:
         strategy=rewriting.strategy,
         arrivals=tuple(trial.arrivals[one] for one in rewriting.sources if one in trial.arrivals),
         changes=(*_changes(text), *trial.changes),
-        conditions=_conditions(text, tables, rewriting, trial.functions),
+        conditions=_conditions(text, tables, rewriting, trial),
         seconds=trial.seconds,
     )
 
 
-def outputs(sql: str, tables: Tables) -> dict[str, str]:
+def outputs(sql: str, tables: KnownTables) -> dict[str, str]:
     """The columns of a query with their types, as far as they can be told."""
     try:
-        arrivals = {one: Arrival(one, STATIC, "") for one in tables.read_by(sql)}
+        arrivals = {one: ArrivalFound(one, STATIC, "") for one in tables.read_by(sql)}
         catalog = tables.catalog(sql, arrivals)
         with bounded(sql):
             tree = resolve_names(inline_views(parse(sql), catalog), catalog)
@@ -129,7 +134,7 @@ def _type_of(item: exp.Expr) -> str:
     return str(kind.sql("spark")).lower()
 
 
-def _arrivals(text: Text, tables: Tables) -> dict[str, Arrival]:
+def _arrivals(text: Text, tables: KnownTables) -> dict[str, ArrivalFound]:
     guards: Mapping[str, str] = {}
     if text.read.guarded:
         guards = arrivals_in_guard(text.sql, text.read.guarded)
@@ -147,7 +152,7 @@ def _arrivals(text: Text, tables: Tables) -> dict[str, Arrival]:
     return found
 
 
-def _unknown_columns(trial: _Trial, tables: Tables) -> list[str]:
+def _unknown_columns(trial: _Trial, tables: KnownTables) -> list[str]:
     return [
         f"the columns of {name} are not known: no query names one, no YAML lists them"
         for name in trial.arrivals
@@ -155,7 +160,7 @@ def _unknown_columns(trial: _Trial, tables: Tables) -> list[str]:
     ]
 
 
-def _tried(trial: _Trial, tables: Tables) -> Rewriting:
+def _tried(trial: _Trial, tables: KnownTables) -> Rewriting:
     """The rewriting, once what a refusal asks to leave out is left out; else the refusal."""
     for _ in range(REPAIRS):
         catalog = tables.catalog(trial.sql, trial.arrivals)
@@ -180,7 +185,7 @@ def _repaired(trial: _Trial, refusal: Refusal) -> bool:
     if refusal.code == "own-column":
         of_models = [n for n, one in trial.arrivals.items() if one.column == MATCHED_AT]
         for name in of_models:
-            trial.arrivals[name] = Arrival(name, UNNAMED, "a continuous model")
+            trial.arrivals[name] = ArrivalFound(name, UNNAMED, "a continuous model")
         if of_models:
             trial.changes.append(
                 f"leave out {MATCHED_AT} of {', '.join(of_models)}: select * except ({MATCHED_AT})"
@@ -228,25 +233,45 @@ def _changes(text: Text) -> list[str]:
 
 
 def _conditions(
-    text: Text, tables: Tables, rewriting: Rewriting, functions: list[str]
+    text: Text, tables: KnownTables, rewriting: Rewriting, trial: _Trial
 ) -> tuple[str, ...]:
     """What must hold and only the owner can know."""
-    found = []
-    key = text.read.config.get("unique_key")
-    if text.today == "incremental" and key:
-        found.append(
-            f"only if {key} is there so that rows are not taken twice: where it replaces rows by"
-            " newer versions, a continuous model keeps every version"
-        )
-    elif text.today == "table":
-        found.append(
-            "only if the rows of its sources stay as they are: the model keeps every row that was"
-            " ever an answer"
-        )
+    found: list[str] = []
+    arrivals = trial.arrivals
+    found += _of_replacing(text)
+    for name in rewriting.sources:
+        column = arrivals[name].column if name in arrivals else ""
+        if any(part in column for part in _CHANGED):
+            found.append(
+                f"{name}.{column} is when a row changed, by its name: only if a change adds a row"
+                " and leaves the old one"
+            )
     for name in rewriting.sources:
         if tables.materialized.get(name) == "table" and tables.kinds.get(name) != CONTINUOUS:
             found.append(f"{name} is built anew by each run: only if its old rows stay as they are")
-    if functions:
-        named = ", ".join(functions)
+    if trial.functions:
+        named = ", ".join(trial.functions)
         found.append(f"only if equal arguments always give equal values: {named}")
     return tuple(found)
+
+
+def _of_replacing(text: Text) -> list[str]:
+    """What a model that replaces rows today must hold for."""
+    key = text.read.config.get("unique_key")
+    way = str(text.read.config.get("incremental_strategy", ""))
+    if text.today == "table":
+        return [
+            "only if the rows of its sources stay as they are: the model keeps every row that was"
+            " ever an answer"
+        ]
+    if text.today == "incremental" and key:
+        return [
+            f"only if {key} is there so that rows are not taken twice: where it replaces rows by"
+            " newer versions, a continuous model keeps every version"
+        ]
+    if text.today == "incremental" and way in _REPLACING:
+        return [
+            f"only if {way} is there so that rows are not taken twice: where it replaces rows by"
+            " others, a continuous model keeps both"
+        ]
+    return []

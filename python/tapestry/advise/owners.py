@@ -10,14 +10,14 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from tapestry.advise.tables import Tables
-from tapestry.advise.uses import CLOCKS, of_bare, parts_of
+from tapestry.advise.tables import KnownTables
+from tapestry.advise.uses import CLOCKS, of_bare, parts_of, query_of
 from tapestry.errors import Refusal
 from tapestry.sql.read.parse import parse, table_name
 from tapestry.sql.work import bounded
 
 
-def with_owners(sql: str, tables: Tables) -> str:
+def with_owners(sql: str, tables: KnownTables) -> str:
     """The query with its bare columns qualified; as it was where nothing is to be done."""
     try:
         with bounded(sql):
@@ -29,7 +29,7 @@ def with_owners(sql: str, tables: Tables) -> str:
         return sql
 
 
-def _qualify(scope: Scope, tables: Tables) -> bool:
+def _qualify(scope: Scope, tables: KnownTables) -> bool:
     if not isinstance(scope.expression, exp.Select) or len(scope.selected_sources) < 2:
         return False
     merged = {
@@ -70,7 +70,7 @@ def _asked_first(scope: Scope, name: str) -> str:
     return next((one for one in scope.selected_sources if scope.sources[one] is owner), "")
 
 
-def _columns(source: exp.Expr | Scope, tables: Tables) -> set[str]:
+def _columns(source: exp.Expr | Scope, tables: KnownTables) -> set[str]:
     """The columns that a source is known to have."""
     if isinstance(source, exp.Table):
         return set(tables.columns(table_name(source)))
@@ -78,7 +78,7 @@ def _columns(source: exp.Expr | Scope, tables: Tables) -> set[str]:
         return set()
     while source.set_operation_scopes:
         source = source.set_operation_scopes[0]
-    found = {name.lower() for name in source.expression.named_selects}
+    found = {name.lower() for name in query_of(source).named_selects}
     if "*" in found:
         for inner in source.selected_sources:
             found |= _columns(source.sources[inner], tables)

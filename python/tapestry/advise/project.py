@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from tapestry.advise.files import Found, Unreadable, find_files, read_text
 
 PROJECT_FILE = "dbt_project.yml"
 DEEPEST = 20
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_OF_FOLDERS = ("materialized", "unique_key", "incremental_strategy", "enabled")
 _PACKAGES = ("dbt_packages", "dbt_modules")
 
 
@@ -27,7 +28,7 @@ class Described:
 
 
 @dataclass
-class Project:
+class ProjectFolder:
     """A folder with what is in it; ``name`` is '' for a folder that is no dbt project."""
 
     root: Path
@@ -45,12 +46,12 @@ class Project:
     notes: list[str] = field(default_factory=list)
 
 
-def read_project(root: Path) -> Project:
+def read_project(root: Path) -> ProjectFolder:
     """The files of a dbt project, or all SQL files below a folder that is none."""
     root = root.resolve()
     if not (root / PROJECT_FILE).is_file():
-        return Project(root, models=find_files([root], (".sql",)))
-    project = Project(root)
+        return ProjectFolder(root, models=find_files([root], (".sql",)))
+    project = ProjectFolder(root)
     said = _mapping(_yaml(root / PROJECT_FILE, project))
     project.name = str(said.get("name") or root.name)
     project.variables = _variables(said.get("vars"), project.name)
@@ -94,7 +95,7 @@ def _of_packages(root: Path) -> Iterator[tuple[str, Path]]:
                     yield package.name, path
 
 
-def _yaml(path: Path, project: Project) -> Any:
+def _yaml(path: Path, project: ProjectFolder) -> Any:
     try:
         return yaml.load(read_text(path), Loader=_Loader)
     except (Unreadable, yaml.YAMLError, ValueError, RecursionError) as error:
@@ -118,7 +119,7 @@ def _variables(said: Any, name: str) -> dict[str, Any]:
     return {**said, **_mapping(said.get(name))}
 
 
-def _describe(said: Mapping[str, Any], project: Project) -> None:
+def _describe(said: Mapping[str, Any], project: ProjectFolder) -> None:
     for kind in ("models", "seeds", "snapshots"):
         for one in _list(said.get(kind)):
             _note(project, str(one.get("name", "")), one)
@@ -133,7 +134,7 @@ def _describe(said: Mapping[str, Any], project: Project) -> None:
             _note(project, name, {**table, "config": {**inherited, **_config(table)}})
 
 
-def _note(project: Project, name: str, said: Mapping[str, Any]) -> None:
+def _note(project: ProjectFolder, name: str, said: Mapping[str, Any]) -> None:
     described = project.described.setdefault(name.lower(), Described())
     described.config |= _config(said)
     for column in _list(said.get("columns")):
@@ -156,7 +157,7 @@ def _config(said: Mapping[str, Any]) -> dict[str, Any]:
     return config
 
 
-def folder_config(project: Project, path: Path) -> dict[str, Any]:
+def folder_config(project: ProjectFolder, path: Path) -> dict[str, Any]:
     """What dbt_project.yml says of the model in this file: the nearest folder counts."""
     config: dict[str, Any] = {}
     here: Any = project.folders
@@ -165,7 +166,6 @@ def folder_config(project: Project, path: Path) -> dict[str, Any]:
         here = _mapping(here if part is None else here.get(part))
         for key, value in here.items():
             name = str(key).removeprefix("+")
-            if name in ("materialized", "unique_key", "incremental_strategy", "enabled"):
-                if not isinstance(value, dict):
-                    config[name] = value
+            if name in _OF_FOLDERS and not isinstance(value, dict):
+                config[name] = value
     return config

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tapestry.advise.project import Project
+from tapestry.advise.project import ProjectFolder
 
 SECONDS = 10.0
 """For one file, the start of a process not counted."""
@@ -25,7 +25,7 @@ LONGEST_ANSWER = 50_000_000
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadFile:
     """A file as Spark SQL; ``why`` says why there is none."""
 
     statements: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Read:
 class Reader(AbstractContextManager["Reader"]):
     """The process, started when it is needed."""
 
-    def __init__(self, project: Project, dialect: str, seconds: float = SECONDS) -> None:
+    def __init__(self, project: ProjectFolder, dialect: str, seconds: float = SECONDS) -> None:
         self._seconds = seconds
         self._starts = 0
         self._process: subprocess.Popen[bytes] | None = None
@@ -57,17 +57,19 @@ class Reader(AbstractContextManager["Reader"]):
     def __exit__(self, *_: object) -> None:
         self._end()
 
-    def read(self, name: str, path: Path, config: Mapping[str, Any]) -> Read:
+    def read(self, name: str, path: Path, config: Mapping[str, Any]) -> ReadFile:
         """The file's SQL."""
         asked = {"name": name, "path": str(path), "config": dict(config)}
         if self._process is None:
             if self._starts == MOST_STARTS:
-                return Read(why=f"{MOST_STARTS} files before it ended the process that reads them")
+                return ReadFile(
+                    why=f"{MOST_STARTS} files before it ended the process that reads them"
+                )
             self._start()
         answer = self._ask(json.dumps(asked, default=str).encode("ascii"))
         if answer is None:
-            return Read(why="it takes too much time or memory to be read")
-        return Read(
+            return ReadFile(why="it takes too much time or memory to be read")
+        return ReadFile(
             tuple(answer.get("statements", ())),
             answer.get("guarded", ""),
             bool(answer.get("guard")),

@@ -20,7 +20,7 @@ UNREAD: Final = "unread"
 
 
 @dataclass(frozen=True)
-class Arrival:
+class ArrivalFound:
     """What a source has to say of when its rows arrive."""
 
     relation: str
@@ -58,7 +58,7 @@ class Advice:
     changes: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     """What only the owner of the data can know, and what must hold."""
-    arrivals: tuple[Arrival, ...] = ()
+    arrivals: tuple[ArrivalFound, ...] = ()
     notes: tuple[str, ...] = ()
     strategy: str = ""
     dialect: str = "spark"

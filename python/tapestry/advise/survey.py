@@ -9,11 +9,12 @@ from pathlib import Path
 from tapestry.advise.context import REF
 from tapestry.advise.judge import OPENED, Text, judge, outputs, unread
 from tapestry.advise.owners import with_owners
-from tapestry.advise.project import Project, folder_config, read_project
-from tapestry.advise.reader import SECONDS, Read, Reader
+from tapestry.advise.project import ProjectFolder, folder_config, read_project
+from tapestry.advise.reader import SECONDS, Reader, ReadFile
 from tapestry.advise.records import Advice, Survey
-from tapestry.advise.tables import Tables
-from tapestry.advise.uses import Asked, asked_of
+from tapestry.advise.tables import KnownTables
+from tapestry.advise.templates import NOT_KNOWN
+from tapestry.advise.uses import AskedColumns, asked_of
 from tapestry.errors import Refusal
 from tapestry.sql import relation_names
 from tapestry.words import counted
@@ -35,7 +36,7 @@ def survey(
     """
     project = read_project(folder)
     texts = _texts(project, dialect, progress, seconds)
-    tables = Tables(project, dialect)
+    tables = KnownTables(project, dialect)
     readable = {text.relation: text for text in texts if text.sql}
     reads = {name: _reads(text.sql) for name, text in readable.items()}
     order, circles = in_order(reads)
@@ -63,7 +64,7 @@ def survey(
     )
 
 
-def _texts(project: Project, dialect: str, progress: Progress, seconds: float) -> list[Text]:
+def _texts(project: ProjectFolder, dialect: str, progress: Progress, seconds: float) -> list[Text]:
     found: list[Text] = []
     names: set[str] = set()
     with Reader(project, dialect, seconds) as reader:
@@ -76,7 +77,7 @@ def _texts(project: Project, dialect: str, progress: Progress, seconds: float) -
     return found
 
 
-def _config(project: Project, path: Path) -> dict[str, object]:
+def _config(project: ProjectFolder, path: Path) -> dict[str, object]:
     """What the YAML files say of a model; what its own config() says comes on top."""
     if not project.name:
         return {}
@@ -85,10 +86,10 @@ def _config(project: Project, path: Path) -> dict[str, object]:
 
 
 def _of_file(
-    project: Project,
+    project: ProjectFolder,
     file: str,
     path: Path,
-    read: Read,
+    read: ReadFile,
     config: Mapping[str, object],
     names: set[str],
 ) -> list[Text]:
@@ -99,15 +100,23 @@ def _of_file(
             for n, sql in enumerate(read.statements or (("",) if read.why else ()), 1)
         ]
     name = path.stem.lower()
-    if name in names:
-        read = Read(why="a file before it has the same name")
+    disabled = _enabled(read, config) is False
+    if disabled or name in names:
+        told = "it is disabled" if disabled else "a file before it has the same name"
+        read = ReadFile(why=told, config=read.config)
         name = file
     names.add(name)
     today = str(read.config.get("materialized") or config.get("materialized") or "view")
     sql = read.statements[0] if read.statements else ""
-    if not sql and not read.why:
-        read = Read(why="it holds no query", config=read.config)
+    if not sql.strip() and not read.why:
+        sql = ""
+        read = ReadFile(why="it holds no query", config=read.config)
     return [Text(name, file, sql, read, today)]
+
+
+def _enabled(read: ReadFile, config: Mapping[str, object]) -> object:
+    """``enabled``, by the model itself or by YAML."""
+    return read.config.get("enabled", config.get("enabled"))
 
 
 def _reads(sql: str) -> tuple[str, ...]:
@@ -145,25 +154,25 @@ def in_order(reads: Mapping[str, Iterable[str]]) -> tuple[list[str], set[str]]:
     return order, circles
 
 
-def _ask(tables: Tables, readable: Mapping[str, Text], order: list[str]) -> None:
+def _ask(tables: KnownTables, readable: Mapping[str, Text], order: list[str]) -> None:
     """What each query asks of its tables: those that read a model before the model itself."""
     for name in reversed(order):
-        wanted = tables.asked.get(name, Asked())
+        wanted = tables.asked.get(name, AskedColumns())
         for relation, asked in asked_of(readable[name].sql, wanted).items():
-            tables.asked.setdefault(relation, Asked()).update(asked)
+            tables.asked.setdefault(relation, AskedColumns()).update(asked)
 
 
-def _judged(text: Text, tables: Tables, dialect: str, circles: set[str]) -> Advice:
+def _judged(text: Text, tables: KnownTables, dialect: str, circles: set[str]) -> Advice:
     if text.relation in circles:
         around = ", ".join(sorted(one.removeprefix(f"{REF}.") for one in circles)[:10])
         why = f"it reads itself through other models, of which there are: {around}"
-        return unread(Text(text.name, text.file, "", Read(why=why), text.today))
+        return unread(Text(text.name, text.file, "", ReadFile(why=why), text.today))
     advice = judge(text, tables, dialect)
     tables.kinds[text.relation] = advice.kind
     return advice
 
 
-def _notes(project: Project, models: Iterable[Advice]) -> tuple[str, ...]:
+def _notes(project: ProjectFolder, models: Iterable[Advice]) -> tuple[str, ...]:
     """What was left out, and what would help."""
     found = project.models
     notes = [
@@ -173,6 +182,8 @@ def _notes(project: Project, models: Iterable[Advice]) -> tuple[str, ...]:
     told = [counted(count, one, many) for count, one, many in notes if count]
     if found.beyond:
         told.append("the folder has more files than are looked at: the first ones are judged")
+    if any(one.reason.startswith(NOT_KNOWN) for one in models):
+        told.append("run `dbt deps` in the project first: macros of its packages are then known")
     if sum(one.code == "unreadable" for one in models) and project.name:
         told.append(
             "some models are not in Spark's grammar: say which dialect they are in, as in"

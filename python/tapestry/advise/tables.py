@@ -10,9 +10,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tapestry.advise.context import REF
-from tapestry.advise.project import Described, Project
-from tapestry.advise.records import CONTINUOUS, STATIC, Arrival
-from tapestry.advise.uses import DATE, NUMBER, TEXT, TIMESTAMP, Asked, by_name
+from tapestry.advise.project import Described, ProjectFolder
+from tapestry.advise.records import CONTINUOUS, STATIC, ArrivalFound
+from tapestry.advise.uses import DATE, NUMBER, TEXT, TIMESTAMP, AskedColumns, by_name
 from tapestry.names import MATCHED_AT
 from tapestry.sql import Catalog, Column, Source, View, relation_names
 
@@ -30,14 +30,14 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass
-class Tables:
+class KnownTables:
     """What is known of every relation of a project."""
 
-    project: Project
+    project: ProjectFolder
     dialect: str
     views: dict[str, str] = field(default_factory=dict)
     """Relations that a query opens (views and ephemeral models), with their SQL."""
-    asked: dict[str, Asked] = field(default_factory=dict)
+    asked: dict[str, AskedColumns] = field(default_factory=dict)
     outputs: dict[str, dict[str, str]] = field(default_factory=dict)
     """Models' relations -> columns with types, where the query tells them."""
     kinds: dict[str, str] = field(default_factory=dict)
@@ -49,12 +49,12 @@ class Tables:
         found = dict(self.outputs.get(name, {}))
         for column, written in self._described(name).columns.items():
             found.setdefault(column, self._type(written) or "")
-        for column, kind in self.asked.get(name, Asked()).columns.items():
+        for column, kind in self.asked.get(name, AskedColumns()).columns.items():
             if not found.get(column):
                 found[column] = kind
         return {column: kind or by_name(column) for column, kind in found.items()}
 
-    def catalog(self, sql: str, arrivals: Mapping[str, Arrival]) -> Catalog:
+    def catalog(self, sql: str, arrivals: Mapping[str, ArrivalFound]) -> Catalog:
         """The catalog for a query whose sources arrive so."""
         relations: dict[str, Source | View] = {}
         for name in self.read_by(sql):
@@ -82,26 +82,26 @@ class Tables:
                 if name in self.views:
                     left += relation_names(self.views[name])
 
-    def arrival(self, name: str, guarded: str | None) -> Arrival:
+    def arrival(self, name: str, guarded: str | None) -> ArrivalFound:
         """What says when the rows of a relation arrive; ``guarded`` is the guard's column."""
         config = self._described(name).config
         declared = config.get("arrival") or config.get("loaded_at_field")
         if isinstance(declared, str) and _WORD.fullmatch(declared):
-            return Arrival(name, declared.lower(), "declared")
+            return ArrivalFound(name, declared.lower(), "declared")
         model = name.removeprefix(f"{REF}.")
         if self.project.others.get(model) == "seed" and name != model:
-            return Arrival(name, STATIC, "a seed")
+            return ArrivalFound(name, STATIC, "a seed")
         if self.kinds.get(name) == CONTINUOUS:
-            return Arrival(name, MATCHED_AT, "a continuous model has it")
+            return ArrivalFound(name, MATCHED_AT, "a continuous model has it")
         columns = self.columns(name)
         if guarded and columns.get(guarded, by_name(guarded)) != NUMBER:
             sure = columns.get(guarded, by_name(guarded)) != TEXT
             why = "is_incremental() compares it" + ("" if sure else "; it must be a time")
-            return Arrival(name, guarded, why)
+            return ArrivalFound(name, guarded, why)
         usual = next((one for one in USUAL if columns.get(one) in (TIMESTAMP, DATE)), "")
         if usual:
-            return Arrival(name, usual, "by its name; say so if rows arrive by another one")
-        return Arrival(
+            return ArrivalFound(name, usual, "by its name; say so if rows arrive by another one")
+        return ArrivalFound(
             name, "", "name the column that says when a row arrived, or arrival: static"
         )
 

@@ -14,6 +14,8 @@ from jinja2.ext import Extension
 from jinja2.parser import Parser
 from jinja2.sandbox import SandboxedEnvironment
 
+NOT_KNOWN = "its Jinja calls or prints what is not known here"
+
 
 class UnknownName(Exception):
     """A macro or a name that is defined nowhere here; the message says which."""
@@ -42,8 +44,8 @@ class Unknown(Undefined):
     def _unknown(self, *args: Any, **kwargs: Any) -> Any:
         raise UnknownName(str(self._undefined_name)[:200])
 
-    __call__ = __str__ = __iter__ = __len__ = __add__ = __radd__ = _unknown  # type: ignore[assignment]
-    __getitem__ = _unknown  # type: ignore[assignment]
+    __call__ = __str__ = __iter__ = __len__ = __add__ = __radd__ = _unknown
+    __getitem__ = _unknown
 
 
 class Blocks(Extension):
@@ -102,8 +104,8 @@ def add_macros(
         if isinstance(node, nodes.Macro):
             # A name that begins with _ would not be exported, and no macro calls itself unseen.
             name, node.name = node.name, "exported"
-            code = environment.compile(nodes.Template([node], lineno=1))  # type: ignore[arg-type]
-            template = Template.from_code(environment, code, known)  # type: ignore[arg-type]
+            code = environment.compile(nodes.Template([node], lineno=1))
+            template = Template.from_code(environment, code, known)
             module = template.make_module(known, shared=True)
             yield name, Macro(module.exported)  # type: ignore[attr-defined]
 
@@ -116,7 +118,7 @@ def render(environment: SandboxedEnvironment, text: str, known: Mapping[str, Any
 def why_not(error: Exception) -> str:
     """Why a template could not be rendered, in one sentence for its author."""
     if isinstance(error, UnknownName):
-        return f"its Jinja calls or prints what is not known here: {error}"
+        return f"{NOT_KNOWN}: {error}"
     if isinstance(error, AsksWarehouse):
         return f"its text depends on what the warehouse answers while it is made: {error}"
     if isinstance(error, RecursionError):

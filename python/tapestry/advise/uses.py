@@ -34,7 +34,16 @@ _TIMES = (
     *(exp.TsOrDsAdd, exp.TsOrDsDiff, exp.DateSub, exp.TimestampAdd, exp.Extract, exp.AddMonths),
 )
 _NUMBERS = (exp.Sum, exp.Avg, exp.Abs, exp.Round, exp.Mul, exp.Div, exp.Mod, exp.Ceil, exp.Floor)
-_TEXTS = (exp.Lower, exp.Upper, exp.Like, exp.ILike, exp.RegexpLike, exp.Concat, exp.DPipe, exp.Trim)
+_TEXTS = (
+    exp.Lower,
+    exp.Upper,
+    exp.Like,
+    exp.ILike,
+    exp.RegexpLike,
+    exp.Concat,
+    exp.DPipe,
+    exp.Trim,
+)
 CLOCKS = frozenset({"current_date", "current_timestamp", "localtimestamp"})
 """Names that are the clock where no table has a column called so."""
 _FIELD = re.compile(r"\w+")
@@ -42,7 +51,7 @@ _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 
 
 @dataclass
-class Asked:
+class AskedColumns:
     """What is asked of one relation: columns with the type guessed by use ('' where none is)."""
 
     columns: dict[str, str] = field(default_factory=dict)
@@ -59,7 +68,7 @@ class Asked:
         if path or not self.columns.get(name):
             self.columns[name] = struct_type(self.fields[name]) if path else kind
 
-    def update(self, other: Asked) -> None:
+    def update(self, other: AskedColumns) -> None:
         """Note all that is asked there."""
         for name, kind in other.columns.items():
             for path in other.fields.get(name, {()}):
@@ -90,7 +99,7 @@ def by_name(name: str) -> str:
     return next((kind for pattern, kind in _NAMED if pattern.search(name.lower())), TEXT)
 
 
-def asked_of(sql: str, wanted: Asked) -> dict[str, Asked]:
+def asked_of(sql: str, wanted: AskedColumns) -> dict[str, AskedColumns]:
     """What a query asks of each relation; ``wanted`` are columns that others ask of the query.
 
     Empty for a text that cannot be read: whoever rewrites it says why.
@@ -113,20 +122,20 @@ class _Walk:
     """One walk over the scopes of a query, outermost first."""
 
     def __init__(self) -> None:
-        self.asked: dict[str, Asked] = {}
-        self.wanted: dict[int, Asked] = {}
+        self.asked: dict[str, AskedColumns] = {}
+        self.wanted: dict[int, AskedColumns] = {}
 
     def visit(self, scope: Scope) -> None:
         """Hand what is asked of this scope on to what it reads."""
-        wanted = self.wanted.get(id(scope), Asked())
+        wanted = self.wanted.get(id(scope), AskedColumns())
         for inner in scope.set_operation_scopes or []:
-            self.wanted.setdefault(id(inner), Asked()).update(wanted)
+            self.wanted.setdefault(id(inner), AskedColumns()).update(wanted)
         if not isinstance(scope.expression, exp.Select):
             return
         sources = scope.sources
         for source in sources.values():
             if isinstance(source, exp.Table):
-                self.asked.setdefault(table_name(source), Asked())
+                self.asked.setdefault(table_name(source), AskedColumns())
         for column in scope.columns:
             table, name, path = parts_of(column, scope)
             self._ask(scope, table, name, "" if path else _kind_of(column), path)
@@ -137,16 +146,16 @@ class _Walk:
         self._named(scope, wanted)
         self._stars(scope, wanted)
 
-    def _named(self, scope: Scope, wanted: Asked) -> None:
+    def _named(self, scope: Scope, wanted: AskedColumns) -> None:
         """What is said of an output column is said of the column that it is."""
-        for item in scope.expression.selects:
+        for item in query_of(scope).selects:
             column, name = item.unalias(), item.alias_or_name.lower()
             if isinstance(column, exp.Column) and wanted.columns.get(name):
                 for path in wanted.fields.get(name, {()}):
                     self._ask(scope, column.table, column.name, wanted.columns[name], path)
 
-    def _stars(self, scope: Scope, wanted: Asked) -> None:
-        select = scope.expression
+    def _stars(self, scope: Scope, wanted: AskedColumns) -> None:
+        select = query_of(scope)
         named = {name.lower() for name in select.named_selects}
         for item in select.selects:
             if not item.is_star or not isinstance(item, exp.Star | exp.Column):
@@ -169,9 +178,9 @@ class _Walk:
             return
         source = scope.sources.get(table) if table else of_bare(scope, name)
         if isinstance(source, exp.Table):
-            self.asked.setdefault(table_name(source), Asked()).add(name, kind, path)
+            self.asked.setdefault(table_name(source), AskedColumns()).add(name, kind, path)
         elif isinstance(source, Scope):
-            self.wanted.setdefault(id(source), Asked()).add(name, kind, path)
+            self.wanted.setdefault(id(source), AskedColumns()).add(name, kind, path)
 
 
 def parts_of(column: exp.Column, scope: Scope) -> tuple[str, str, tuple[str, ...]]:
@@ -191,6 +200,11 @@ def parts_of(column: exp.Column, scope: Scope) -> tuple[str, str, tuple[str, ...
     return table, parts[0], path if all(map(_FIELD.fullmatch, path)) else ()
 
 
+def query_of(scope: Scope) -> exp.Query:
+    """The query that a scope is of; one without columns for a table function."""
+    return scope.expression if isinstance(scope.expression, exp.Query) else exp.Select()
+
+
 def _in_sight(name: str, scope: Scope) -> bool:
     around: Scope | None = scope
     while around is not None:
@@ -204,10 +218,10 @@ def of_bare(scope: Scope, name: str) -> exp.Expr | Scope | None:
     """Where a column without a table comes from: what names it, else what may have it."""
     local = [one for one in scope.selected_sources if one in scope.sources]
     sources = [scope.sources[one] for one in local]
-    open_ones = []
+    open_ones: list[exp.Expr | Scope] = []
     for source in sources:
         if isinstance(source, Scope):
-            names = {one.lower() for one in source.expression.named_selects}
+            names = {one.lower() for one in query_of(source).named_selects}
             if name.lower() in names:
                 return source
             if "*" in names or source.expression.is_star:

@@ -35,7 +35,7 @@ NOTES = 5
 _DBT_UTILS = "dbt_utils"
 
 
-class Worker:
+class TemplateWorker:
     """One project's macros, and a model rendered with them at a time."""
 
     def __init__(self, project: Mapping[str, Any]) -> None:
@@ -91,8 +91,9 @@ class Worker:
             text = read_text(Path(asked["path"]))
         except Unreadable as error:
             return {"why": str(error)}
-        seen = Seen(Config(asked["config"]), incremental=False)
+        seen = Seen(Config({}), incremental=False)
         try:
+            seen.config.given.update(self._config(asked))
             sql = text if self.plain else self._rendered(text, asked["name"], seen)
         except Exception as error:  # whatever a template makes of Python's objects
             return {"why": why_not(error), "config": _plain(seen.config.given)}
@@ -106,6 +107,15 @@ class Worker:
             read["guarded"] = self._guarded(text, asked)
         return read
 
+    def _config(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The configuration of YAML, what is Jinja in it rendered."""
+        config = dict(asked["config"])
+        for key, value in config.items():
+            if isinstance(value, str) and "{{" in value:
+                text = self._rendered(value, asked["name"], Seen(Config({}), False)).strip()
+                config[key] = {"true": True, "false": False}.get(text.lower(), text)
+        return config
+
     def _rendered(self, text: str, name: str, seen: Seen) -> str:
         known = self.known
         known.update(self.dbt.names(known, name, seen))
@@ -117,7 +127,7 @@ class Worker:
     def _guarded(self, text: str, asked: Mapping[str, Any]) -> str:
         """The text of a later run of the incremental model; '' where it cannot be told."""
         try:
-            sql = self._rendered(text, asked["name"], Seen(Config(asked["config"]), True))
+            sql = self._rendered(text, asked["name"], Seen(Config(self._config(asked)), True))
         except Exception:  # the guard is only looked at for what it compares
             return ""
         statements = self._in_spark(sql).get("statements", [])
@@ -132,9 +142,9 @@ class Worker:
         try:
             parsed = [one for one in dialect.parse(sql) if one is not None]
             queries = [one for one in map(_query, parsed) if one is not None][:STATEMENTS]
-            if self.dialect == "spark" and len(parsed) == len(queries) == 1:
-                if isinstance(parsed[0], exp.Query):
-                    return {"statements": [sql]}
+            alone = len(parsed) == 1 and isinstance(parsed[0], exp.Query)
+            if self.dialect == "spark" and alone:
+                return {"statements": [sql]}
             return {"statements": [self._written(one, notes) for one in queries], "notes": notes}
         except SqlglotError as error:
             if self.dialect == "spark":
@@ -178,7 +188,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)  # what anybody prints is no answer
-    worker = Worker(json.loads(sys.stdin.readline()))
+    worker = TemplateWorker(json.loads(sys.stdin.readline()))
     for line in sys.stdin:
         asked = json.loads(line)
         try:

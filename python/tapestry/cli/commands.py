@@ -12,6 +12,7 @@ import click
 COMMANDS: Final[Mapping[str, str]] = {
     # name: what it does, in a few words. The command is `name` in the module tapestry.cli.name.
     "adopt": "Take over an existing incremental table as a continuous model.",
+    "advise": "Say which models of an existing dbt project fit, and what to change.",
     "completion": "Print the script that lets your shell complete commands.",
     "datadocs": "Render the checks of past runs as Data Docs.",
     "deliver": "Bring what is new to files, mail, webhooks and tables.",
