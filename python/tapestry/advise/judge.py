@@ -56,11 +56,12 @@ class _Trial:
     """A query on its way through the rewriter, with what was left out of it."""
 
     sql: str
-    arrivals: dict[str, ArrivalFound]
+    arrivals: dict[str, ArrivalFound] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
     """The user-defined functions that are taken to be deterministic."""
     seconds: float = 0.0
+    """That its longest rewriting took, refused or not."""
 
 
 def unread(text: Text) -> Advice:
@@ -82,8 +83,9 @@ def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
     )
     if text.today not in STORED:
         return said
+    trial = _Trial(text.sql)
     try:
-        trial = _Trial(text.sql, _arrivals(text, tables))
+        trial.arrivals = _arrivals(text, tables)
         said = replace(said, notes=(*notes, *_unknown_columns(trial, tables)))
         rewriting = _tried(trial, tables)
     except Refusal as refusal:
@@ -94,6 +96,7 @@ def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
             reason=refusal.reason,
             where=refusal.where,
             hint=refusal.hint,
+            seconds=trial.seconds,
         )
     return replace(
         said,
@@ -168,11 +171,12 @@ def _tried(trial: _Trial, tables: KnownTables) -> Rewriting:
         begun = time.perf_counter()
         try:
             found = rewrite(trial.sql, catalog)
-            trial.seconds = time.perf_counter() - begun
             break
         except Refusal as refusal:
             if not _repaired(trial, refusal):
                 raise
+        finally:
+            trial.seconds = max(trial.seconds, time.perf_counter() - begun)
     else:
         return rewrite(trial.sql, catalog)
     if trial.functions:

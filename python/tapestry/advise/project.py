@@ -56,30 +56,34 @@ def read_project(root: Path) -> ProjectFolder:
     project.name = str(said.get("name") or root.name)
     project.variables = _variables(said.get("vars"), project.name)
     project.folders = _mapping(_mapping(said.get("models")).get(project.name))
-    models = _inside(root, said, ("model-paths", "source-paths"), "models")
+    models = _inside(project, said, ("model-paths", "source-paths"), "models")
     project.models = find_files(models, (".sql",))
-    seeds = _inside(root, said, ("seed-paths", "data-paths"), "seeds")
+    seeds = _inside(project, said, ("seed-paths", "data-paths"), "seeds")
     found = find_files(seeds, (".csv",))
     for path in found.files:
         project.others[path.stem.lower()] = "seed"
-    snapshots = _inside(root, said, ("snapshot-paths",), "snapshots")
+    snapshots = _inside(project, said, ("snapshot-paths",), "snapshots")
     for path in find_files(snapshots, (".sql",)).files:
         project.others[path.stem.lower()] = "snapshot"
-    macros = find_files(_inside(root, said, ("macro-paths",), "macros"), (".sql",))
+    macros = find_files(_inside(project, said, ("macro-paths",), "macros"), (".sql",))
     project.macros = [*_of_packages(root), *(("", path) for path in macros.files)]
     for path in find_files([*models, *seeds, *snapshots], (".yml", ".yaml")).files:
         _describe(_mapping(_yaml(path, project)), project)
     return project
 
 
-def _inside(root: Path, said: Mapping[str, Any], keys: tuple[str, ...], usual: str) -> list[Path]:
+def _inside(
+    project: ProjectFolder, said: Mapping[str, Any], keys: tuple[str, ...], usual: str
+) -> list[Path]:
     """Folders that the project names, those outside of it left out."""
     given = next((said[key] for key in keys if said.get(key)), [usual])
     names = given if isinstance(given, list) else [given]
     found = []
     for name in names:
-        path = (root / str(name)).resolve()
-        if path.is_relative_to(root) and path.is_dir() and path not in found:
+        path = (project.root / str(name)).resolve()
+        if not path.is_relative_to(project.root):
+            project.notes.append(f"{keys[0]}: {name} lies outside of the folder and is not read")
+        elif path.is_dir() and path not in found:
             found.append(path)
     return found
 

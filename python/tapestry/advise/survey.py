@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def survey(
     project = read_project(folder)
     texts = _texts(project, dialect, progress, seconds)
     tables = KnownTables(project, dialect)
-    readable = {text.relation: text for text in texts if text.sql}
+    readable: dict[str, Text] = {text.relation: text for text in texts if text.sql}
     reads = {name: _reads(text.sql) for name, text in readable.items()}
     order, circles = in_order(reads)
     for name in order:
@@ -49,12 +50,12 @@ def survey(
     said: dict[str, Advice] = {}
     read_by_others = {name for names in reads.values() for name in names}
     for done, name in enumerate(order, 1):
-        text = replace(readable[name], sql=with_owners(readable[name].sql, tables))
-        if name in tables.views:
-            tables.views[name] = text.sql
-        said[name] = _judged(text, tables, dialect, circles)
-        if name in read_by_others:
-            tables.outputs[name] = outputs(text.sql, tables)
+        text = readable[name]
+        try:
+            said[name] = _said(text, tables, circles, name in read_by_others)
+        except Exception as error:  # one text must not cost the others their advice
+            told = f"an error of ours: {type(error).__name__}: {str(error)[:200]}"
+            said[name] = unread(replace(text, read=ReadFile(why=told)))
         progress(len(texts) + done, 2 * len(texts))
     models = tuple(said.get(text.relation) or unread(text) for text in texts)
     read_ones = sorted(read_by_others - set(tables.views))
@@ -158,16 +159,28 @@ def _ask(tables: KnownTables, readable: Mapping[str, Text], order: list[str]) ->
     """What each query asks of its tables: those that read a model before the model itself."""
     for name in reversed(order):
         wanted = tables.asked.get(name, AskedColumns())
-        for relation, asked in asked_of(readable[name].sql, wanted).items():
-            tables.asked.setdefault(relation, AskedColumns()).update(asked)
+        with suppress(Exception):  # what is asked is a help: the model's own row says what is odd
+            for relation, asked in asked_of(readable[name].sql, wanted).items():
+                tables.asked.setdefault(relation, AskedColumns()).update(asked)
 
 
-def _judged(text: Text, tables: KnownTables, dialect: str, circles: set[str]) -> Advice:
+def _said(text: Text, tables: KnownTables, circles: set[str], read: bool) -> Advice:
+    """The advice for one model; what others that read it need to know is noted in ``tables``."""
+    text = replace(text, sql=with_owners(text.sql, tables))
+    if text.relation in tables.views:
+        tables.views[text.relation] = text.sql
+    advice = _judged(text, tables, circles)
+    if read:
+        tables.outputs[text.relation] = outputs(text.sql, tables)
+    return advice
+
+
+def _judged(text: Text, tables: KnownTables, circles: set[str]) -> Advice:
     if text.relation in circles:
         around = ", ".join(sorted(one.removeprefix(f"{REF}.") for one in circles)[:10])
         why = f"it reads itself through other models, of which there are: {around}"
         return unread(Text(text.name, text.file, "", ReadFile(why=why), text.today))
-    advice = judge(text, tables, dialect)
+    advice = judge(text, tables, tables.dialect)
     tables.kinds[text.relation] = advice.kind
     return advice
 

@@ -94,7 +94,8 @@ class KnownTables:
         if self.kinds.get(name) == CONTINUOUS:
             return ArrivalFound(name, MATCHED_AT, "a continuous model has it")
         columns = self.columns(name)
-        if guarded and columns.get(guarded, by_name(guarded)) != NUMBER:
+        number = columns.get(guarded or "", by_name(guarded or "")) == NUMBER
+        if guarded and not number and not guarded.endswith("id"):
             sure = columns.get(guarded, by_name(guarded)) != TEXT
             why = "is_incremental() compares it" + ("" if sure else "; it must be a time")
             return ArrivalFound(name, guarded, why)

@@ -22,12 +22,12 @@ from tapestry.sql.read.parse import parse, table_name
 TIMESTAMP, DATE, NUMBER, TRUTH, TEXT, LIST = (
     *("timestamp", "date", "double", "boolean", "string", "array<string>"),
 )
-_NAMED = (
-    (re.compile(r"(_at|_ts|_tstamp|_datetime|_time|timestamp|datetime|_synced)$|^ts$"), TIMESTAMP),
-    (re.compile(r"(^|_)(date|day|week|month)$|_on$|^(dt|date_.*)$"), DATE),
-    (re.compile(r"^(is|has|was)_"), TRUTH),
-    (re.compile(r"(amount|count|price|total|quantity|value|number|_usd|_num)$"), NUMBER),
+_INSTANTS = re.compile(
+    r"(_at|_ts|_tstamp|_datetime|_time|timestamp|datetime|_synced)$|^ts$|^_inserted_timestamp$"
 )
+_DAYS = re.compile(r"(^|_)(date|day|week|month)$|_on$|^(dt|date_.*)$")
+_TRUTHS = re.compile(r"^(is|has|was)_")
+_AMOUNTS = re.compile(r"(amount|count|price|total|quantity|value|number|_usd|_num)$")
 _CLOCKS = (exp.CurrentTimestamp, exp.CurrentDate, exp.Interval)
 _TIMES = (
     *(exp.TimestampTrunc, exp.DateTrunc, exp.DateDiff, exp.TimestampDiff, exp.DateAdd),
@@ -96,7 +96,14 @@ def by_name(name: str) -> str:
     >>> by_name("updated_at"), by_name("order_date"), by_name("is_open"), by_name("customer")
     ('timestamp', 'date', 'boolean', 'string')
     """
-    return next((kind for pattern, kind in _NAMED if pattern.search(name.lower())), TEXT)
+    name = name.lower()
+    if _INSTANTS.search(name):
+        return TIMESTAMP
+    if _DAYS.search(name):
+        return DATE
+    if _TRUTHS.search(name):
+        return TRUTH
+    return NUMBER if _AMOUNTS.search(name) else TEXT
 
 
 def asked_of(sql: str, wanted: AskedColumns) -> dict[str, AskedColumns]:

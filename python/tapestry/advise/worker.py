@@ -13,6 +13,7 @@ import os
 import resource
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +53,13 @@ class TemplateWorker:
                 packages.setdefault(package, {}).update(found)
             self.known |= found
         self._add_packages(str(project["name"]), packages)
+        self.dbt = Dbt(self._variables(project["variables"]), self.dialect)
 
     def _add_given(self) -> None:
         """dbt's own macros, of which the stand-ins replace those that need a connection."""
-        import dbt.include.global_project as of_all
-        import dbt.include.spark as of_spark
-
-        for package in (of_all, of_spark):
-            folder = Path(str(package.PACKAGE_PATH)) / "macros/utils"
+        for package in ("dbt.include.global_project", "dbt.include.spark"):
+            found = find_spec(package)  # found and not imported: it would take seconds
+            folder = Path(str(found.origin if found else "")).with_name("macros") / "utils"
             for path in sorted(folder.glob("*.sql")):
                 self.known |= self._macros_of(path)
         self.known |= self._macros_of(Path(__file__).with_name("stand_ins.jinja"))
@@ -78,6 +78,17 @@ class TemplateWorker:
         spaces |= {"dbt": own, name or "project": own}
         for space, macros in spaces.items():
             self.known.setdefault(space, Package(space, macros))
+
+    def _variables(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The project's variables, those that are Jinja rendered."""
+        found = dict(given)
+        for name, value in given.items():
+            if isinstance(value, str) and "{{" in value:
+                try:
+                    found[name] = self._rendered(value, name, Seen(Config({}), False))
+                except Exception:  # whatever a template makes of Python's objects
+                    del found[name]
+        return found
 
     def _macros_of(self, path: Path) -> dict[str, Any]:
         try:
@@ -98,8 +109,10 @@ class TemplateWorker:
         except Exception as error:  # whatever a template makes of Python's objects
             return {"why": why_not(error), "config": _plain(seen.config.given)}
         read = self._in_spark(sql)
-        if "why" in read and ASKS in seen.notes:
-            read["why"] = why_not(AsksWarehouse(read["why"]))
+        empty = not "".join(read.get("statements", [])).strip()
+        if empty and ASKS in seen.notes:
+            told = read.get("why") or "without an answer there is no query"
+            read["why"] = why_not(AsksWarehouse(told))
         read["config"] = _plain(seen.config.given)
         read["notes"] = list(dict.fromkeys([*seen.notes, *read.get("notes", [])]))[:NOTES]
         read["guard"] = seen.asked_incremental
@@ -155,12 +168,27 @@ class TemplateWorker:
             return {"why": f"it could not be read as {self.dialect}: {type(error).__name__}"}
 
     def _written(self, tree: exp.Expr, notes: list[str]) -> str:
+        _write_in(tree)
         try:
             return str(tree.sql("spark", comments=False, unsupported_level=ErrorLevel.RAISE))
         except UnsupportedError as error:
             said = " ".join(str(error).split())
             notes.append(f"Spark has no equal of all of it: {said[:200]}")
             return str(tree.sql("spark", comments=False, unsupported_level=ErrorLevel.IGNORE))
+
+
+def _write_in(tree: exp.Expr) -> None:
+    """``x <> ALL (SELECT …)``, which sqlglot makes of some dialects' NOT IN, as NOT IN again."""
+    for around in list(tree.find_all(exp.NEQ, exp.EQ)):
+        right = around.expression
+        wanted = exp.All if isinstance(around, exp.NEQ) else exp.Any
+        if not isinstance(right, wanted) or right.find(exp.Query) is None:
+            continue
+        query = (
+            right.this if isinstance(right.this, exp.Subquery) else exp.Subquery(this=right.this)
+        )
+        isin: exp.Expr = exp.In(this=around.this.copy(), query=query.copy())
+        around.replace(exp.Not(this=isin) if isinstance(around, exp.NEQ) else isin)
 
 
 def _query(statement: exp.Expr) -> exp.Expr | None:

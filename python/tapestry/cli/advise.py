@@ -66,7 +66,8 @@ def advise(folder: Path, dialect: str, verbose: bool, as_json: bool) -> None:
         raise ConfigurationError(
             "there are no SQL files",
             str(folder),
-            "give the folder of dbt_project.yml, or one with .sql files in it",
+            "give the folder of dbt_project.yml, or one with .sql files in it; a folder named in"
+            " model-paths by Jinja is not found",
         )
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=2))
