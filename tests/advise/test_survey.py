@@ -98,15 +98,17 @@ models:
 
 def test_folders_configure_their_models(tmp_path: Path) -> None:
     project = (
-        "name: shop\nmodels:\n  shop:\n    +materialized: table\n    raw: {materialized: view}\n"
+        "name: shop\nmodel-paths: [models, more/models]\n"
+        "models:\n  shop:\n    +materialized: table\n    raw: {materialized: view}\n"
     )
     files = {
         "dbt_project.yml": project,
         "models/raw/a.sql": "select id from s.t",
         "models/b.sql": "select id from s.t",
+        "more/models/raw/c.sql": "select id from s.t",
     }
     found = made(tmp_path, files)
-    assert (of(found, "a").today, of(found, "b").today) == ("view", "table")
+    assert [of(found, name).today for name in "abc"] == ["view", "table", "view"]
 
 
 def test_a_chain_of_continuous_models(tmp_path: Path) -> None:

@@ -24,9 +24,11 @@ from tapestry.sql.work import bounded
 
 OPENED = ("view", "ephemeral")
 STORED = ("table", "incremental", "")
-COLUMN = "unknown-column"
+GUESSED = ("unknown-column", "untyped-column")
 """Refused because of what is known of the tables, which is a guess: no verdict on the query."""
-REPAIRS = 10
+UNREADABLE = "unreadable"
+"""Of a query that was translated it says that the translation is none: no verdict, either."""
+REPAIRS = 25
 """So many things that a refusal asks to leave out are left out to see what remains."""
 
 
@@ -91,7 +93,7 @@ def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
     except Refusal as refusal:
         return replace(
             said,
-            kind=UNREAD if refusal.code == COLUMN else REBUILT,
+            kind=UNREAD if _no_verdict(refusal, dialect) else REBUILT,
             code=refusal.code,
             reason=refusal.reason,
             where=refusal.where,
@@ -107,6 +109,11 @@ def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
         conditions=_conditions(text, tables, rewriting, trial),
         seconds=trial.seconds,
     )
+
+
+def _no_verdict(refusal: Refusal, dialect: str) -> bool:
+    """Is it refused for what was guessed here, or for how it was translated?"""
+    return refusal.code in GUESSED or (refusal.code == UNREADABLE and dialect != "spark")
 
 
 def outputs(sql: str, tables: KnownTables) -> dict[str, str]:
@@ -255,7 +262,10 @@ def _conditions(
             found.append(f"{name} is built anew by each run: only if its old rows stay as they are")
     if trial.functions:
         named = ", ".join(trial.functions)
-        found.append(f"only if equal arguments always give equal values: {named}")
+        found.append(
+            f"only if these functions, which are not Spark's own, are there and equal arguments"
+            f" always give equal values: {named}"
+        )
     return tuple(found)
 
 

@@ -36,6 +36,7 @@ class ProjectFolder:
     variables: dict[str, Any] = field(default_factory=dict)
     folders: Mapping[str, Any] = field(default_factory=dict)
     """dbt_project.yml's ``models:``."""
+    model_folders: list[Path] = field(default_factory=list)
     models: Found = field(default_factory=Found)
     macros: list[tuple[str, Path]] = field(default_factory=list)
     """The package of each file of macros ('' for the project's own), and the file."""
@@ -57,6 +58,7 @@ def read_project(root: Path) -> ProjectFolder:
     project.variables = _variables(said.get("vars"), project.name)
     project.folders = _mapping(_mapping(said.get("models")).get(project.name))
     models = _inside(project, said, ("model-paths", "source-paths"), "models")
+    project.model_folders = models
     project.models = find_files(models, (".sql",))
     seeds = _inside(project, said, ("seed-paths", "data-paths"), "seeds")
     found = find_files(seeds, (".csv",))
@@ -165,7 +167,8 @@ def folder_config(project: ProjectFolder, path: Path) -> dict[str, Any]:
     """What dbt_project.yml says of the model in this file: the nearest folder counts."""
     config: dict[str, Any] = {}
     here: Any = project.folders
-    parts = path.relative_to(project.root).with_suffix("").parts[1:]
+    around = [one for one in project.model_folders if path.is_relative_to(one)]
+    parts = path.relative_to(around[0] if around else project.root).with_suffix("").parts
     for part in (None, *parts[:DEEPEST]):
         here = _mapping(here if part is None else here.get(part))
         for key, value in here.items():

@@ -33,6 +33,10 @@ LONGEST = 500_000
 STATEMENTS = 100
 """So many statements of one file are looked at."""
 NOTES = 5
+_MOVED = (
+    *(exp.DateAdd, exp.DatetimeAdd, exp.TimestampAdd),
+    *(exp.DateSub, exp.DatetimeSub, exp.TimestampSub),
+)
 _DBT_UTILS = "dbt_utils"
 
 
@@ -169,6 +173,8 @@ class TemplateWorker:
 
     def _written(self, tree: exp.Expr, notes: list[str]) -> str:
         _write_in(tree)
+        if _leave_out_databases(tree):
+            notes.append("names of three parts are read without the first: name schema.table")
         try:
             return str(tree.sql("spark", comments=False, unsupported_level=ErrorLevel.RAISE))
         except UnsupportedError as error:
@@ -177,8 +183,24 @@ class TemplateWorker:
             return str(tree.sql("spark", comments=False, unsupported_level=ErrorLevel.IGNORE))
 
 
+def _leave_out_databases(tree: exp.Expr) -> bool:
+    """A warehouse's database before its schema: Spark's catalog has none. Was there one?"""
+    named = [table for table in tree.find_all(exp.Table) if table.args.get("catalog")]
+    for table in named:
+        table.set("catalog", None)
+    return bool(named)
+
+
 def _write_in(tree: exp.Expr) -> None:
-    """``x <> ALL (SELECT …)``, which sqlglot makes of some dialects' NOT IN, as NOT IN again."""
+    """Two things as Spark has them, of which sqlglot makes others.
+
+    ``x <> ALL (SELECT …)``, which it makes of some dialects' NOT IN, is NOT IN again, and the 1 of
+    ``interval 1 day`` a number.
+    """
+    for moved in tree.find_all(*_MOVED):
+        by = moved.expression
+        if isinstance(by, exp.Literal) and by.is_string and by.name.lstrip("-").isdigit():
+            moved.set("expression", exp.Literal.number(by.name))
     for around in list(tree.find_all(exp.NEQ, exp.EQ)):
         right = around.expression
         wanted = exp.All if isinstance(around, exp.NEQ) else exp.Any
