@@ -200,7 +200,7 @@ def _write_in(tree: exp.Expr) -> None:
     for moved in tree.find_all(*_MOVED):
         by = moved.expression
         if isinstance(by, exp.Literal) and by.is_string and by.name.lstrip("-").isdigit():
-            moved.set("expression", exp.Literal.number(by.name))
+            moved.set("expression", exp.Literal.number(int(by.name)))
     for around in list(tree.find_all(exp.NEQ, exp.EQ)):
         right = around.expression
         wanted = exp.All if isinstance(around, exp.NEQ) else exp.Any
