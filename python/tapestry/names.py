@@ -8,6 +8,9 @@ MATCHED_AT: Final = "_matched_at"
 ARRIVAL: Final = "_arrival"
 """The effective arrival of a source row: its ts, or the instant at which a late row arrived."""
 
+COMMITTED_AT: Final = "_committed_at"
+"""When the commit that added a source row was made (``arrival: commit``)."""
+
 ROW_ID: Final = "_row_id"
 """What tells a row of one pinned source version from every other row of it."""
 
@@ -20,6 +23,7 @@ KEY: Final = "_key"
 STATE_TABLE: Final = "tapestry_state"
 RUNS_TABLE: Final = "tapestry_runs"
 CHECKS_TABLE: Final = "tapestry_checks"
+COMMITS_TABLE: Final = "tapestry_commits"
 DELIVERIES_TABLE: Final = "tapestry_deliveries"
 REJECTED_SUFFIX: Final = "__rejected"
 STAGED_SUFFIX: Final = "__staged"

@@ -33,12 +33,15 @@ class Source:
     """An append-only Delta table, or a static one (``arrival=None``): semantics, section 1.
 
     ``ends``: it has the column ``_ended`` too, and a row is there before the instant in it only.
+    ``hidden``: columns that its scan has and that no query can name, nor a star stand for. The
+    arrival column may be one of them.
     """
 
     name: str
     columns: tuple[Column, ...]
     arrival: str | None
     ends: bool = False
+    hidden: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True)

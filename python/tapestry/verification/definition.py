@@ -175,7 +175,8 @@ class Definition:
     def read_sql(self, source: str) -> str:
         """The body of the CTE that applies a source's scan."""
         scan, relation = self.scans[source], self._source(source)
-        listed = [build.column(c.name).sql(self.dialect) for c in relation.columns]
+        columns = (*relation.columns, *relation.hidden)
+        listed = [build.column(c.name).sql(self.dialect) for c in columns]
         if scan.arrival is not None:
             listed.append(f"{scan.arrival} AS {ARRIVAL}")
         if relation.ends:

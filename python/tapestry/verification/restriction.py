@@ -114,7 +114,8 @@ def arrival_column(catalog: Catalog, source: str) -> Column:
     assert isinstance(relation, Source)
     assert relation.arrival is not None
     wanted = relation.arrival.lower()
-    return next(column for column in relation.columns if column.name.lower() == wanted)
+    columns = (*relation.columns, *relation.hidden)
+    return next(column for column in columns if column.name.lower() == wanted)
 
 
 def in_ranges(alias: str, column: Column, ranges: Sequence[Range]) -> exp.Expr:

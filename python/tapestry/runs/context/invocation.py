@@ -13,6 +13,7 @@ from tapestry.runs.context.memory import Memory
 from tapestry.runs.context.warm_pins import WarmPins
 from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
+from tapestry.runs.sources.kept_commits import commits_beside
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.tables.state import StateRow, read_states, readable
 
@@ -45,7 +46,7 @@ class Invocation:
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        self.pins = WarmPins(self.memory, self.time_zone)
+        self.pins = WarmPins(self.memory, self.time_zone, commits_beside(self.state_table))
 
     def state(self, session: Session, generation: str, table: str = "") -> StateRow | None:
         """The newest row of a generation, from the state table (or another one).

@@ -19,8 +19,8 @@ class WarmPins(Pins):
     ``zone`` is the session's: what is known of columns of local times depends on it.
     """
 
-    def __init__(self, memory: Memory, zone: str) -> None:
-        super().__init__()
+    def __init__(self, memory: Memory, zone: str, commits_table: str = "") -> None:
+        super().__init__(commits_table)
         self._memory, self._zone = memory, zone
         self._warm: dict[str, Pinned] = {}
         self._warm_lock = Lock()

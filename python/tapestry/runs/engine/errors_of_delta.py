@@ -34,6 +34,7 @@ _LACKS_COLUMN = (
 _HAS_COLUMN = ("FIELD_ALREADY_EXISTS", "COLUMN_ALREADY_EXISTS", "DUPLICATE_COLUMNS")
 _ODD_NAMES = ("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAME",)
 _FILES_GONE = ("DELTA_PATH_DOES_NOT_EXIST",)
+_LOG_GONE = ("PATH_NOT_FOUND",)
 _FOLDER = re.compile(r"location \(?'([^']+)'")
 _LEFTOVER = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "LOCATION_ALREADY_EXISTS")
 
@@ -51,6 +52,11 @@ def is_view(error: BaseException) -> bool:
 def files_gone(error: BaseException) -> bool:
     """The catalog knows the table, but somebody deleted its folder."""
     return _says(error, _FILES_GONE)
+
+
+def log_gone(error: BaseException) -> bool:
+    """None of the files that were named is there any more."""
+    return _says(error, _LOG_GONE)
 
 
 def lost_race(error: BaseException) -> bool:

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tapestry.errors import ConfigurationError, Refusal
-from tapestry.names import GENERATION_PROPERTY, MATCHED_AT
+from tapestry.names import COMMITTED_AT, GENERATION_PROPERTY, MATCHED_AT
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
-from tapestry.runs.sources.describe import SESSION_CATALOG, arrival_column
+from tapestry.runs.sources.committed import COMMIT
+from tapestry.runs.sources.describe import SESSION_CATALOG, DeltaSource, arrival_column
+from tapestry.runs.sources.kept_commits import UnkeptCommits
 from tapestry.runs.sources.pins import Pinned, Pins
 from tapestry.sql import Catalog, Source, View, relation_names
 
@@ -27,6 +29,14 @@ class Relations:
         """The arrival column of a table; None for a static one."""
         source = self.catalog.relations[name]
         return source.arrival if isinstance(source, Source) else None
+
+    def unkept(self, commits_table: str) -> tuple[UnkeptCommits, ...]:
+        """Times of commits that the sources' rows arrive with and ``commits_table`` has not."""
+        return tuple(
+            UnkeptCommits(commits_table, table.table_id, table.name, table.commits)
+            for table in (pinned.table for pinned in self.tables.values())
+            if table.commits is not None and table.commits.new
+        )
 
 
 def read_relations(
@@ -56,8 +66,11 @@ def read_relations(
             relations[name] = found
             open_names += [_inside(found, inner) for inner in relation_names(found.sql)]
             continue
+        said = _said(found, name, model)
+        if said == COMMIT:
+            found = pins.committed(session, in_session(name), found)
         tables[name] = found
-        relations[name] = Source(name, found.table.columns, _arrival(found, name, model))
+        relations[name] = _source(name, found.table, said)
     declared = frozenset(map(plain, model.config.deterministic_functions))
     return Relations(Catalog(relations, time_zone, declared), tables)
 
@@ -85,7 +98,18 @@ def _inside(view: View, name: str) -> str:
     return name if "." in name or not view.namespace else f"{view.namespace.lower()}.{name}"
 
 
-def _arrival(found: Pinned, name: str, model: Model) -> str | None:
+def _source(name: str, table: DeltaSource, said: str) -> Source:
+    """A table as the theory knows it."""
+    if said == STATIC:
+        return Source(name, table.columns, None)
+    if table.commits is None:
+        return Source(name, table.columns, arrival_column(table, said).name)
+    hidden = (arrival_column(table, COMMITTED_AT),)
+    named = tuple(column for column in table.columns if column not in hidden)
+    return Source(name, named, COMMITTED_AT, hidden=hidden)
+
+
+def _said(found: Pinned, name: str, model: Model) -> str:
     """What the project says of the arrival of a table; a continuous model says it itself."""
     every = model.arrivals.get(in_session(name), ())
     if len(every) > 1:
@@ -103,8 +127,7 @@ def _arrival(found: Pinned, name: str, model: Model) -> str | None:
             where=model.file,
             hint=f"in the YAML of {name}: config: {{loaded_at_field: <timestamp column>}}"
             " (or meta: {arrival: <column>});\n"
-            "  a look-up table, the same at every instant: meta: {arrival: static}",
+            "  no such column: meta: {arrival: commit};"
+            " a look-up table, the same at every instant: meta: {arrival: static}",
         )
-    if said == STATIC:
-        return None
-    return arrival_column(found.table, said).name
+    return said

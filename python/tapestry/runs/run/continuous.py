@@ -191,6 +191,7 @@ class _Planning:
             invocation.state_table,
             assumptions=query.rewriting.assumption_checks(window, scans),
             question=question,
+            commits=query.relations.unkept(invocation.pins.commits_table),
             ready=self.closing(row),
             figures=_figures(query.rewriting.strategy, found, limits),
             warnings=(
@@ -307,6 +308,7 @@ class _Planning:
             Appending(asked.row, columns),
             self.invocation.state_table,
             before=before_of(found),
+            commits=query.relations.unkept(self.invocation.pins.commits_table),
             assumptions=query.rewriting.assumption_checks(window, scans),
             question=asked.question,
             ready=ready,

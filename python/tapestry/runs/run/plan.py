@@ -13,6 +13,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.run.commit import append_sql, create_sql
+from tapestry.runs.sources.kept_commits import UnkeptCommits
 from tapestry.runs.tables.state import StateRow
 from tapestry.runs.window.new_rows import NewRows
 from tapestry.runs.window.question import Question
@@ -144,6 +145,8 @@ class WriteRows:
 
     before
         Executed before the sources can be read as the query reads them.
+    commits
+        When the sources' commits were made, as far as that is not kept yet.
     assumptions
         What the author assumes, each with a SELECT of the number of cases that break it.
     question
@@ -161,6 +164,7 @@ class WriteRows:
     writing: Writing
     state_table: str
     before: tuple[str, ...] = ()
+    commits: tuple[UnkeptCommits, ...] = ()
     assumptions: tuple[tuple[str, str], ...] = ()
     question: Question | None = None
     ready: tuple[str, ...] = ()

@@ -21,6 +21,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.query.holding import make
 from tapestry.runs.run.commit import close, commit
 from tapestry.runs.run.plan import WriteRows
+from tapestry.runs.sources.kept_commits import keep_times
 from tapestry.runs.tables.state import StateRow
 
 Point = Callable[[str], None]
@@ -54,6 +55,7 @@ def publish(
     ``claimed`` waits for the claim of its n, which a run that keeps its new rows in memory does
     without until something is to be written.  Raises ClaimLostError where that is another run's.
     """
+    keep_times(session, planned.commits)
     for statement in planned.before:
         session.run(statement)
     for view, select in planned.rows.holding.selects.items():

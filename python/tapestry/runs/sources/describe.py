@@ -12,18 +12,19 @@ from difflib import get_close_matches
 from typing import Any
 
 from tapestry.errors import Refusal
-from tapestry.names import ARRIVAL, ENDED, ROW_ID
+from tapestry.names import ARRIVAL, COMMITTED_AT, ENDED, ROW_ID
 from tapestry.quoting import identifier, relation_name
 from tapestry.runs.engine.column_types import columns_in, in_full
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list, as_map
+from tapestry.runs.sources.commit_times import CommitTimes
 from tapestry.sql.catalog import Column, View
 from tapestry.sql.facts.fixed_lengths import zone_is_fixed
 
 LATE = "_late"
 """What a side table knows of a late row besides its columns and its arrival."""
 
-RESERVED = frozenset({ARRIVAL, ENDED, ROW_ID, LATE, "_metadata"})
+RESERVED = frozenset({ARRIVAL, COMMITTED_AT, ENDED, ROW_ID, LATE, "_metadata"})
 OWN_PREFIX = "_tap_"
 """How a run's queries over a source name what they add to its columns."""
 LOCAL = "timestamp_ntz"
@@ -44,6 +45,9 @@ class DeltaSource:
     partitioned_by: tuple[str, ...] = ()
     size: int = 0
     changed: datetime | None = None
+    commits: CommitTimes | None = None
+    """When its commits were made, where its rows arrive with them: ``_committed_at`` is among the
+    columns then."""
 
     @property
     def row_tracking(self) -> bool:
@@ -52,7 +56,11 @@ class DeltaSource:
 
     def at(self, version: int) -> str:
         """The table at one version, as it stands behind FROM."""
-        return f"{relation_name(self.name)} VERSION AS OF {version}"
+        pinned = f"{relation_name(self.name)} VERSION AS OF {version}"
+        if self.commits is None:
+            return pinned
+        # What Delta tells of a row stays within reach: its id, its file, the version of its commit.
+        return f"(SELECT *, {self.commits.of_row()} AS {COMMITTED_AT}, _metadata FROM {pinned})"
 
 
 def describe(session: Session, name: str) -> DeltaSource | View:

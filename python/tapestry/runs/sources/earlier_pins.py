@@ -19,7 +19,7 @@ class AsRead(Pins):
     """
 
     def __init__(self, now: Pins, read: Mapping[str, Pin]) -> None:
-        super().__init__()
+        super().__init__(now.commits_table)
         self._now, self._read = now, read
 
     def of(self, session: Session, name: str) -> Pinned | View:

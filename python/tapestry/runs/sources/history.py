@@ -7,13 +7,16 @@ statistics, so that late rows are mostly excluded without opening a data file.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
 from tapestry.errors import SourceHistoryGone
+from tapestry.instants import micros
 from tapestry.quoting import identifier, string, timestamp
+from tapestry.runs.engine.errors_of_delta import log_gone
 from tapestry.runs.engine.session import Session
+from tapestry.runs.sources.commit_times import CommitTimes
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.sql.catalog import Column
 
@@ -24,6 +27,8 @@ NAMES = 500
 
 COLUMN_OPERATIONS = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
 """Metadata alone, yet the values of old rows change: compared like a rewrite."""
+RESTORED = "RESTORE"
+"""May only add files, yet what is in them was committed long before: compared like a rewrite."""
 
 _NO_PATTERN = str.maketrans({sign: f"\\{sign}" for sign in "\\{}[]*?"})
 LISTED = 64
@@ -66,7 +71,7 @@ def read_history(
 
     Raises SourceHistoryGone when the log no longer reaches back that far.
     """
-    query = _query(table, after, until, arrival, tau)
+    query = _query(table, after, until, None if table.commits else arrival, tau)
     try:
         rows = session.rows(query)
     except Exception as error:
@@ -74,7 +79,34 @@ def read_history(
     commits = tuple(_commit(row) for row in sorted(rows))
     if [commit.version for commit in commits] != list(range(after + 1, until + 1)):
         raise _gone(table, after, until)
-    return commits
+    return tuple(_in_time(commit, table.commits, tau) for commit in commits)
+
+
+def _in_time(commit: SourceCommit, times: CommitTimes | None, tau: datetime | None) -> SourceCommit:
+    """A commit with what its own time says of the rows that it added, where they arrive with it."""
+    if times is None:
+        return commit
+    at = times.at(commit.version)
+    if tau is not None and at <= tau:
+        return replace(commit, late_from=micros(at), nulls=0)
+    return replace(commit, late_files=(), late_count=0, late_from=None, nulls=0)
+
+
+def commit_millis(session: Session, table: DeltaSource, first: int, until: int) -> dict[int, int]:
+    """When the versions from ``first`` to ``until`` were made, as far as the log still says."""
+    source, condition = _paths(table, first - 1, until)
+    time = "get_json_object(value, '$.commitInfo.inCommitTimestamp')"
+    try:
+        rows = session.rows(
+            "SELECT CAST(substring(_metadata.file_name, 1, 20) AS BIGINT) AS version,"
+            f" max(CAST({time} AS BIGINT)) AS millis FROM {source}"
+            f" WHERE {condition} AND value LIKE '{{\"commitInfo\":%' GROUP BY 1"
+        )
+    except Exception as error:
+        if log_gone(error):
+            return {}
+        raise
+    return {int(version): int(millis) for version, millis in rows if millis is not None}
 
 
 def table_id_at(session: Session, table: DeltaSource, version: int) -> str | None:
@@ -188,7 +220,7 @@ def _commit(row: tuple[object, ...]) -> SourceCommit:
     version, operation, millis, added, removed, files, metadata, table_id = row[:8]
     touched, late_files, late_count, late_from, nulls = row[8:]
     kind: Kind = "metadata"
-    if removed or operation in COLUMN_OPERATIONS:
+    if removed or operation in COLUMN_OPERATIONS or (added and operation == RESTORED):
         kind = "rewrite"
     elif added:
         kind = "append"

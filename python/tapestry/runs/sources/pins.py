@@ -10,6 +10,7 @@ from threading import Lock
 
 from tapestry.quoting import relation_name
 from tapestry.runs.engine.session import Session
+from tapestry.runs.sources.committed import with_commits
 from tapestry.runs.sources.describe import DeltaSource, describe
 from tapestry.sql.catalog import View
 
@@ -36,9 +37,14 @@ class Pinned:
 
 
 class Pins:
-    """The pins of one invocation. The caller owns it; models in several threads may share it."""
+    """The pins of one invocation. The caller owns it; models in several threads may share it.
 
-    def __init__(self) -> None:
+    ``commits_table`` is where runs keep the times of sources' commits; "" for nowhere.
+    """
+
+    def __init__(self, commits_table: str = "") -> None:
+        self.commits_table = commits_table
+        self._committed: dict[str, DeltaSource] = {}
         self._known: dict[str, Pinned | View] = {}
         self._locks: dict[str, Lock] = {}
         self._lock = Lock()
@@ -54,6 +60,21 @@ class Pins:
             if name not in self._known:
                 self._known[name] = _look(session, name)
             return self._known[name]
+
+    def committed(self, session: Session, name: str, pinned: Pinned) -> Pinned:
+        """What ``of`` gave for ``name``, with the times of its commits.
+
+        Raises what ``with_commits`` does.
+        """
+        with self._lock:
+            lock = self._locks.setdefault(name, Lock())
+        with lock:
+            if name not in self._committed:
+                self._committed[name] = self._with_commits(session, pinned)
+            return Pinned(self._committed[name], pinned.pin)
+
+    def _with_commits(self, session: Session, pinned: Pinned) -> DeltaSource:
+        return with_commits(session, pinned.table, pinned.pin.version, self.commits_table)
 
 
 def _look(session: Session, name: str) -> Pinned | View:

@@ -115,7 +115,7 @@ def compare(
 def columns_at(session: Session, table: DeltaSource, version: int) -> tuple[Column, ...]:
     """The columns that ``table`` had at ``version`` (analysis only, no job)."""
     columns = columns_of_query(session, f"SELECT * FROM {table.at(version)}")
-    return tuple(Column(name, kind.lower()) for name, kind in columns)
+    return tuple(Column(name, kind.lower()) for name, kind in columns if name != "_metadata")
 
 
 def touched_files(commits: Sequence[SourceCommit]) -> tuple[str, ...]:

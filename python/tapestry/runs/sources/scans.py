@@ -23,6 +23,11 @@ def plain_scan(table: DeltaSource, pin: Pin, arrival: Column | None, ends: bool 
     """A source none of whose rows was ever late; ``ends``: it has the column ``_ended``."""
     arr = None if arrival is None else arrival_sql(arrival)
     at = table.at(pin.version)
+    if table.commits is not None:
+        ended = f", {NEVER} AS {ENDED}" if ends else ""
+        names = column_list(table.columns)
+        relation = f"(SELECT {names}, {row_id(table)} AS {ROW_ID}{ended} FROM {at})"
+        return Scan(relation, arr, ROW_ID)
     if ends:
         relation = f"(SELECT *, {row_id(table)} AS {ROW_ID}, {NEVER} AS {ENDED} FROM {at})"
         return Scan(relation, arr, ROW_ID)

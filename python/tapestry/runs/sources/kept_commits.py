@@ -1,0 +1,99 @@
+"""The table ``tapestry_commits``: when the commits of sources were made, read from logs and kept.
+
+Delta deletes old log files; a row that such a commit added keeps its arrival by what stands here.
+It is about the sources alone, so that all models of a schema share it; what stands there twice is
+the same twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tapestry.errors import StateUnreadable
+from tapestry.names import COMMITS_TABLE
+from tapestry.quoting import relation_name, string
+from tapestry.runs.engine.errors_of_delta import files_gone, not_found
+from tapestry.runs.engine.own_tables import create_own, lost_own, refuse_other
+from tapestry.runs.engine.session import Session
+from tapestry.runs.sources.commit_times import CommitTimes
+
+COLUMNS = {
+    "table_id": "string",
+    "source": "string",
+    "version": "bigint",
+    "committed_at": "timestamp",
+    "kept_at": "timestamp",
+}
+
+
+@dataclass(frozen=True)
+class UnkeptCommits:
+    """Times of commits of one source that ``table`` does not have yet."""
+
+    table: str
+    table_id: str
+    source: str
+    times: CommitTimes
+
+
+def commits_beside(state_table: str) -> str:
+    """The table's name: it stands in the schema of the state.
+
+    >>> commits_beside("demo.tapestry_state")
+    'demo.tapestry_commits'
+    """
+    schema, dot, _ = state_table.rpartition(".")
+    return f"{schema}{dot}{COMMITS_TABLE}"
+
+
+def kept_times(session: Session, table: str, table_id: str) -> dict[int, int]:
+    """Version and milliseconds of what is kept of one table; nothing where there is no such table.
+
+    Raises StateUnreadable for what no run has written.
+    """
+    try:
+        rows = session.rows(
+            "SELECT version, unix_micros(min(committed_at)), count(DISTINCT committed_at)"
+            f" FROM {relation_name(table)} WHERE table_id = {string(table_id)} GROUP BY version"
+        )
+    except Exception as error:
+        if not_found(error) or files_gone(error):
+            return {}
+        refuse_other(session, table, COLUMNS)
+        raise
+    times: dict[int, int] = {}
+    for version, micros, different in rows:
+        if version is None or version < 0 or micros is None or different != 1 or micros % 1000:
+            raise StateUnreadable(
+                f"when version {version} of a source was committed cannot be read",
+                where=f"{table} (table_id {table_id})",
+                hint="put that row right or delete it (the table's DESCRIBE HISTORY tells who wrote"
+                " it); what the source's log still tells is written again",
+            )
+        times[int(version)] = int(micros) // 1000
+    return times
+
+
+def keep_times(session: Session, every: Sequence[UnkeptCommits]) -> None:
+    """Write down what is not kept yet. Another run may do the same: then it stands there twice."""
+    for one in every:
+        insert = _insert(one)
+        try:
+            session.run(insert)
+        except Exception as error:
+            if not lost_own(session, one.table, error):
+                raise
+            create_own(session, one.table, COLUMNS, "Tapestry: when commits of sources were made")
+            session.run(insert)
+
+
+def _insert(one: UnkeptCommits) -> str:
+    new = one.times.new
+    listed = string(str([[version, millis] for version, millis in new.items()]))
+    return (
+        f"INSERT INTO {relation_name(one.table)} ({', '.join(COLUMNS)})"
+        f" SELECT {string(one.table_id)}, {string(one.source)}, pair[0],"
+        f" timestamp_millis(pair[1]), current_timestamp()"
+        f" FROM (SELECT explode(from_json({listed}, 'array<array<bigint>>')) AS pair)"
+    )
