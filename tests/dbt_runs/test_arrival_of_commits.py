@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.tests.util import run_dbt
+from dbt.tests.util import run_dbt, run_dbt_and_capture
 
 SOURCES = """
 version: 2
@@ -33,22 +34,34 @@ def models() -> dict[str, str]:
 class TestCommits:
     """One life of a project."""
 
-    def test_a_row_arrives_with_its_commit(self, project: Any) -> None:
-        project.run_sql(
-            "create table {schema}.messages (id int, inreplyto int) using delta"
-            f" tblproperties ({TRACKED})"
-        )
+    def test_a_table_that_does_not_track_commits_is_refused(self, project: Any) -> None:
+        project.run_sql("create table {schema}.messages (id int, inreplyto int) using delta")
         project.run_sql("insert into {schema}.messages values (1, null), (2, 1)")
+        _, output = run_dbt_and_capture(["run"], expect_pass=False)
+        assert "does not say when its rows were committed" in output
+        assert f"SET TBLPROPERTIES ({TRACKED})" in output
+        ((tables,),) = [[[row[1] for row in project.run_sql("show tables in {schema}", "all")]]]
+        assert tables == ["messages"]
+
+    def test_a_row_arrives_with_its_commit(self, project: Any) -> None:
+        project.run_sql(f"alter table {{schema}}.messages set tblproperties ({TRACKED})")
         run_dbt(["run"])
         project.run_sql("insert into {schema}.messages values (3, null)")
         project.run_sql("optimize {schema}.messages")
         project.run_sql("insert into {schema}.messages values (4, 2)")
         (result,) = run_dbt(["run"])
-        print(result.message)
-        rows = project.run_sql("select * from {schema}.unanswered order by id", fetch="all")
-        print(rows)
-        print(
-            project.run_sql("select * from {schema}.tapestry_commits order by version", fetch="all")
+        assert "2 rows in" in result.message
+        rows = project.run_sql("select * from {schema}.unanswered order by id", "all")
+        history = project.run_sql("describe history {schema}.messages", "all")
+        made = {row[0]: row[1] for row in history}
+        newest = max(made)
+        enabled = next(row[1] for row in history if "inCommit" in str(row[5]))
+        assert [tuple(row) for row in rows] == [
+            (2, 1, enabled),
+            (3, None, made[newest - 2]),
+            (4, 2, made[newest]),
+        ]
+        (written,) = Path(project.project_root).glob(
+            "target/compiled/**/unanswered.incremental.sql"
         )
-        print(project.run_sql("describe history {schema}.messages", fetch="all"))
-        assert 0
+        assert "no\n  column has it" in written.read_text()

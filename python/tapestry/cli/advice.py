@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from tapestry.errors import Refusal
+from tapestry.names import COMMITTED_AT
 from tapestry.runs.after.preview import Cost, Preview, plain_statement
 from tapestry.sql import Rewriting, Source
 from tapestry.sql.facts.walk import all_tables
@@ -103,7 +104,8 @@ def _clustering(
         if table.files < FEW_FILES or reading.place.endswith(KEYS) or not total.size:
             continue
         laid_out = {c.lower() for c in (*table.clustered_by, *table.partitioned_by)}
-        if reading.narrowed and cost.size > MOST * total.size and table.arrival:
+        stored = table.arrival not in (None, COMMITTED_AT)
+        if reading.narrowed and cost.size > MOST * total.size and stored:
             if table.arrival.lower() not in laid_out:
                 found.append(
                     f"{reading.source}: a narrow range of {table.arrival} still reads"

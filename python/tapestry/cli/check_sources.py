@@ -13,7 +13,13 @@ from tapestry.quoting import relation_name
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
 from tapestry.runs.query.relations import STATIC, plain
-from tapestry.runs.sources.describe import DeltaSource, arrival_column, describe
+from tapestry.runs.sources.committed import COMMIT, enabling, lacking
+from tapestry.runs.sources.describe import (
+    ARRIVAL_TYPES,
+    DeltaSource,
+    arrival_column,
+    describe,
+)
 from tapestry.sql import View
 
 MANY_FILES = 32
@@ -61,26 +67,41 @@ def _check(
         yield Diagnosis(what, OK, "a view: what counts are the tables that it reads")
         return
     if arrival is None:
-        stamps = [c.name for c in table.columns if c.type == "timestamp"]
-        stamp = stamps[0] if len(stamps) == 1 else "<timestamp column>"
-        key = (
-            f"loaded_at_field: {stamp}"
-            if node["resource_type"] == "source"
-            else (f"meta: {{arrival: {stamp}}}")
-        )
-        yield Diagnosis(
-            what,
-            WRONG,
-            "says nothing of when its rows arrive",
-            f"in its YAML: config: {{{key}}}  (a look-up table: meta: {{arrival: static}})",
-        )
+        fix = _saying(table, node["resource_type"] == "source")
+        yield Diagnosis(what, WRONG, "says nothing of when its rows arrive", fix)
         return
     if arrival == STATIC:
         yield Diagnosis(what, OK, "static: visible at every instant")
         return
+    if arrival == COMMIT:
+        yield _committed(what, table)
+        return
     column = arrival_column(table, arrival)
     yield Diagnosis(what, OK, f"rows arrive at {column.name} ({column.type})")
     yield from _layout(session, table, column.name)
+
+
+def _saying(table: DeltaSource, is_source: bool) -> str:
+    """How to say when the rows of a table arrive."""
+    stamps = [column.name for column in table.columns if column.type == "timestamp"]
+    if not any(column.type in ARRIVAL_TYPES for column in table.columns):
+        first = f"{enabling(table)}; " if lacking(table) else ""
+        return first + _in_yaml("meta: {arrival: commit}")
+    stamp = stamps[0] if len(stamps) == 1 else "<timestamp column>"
+    return _in_yaml(f"loaded_at_field: {stamp}" if is_source else f"meta: {{arrival: {stamp}}}")
+
+
+def _in_yaml(said: str) -> str:
+    return f"in its YAML: config: {{{said}}}  (a look-up table: meta: {{arrival: static}})"
+
+
+def _committed(what: str, table: DeltaSource) -> Diagnosis:
+    """Does Delta say when the rows of a table were committed?"""
+    missing = lacking(table)
+    if missing:
+        text = f"arrival: commit needs {' and '.join(missing)}, which {table.name} has not"
+        return Diagnosis(what, WRONG, text, enabling(table))
+    return Diagnosis(what, OK, "rows arrive with the commits that added them; every run reads all")
 
 
 def _layout(session: Session, table: DeltaSource, arrival: str) -> Iterator[Diagnosis]:

@@ -18,6 +18,7 @@ from dbt.adapters.tapestry.guarded_model import (
     scans_for,
 )
 from tapestry.cli.eject_macros import ZONES, model_tests, test_macros, window_macros
+from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import Relations, plain
@@ -81,6 +82,7 @@ def _texts(
     Rewritten without `assume`: exact whether or not it holds, for nothing here checks it.
     """
     model, catalog = one.model, one.relations.catalog
+    _refuse_commits(one)
     rewriting = rewrite(model.sql, catalog, begin=model.config.begin)
     scans = scans_for(rewriting, one.relations, dialect)
     lag = model.config.lag // timedelta(microseconds=1)
@@ -102,6 +104,18 @@ def _texts(
     micros = None if begin is None else int(begin.timestamp()) * 10**6 + begin.microsecond
     tests = model_tests(model.name, q, rewriting.values, micros)
     return text, tests, rewriting.values, any(part.by_value for part in rewriting.parts)
+
+
+def _refuse_commits(one: Ejected) -> None:
+    """Raise ConfigurationError where a source's rows arrive with commits: Delta alone knows."""
+    for name, pinned in one.relations.tables.items():
+        if pinned.table.commits is not None:
+            raise ConfigurationError(
+                f"{one.model.name} reads {name}, whose rows arrive with their commits: a plain"
+                " model cannot ask for that",
+                where=one.model.file,
+                hint="give the source a column with the time of loading, and name it as arrival",
+            )
 
 
 def _config(node: Mapping[str, Any], dialect: str, zone: str) -> list[str]:

@@ -30,6 +30,7 @@ from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.unit_tests import refuse_as_a_run, tested_model
 from dbt.adapters.tapestry.write_beside_compiled import write_beside_compiled
 from tapestry.errors import TapestryError
+from tapestry.names import COMMITS_TABLE
 from tapestry.runs.query.answer_as_of import AskedQuery, answer_at, clock_only
 from tapestry.runs.query.query import read_query
 from tapestry.runs.query.unit_test import UnitTest
@@ -107,7 +108,8 @@ class ContinuousDoors(metaclass=AdapterMeta):
             if clock is None:
                 return AskedQuery(sql)
             model = shown_model(node, graph, sql)
-            return answer_at(session, model, clock.instant, session.time_zone)
+            kept = f"{self.config.credentials.schema}.{COMMITS_TABLE}"
+            return answer_at(session, model, clock.instant, session.time_zone, kept)
 
     @available
     def unit_test_query(self, sql: str, test: dict[str, Any], var: Any) -> AskedQuery:

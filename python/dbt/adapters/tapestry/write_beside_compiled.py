@@ -15,6 +15,7 @@ from dbt.adapters.tapestry.guarded_model import (
     guarded_model,
     scans_for,
 )
+from tapestry.names import COMMITTED_AT
 from tapestry.runs.query.query import Query
 
 logger = AdapterLogger("Tapestry")
@@ -55,6 +56,17 @@ def guarded_text(node: Mapping[str, Any], graph: Mapping[str, Any], query: Query
         "from tapestry_state, and knows which rows came late. `tapestry eject` writes this model",
         "with the macros it needs. In it:",
         *HOW_TAU,
+        *_of_commits(query),
     )
     config = ("materialized='incremental'", "incremental_strategy='append'")
     return guarded_model(Guarded(query.rewriting, said, scans, "spark", config, head))
+
+
+def _of_commits(query: Query) -> tuple[str, ...]:
+    """What is said of a column that no table has."""
+    if all(pinned.table.commits is None for pinned in query.relations.tables.values()):
+        return ()
+    return (
+        f"{COMMITTED_AT} stands for the time of the commit that added a row (arrival: commit): no",
+        "column has it, so that this text cannot be run.",
+    )

@@ -8,6 +8,7 @@ from threading import Lock
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.session import Session
+from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.pins import Pinned, Pins
 from tapestry.runs.tables.target import look
 from tapestry.sql import View
@@ -44,6 +45,13 @@ class WarmPins(Pins):
             self._memory.note_source(name, self._zone, now, pinned)
             self._warm[name] = pinned
             return pinned
+
+    def _with_commits(self, session: Session, pinned: Pinned) -> DeltaSource:
+        def find() -> DeltaSource:
+            return super(WarmPins, self)._with_commits(session, pinned)
+
+        key = ("commits", self.commits_table, pinned.table.name, pinned.pin)
+        return self._memory.change(key, find)
 
 
 def _detail(session: Session, name: str) -> Glance | None:

@@ -39,13 +39,15 @@ def clock_only(sql: str, s: datetime | None) -> AskedQuery:
         return AskedQuery(sql, f"its now() is the real one, not tapestry_as_of: {error.reason}")
 
 
-def answer_at(session: Session, model: Model, s: datetime, time_zone: str) -> AskedQuery:
+def answer_at(
+    session: Session, model: Model, s: datetime, time_zone: str, commits_table: str = ""
+) -> AskedQuery:
     """Q(s) as SQL; where the sources say nothing of their arrival, only the clock is set to s.
 
     Text that cannot be read stays as it is, and a warning says so.
     """
     try:
-        relations = read_relations(session, model.sql, model, Pins(), time_zone)
+        relations = read_relations(session, model.sql, model, Pins(commits_table), time_zone)
     except TapestryError:
         return clock_only(model.sql, s)
     scans = {}

@@ -256,5 +256,7 @@ def _tidy(session: Session, planned: WriteRows, invocation: Invocation) -> None:
         if exists(session, name := rejected.rejected_name(planned.model.relation)):
             session.run(f"OPTIMIZE {relation_name(name)}")
         compact(session, invocation.state_table, planned.row, KEEP_STATES)
+        for table in {one.table for one in planned.commits}:
+            session.run(f"OPTIMIZE {relation_name(table)}")
     except Exception as error:
         logger.log(loudness_of_tidying(error), "small files were not merged this time: %s", error)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapestry.errors import Refusal, SourceHistoryGone
-from tapestry.names import COMMITTED_AT
+from tapestry.errors import Refusal, SourceHistoryGone, StateMissing
+from tapestry.names import COMMITS_TABLE, COMMITTED_AT
 from tapestry.quoting import relation_name
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.commit_times import joined, lowest_unread
@@ -13,6 +13,7 @@ from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.history import commit_millis
 from tapestry.runs.sources.kept_commits import kept_times
 from tapestry.sql.catalog import Column
+from tapestry.words import counted
 
 COMMIT = "commit"
 """What a source says whose rows arrive with their commits."""
@@ -59,3 +60,31 @@ def with_commits(session: Session, table: DeltaSource, version: int, kept_in: st
         )
     columns = (*table.columns, Column(COMMITTED_AT, "timestamp"))
     return replace(table, columns=columns, commits=times)
+
+
+def refuse_lost_times(table: DeltaSource, last_table_id: str | None) -> None:
+    """Raise StateMissing where earlier runs knew times of commits that nothing tells any more.
+
+    A row would count at another instant than it did in those runs.
+    """
+    times = table.commits
+    if times is None or last_table_id != table.table_id:
+        return
+    if not times.kept and not times.whole:
+        raise StateMissing(
+            f"{COMMITS_TABLE} no longer says when rows of {table.name} were committed, nor does the"
+            " log of that table",
+            where=table.name,
+            hint=f"bring {COMMITS_TABLE} back (it belongs to tapestry_state: restore both as of one"
+            " moment), or build the model again with --full-refresh",
+        )
+
+
+def untold(table: DeltaSource, rows: int) -> Refusal:
+    """The refusal of a table some of whose rows were added by no commit that is known."""
+    return Refusal(
+        f"Delta does not say which commit of {table.name} added {counted(rows, 'row')} of it",
+        where=table.name,
+        hint="copy the table into a new one that has the properties from the beginning",
+        code="untracked-commits",
+    )

@@ -11,6 +11,7 @@ from tapestry.errors import SourceHistoryGone, SourceRewritten, StateMissing
 from tapestry.runs.engine.own_tables import forget_gone
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.asking_run import AskingRun, PinnedSource
+from tapestry.runs.sources.committed import refuse_lost_times, untold
 from tapestry.runs.sources.contents import key_names
 from tapestry.runs.sources.describe import DeltaSource, arrival_column
 from tapestry.runs.sources.fingerprints import fingerprint
@@ -124,9 +125,13 @@ def examine(
         side = _as_left(
             read_side(session, side, last_pin, table.columns, remember), table, last_pin
         )
+    if table.commits is not None:
+        refuse_lost_times(table, None if last_pin is None else last_pin.table_id)
     if last_pin is None or tau is None:
         key = ("nulls", table.name, column, pin)
         nulls = remember(key, lambda: count_nulls(session, table, pin, column))
+        if nulls and table.commits is not None:
+            raise untold(table, nulls)
         return _first_read(table, pin, column, side, nulls)
     if last_pin == pin:
         return _as_it_was(table, pin, column, side, source.looks_back)
@@ -214,7 +219,9 @@ def _change(since: Since) -> _Change:
     if commits is None:
         return _without_history(since)
     replaced = since.last.table_id != since.pin.table_id
-    if not replaced and all(commit.kind != "rewrite" for commit in commits):
+    # Row tracking that was switched off and on stamps old rows anew: a change of the definition.
+    tracked = since.table.commits is None or not any(commit.metadata for commit in commits)
+    if not replaced and tracked and all(commit.kind != "rewrite" for commit in commits):
         return _Change(find_late(since, commits))
     return _compared(since, commits)
 
