@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 from tests.spark.commit_world import Twins
+from tests.spark.test_commit_once import Killed, kill_at
+
+from tapestry.errors import Refusal, SourceRewritten, StateMissing, StateUnreadable
+from tapestry.runs.context.memory import Memory
 
 ALL = "select m.id, m.parent from {m} m"
 UNANSWERED = f"{ALL} where not exists (select 1 from {{m}} r where r.parent = m.id)"
@@ -18,20 +22,144 @@ def twins(session: Any, schema: str) -> Twins:
     return Twins(session, schema).create()
 
 
-def test_a_row_arrives_with_its_commit_whatever_becomes_of_files_and_log(twins: Twins) -> None:
+def test_a_row_arrives_with_its_commit_whatever_becomes_of_files_and_log(
+    twins: Twins, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = twins.add([(1, None), (2, 1)])
     twins.run_both(UNANSWERED, first)
     middle = twins.add([(3, None), (3, None)])
     twins.sql("optimize {s}.messages")
     last = twins.add([(4, 2)])
-    twins.run_both(UNANSWERED, middle)  # what is committed after t waits
-    twins.run_both(UNANSWERED, last)
-    twins.add([(5, 3)])
-    assert twins.forget_log(before=5) == 3
+    kill_at(monkeypatch, "before_written")
+    with pytest.raises(Killed):
+        twins.run(twins.model(UNANSWERED), middle)  # what is committed after t waits
+    kill_at(monkeypatch, None)
+    twins.memory = Memory()
+    twins.run(twins.model(UNANSWERED, "stamped", verify="off"), middle)
     twins.run_both(UNANSWERED, last + 60 * SECOND)
+    assert twins.forget_log(before=5) == 3
+    twins.memory = Memory()
     # Committed after the run before had looked, at an instant that it ended after:
-    twins.add([(6, 5), (5, 3)])
+    twins.add([(6, 3), (4, 2)])
     twins.run_both(UNANSWERED, last + 90 * SECOND)
-    twins.add([(5, 3)])
-    twins.run_both(UNANSWERED, last + 120 * SECOND)
-    twins.run_both(UNANSWERED, last + 120 * SECOND, full_refresh=True)
+    twins.run_both(UNANSWERED, last + 90 * SECOND, full_refresh=True)
+
+
+@pytest.mark.more
+def test_begin_leaves_out_what_was_over_before_it(twins: Twins) -> None:
+    begin = twins.add([(1, None), (2, 1)]) + SECOND
+    said = f"{begin:%Y-%m-%d %H:%M:%S.%f}"
+    twins.run_both(UNANSWERED, begin - SECOND / 2, begin=said)
+    end = twins.add([(3, 2)])
+    twins.run_both(UNANSWERED, max(begin, end), begin=said)
+    twins.run_both(UNANSWERED, begin + 60 * SECOND, begin=said)
+    assert {row[-1] for row in twins.answers()} >= {int(begin.timestamp() * 1_000_000)}
+
+
+@pytest.mark.more
+def test_a_table_without_the_properties_is_refused_and_nothing_is_written(twins: Twins) -> None:
+    t = twins.add([(1, None)])
+    twins.sql("create table {s}.plain (id int, parent int) using delta")
+    model = twins.model(ALL, "plain")
+    with pytest.raises(Refusal, match=r"ALTER TABLE .*enableRowTracking.*InCommitTimestamps"):
+        twins.run(model, t)
+    assert {row[1] for row in twins.sql("show tables in {s}")} == {"messages", "stamped", "plain"}
+
+
+@pytest.mark.more
+def test_rows_that_were_there_before_arrive_when_the_table_began_to_track(twins: Twins) -> None:
+    twins.sql("create table {s}.messages_2 (id int, parent int) using delta")
+    twins.sql("insert into {s}.messages_2 values (1, null)")
+    twins.sql("alter table {s}.messages_2 set tblproperties ('delta.enableRowTracking' = 'true')")
+    twins.sql("insert into {s}.messages_2 values (2, null)")
+    twins.sql(
+        "alter table {s}.messages_2 set tblproperties ('delta.enableInCommitTimestamps' = 'true')"
+    )
+    enabled = twins.newest_commit("messages_2")
+    twins.sql("insert into {s}.messages_2 values (3, null)")
+    newest = twins.newest_commit("messages_2")
+    model = twins.model(ALL, "messages_2")
+    twins.run(model, newest)
+    at = [int(i.timestamp() * 1000) * 1000 for i in (enabled, enabled, newest)]
+    assert sorted(twins.answers("of_messages_2")) == [
+        (1, None, at[0]),
+        (2, None, at[1]),
+        (3, None, at[2]),
+    ]
+
+
+@pytest.mark.more
+@pytest.mark.parametrize(
+    "rewrite",
+    [
+        "update {s}.messages set parent = 9 where id = 1",
+        "delete from {s}.messages where id = 1",
+        "insert overwrite {s}.messages select * from {s}.messages",
+        "merge into {s}.messages m using (select 1 as id) u on u.id = m.id"
+        " when matched then update set parent = 9",
+    ],
+)
+def test_a_rewritten_row_stops_the_next_run(twins: Twins, rewrite: str) -> None:
+    t = twins.add([(1, None), (2, None)])
+    twins.run(twins.model(ALL), t)
+    before = twins.answers()
+    twins.sql(rewrite)
+    with pytest.raises(SourceRewritten):
+        twins.run(twins.model(ALL), t + 60 * SECOND)
+    assert twins.answers() == before
+
+
+@pytest.mark.more
+def test_what_was_deleted_and_restored_is_late(twins: Twins) -> None:
+    t = twins.add([(1, None)])
+    twins.add([(2, None)])
+    config = {"on_source_rewrite": "deletes_ok"}
+    twins.run_both(UNANSWERED, t + 5 * SECOND, **config)
+    for table in ("messages", "stamped"):
+        twins.sql(f"delete from {{s}}.{table} where id = 1")
+    twins.run_both(UNANSWERED, t + 60 * SECOND, **config)
+    for table, version in (("messages", 2), ("stamped", 2)):
+        twins.sql(f"restore table {{s}}.{table} to version as of {version}")
+    twins.run_both(UNANSWERED, t + 90 * SECOND, **config)
+
+
+@pytest.mark.more
+def test_times_that_nothing_tells_any_more(twins: Twins) -> None:
+    for n in range(4):
+        t = twins.add([(n, None)])
+        if n == 2:
+            assert twins.forget_log(before=2) == 0
+    assert twins.forget_log(before=2) == 2  # before any run: what is older counts as version 2
+    twins.run(twins.model(ALL), t)
+    first = min(row[-1] for row in twins.answers())
+    assert len([row for row in twins.answers() if row[-1] == first]) == 2
+    before = twins.answers()
+    twins.run(twins.model(ALL), t, full_refresh=True)
+    assert twins.answers() == before
+    twins.memory = Memory()
+    twins.sql(
+        "insert into {s}.tapestry_commits select * from {s}.tapestry_commits where version = 3"
+    )
+    twins.sql("update {s}.tapestry_commits set committed_at = null where version = 3")
+    with pytest.raises(StateUnreadable, match="version 3"):
+        twins.run(twins.model(ALL), t + SECOND)
+    twins.sql("drop table {s}.tapestry_commits")
+    twins.add([(9, None)])
+    with pytest.raises(StateMissing, match="tapestry_commits"):
+        twins.run(twins.model(ALL), t + 60 * SECOND)
+    twins.run(twins.model(ALL), t + 60 * SECOND, full_refresh=True)
+
+
+@pytest.mark.more
+def test_row_tracking_that_was_off_meanwhile_counts_as_rewritten(twins: Twins) -> None:
+    t = twins.add([(1, None)])
+    twins.run(twins.model(ALL), t)
+    for on in ("false", "true"):
+        twins.sql(
+            f"alter table {{s}}.messages set tblproperties ('delta.enableRowTracking' = '{on}')"
+        )
+        if on == "false":
+            twins.add([(2, None)])
+            twins.sql("optimize {s}.messages")
+    with pytest.raises(SourceRewritten):
+        twins.run(twins.model(ALL), t + 60 * SECOND)

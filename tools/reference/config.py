@@ -73,6 +73,8 @@ The next keys that people look for:
 |---|---|
 | let a look-up table be the same at every instant | \
 [`arrival: static`](#on-a-source-seed-or-model-that-is-read) |
+| read a table that has no column with the time of loading | \
+[`arrival: commit`](#on-a-source-seed-or-model-that-is-read) |
 | wait for slow loaders | [`lag`](#lag) |
 | be told of late rows | [`late_rows`](#late_rows), [`late_after`](#late_after) |
 | go on after a source was changed, or after you edited the query | \
@@ -101,10 +103,13 @@ A continuous model has to know when the rows of what it reads arrive.
 |---|---|
 | `config: {loaded_at_field: ts}` on a source or its table | rows arrive at `ts`; dbt's own key |
 | `config: {meta: {arrival: ts}}` on a source, seed or model | the same, on anything |
+| `config: {meta: {arrival: commit}}` | rows arrive with the Delta commit that added them |
 | `config: {meta: {arrival: static}}` | a look-up table: the same at every instant |
 | nothing, on a continuous model | its rows arrive at `_matched_at` |
 
 The column is a TIMESTAMP; a TIMESTAMP_NTZ or a DATE counts in the session's time zone.
+`arrival: commit` asks for two properties of the table
+([a table without a time](../how-to/slow-sources.md#a-table-without-a-time)).
 
 ```yaml
 sources:
@@ -112,6 +117,8 @@ sources:
     tables:
       - name: orders
         config: {loaded_at_field: created_at}
+      - name: clicks
+        config: {meta: {arrival: commit}}
       - name: countries
         config: {meta: {arrival: static}}
 ```

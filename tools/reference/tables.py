@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tapestry.names import (
     CHECKS_TABLE,
+    COMMITS_TABLE,
     DELIVERIES_TABLE,
     MATCHED_AT,
     REJECTED_SUFFIX,
@@ -67,6 +68,8 @@ What runs write into the target schema besides your models.
 | `{RUNS_TABLE}` | a log: one row for each run that found something, or failed | yes |
 | `{CHECKS_TABLE}` | a log: one row for each check of such a run | yes |
 | `{DELIVERIES_TABLE}` | how far each sink of `deliver:` got | all sinks begin anew |
+| `{COMMITS_TABLE}` | when commits of sources were made (`arrival: commit`) | \
+no: runs stop without it once the sources' logs are cleaned up |
 | `<model>{REJECTED_SUFFIX}` | rows that an expectation dropped | they are gone then |
 | `<model>__staged` | rows of a run that failed its checks, until the next run | yes |
 | `<model>__late_…` | late rows of a source, with their arrival | no: runs stop without it |
@@ -90,6 +93,7 @@ bear. The seal tells accidents, not forgers.
 |---|---|---|
 | `{STATE_TABLE}` | its model ([StateUnreadable](errors.md#stateunreadable)) | put it right |
 | `<model>__late_…` | the model | put it right |
+| `{COMMITS_TABLE}` | models over that source | put it right, or delete it |
 | `{DELIVERIES_TABLE}` | its sink: the model and the other sinks go on | put it right |
 | `{RUNS_TABLE}`, `{CHECKS_TABLE}` | nothing: the report leaves it out | delete it |
 
