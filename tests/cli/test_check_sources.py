@@ -47,3 +47,23 @@ def test_sources_are_looked_at() -> None:
     assert "there is no table or view db.messages" in source.told
     assert source.fix.startswith("load or build it first")
     assert view.fix == "dbt run --select view"
+
+
+def test_a_table_without_a_time_arrives_with_its_commits() -> None:
+    answers = {
+        "DESCRIBE TABLE EXTENDED `db`.`messages`": _columns("id", "parent"),
+        "DESCRIBE DETAIL": _detail(1, []),
+    }
+    needed = (
+        "ALTER TABLE `db`.`messages` SET TBLPROPERTIES ('delta.enableRowTracking' = 'true',"
+        " 'delta.enableInCommitTimestamps' = 'true')"
+    )
+    (wrong, *_) = check_sources(Answers(answers), manifest(None))
+    assert wrong.fix.startswith(f"{needed}; in its YAML: config: {{meta: {{arrival: commit}}}}")
+    (wrong, *_) = check_sources(Answers(answers), manifest("commit"))
+    assert (wrong.status, wrong.fix) == ("wrong", needed)
+    properties = {"delta.enableRowTracking": "true", "delta.enableInCommitTimestamps": "true"}
+    detail = list(_detail(1, [])[0])
+    answers["DESCRIBE DETAIL"] = [tuple(properties if one == {} else one for one in detail)]
+    (found, *_) = check_sources(Answers(answers), manifest("commit"))
+    assert (found.status, "rows arrive with the commits" in found.told) == ("ok", True)

@@ -7,9 +7,10 @@ run has read there is kept beside the state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 
 from tapestry.instants import from_micros
 from tapestry.quoting import string
@@ -22,16 +23,16 @@ class CommitTimes:
     millis
         Milliseconds since 1970; a table's in-commit timestamps grow from each version to the next.
         What came before ``first`` counts as made at its instant.
-    kept
-        So many of them stand beside the state already.
-    whole
-        Is ``first`` the first version that ever had a time of its own?
+    new
+        Versions whose times do not stand beside the state yet.
+    lost
+        Did times stand there that nothing tells any more?
     """
 
     first: int
     millis: tuple[int, ...]
-    kept: int = 0
-    whole: bool = True
+    new: tuple[int, ...] = ()
+    lost: bool = False
 
     def at(self, version: int) -> datetime:
         """When a version was made."""
@@ -43,14 +44,13 @@ class CommitTimes:
         Spark reads the text once, while it plans: what is left is an array and a place in it.
         """
         listed = string(str(list(self.millis)))
-        place = f"greatest(_metadata.row_commit_version - {self.first}, 0)"
+        version = "_metadata.row_commit_version"
+        place = f"IF({version} < {self.first}, 0, {version} - {self.first})"  # NULL for NULL
         return f"timestamp_millis(get(from_json({listed}, 'array<bigint>'), int({place})))"
 
-    @property
-    def new(self) -> Mapping[int, int]:
+    def to_keep(self) -> list[list[int]]:
         """Version and milliseconds of those that are not kept yet."""
-        start = self.first + self.kept
-        return dict(enumerate(self.millis[self.kept :], start))
+        return [[version, self.millis[version - self.first]] for version in self.new]
 
 
 def joined(
@@ -61,8 +61,11 @@ def joined(
     A version that neither knows counts as made with the next one that is known. None where nothing
     is known of ``until`` itself.
 
-    >>> joined({}, {4: 70, 6: 90}, 0, 6)
-    CommitTimes(first=4, millis=(70, 90, 90), kept=0, whole=False)
+    They are ``lost`` where nothing is kept of a log that was cleaned up, or a version between
+    others that are kept is not: whoever ran before knew more.
+
+    >>> joined({4: 70}, {6: 90}, 0, 6)
+    CommitTimes(first=4, millis=(70, 90, 90), new=(5, 6), lost=False)
     """
     known = {**read, **kept}
     if until not in known:
@@ -71,10 +74,14 @@ def joined(
     times: list[int] = []
     for version in range(until, first - 1, -1):
         times.append(known.get(version, times[-1] if times else 0))
-    before = sum(version <= until for version in kept)
-    return CommitTimes(first, tuple(reversed(times)), before, first <= enabled)
+    new = tuple(version for version in range(first, until + 1) if version not in kept)
+    holes = any(version not in read and version < max(kept) for version in new) if kept else False
+    return CommitTimes(first, tuple(reversed(times)), new, holes or (not kept and first > enabled))
 
 
-def lowest_unread(kept: Sequence[int], enabled: int) -> int:
+def lowest_unread(kept: Collection[int], enabled: int) -> int:
     """The first version whose time has to be looked for in the log."""
-    return max(kept) + 1 if kept else enabled
+    if not kept:
+        return enabled
+    there = set(kept)
+    return next(version for version in count(min(there)) if version not in there)

@@ -9,7 +9,7 @@ from tapestry.names import COMMITS_TABLE, COMMITTED_AT
 from tapestry.quoting import relation_name
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.commit_times import joined, lowest_unread
-from tapestry.runs.sources.describe import DeltaSource
+from tapestry.runs.sources.describe import DeltaSource, refuse_reserved
 from tapestry.runs.sources.history import commit_millis
 from tapestry.runs.sources.kept_commits import kept_times
 from tapestry.sql.catalog import Column
@@ -46,9 +46,10 @@ def with_commits(session: Session, table: DeltaSource, version: int, kept_in: st
             " with it; writers need Delta 4, each row's id and version are kept in the files)",
             code="untracked-commits",
         )
+    refuse_reserved(table.name, table.columns, (COMMITTED_AT,))
     enabled = int(table.properties.get("delta.inCommitTimestampEnablementVersion", 0))
     kept = kept_times(session, kept_in, table.table_id) if kept_in else {}
-    start = lowest_unread(list(kept), enabled)
+    start = lowest_unread(kept, enabled)
     read = {} if start > version else commit_millis(session, table, start, version)
     times = joined(kept, read, enabled, version)
     if times is None:
@@ -70,7 +71,7 @@ def refuse_lost_times(table: DeltaSource, last_table_id: str | None) -> None:
     times = table.commits
     if times is None or last_table_id != table.table_id:
         return
-    if not times.kept and not times.whole:
+    if times.lost:
         raise StateMissing(
             f"{COMMITS_TABLE} no longer says when rows of {table.name} were committed, nor does the"
             " log of that table",

@@ -5,7 +5,7 @@ Other formats have no versions, so they cannot be pinned: refused (semantics, se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from difflib import get_close_matches
@@ -24,7 +24,7 @@ from tapestry.sql.facts.fixed_lengths import zone_is_fixed
 LATE = "_late"
 """What a side table knows of a late row besides its columns and its arrival."""
 
-RESERVED = frozenset({ARRIVAL, COMMITTED_AT, ENDED, ROW_ID, LATE, "_metadata"})
+RESERVED = frozenset({ARRIVAL, ENDED, ROW_ID, LATE, "_metadata"})
 OWN_PREFIX = "_tap_"
 """How a run's queries over a source name what they add to its columns."""
 LOCAL = "timestamp_ntz"
@@ -85,7 +85,7 @@ def describe(session: Session, name: str) -> DeltaSource | View:
     provider = details.get("Provider", "").lower()
     if provider != "delta":
         raise _not_delta(name, provider)
-    _refuse_reserved(name, columns)
+    refuse_reserved(name, columns)
     columns = _marked(session, columns)
     detail = session.rows(f"DESCRIBE DETAIL {relation_name(name)}")[0]
     return DeltaSource(
@@ -213,9 +213,12 @@ def _not_delta(name: str, provider: str) -> Refusal:
     )
 
 
-def _refuse_reserved(name: str, columns: tuple[Column, ...]) -> None:
+def refuse_reserved(
+    name: str, columns: tuple[Column, ...], reserved: Collection[str] = RESERVED
+) -> None:
+    """Raise Refusal for a column whose name a run needs for a column of its own."""
     names = {column.name: column.name.lower() for column in columns}
-    if taken := [n for n, low in names.items() if low in RESERVED or low.startswith(OWN_PREFIX)]:
+    if taken := [n for n, low in names.items() if low in reserved or low.startswith(OWN_PREFIX)]:
         raise Refusal(
             f"{name} has a column {taken[0]}, a name that a run needs for itself",
             where=name,

@@ -219,8 +219,9 @@ def _change(since: Since) -> _Change:
     if commits is None:
         return _without_history(since)
     replaced = since.last.table_id != since.pin.table_id
-    # Row tracking that was switched off and on stamps old rows anew: a change of the definition.
-    tracked = since.table.commits is None or not any(commit.metadata for commit in commits)
+    # Row tracking that was switched off and on stamps old rows, in files that it adds again.
+    changed = any(c.metadata for c in commits) and any(c.touched for c in commits)
+    tracked = since.table.commits is None or not changed
     if not replaced and tracked and all(commit.kind != "rewrite" for commit in commits):
         return _Change(find_late(since, commits))
     return _compared(since, commits)

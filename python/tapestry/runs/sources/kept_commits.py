@@ -89,8 +89,7 @@ def keep_times(session: Session, every: Sequence[UnkeptCommits]) -> None:
 
 
 def _insert(one: UnkeptCommits) -> str:
-    new = one.times.new
-    listed = string(str([[version, millis] for version, millis in new.items()]))
+    listed = string(str(one.times.to_keep()))
     return (
         f"INSERT INTO {relation_name(one.table)} ({', '.join(COLUMNS)})"
         f" SELECT {string(one.table_id)}, {string(one.source)}, pair[0],"
