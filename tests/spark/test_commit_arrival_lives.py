@@ -121,17 +121,23 @@ class _Life:
             return
         self.told[-1] += f" to {to}"
         self.twins.memory = Memory()
+        planned_none: list[str] = []
         for table in TABLES:
             invocation = self.twins.invocation(self.ends[-1] + timedelta(minutes=1))
             planned = plan_rewind(self.twins.session, self.model(table), invocation, to)
-            assert planned is not None
+            if planned is None:  # the runs after that instant found nothing
+                planned_none.append(table)
+                continue
             rewind(self.twins.session, planned, invocation)
+        assert planned_none in ([], list(TABLES)), self.told
         self.ends = [*(end for end in self.ends if end < to), to]
         self.t = to
         self.compare()
 
     def compact(self) -> None:
-        self.twins.sql("optimize {s}.messages")
+        """Of both: a run that reads a new version moves on, whether it finds anything or not."""
+        for table in TABLES:
+            self.twins.sql(f"optimize {{s}}.{table}")
 
     def clean(self) -> None:
         """What no run needs of the log: that of versions that the first run has read."""
