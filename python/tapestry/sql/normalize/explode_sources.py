@@ -123,6 +123,7 @@ class ExplodedSources:
                 () if of is None else of.columns,
                 None if of is None else of.arrival,
                 False if of is None else of.ends,
+                () if of is None else of.hidden,
                 base,
                 about,
                 outer,
