@@ -55,7 +55,7 @@ class TestCommits:
         history = project.run_sql("describe history {schema}.messages", "all")
         made = {row[0]: row[1] for row in history}
         newest = max(made)
-        enabled = next(row[1] for row in history if "inCommit" in str(row[5]))
+        enabled = next(row[1] for row in history if "InCommit" in str(row[5]))
         assert [tuple(row) for row in rows] == [
             (2, 1, enabled),
             (3, None, made[newest - 2]),

@@ -24,6 +24,7 @@ CATALOG = Catalog({"s.clicks": CLICKS})
         "select * from s.clicks",
         "select c.* from s.clicks c join s.clicks d using (id)",
         "select id, hash(*) as h from s.clicks",
+        "select * from s.clicks c lateral view explode(array(c.page)) e as x",
     ],
 )
 def test_no_star_stands_for_it(sql: str) -> None:

@@ -123,13 +123,13 @@ class ExplodedSources:
                 () if of is None else of.columns,
                 None if of is None else of.arrival,
                 False if of is None else of.ends,
-                () if of is None else of.hidden,
-                base,
-                about,
-                outer,
-                tuple(f"_g{number}_{n}" for n in range(1, values + 1)),
-                f"_g{number}_place",
-                f"_g{number}_row",
+                hidden=() if of is None else of.hidden,
+                base=base,
+                argument=about,
+                outer=outer,
+                values=tuple(f"_g{number}_{n}" for n in range(1, values + 1)),
+                place=f"_g{number}_place",
+                row=f"_g{number}_row",
             )
         return self.known[key]
 
