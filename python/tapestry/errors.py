@@ -111,6 +111,10 @@ class AssumptionWrong(ConfigurationError):
     """Rows of a source break what the model's author assumed of them."""
 
 
+class TooManyInstants(ConfigurationError):
+    """A run would evaluate its query for more rows at more instants than ``instants_limit``."""
+
+
 class WindowError(TapestryError):
     """The window asked for cannot be run: it ends before the last one did."""
 

@@ -26,14 +26,14 @@ def test_snowflake(tmp_path: Path) -> None:
     assert [(one.relation, one.column) for one in said.arrivals] == [("app.events", "received_at")]
 
 
-def test_a_window_in_snowflake_s_qualify_is_refused_as_one(tmp_path: Path) -> None:
+def test_a_window_in_snowflake_s_qualify_is_a_condition(tmp_path: Path) -> None:
     said = model(
         tmp_path,
         "{{ config(materialized='table') }} select id from s.t"
         " qualify row_number() over (partition by id order by ts desc) = 1",
         "snowflake",
     )
-    assert said.code == "aggregate"
+    assert (said.kind, said.code) == (CONTINUOUS, "")
 
 
 def test_bigquery(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from tapestry.cli.options import DbtOptions
 from tapestry.cli.project import given_instant, runtime_config
 from tapestry.schedule.pool import Pool
 
-WITHOUT_PROJECT = {"completion", "init"}
+WITHOUT_PROJECT = {"advise", "completion", "init"}
 """They read no project; every other command has dbt's options."""
 WORDS: dict[str, list[str]] = {
     # what a command cannot do without; one that is not listed is run with nothing

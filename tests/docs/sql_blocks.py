@@ -23,6 +23,7 @@ from tapestry.names import MATCHED_AT
 from tapestry.runs.engine.instants import parse_length
 from tapestry.runs.run.log import CHECKS, RUNS
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite, static_answer
+from tapestry.sql.scan import Known
 
 MESSAGES = tuple(Column(name, kind.lower()) for name, kind in TYPES.items())
 KNOWN = {
@@ -146,8 +147,14 @@ def run(world: World, runs: Sequence[Run]) -> tuple[tuple[str, ...], list[tuple[
     tau = None
     for one in runs:
         seen = {name: world.data[name].as_of(scan, one) for name, scan in scans.items()}
-        text = rewriting.incremental(Window(tau, one.t), seen, dialect="duckdb")
-        answers += database.execute(text).fetchall()
+        known = None if tau is None else Known("answers_so_far")
+        text = rewriting.incremental(Window(tau, one.t), seen, dialect="duckdb", known=known)
+        rows = database.execute(text).fetchall()
+        if tau is None:
+            database.execute(f"CREATE TABLE answers_so_far AS {text}")
+        else:
+            database.execute(f"INSERT INTO answers_so_far {text}")
+        answers += rows
         tau = one.t
     if begin is None:
         _check_definition(world, catalog, database, scans, runs[-1].t, answers)

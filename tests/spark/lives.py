@@ -92,14 +92,55 @@ def _leaves(there: list[Copy], _: int) -> Found:
     yield from (((m.id,), (m.id,)) for m in there if m.id not in answered)
 
 
+def _groups(there: list[Copy]) -> dict[int | None, list[Copy]]:
+    groups: dict[int | None, list[Copy]] = {}
+    for m in there:
+        groups.setdefault(m.parent, []).append(m)
+    return groups
+
+
+def _counts(there: list[Copy], _: int) -> Found:
+    yield from (((k, len(rows)), (k, len(rows))) for k, rows in _groups(there).items())
+
+
+def _busy(there: list[Copy], _: int) -> Found:
+    yield from (((k,), (k,)) for k, rows in _groups(there).items() if len(rows) >= 2)
+
+
+def _silent(there: list[Copy], s: int) -> Found:
+    for k, rows in _groups(there).items():
+        if max(m.due(10) for m in rows) <= s:
+            yield (k, len(rows)), (k, len(rows))
+
+
+def _latest(there: list[Copy], _: int) -> Found:
+    for rows in _groups(there).values():
+        last = min(rows, key=lambda m: (-m.due(0), m.id))
+        yield (last.id,), (last.id,)
+
+
+def _total(there: list[Copy], _: int) -> Found:
+    yield (len(there),), (len(there),)
+
+
+def _often(there: list[Copy], _: int) -> Found:
+    replies = Counter(r.parent for r in there)
+    yield from (((m.number,), (m.id,)) for m in there if replies[m.id] >= 2)
+
+
 @dataclass(frozen=True)
 class Kind:
-    """A query, as SQL and as what it answers; ``grows``: a column more gives no other answer."""
+    """A query, as SQL and as what it answers.
+
+    ``grows``: a column more gives no other answer. ``remembers``: an answer that was deleted from
+    the table does not come again.
+    """
 
     sql: str
     answers: Callable[[list[Copy], int], Found]
     columns: str = "id"
     grows: bool = True
+    remembers: bool = True
 
 
 _M = "{s}.messages"
@@ -127,6 +168,36 @@ KINDS = {
     "leaves": Kind(
         f"select m.id from {_M} m except select m.parent from {_M} m", _leaves, grows=False
     ),
+    "counts": Kind(
+        f"select m.parent as id, count(*) as n from {_M} m group by m.parent",
+        _counts,
+        "id, n",
+        grows=False,
+        remembers=False,
+    ),
+    "busy": Kind(
+        f"select m.parent as id from {_M} m group by m.parent having count(*) >= 2",
+        _busy,
+        grows=False,
+        remembers=False,
+    ),
+    "silent": Kind(
+        f"select m.parent as id, count(*) as n from {_M} m group by m.parent"
+        " having max(m.ts) <= now() - interval 10 seconds",
+        _silent,
+        "id, n",
+        grows=False,
+        remembers=False,
+    ),
+    "latest": Kind(
+        "select x.id from (select m.id, row_number() over"
+        f" (partition by m.parent order by m.ts desc, m.id) as n from {_M} m) x where x.n = 1",
+        _latest,
+        grows=False,
+        remembers=False,
+    ),
+    "total": Kind(f"select count(*) as id from {_M} m", _total, grows=False, remembers=False),
+    "often": Kind(f"select m.id from {_M} m where (select count(*) {_REPLY}) >= 2", _often),
 }
 
 

@@ -48,7 +48,7 @@ def test_what_is_computed_over_rows_filters_none(sql: str) -> None:
     with pytest.raises(Refusal) as caught:
         rewrite(sql, CATALOG)
     assert REFUSED[sql] in str(caught.value)
-    assert caught.value.code == "aggregate"
+    assert caught.value.code == "misplaced-aggregate"
 
 
 def test_a_subquery_of_having_may_compare_what_the_groups_have() -> None:

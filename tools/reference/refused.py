@@ -65,22 +65,31 @@ class Case:
 
 CASES = (
     Case(
-        "Aggregates",
-        "select customer, sum(amount) as total from orders group by customer",
-        "Keep the rows in a continuous model, and sum them in a `table` or `view` that reads it.",
-        "select customer, amount from orders",
+        "A sum of DOUBLEs",
+        "select customer, sum(amount / 2) as total from orders group by customer",
+        "It is added up in no fixed order, so its last digits differ. A DECIMAL is exact:",
+        "select customer, sum(cast(amount / 2 as decimal(38, 6))) as total from orders"
+        " group by customer",
     ),
     Case(
-        "Window functions",
-        "select id, row_number() over (partition by customer order by ts) as n from orders",
-        "Say the condition with NOT EXISTS. The first order of each customer:",
-        "select id, customer from orders o where not exists "
-        "(select 1 from orders e where e.customer = o.customer and e.ts < o.ts)",
+        "A list, or a first value, in no order",
+        "select customer, collect_list(id) as ids from orders group by customer",
+        "Give it an order:",
+        "select customer, sort_array(collect_list(id)) as ids from orders group by customer",
     ),
     Case(
-        "LIMIT",
-        "select id from orders order by ts limit 10",
-        "Filter by a condition, and put the LIMIT into a view that reads the model.",
+        "The value at the greatest",
+        "select customer, max_by(amount, ts) as latest from orders group by customer",
+        "Two orders may have one time. Say which of them counts:",
+        "select customer, max(struct(ts as o, amount as v)).v as latest from orders"
+        " group by customer",
+    ),
+    Case(
+        "PIVOT",
+        "select * from (select customer, amount from orders)"
+        " pivot (sum(amount) for customer in ('ann'))",
+        "Write an aggregate for each column:",
+        "select sum(amount) filter (where customer = 'ann') as ann from orders",
     ),
     Case(
         "The hour of now()",
@@ -101,11 +110,12 @@ CASES = (
         "select id from orders where pmod(hash(id), 10) = 0",
     ),
     Case(
-        "A scalar subquery",
-        "select id from orders where amount > (select max(amount) from payments)",
-        "Ask for rows that are there, or not there:",
-        "select id from orders o where not exists "
-        "(select 1 from payments p where p.amount >= o.amount)",
+        "A subquery of several rows for one value",
+        "select id, (select p.amount from payments p where p.order_id = o.id) as paid"
+        " from orders o",
+        "Make it one value, whatever there is:",
+        "select id, (select max(p.amount) from payments p where p.order_id = o.id) as paid"
+        " from orders o",
     ),
     Case(
         "EXCEPT ALL, INTERSECT ALL",

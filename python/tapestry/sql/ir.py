@@ -189,10 +189,60 @@ class UnionAll:
 
 
 @dataclass(frozen=True)
+class Change:
+    """An instant at which a comparison with now() changes, for each row of ``tables`` together.
+
+    ``bound`` is that instant; only rows for which ``conditions`` hold matter. ``uses`` are the
+    aliases of those uses in the query whose copies ``tables`` are.
+    """
+
+    tables: tuple[SourceTable, ...]
+    bound: exp.Expr
+    conditions: tuple[exp.Expr, ...] = ()
+    uses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """An arm that is evaluated at each instant at which something in it changes (strategy 5).
+
+    tree
+        The query: CTEs written out, every alias of a relation unique.
+    tables
+        Its uses of sources, by alias. ``copies`` are those that ``changes`` read besides.
+    by_rows, by_values
+        What identifies an answer: the rows of FROM, its values, or both (aggregates, section 1).
+    keys
+        By the alias of each use that they cover, the values by which the rows of the query fall
+        apart (aggregates, section 2); empty where they do not.
+    """
+
+    tree: exp.Query = field(compare=False)
+    tables: tuple[SourceTable, ...]
+    by_rows: bool
+    by_values: bool
+    changes: tuple[Change, ...] = field(default=(), compare=False)
+    arm: int = 1
+    audit: tuple[int, ...] = ()
+    """Places of the select list that read the clock: they are no part of an answer."""
+    keys: Mapping[str, tuple[exp.Expr, ...]] = field(default_factory=dict, compare=False)
+    opens: tuple[exp.Expr, ...] = field(default=(), compare=False)
+    """Instants before which no answer of a key holds, over columns that are named by places of the
+    key, from 1: what the outermost conditions demand of now()."""
+
+    @property
+    def all_tables(self) -> tuple[SourceTable, ...]:
+        """The uses of sources, those of ``changes`` too."""
+        copies = [table for change in self.changes for table in change.tables]
+        return (*self.tables, *copies)
+
+
+@dataclass(frozen=True)
 class Part:
     """One arm of the outermost UNION ALL, and whether its answers count by value.
 
-    It has arms until they are brought to standard form, and blocks from then on.
+    It has arms until they are brought to standard form, and blocks from then on; one that is
+    evaluated at instants has neither, but ``lifted``.
     """
 
     by_value: bool
@@ -201,6 +251,7 @@ class Part:
     audit: Mapping[int, exp.Expr] = field(default_factory=dict)
     """Where answers count by value: the audit columns, which are no part of it, by their places in
     the select list, over columns that name places (``tapestry.sql.read.audit_columns``)."""
+    lifted: Lifted | None = None
 
 
 def all_of(*parts: Formula) -> Formula:

@@ -23,6 +23,7 @@ from tapestry.sql.look.trace import FORM, QUERY, WRITTEN, Passed, Step, canonica
 from tapestry.sql.normalize.normalize_subqueries import normalize_subqueries
 from tapestry.sql.passes.ir.add_begin import add_begin
 from tapestry.sql.passes.ir.drop_impossible import drop_impossible
+from tapestry.sql.passes.ir.find_changes import find_changes
 from tapestry.sql.passes.ir.keep_look_ups import keep_look_ups
 from tapestry.sql.passes.ir.read_assumptions import read_assumptions
 from tapestry.sql.passes.ir.refuse_static import refuse_static
@@ -32,7 +33,10 @@ from tapestry.sql.passes.ir.refuse_untyped import refuse_untyped
 from tapestry.sql.passes.ir.solve_time_atoms import solve_time_atoms
 from tapestry.sql.passes.ir.to_standard_form import to_standard_form
 from tapestry.sql.passes.tree.inline_views import inline_views
+from tapestry.sql.passes.tree.refuse_inexact import refuse_inexact
+from tapestry.sql.passes.tree.refuse_misplaced import refuse_misplaced
 from tapestry.sql.passes.tree.refuse_nondeterministic import refuse_nondeterministic
+from tapestry.sql.passes.tree.refuse_subqueries import refuse_subqueries
 from tapestry.sql.passes.tree.resolve_names import resolve_names
 from tapestry.sql.query_state import Pass, QueryState, TreePass
 from tapestry.sql.read.audit_columns import audit_places
@@ -51,6 +55,14 @@ READ: tuple[TreePass, ...] = (
         refuse_nondeterministic,
         "What does not give the same value twice could be neither kept nor checked.",
     ),
+    TreePass(
+        refuse_misplaced, "A group has one value of what it groups by and of aggregates only."
+    ),
+    TreePass(refuse_subqueries, "Where a value stands there is one, whatever rows there are."),
+    TreePass(
+        refuse_inexact,
+        "What depends on the order in which rows are added up is not the same twice.",
+    ),
 )
 """From the syntax tree as parsed to the one that every name is resolved in."""
 
@@ -59,6 +71,11 @@ PASSES: tuple[Pass, ...] = (
         solve_time_atoms,
         "Each comparison with now() changes its truth once as time passes, so it is solved for the"
         " instant s at which it does, to the microsecond: this is Q(s).",
+    ),
+    Pass(
+        find_changes,
+        "What is grouped, ranked or limited is evaluated at every instant at which something of it"
+        " may change: arrivals, ends, and the bounds of its comparisons with now().",
     ),
     Pass(
         keep_look_ups,
@@ -142,6 +159,7 @@ def rewrite(
         query.assumptions,
         tuple(passed),
         query.audit,
+        begin=begin,
     )
 
 

@@ -11,13 +11,15 @@ from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog, Exploded, Source
 from tapestry.sql.facts.begin import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import Part, ValueTable
+from tapestry.sql.ir import Lifted, Part, ValueTable
+from tapestry.sql.look.running_values import running_values
 from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
 from tapestry.sql.planner.measure_narrowed import measure_narrowed
-from tapestry.sql.scan import Scan, Window
+from tapestry.sql.scan import KnownAnswers, Scan, Window
 from tapestry.sql.statement.check_assumptions import check_assumptions
-from tapestry.sql.statement.render import Body, Rendering, render_bounds
-from tapestry.sql.strategies.choose import STRATEGIES, Strategy, strategy_for
+from tapestry.sql.statement.render import Body, Rendering
+from tapestry.sql.statement.render_bounds import render_bounds
+from tapestry.sql.strategies.choose import INSTANTS, STRATEGIES, Strategy, strategy_for
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Rewriting:
     """The query as written, and after each pass."""
     audit: tuple[str, ...] = ()
     """Those of ``columns`` that read the clock, evaluated at ``_matched_at``."""
-    rendered: dict[tuple[frozenset[str], str, bool, bool, bool], Body] = field(
+    begin: datetime | None = None
+    rendered: dict[tuple[frozenset[str], str, bool, bool, bool, bool], Body] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -46,13 +49,30 @@ class Rewriting:
     @property
     def costliest(self) -> Strategy:
         """The costliest strategy among the blocks."""
+        if self.lifted:
+            return INSTANTS
         found = [strategy_for(block) for part in self.parts for block in part.blocks]
         return max(found, key=STRATEGIES.index)
+
+    @property
+    def lifted(self) -> tuple[Lifted, ...]:
+        """The arms that are evaluated at instants."""
+        return tuple(part.lifted for part in self.parts if part.lifted is not None)
+
+    @property
+    def asks_known(self) -> bool:
+        """Are new answers told from those that are known by their values?"""
+        return any(not lifted.by_rows for lifted in self.lifted)
 
     @property
     def strategy(self) -> str:
         """Its name: bounds, least, anti_join, gaps or candidates."""
         return self.costliest.name
+
+    @property
+    def running_values(self) -> str:
+        """The warning that every intermediate value of a column becomes an answer; "" for none."""
+        return running_values(self.lifted, self.columns, self.catalog)
 
     @property
     def reads_alone(self) -> bool:
@@ -85,7 +105,9 @@ class Rewriting:
     @property
     def asks_begin(self) -> bool:
         """Does any derivation of static rows alone hold from the begin of time on?"""
-        return any(holds_from_begin(block) for part in self.parts for block in part.blocks)
+        return bool(self.lifted) or any(
+            holds_from_begin(block) for part in self.parts for block in part.blocks
+        )
 
     @property
     def forgets_ended(self) -> bool:
@@ -120,6 +142,7 @@ class Rewriting:
         dialect: str = "spark",
         few: bool = False,
         keyed: bool = False,
+        known: KnownAnswers | None = None,
     ) -> str:
         """Q^I over one window: the select list and ``_matched_at`` of every new answer, once.
 
@@ -129,15 +152,21 @@ class Rewriting:
         few
             What ``narrowed_bytes`` measures is small enough to be sent to every task of a join:
             Spark is told so by a hint.
+        known
+            The answers so far, where ``asks_known``.
         keyed
             Add ``_key``, the text that identifies the answer (``tapestry.sql.facts.keys``).
         """
         rendering = self.rendering(scans, dialect, window.tau is None, keyed)
-        rendering = replace(rendering, few=few and not rendering.first)
-        key = (rendering.late, dialect, rendering.first, rendering.few, keyed)
+        at_begin = known is not None and known.at_begin
+        rendering = replace(rendering, few=few and not rendering.first, at_begin=at_begin)
+        key = (rendering.late, dialect, rendering.first, rendering.few, keyed, at_begin)
         if key not in self.rendered:
             self.rendered[key] = rendering.incremental()
-        return rendering.finish(self.rendered[key], scans, window.tau, window.t)
+        if self.asks_known and window.tau is not None and known is None:
+            raise KeyError("no known answers")
+        relation = "" if known is None else known.relation
+        return rendering.finish(self.rendered[key], scans, window.tau, window.t, relation)
 
     def template(
         self,
@@ -145,13 +174,14 @@ class Rewriting:
         tau: str | None,
         t: str,
         dialect: str = "spark",
+        known: str = "known_answers",
     ) -> str:
         """Q^I over a window whose ends are texts, which stand where a timestamp's text would.
 
         ``tau=None`` gives Q_M(t). What a Jinja template or a reader fills in later.
         """
         rendering = self.rendering(scans, dialect, tau is None)
-        return rendering.finish(rendering.incremental(), scans, tau, t)
+        return rendering.finish(rendering.incremental(), scans, tau, t, known)
 
     def bounds(
         self,
@@ -167,6 +197,19 @@ class Rewriting:
         rendering = self.rendering(scans, dialect, first=True)
         bodies = render_bounds(rendering)
         return tuple(rendering.finish(body, scans, tau, t) for body in bodies)
+
+    def row_instants(
+        self, window: Window, scans: Mapping[str, Scan], at_begin: bool = False
+    ) -> tuple[str, ...]:
+        """For each arm that is evaluated at instants, a SELECT of its keys and their row-instants.
+
+        The last column is the number of pairs of an instant and a row that are looked at, at most.
+        """
+        rendering = self.rendering(scans, "spark", window.tau is None)
+        rendering = replace(rendering, at_begin=at_begin)
+        return tuple(
+            rendering.finish(body, scans, window.tau, window.t) for body in rendering.measures()
+        )
 
     def narrowed_bytes(
         self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"
@@ -215,6 +258,7 @@ class Rewriting:
             self.assumptions,
             dialect,
             first,
+            begin=self.begin,
         )
 
 

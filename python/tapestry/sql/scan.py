@@ -32,3 +32,18 @@ class Window:
 
     tau: datetime | None
     t: datetime
+
+
+@dataclass(frozen=True)
+class KnownAnswers:
+    """The answers so far, where new ones are told from them by their values.
+
+    relation
+        What may stand behind FROM, with the columns of the select list.
+    at_begin
+        What was an answer at the model's begin is known, too, though the relation lacks it: the
+        query counts from the end of a run of another query on.
+    """
+
+    relation: str
+    at_begin: bool = False

@@ -16,7 +16,7 @@ from sqlglot import exp
 from tapestry.sql import timing
 from tapestry.sql.read.groups_of_nothing import GROUPING_SETS
 from tapestry.sql.read.open_parentheses import encloses_relation
-from tapestry.verification.row_values import Choices, alias_of, compares_clock, null_like
+from tapestry.verification.row_values import Choices, alias_of, compares_clock, null_like, own_parts
 from tapestry.verification.scopes import Ctes, arms, conditions, opened, relation_of
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ)
@@ -107,11 +107,42 @@ class Atoms:
 
     def add(self, left: exp.Expr, right: exp.Expr, scope: _Scope) -> None:
         """One comparison, for every way in which its columns come from tables."""
+        if not (self.reads_clock(left, scope) or self.reads_clock(right, scope)):
+            return
         for one, two in product(self.traced(left, scope), self.traced(right, scope)):
             if not compares_clock(one, two):
                 continue
             used = {column.table for side in (one, two) for column in side.find_all(exp.Column)}
             self.pairs.append(Pair(one, two, {alias: self.sources[alias] for alias in used}))
+
+    def reads_clock(self, node: exp.Expr, scope: _Scope) -> bool:
+        """May a value hang on the clock, by itself or through a column of a derived table?"""
+        for part in own_parts(node):
+            if timing.is_now(part):
+                return True
+            if isinstance(part, exp.Column) and self.hides_clock(part, scope):
+                return True
+        return False
+
+    def hides_clock(self, column: exp.Column, scope: _Scope) -> bool:
+        """Is a column one of a derived table, view or CTE that computes it with the clock?"""
+        found: _Scope | None = scope
+        while found is not None and column.table not in found.relations:
+            found = found.parent
+        if found is None:
+            return False
+        relation, ctes = found.relations[column.table]
+        if isinstance(relation, exp.Table) and relation_of(relation, ctes):
+            return False
+        body = relation
+        if isinstance(relation, exp.Table):
+            body, ctes = ctes[relation.name.lower()]
+        listed = [c.name for c in relation.args["alias"].columns] or _names(body)
+        place = [name.lower() for name in listed].index(column.name.lower())
+        return any(
+            self.reads_clock(arm.selects[place].unalias(), self.scope(arm, seen, None))
+            for arm, seen in _leaves(body, ctes)
+        )
 
     def traced(self, node: exp.Expr, scope: _Scope, nulls: bool = False) -> list[exp.Expr]:
         """The value over columns of tables: one for each combination of arms.

@@ -134,8 +134,14 @@ def compares_clock(left: exp.Expr, right: exp.Expr) -> bool:
     return any(_reads_clock(side) for side in (left, right))
 
 
-def _reads_clock(node: exp.Expr) -> bool:
+def own_parts(node: exp.Expr) -> Iterator[exp.Expr]:
+    """What a value is made of, but for queries and comparisons, which change by themselves."""
+
     def apart(part: exp.Expr) -> bool:
         return isinstance(part, (exp.Query, exp.Where, *OWN))
 
-    return any(not apart(part) and timing.is_now(part) for part in node.walk(prune=apart))
+    return (part for part in node.walk(prune=apart) if not apart(part))
+
+
+def _reads_clock(node: exp.Expr) -> bool:
+    return any(timing.is_now(part) for part in own_parts(node))

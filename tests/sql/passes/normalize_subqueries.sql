@@ -49,3 +49,9 @@ FROM authors AS a
 CROSS JOIN (SELECT DISTINCT messages.author AS author FROM messages AS messages WHERE messages.due < NOW()) AS x
 WHERE EXISTS(SELECT 1 FROM messages AS messages WHERE messages.due < NOW() AND messages.author IS NOT DISTINCT FROM x.author)
   AND a.author IS NOT DISTINCT FROM x.author
+
+-- title: a derived table that looks outside
+select id, (select max(q.level) from (select a.level from authors a where a.author = m.author) q) as level from messages m
+-- becomes
+-- refused by normalize_subqueries: a derived table uses a column of a query around it
+-- in: m.author

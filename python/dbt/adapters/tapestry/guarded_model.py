@@ -46,7 +46,9 @@ class Guarded:
 def guarded_model(model: Guarded) -> str:
     """The text of the model's file."""
     first = _filled(model, model.rewriting.template(model.scans, None, T, model.dialect))
-    later = _filled(model, model.rewriting.template(model.scans, TAU, T, model.dialect))
+    later = _filled(
+        model, model.rewriting.template(model.scans, TAU, T, model.dialect, "{{ this }}")
+    )
     config = ", ".join(model.config)
     return "\n".join(
         [

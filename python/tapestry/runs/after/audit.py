@@ -14,8 +14,9 @@ from tapestry.errors import NotRunYet, TargetChanged
 from tapestry.names import MATCHED_AT
 from tapestry.quoting import relation_name, string
 from tapestry.runs.checks.checks import CheckResult
+from tapestry.runs.checks.published_rows import listed
 from tapestry.runs.checks.rejected import rejected_name
-from tapestry.runs.checks.verify import listed, results_of
+from tapestry.runs.checks.verify import results_of
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session

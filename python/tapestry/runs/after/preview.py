@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from tapestry.errors import TapestryError
+from tapestry.quoting import relation_name
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
 from tapestry.runs.query.query import Query, read_query
 from tapestry.runs.query.refuse_read_apart import planned_as_read
+from tapestry.runs.query.relations import plain
 from tapestry.runs.query.schema_change import reconcile, refuse_narrower
 from tapestry.runs.query.settings import same_query
 from tapestry.runs.query.spark_reads import refuse_other_columns
@@ -22,9 +24,10 @@ from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.scans import late_scan, plain_scan
 from tapestry.runs.sources.side import Side, read_side, side_name
 from tapestry.runs.tables.state import StateRow
-from tapestry.runs.window.question import not_verified, refuse_own_names
+from tapestry.runs.window.question import refuse_own_names, said_of
 from tapestry.sql import Rewriting, Scan, Window
 from tapestry.sql.look.source_reads import Reading, readings
+from tapestry.sql.scan import KnownAnswers
 from tapestry.sql.timing import text_of
 
 A_DAY = timedelta(days=1)
@@ -86,8 +89,10 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     scans = {name: _scan(session, query, name, standing, notes) for name in query.rewriting.sources}
     if stored:
         refuse_own_names(model, query)
-        notes += not_verified(model, query)
-    notes += _as_spark_reads(session, model, query, query.rewriting.incremental(window, scans))
+        notes += said_of(model, query)
+    known = KnownAnswers(relation_name(plain(model.relation)))
+    select = query.rewriting.incremental(window, scans, known=known)
+    notes += _as_spark_reads(session, model, query, select)
     found = readings(plain_statement(query.rewriting, window, scans), scans)
     return Preview(query, window, tau is None, scans, found, tuple(notes))
 

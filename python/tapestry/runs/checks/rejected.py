@@ -78,6 +78,16 @@ def _in_the_way(new: NewRows, name: str) -> ConfigurationError:
     )
 
 
+def before_run(session: Session, row: StateRow) -> str | None:
+    """The condition that a rejected row is one of a run before ``row``; None: there is no table."""
+    name = rejected_name(row.model)
+    known = _names(session, name) if exists(session, name) else None
+    if known is None:
+        return None
+    generation, number = identifier(known["generation"]), identifier(known["n"])
+    return f"{generation} = {string(row.generation)} AND {number} < {row.n}"
+
+
 def remove(session: Session, relation: str) -> None:
     """Remove the table, if it is one of ours: the model's rows are built anew."""
     name = rejected_name(relation)

@@ -13,12 +13,9 @@ from typing import Any
 
 from tapestry.errors import VerificationFailed
 from tapestry.names import MATCHED_AT
-from tapestry.quoting import identifier, relation_name, string
 from tapestry.runs.checks.checks import ERROR, FAIL, PASS, WARN, CheckResult
-from tapestry.runs.checks.rejected import rejected_name
-from tapestry.runs.engine.column_types import columns_of_table
+from tapestry.runs.checks.published_rows import published_rows
 from tapestry.runs.engine.instants import show
-from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session, planned_once
 from tapestry.runs.model.model import Model
 from tapestry.runs.window.question import Question
@@ -56,7 +53,8 @@ def verify(session: Session, model: Model, question: Question, staged: str) -> l
             # sql: a statement of the check
             return session.rows(question.sharing.applied(text))
 
-        check = Check(definition, rows, rows_of, lambda: published(session, question))
+        columns = [*question.columns, MATCHED_AT]
+        check = Check(definition, rows, rows_of, lambda: published_rows(session, row, columns))
         with planned_once(session, definition.joins_nothing):
             if config.verify == "full":
                 return check.full()
@@ -69,28 +67,6 @@ def verify(session: Session, model: Model, question: Question, staged: str) -> l
             )
 
     return results_of(ask, config.verify, config.on_verify_failure, question.columns)
-
-
-def published(session: Session, question: Question) -> str:
-    """The target and the rejected rows as the runs before left them; '' where there are none.
-
-    Only tells where to look first: what was an answer is asked of the definition.
-    """
-    row, columns = question.row, [*question.columns, MATCHED_AT]
-    if row.n == 1:
-        return ""
-    parts = []
-    for name, condition in (
-        (row.model, "true"),
-        (rejected_name(row.model), f"generation = {string(row.generation)} AND n < {row.n}"),
-    ):
-        if not exists(session, name):
-            continue
-        known = {column.lower() for column, _ in columns_of_table(session, name)}
-        if {column.lower() for column in columns} <= known:
-            relation = relation_name(name)
-            parts.append(f"SELECT {listed(columns)} FROM {relation} WHERE {condition}")
-    return f"({' UNION ALL '.join(parts)})" if parts else ""
 
 
 def results_of(
@@ -153,11 +129,6 @@ def sentence(finding: Finding, columns: Sequence[str]) -> str:
         instant=_shown(finding.instant), matched=_shown(finding.matched_at)
     )
     return f"({row[:200]}) {words}"
-
-
-def listed(columns: Sequence[str]) -> str:
-    """Columns in backticks."""
-    return ", ".join(identifier(column) for column in columns)
 
 
 def _details(result: Result, columns: Sequence[str]) -> dict[str, Any]:

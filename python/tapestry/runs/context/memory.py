@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownTarget:
     """A target in a certain state: its newest run, which has landed, and its newest version."""
 
     target: Glance
@@ -35,19 +35,19 @@ class Known:
 class Memory:
     """Facts of earlier invocations of this process; threads may share it."""
 
-    _targets: dict[str, Known] = field(default_factory=dict)
+    _targets: dict[str, KnownTarget] = field(default_factory=dict)
     _sources: dict[tuple[str, str], tuple[Glance, Pinned]] = field(default_factory=dict)
     _quiet: dict[Hashable, datetime | None] = field(default_factory=dict)
     _rewritings: dict[Hashable, Rewriting] = field(default_factory=dict)
     _analysed: dict[Hashable, bool] = field(default_factory=dict)
     _changes: dict[Hashable, Any] = field(default_factory=dict)
 
-    def known(self, target: Glance) -> Known | None:
+    def known(self, target: Glance) -> KnownTarget | None:
         """The newest run of a target that is still as it was, nothing foreign in its log."""
         known = self._targets.get(target.name)
         return known if known is not None and known.target.same_as(target) else None
 
-    def note(self, known: Known) -> None:
+    def note(self, known: KnownTarget) -> None:
         """A run has landed, and the target's log was looked at up to a version."""
         self._targets[known.target.name] = known
 

@@ -20,6 +20,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "on_schema_change": ("fail", "ignore", "append_new_columns"),
     "verify": ("sample", "full", "off"),
     "on_verify_failure": ("fail", "warn"),
+    "running_values": ("warn", "wanted"),
 }
 """The values that a key takes; the first is the default."""
 
@@ -37,6 +38,7 @@ OTHERS = (
     "late_after",
     "begin",
     "lag",
+    "instants_limit",
     "assume",
     "deterministic_functions",
     "arrival",
@@ -88,6 +90,9 @@ class ModelConfig:
     the history, another part each time. `full`: every instant and every row. `off`: nothing."""
     on_verify_failure: str = "fail"
     """What to do when that check fails. `fail`: publish nothing. `warn`: publish and warn."""
+    running_values: str = "warn"
+    """What to say where the select list shows a count or another value that changes as rows come:
+    every value that it ever had is an answer. `warn`: a run says so. `wanted`: it is meant."""
     verify_share: float = 1 / 200
     """The part of the history that a `sample` looks at. With 0.005 all of it is seen once in 200
     runs."""
@@ -97,6 +102,10 @@ class ModelConfig:
     lag: timedelta = timedelta(0)
     """The run goes up to now minus this. It gives slow loaders time, at the price of later
     answers."""
+    instants_limit: int = 1_000_000_000
+    """A query with aggregates, window functions or LIMIT is evaluated at each instant at which its
+    answer may change. So many pairs of an instant and a row may a run look at; with more it stops
+    before it computes them."""
     assume: tuple[str, ...] = ()
     """Orders of two arrival columns that always hold, like `r.ts >= m.ts`. They make runs cheaper.
     Of a view or CTE that is used twice an order speaks of each use for itself. Each run checks them
@@ -209,6 +218,8 @@ def _value(key: str, value: Any, zone: tzinfo) -> Any:
         return parse_every(value, key)
     if key == "priority":
         return _priority(value)
+    if key == "instants_limit":
+        return _limit(value)
     if key == "begin":
         return parse_instant(value, key, zone)
     if key == "expectations":
@@ -248,6 +259,18 @@ def _priority(value: Any) -> int:
         raise ConfigurationError(
             f"priority: {value!r} is not a whole number",
             hint="write one like 10; the greater number goes first, 0 is the default",
+        ) from None
+
+
+def _limit(value: Any) -> int:
+    try:
+        if isinstance(value, bool) or int(value) != float(value) or int(value) < 1:
+            raise ValueError
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigurationError(
+            f"instants_limit: {value!r} is not a number of pairs of an instant and a row",
+            hint="write a whole number like 1000000000, the default",
         ) from None
 
 

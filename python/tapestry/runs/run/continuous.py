@@ -10,6 +10,7 @@ from uuid import uuid4
 from tapestry.errors import ConfigurationError
 from tapestry.instants import from_micros
 from tapestry.names import MATCHED_AT
+from tapestry.runs.checks.published_rows import known_answers
 from tapestry.runs.context.clock import far_ahead, window_end
 from tapestry.runs.context.horizons import horizons
 from tapestry.runs.context.invocation import Invocation
@@ -43,9 +44,10 @@ from tapestry.runs.sources.pins import Pins
 from tapestry.runs.tables.state import StateRow
 from tapestry.runs.tables.target import EMPTY_GENERATION
 from tapestry.runs.window.ask_question import ask, began, held
+from tapestry.runs.window.count_instants import count_instants
 from tapestry.runs.window.new_answers import new_answers
 from tapestry.runs.window.new_rows import NewRows
-from tapestry.runs.window.question import keyed, not_verified, question_of
+from tapestry.runs.window.question import keyed, question_of, said_of
 from tapestry.runs.window.sources_of_run import (
     as_read_by,
     before_of,
@@ -168,6 +170,7 @@ class _Planning:
         found = examine_sources(session, model, invocation, query, row)
         window, scans = Window(None, row.t), scans_of(found)
         answers = new_answers(query, query, window, found)
+        count_instants(session, model, query, window, scans)
         select = answers.sql(scans)
         refuse_read_otherwise(session, model, query, select)
         question, row = began(session, question_of(model, query, row, scans), row)
@@ -195,7 +198,7 @@ class _Planning:
             ready=self.closing(row),
             figures=_figures(query.rewriting.strategy, found, limits),
             warnings=(
-                *(*warnings, *warnings_of(found), *not_verified(model, query)),
+                *(*warnings, *warnings_of(found), *said_of(model, query)),
                 *far_ahead(invocation.clock, row.t, query.commits),
             ),
             little=query.little,
@@ -288,7 +291,10 @@ class _Planning:
         window, scans = Window(row.tau, row.t), scans_of(found)
         answers, query = new_answers(query, knowing, window, found), knowing
         few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
-        answers = replace(answers, few=few)
+        known = known_answers(session, model, query, row, standing.version)
+        answers = replace(answers, few=few, known=known)
+        if not before_of(found):  # else the scans read what is yet to be written
+            count_instants(session, model, knowing, window, scans, known)
         select = answers.sql(scans)
         asked = ask(session, model, query, row, found, answers)
         selected = (*query.rewriting.columns, MATCHED_AT)
@@ -319,7 +325,7 @@ class _Planning:
                 attempt=standing.attempt,
             ),
             figures=_figures(answers.strategy, found, {}),
-            warnings=(*warnings_of(found), *not_verified(model, query)),
+            warnings=(*warnings_of(found), *said_of(model, query), *_erased(query, standing)),
             little=query.little,
         )
 
@@ -357,3 +363,13 @@ def _figures(
 
 def _horizon(limits: Mapping[str, datetime]) -> datetime | None:
     return min(limits.values(), default=None)
+
+
+def _erased(query: Query, standing: Standing) -> tuple[str, ...]:
+    """The warning that answers which somebody deleted from the table may be delivered again."""
+    if not standing.accepted or not query.rewriting.asks_known:
+        return ()
+    return (
+        "answers that were deleted from its table come again where they become answers again: the"
+        " table itself says which values of this query are known",
+    )

@@ -12,7 +12,7 @@ from tapestry.quoting import relation_name
 from tapestry.runs.checks import rejected, staging
 from tapestry.runs.checks.checks import ERROR, WARN, CheckResult, sentences
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.context.memory import Known
+from tapestry.runs.context.memory import KnownTarget
 from tapestry.runs.engine.errors_of_delta import loudness_of_tidying
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.own_tables import exists
@@ -140,7 +140,7 @@ def _execute(session: Session, planned: WriteRows, invocation: Invocation) -> Ou
     with meanwhile(session, reading.look, wanted=True):
         landed = confirm(session, row, circumstances.complete_history)
         if not landed.foreign:  # else the next run has to look, and to refuse it
-            invocation.memory.note(Known(landed.target, row, landed.version))
+            invocation.memory.note(KnownTarget(landed.target, row, landed.version))
         _settle(session, planned, done, landed)
     _complete(invocation, planned)
     seconds = monotonic() - began

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tapestry.errors import StateMissing
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.context.memory import Known
+from tapestry.runs.context.memory import KnownTarget
 from tapestry.runs.engine.errors_of_delta import files_gone
 from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.instants import show
@@ -113,7 +113,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
         return Standing(target, row if complete else row.before, version=version, closing=complete)
     here = row.n == 1 or commit is not None
     if here and closed is None and not accepted:
-        invocation.memory.note(Known(target, row, version))
+        invocation.memory.note(KnownTarget(target, row, version))
     found = Standing(target, row, not here, complete, version, attempt=attempt)
     return replace(found, unnamed=closed is not None, accepted=accepted)
 

@@ -19,6 +19,7 @@ from tapestry.runs.query.query import Query
 from tapestry.runs.sources.examine import Examination
 from tapestry.runs.sources.scans import living
 from tapestry.sql import Rewriting, Scan, Window
+from tapestry.sql.scan import KnownAnswers
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,13 @@ class NewAnswers:
 
     few
         The rows of the window are few: Spark is told to begin with them.
+    known
+        The answers so far, where the query tells new ones from them by their values.
     """
 
     parts: tuple[WindowPart, ...]
     few: bool = False
+    known: KnownAnswers | None = None
 
     @property
     def strategy(self) -> str:
@@ -63,7 +67,9 @@ class NewAnswers:
     def sql(self, scans: Mapping[str, Scan], keyed: bool = False) -> str:
         """One query: the select list, ``_matched_at`` and, where ``keyed``, ``_key``."""
         selects = [
-            part.rewriting.incremental(part.window, part.scans(scans), few=self.few, keyed=keyed)
+            part.rewriting.incremental(
+                part.window, part.scans(scans), few=self.few, keyed=keyed, known=self.known
+            )
             for part in self.parts
         ]
         if len(selects) == 1:

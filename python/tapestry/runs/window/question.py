@@ -153,6 +153,13 @@ def not_verified(model: Model, query: Query) -> tuple[str, ...]:
     return (f"its runs are not verified: {not_comparable(column)}",)
 
 
+def said_of(model: Model, query: Query) -> tuple[str, ...]:
+    """What a run warns of a query: that it is not verified, and answers that are rarely meant."""
+    running = query.rewriting.running_values
+    wanted = model.config.running_values == "wanted"
+    return (*not_verified(model, query), *([running] if running and not wanted else []))
+
+
 def not_comparable(column: str) -> str:
     """Why a table with such a column is not compared with its query."""
     return f"values of {column}, a MAP, cannot be compared"

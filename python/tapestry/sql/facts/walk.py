@@ -133,13 +133,14 @@ class BlockWalk:
 def all_tables(parts: Iterable[Part]) -> list[Table]:
     """Every table of every block, each before those in it; each table by value is opened once."""
     opened: set[int] = set()
-    return [
-        table
-        for part in parts
-        for block in part.blocks
-        for conjunction in block.disjuncts
-        for table in tables_of(conjunction, opened)
-    ]
+    found: list[Table] = []
+    for part in parts:
+        if part.lifted is not None:
+            found += part.lifted.all_tables
+        for block in part.blocks:
+            for conjunction in block.disjuncts:
+                found += tables_of(conjunction, opened)
+    return found
 
 
 def tables_of(conjunction: Conjunction, opened: set[int] | None = None) -> Iterator[Table]:

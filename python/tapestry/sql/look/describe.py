@@ -16,9 +16,11 @@ from tapestry.sql.ir import (
     Arm,
     ArmTable,
     Block,
+    Change,
     Condition,
     Conjunction,
     Formula,
+    Lifted,
     Lower,
     Or,
     Part,
@@ -30,6 +32,7 @@ from tapestry.sql.read.audit_columns import PLACE
 from tapestry.sql.write import build
 
 S = exp.column("s")
+EVENTS = "-- may change at "
 _PLAIN = Part(by_value=False)
 _SHOWN = Frame(None, S, Order({}, {}, frozenset(), (), "UTC"))
 
@@ -43,6 +46,7 @@ def describe(parts: Sequence[Part], columns: tuple[str, ...]) -> str:
     """
     texts = []
     for part in parts:
+        texts += [_lifted(part.lifted, columns)] if part.lifted is not None else []
         texts += [_shown(_arm(arm, columns, part)) for arm in part.arms]
         for block in part.blocks:
             disjuncts = block.disjuncts or (_never(block),)
@@ -52,7 +56,33 @@ def describe(parts: Sequence[Part], columns: tuple[str, ...]) -> str:
     return union.join(texts)
 
 
-def _shown(select: exp.Select) -> str:
+def _lifted(arm: Lifted, columns: tuple[str, ...]) -> str:
+    """An arm that is evaluated at instants: as it is written out, behind the bounds that are known.
+
+    Its tables mean their rows that are there, at every step.
+    """
+    tables = {table.alias: table.source for table in arm.tables}
+    tree = arm.tree.copy()
+    for table in tree.find_all(exp.Table):
+        table.set("this", exp.to_identifier(tables[table.alias]))
+    for item, name in zip(list(tree.selects), columns, strict=True):
+        named = exp.alias_(item.unalias().copy(), build.identifier(name))
+        if isinstance(tree, exp.Select):
+            item.replace(named)
+    bounds = dict.fromkeys(f"{EVENTS}{_bound(change)}\n" for change in arm.changes)
+    return "".join(bounds) + _shown(tree)
+
+
+def _bound(change: Change) -> str:
+    """A bound over the tables that its rows are of."""
+    sources = {table.alias: table.written for table in change.tables}
+    bound = change.bound.copy()
+    for column in bound.find_all(exp.Column):
+        column.set("table", exp.to_identifier(sources[column.table]))
+    return bound.sql("spark")
+
+
+def _shown(select: exp.Query) -> str:
     named = select.transform(_dotted, copy=False)
     build.quote(named)
     return named.sql("spark", pretty=True)

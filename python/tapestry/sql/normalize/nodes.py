@@ -74,3 +74,8 @@ def without_order(node: exp.Expr) -> exp.Expr:
 def narrowed(arm: Arm, condition: exp.Expr) -> Arm:
     """The rows of an arm of which a condition holds, too."""
     return Arm(arm.tables, all_of(arm.where, Condition(condition)), arm.select)
+
+
+def is_union_all(node: exp.Expr) -> bool:
+    """Is a query a UNION ALL?"""
+    return isinstance(node, exp.Union) and not node.args.get("distinct")

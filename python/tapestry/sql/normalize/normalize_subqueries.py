@@ -1,80 +1,29 @@
-"""Turn a resolved query into arms over base tables: semantics, section 2, "Standard form".
+"""The arms of the outermost UNION ALL, each in the form that its strategy works on.
 
-Derived tables and CTEs are merged into what uses them; an outer join becomes ``inner ∪ (left row
-with NULLs where NOT EXISTS a match)``; IN becomes EXISTS; what counts by value: all its values ever
-beside a formula that says when each is there.
+An arm whose queries filter and join becomes arms over base tables (``builder``); one with
+aggregates, window functions, LIMIT or scalar subqueries is written out, and evaluated at instants.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from itertools import count
+from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
-from tapestry.errors import Refusal
-from tapestry.names import ROW_ID
-from tapestry.sql import timing
-from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.catalog import Catalog
 from tapestry.sql.facts import keys
-from tapestry.sql.facts.values import (
-    Names,
-    arms_of,
-    found_in,
-    member,
-    one,
-    timeless,
-    union_all,
-    value_table,
-)
-from tapestry.sql.ir import (
-    FALSE,
-    TRUE,
-    Arm,
-    Bag,
-    ExistsFormula,
-    Formula,
-    Part,
-    SetQuery,
-    SourceTable,
-    UnionAll,
-    all_of,
-)
-from tapestry.sql.normalize.align_sides import ValueTypes, align_sides, sides_of
-from tapestry.sql.normalize.explode_sources import ExplodedSources
-from tapestry.sql.normalize.look_ups import look_up
-from tapestry.sql.normalize.nodes import (
-    has_laterals,
-    is_listed,
-    is_name,
-    narrowed,
-    own_size,
-    with_clocks,
-    without_order,
-)
-from tapestry.sql.normalize.normalize_conditions import normalize_conditions
-from tapestry.sql.normalize.scope import Columns, Scope, Way, with_ctes
-from tapestry.sql.read.audit_columns import values_alone
-from tapestry.sql.read.open_parentheses import encloses_relation
-from tapestry.sql.read.parse import table_name
-from tapestry.sql.read.refuse_unsupported import (
-    INSIDE,
-    LATER,
-    is_global_aggregate,
-    refuse_block,
-    refuse_many,
-    refuse_modifiers,
-    refuse_names,
-    refuse_row_makers,
-    refuse_uneven,
-    refused_output,
-)
-from tapestry.sql.work import spend
-from tapestry.sql.write import build
-
-_ROW = 40
-"""Units for a SELECT, or a way to form a row of FROM."""
+from tapestry.sql.facts.values import arms_of
+from tapestry.sql.ir import Bag, Lifted, Part, SetQuery, UnionAll
+from tapestry.sql.normalize.align_sides import sides_of
+from tapestry.sql.normalize.builder import Builder, refuse_sides
+from tapestry.sql.normalize.lifted_beside import beside
+from tapestry.sql.normalize.needs_instants import needs_instants
+from tapestry.sql.normalize.nodes import is_union_all
+from tapestry.sql.normalize.scope import Scope, with_ctes
+from tapestry.sql.normalize.write_out import lifted_arm
+from tapestry.sql.read.audit_columns import audit_places, values_alone
+from tapestry.sql.read.total_orders import has_orders, total_orders
 
 
 def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[tuple[Part, ...], Catalog]:
@@ -82,319 +31,37 @@ def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[tuple[Part,
 
     Raises Refusal for what the theory does not cover yet.
     """
-    builder = _Builder(catalog)
-    tree, audits = values_alone(tree)
-    top = builder.query(tree, Scope({}, {}), top=True)
+    builder, places = Builder(catalog), audit_places(tree)
+    tree, audits = values_alone(total_orders(tree, catalog) if has_orders(tree) else tree)
     parts = []
-    for number, query in enumerate(top.inputs if isinstance(top, UnionAll) else (top,), start=1):
+    for number, query in enumerate(_outermost(builder, tree, Scope({}, {})), start=1):
+        audit = audits[number - 1]
+        if isinstance(query, Lifted):
+            lifted = replace(query, arm=number, audit=() if audit else places)
+            parts.append(Part(not query.by_rows, audit=audit, lifted=lifted))
+            continue
         by_value = isinstance(query, SetQuery)
         arms = (
             replace(arm, keys=(keys.of_arm(number, () if by_value else arm.keys),))
             for arm in arms_of(query, builder.names)
         )
-        parts.append(Part(by_value, tuple(arms), audit=audits[number - 1]))
+        parts.append(Part(by_value, tuple(arms), audit=audit))
     return tuple(parts), builder.exploded.catalog
 
 
-class _Builder:
-    def __init__(self, catalog: Catalog) -> None:
-        self.catalog = catalog
-        self.names = Names()
-        self.kinds = ValueTypes()
-        self.exploded = ExplodedSources(catalog)
-        self.numbers = count(1)
-        self.place: tuple[int, ...] = ()
-        self.sizes: dict[int, int] = {}
-
-    # -- queries ------------------------------------------------------------------------------
-    def query(self, node: exp.Expr, scope: Scope, top: bool = False) -> Bag | SetQuery | UnionAll:
-        """A query's arms; is it the outermost one, or an arm of its UNION ALL or UNION (top)?"""
-        return self.query_in(self.place, node, scope, top)
-
-    def query_in(
-        self, around: tuple[int, ...], node: exp.Expr, scope: Scope, top: bool = False
-    ) -> Bag | SetQuery | UnionAll:
-        """The same, in a place of its own inside of another one.
-
-        What stands in FROM sees nothing of the query around: each use of a view or CTE, and each
-        derived table, is in none, and its aliases mean tables of its own.
-        """
-        before, self.place = self.place, (*around, next(self.numbers))
-        try:
-            return self.query_here(node, scope, top)
-        finally:
-            self.place = before
-
-    def query_here(self, node: exp.Expr, scope: Scope, top: bool) -> Bag | SetQuery | UnionAll:
-        """The same, in its place."""
-        while isinstance(node, exp.Subquery):
-            scope = with_ctes(node, scope)
-            node = node.this
-        scope = with_ctes(node, scope)
-        if id(node) not in self.sizes:
-            self.sizes[id(node)] = own_size(node)
-        spend(_ROW + 4 * self.sizes[id(node)], "queries in FROM, each where it is used")
-        refuse_modifiers(node)
-        if isinstance(node, exp.SetOperation):
-            return self.set_operation(node, scope, top)
-        if not isinstance(node, exp.Select):
-            hint = "write it as SELECT … FROM a table"
-            raise Refusal("this is not a SELECT", node.sql("spark"), hint, code="not-a-select")
-        bag = self.select(node, scope)
-        by_value = bool(node.args.get("distinct")) or node.args.get("group") is not None
-        return SetQuery("distinct", (timeless(bag),)) if by_value else bag
-
-    def set_operation(
-        self, node: exp.SetOperation, scope: Scope, top: bool
-    ) -> Bag | SetQuery | UnionAll:
-        written = sides_of(node)
-        refuse_uneven(node, written)
-        operator = type(node).__name__.lower()
-        if node.args.get("by_name"):
-            hint = "list the columns in one order"
-            raise Refusal("UNION BY NAME", node.sql("spark"), hint, code="union-by-name")
-        top = top and operator == "union"
-        sides = [self.query(side, scope, top) for side in written]
-        distinct = bool(node.args.get("distinct"))
-        if not distinct and operator != "union":
-            name = operator.upper()
-            raise Refusal(f"{name} ALL", node.sql("spark"), f"write {name}", code="except-all")
-        sides = align_sides(sides, node, top, self.names, self.kinds)
-        if not distinct:
-            return union_all(sides)
-        return SetQuery(operator, tuple(timeless(one(side)) for side in sides))
-
-    def select(self, node: exp.Select, scope: Scope) -> Bag:
-        """The arms of one SELECT block: one for each way to form a row of its FROM clause."""
-        refuse_block(node)
-        arms = []
-        for source in self.from_clause(node, scope):
-            inner = Scope(source.columns, scope.ctes, scope)
-            where = source.where
-            for clause in ("where", "having"):
-                if node.args.get(clause) is not None:
-                    where = all_of(where, self.condition(node.args[clause].this, inner))
-            select = tuple(self.output(item, inner) for item in node.selects)
-            arms.append(Arm(source.tables, where, select, source.keys))
-        return Bag(tuple(arms))
-
-    def output(self, item: exp.Expr, scope: Scope) -> exp.Expr:
-        value = item.this if isinstance(item, exp.Alias) else item
-        if value.find(exp.Query) is not None:
-            raise refused_output(item)
-        return self.resolve(value, scope)
-
-    # -- the FROM clause ----------------------------------------------------------------------
-    def from_clause(self, node: exp.Select, scope: Scope) -> list[Way]:
-        from_ = node.args.get("from_")
-        rows = [Way((), TRUE, {})] if from_ is None else self.relation(from_.this, scope)
-        for join in node.args.get("joins") or []:
-            rows = self.join(rows, join, scope)
-        for lateral in node.args.get("laterals") or []:
-            rows = [one for row in rows for one in self.generated(row, lateral, scope)]
-        return rows
-
-    def generated(self, row: Way, node: exp.Lateral, scope: Scope) -> list[Way]:
-        """A row of FROM with each of the rows that a generator makes of it."""
-        argument = self.resolve(node.this.this, Scope(row.columns, scope.ctes, scope))
-        return self.exploded.way(row, node, argument, self.names, self.place)
-
-    def relation(self, node: exp.Expr, scope: Scope) -> list[Way]:
-        if isinstance(node, exp.Table):
-            rows = self.table(node, scope)
-        elif encloses_relation(node):  # joins are joined in the order that the tree gives them
-            rows = self.relation(node.this, scope)
-        elif isinstance(node, exp.Subquery):
-            rows = self.derived(self.query_in((), node.this, with_ctes(node, scope)), node)
-        else:
-            raise Refusal(
-                "this cannot stand in FROM",
-                node.sql("spark"),
-                "read it from a table: constants from a seed with meta: {arrival: static},"
-                " what a function generates from a table upstream",
-                code="odd-from",
-            )
-        for join in node.args.get("joins") or []:
-            rows = self.join(rows, join, scope)
-        return rows
-
-    def table(self, node: exp.Table, scope: Scope) -> list[Way]:
-        name = table_name(node)
-        if name in scope.ctes:
-            query, outer = scope.ctes[name]
-            return self.derived(self.query_in((), query, outer), node, query)
-        source = self.catalog.relations[name]
-        assert isinstance(source, Source)
-        alias = self.names.new(node.alias_or_name)
-        columns: dict[str, exp.Expr] = {}
-        for column in source.columns:
-            reference = exp.column(column.name.lower(), table=alias)
-            reference.type = column.data_type
-            columns[column.name.lower()] = reference
-        written = node.alias_or_name.lower()
-        appended = source.arrival is not None
-        table = SourceTable(alias, name, written, appended, source.ends, self.place)
-        key = keys.of_row(exp.column(ROW_ID, table=alias))
-        return [Way((table,), TRUE, {node.alias_or_name: columns}, (key,))]
-
-    def derived(
-        self,
-        query: Bag | SetQuery | UnionAll,
-        node: exp.Expr,
-        body: exp.Query | None = None,
-    ) -> list[Way]:
-        """A derived table: merged where it counts by derivation, a value table where by value."""
-        alias = node.alias_or_name
-        selects = (body if body is not None else node.this).named_selects
-        listed = [column.name for column in node.args["alias"].columns] if is_listed(node) else []
-        names = listed or list(selects)
-        rows: list[Way] = []
-        inputs = query.inputs if isinstance(query, UnionAll) else (query,)
-        by_value = any(not isinstance(part, Bag) for part in inputs)
-        refuse_names(names, len(selects), by_value, node)
-        for number, part in enumerate(inputs, start=1):
-            if isinstance(part, Bag):
-                ways = sum(4 + len(arm.keys) for arm in part.arms)
-                spend(ways * (4 + len(names)), "columns of derived tables")
-                for arm in part.arms:
-                    columns = dict(zip(names, arm.select, strict=True))
-                    key = keys.nested(keys.of_arm(number, arm.keys))
-                    rows.append(Way(arm.tables, arm.where, {alias: columns}, (key,)))
-                continue
-            row = self.value_table(part, alias, names)
-            values = keys.of_values(list(row.columns[alias].values()))
-            rows.append(replace(row, keys=(keys.nested(keys.of_arm(number, [values])),)))
-        return rows
-
-    def value_table(self, query: SetQuery, alias: str, names: list[str]) -> Way:
-        table, values = value_table(query, self.names.new(alias), tuple(names))
-        columns = dict(zip(names, values, strict=True))
-        return Way((table,), member(query, values), {alias: columns})
-
-    def join(self, rows: list[Way], node: exp.Join, scope: Scope) -> list[Way]:
-        right = self.relation(node.this, scope)
-        side = node.side
-        if node.args.get("using"):
-            hint = "write ON a.k = b.k"
-            raise Refusal("USING was not resolved", node.sql("spark"), hint, code="using-join")
-        if side in ("LEFT", "RIGHT") and not has_laterals(node):
-            kept, other = (rows, right) if side == "LEFT" else (right, rows)
-            looked_up = self.looked_up(kept, other, node, scope)
-            if looked_up:
-                return looked_up
-        refuse_many(len(rows) * len(right), len(rows), len(right), node)
-        matched = {
-            (i, j): self.joined(left, other, node, scope)
-            for i, left in enumerate(rows)
-            for j, other in enumerate(right)
-        }
-        result = list(matched.values())
-        if side in ("LEFT", "FULL"):
-            result += self.unmatched(rows, right, node, scope, left=True)
-        if side in ("RIGHT", "FULL"):
-            result += self.unmatched(right, rows, node, scope, left=False)
-        return result
-
-    def looked_up(
-        self, kept: list[Way], other: list[Way], node: exp.Join, scope: Scope
-    ) -> list[Way]:
-        """Rows of one side, each with what it meets in a static table or NULLs; else nothing."""
-        result: list[Way] = []
-        for row in kept if len(other) == 1 else ():
-            columns = {**row.columns, **other[0].columns}
-            on = all_of(other[0].where, self.on(columns, node, scope))
-            values = [value for one in other[0].columns.values() for value in one.values()]
-            table = look_up(other[0].tables, on, values)
-            if table is None:
-                return []
-            absent = tuple(keys.perhaps(key) for key in other[0].keys)
-            parts = row.keys + absent if node.side == "LEFT" else absent + row.keys
-            result.append(Way((*row.tables, table), row.where, columns, parts))
-        return result
-
-    def joined(self, left: Way, right: Way, node: exp.Join, scope: Scope) -> Way:
-        spend(_ROW + len(left.tables) + len(right.tables), "ways to form a row of FROM")
-        columns = {**left.columns, **right.columns}
-        where = all_of(left.where, right.where, self.on(columns, node, scope))
-        return Way(left.tables + right.tables, where, columns, left.keys + right.keys)
-
-    def on(self, columns: Mapping[str, Columns], node: exp.Join, scope: Scope) -> Formula:
-        if node.args.get("on") is None:
-            return TRUE
-        return self.condition(node.args["on"], Scope(columns, scope.ctes, scope))
-
-    def unmatched(
-        self, kept: list[Way], other: list[Way], node: exp.Join, scope: Scope, left: bool
-    ) -> list[Way]:
-        """Rows of one side (the left one?) that have no match, the other side's being NULL."""
-        nulls: dict[str, Columns] = {}
-        absent = tuple(keys.nothing() for _ in other[0].keys)
-        for row in other:
-            for alias, columns in row.columns.items():
-                nulls[alias] = {name: build.null_like(value) for name, value in columns.items()}
-        result = []
-        for row in kept:
-            arms = []
-            for candidate in other:
-                spend(_ROW + len(candidate.tables), "ways to form a row of FROM")
-                both = {**row.columns, **candidate.columns}
-                match = all_of(candidate.where, self.on(both, node, scope))
-                arms.append(Arm(candidate.tables, match, ()))
-            where = all_of(row.where, ExistsFormula(True, tuple(arms)))
-            parts = row.keys + absent if left else absent + row.keys
-            result.append(Way(row.tables, where, {**row.columns, **nulls}, parts))
-        return result
-
-    # -- conditions ---------------------------------------------------------------------------
-    def condition(self, node: exp.Expr, scope: Scope) -> Formula:
-        return normalize_conditions(with_clocks(node, scope), _Context(self, scope))
-
-    def resolve(self, node: exp.Expr, scope: Scope) -> exp.Expr:
-        def replace(part: exp.Expr) -> exp.Expr:
-            return timing.wrapped(scope.column(part)) if is_name(part) else part
-
-        if is_name(node):
-            return scope.column(node)
-        return node.copy().transform(replace, copy=False)
-
-    def exists_arms(
-        self, node: exp.Expr, scope: Scope, keep_select: bool
-    ) -> tuple[Arm, ...] | None:
-        """The arms of a subquery under EXISTS; None where it always returns a row."""
-        while isinstance(node, exp.Subquery):
-            scope = with_ctes(node, scope)
-            node = node.this
-        node = node if keep_select else without_order(node)
-        refuse_modifiers(node)
-        if isinstance(node, exp.Select) and is_global_aggregate(node):
-            return None  # EXISTS over a global aggregate is always true
-        if not keep_select and isinstance(node, exp.Select):
-            refuse_row_makers(node)
-            node.set("expressions", [exp.alias_(exp.Literal.number(1), "found")])
-            node.set("distinct", None)
-        return tuple(found_in(self.query(node, scope)))
-
-
-@dataclass(frozen=True)
-class _Context:
-    """What ``normalize_conditions`` asks of the builder, in one scope."""
-
-    builder: _Builder
-    scope: Scope
-
-    def resolve(self, node: exp.Expr) -> exp.Expr:
-        return self.builder.resolve(node, self.scope)
-
-    def exists(self, query: exp.Expr, negated: bool) -> Formula:
-        if (arms := self.builder.exists_arms(query, self.scope, keep_select=False)) is None:
-            return FALSE if negated else TRUE
-        return ExistsFormula(negated, arms)
-
-    def exists_where(
-        self, query: exp.Expr, of: Callable[[list[exp.Expr]], exp.Expr]
-    ) -> ExistsFormula:
-        arms = self.builder.exists_arms(query, self.scope, keep_select=True)
-        if arms is None:
-            raise Refusal(LATER, query.sql("spark"), INSIDE, code="aggregate")
-        timeless(Bag(arms))
-        return ExistsFormula(False, tuple(narrowed(arm, of(list(arm.select))) for arm in arms))
+def _outermost(builder: Builder, node: exp.Expr, scope: Scope) -> Sequence[Bag | SetQuery | Lifted]:
+    """The arms of the outermost query, or of an arm of its UNION ALL."""
+    opened, inner = node, scope
+    while isinstance(opened, exp.Subquery):
+        inner = with_ctes(opened, inner)
+        opened = opened.this
+    inner = with_ctes(opened, inner)
+    if not needs_instants(opened, inner):
+        query = builder.query(node, scope, top=True)
+        return query.inputs if isinstance(query, UnionAll) else (query,)
+    if not is_union_all(opened):
+        return (lifted_arm(opened, inner, builder.catalog, builder.names),)
+    assert isinstance(opened, exp.Union)
+    written = sides_of(opened)
+    refuse_sides(opened, written)
+    return beside([arm for side in written for arm in _outermost(builder, side, inner)], opened)

@@ -108,8 +108,21 @@ def _sets(select: exp.Select, group: exp.Expr) -> None:
         )
     ]
     for call in [*select.find_all(exp.GroupingId)]:
-        if not call.expressions and call.parent_select is select:
-            call.set("expressions", [one.copy() for one in dict.fromkeys(listed)])
+        if call.parent_select is select:
+            call.replace(_bits(call.expressions or list(dict.fromkeys(listed))))
+
+
+def _bits(columns: list[exp.Expr]) -> exp.Expr:
+    """``grouping_id(a, b)``: ``grouping(a) * 2 + grouping(b)``.
+
+    Spark takes it for exactly what is grouped by; over instants a query is grouped by more.
+    """
+    value: exp.Expr | None = None
+    for column in columns:
+        bit = exp.cast(exp.Grouping(expressions=[column.copy()]), "bigint")
+        twice = exp.Mul(this=value, expression=exp.Literal.number(2)) if value is not None else None
+        value = bit if twice is None else exp.Add(this=twice, expression=bit)
+    return exp.Paren(this=value)
 
 
 def _constant(item: exp.Expr) -> exp.Expr:

@@ -11,9 +11,9 @@ from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
 from tapestry.sql.read.balance_connectors import balance_connectors
-from tapestry.sql.read.functions import spark_functions, user_defined
 from tapestry.sql.read.generators import calls_in_from
 from tapestry.sql.read.inline_inner_ctes import cte_of, inline_inner_ctes
+from tapestry.sql.read.keep_as_written import PERCENTILE, keep_as_written
 from tapestry.sql.read.name_fields import NAMED_STRUCT, name_fields
 from tapestry.sql.read.open_parentheses import open_parentheses
 from tapestry.sql.read.read_tokens import SPARK, read_tokens
@@ -25,25 +25,15 @@ from tapestry.sql.read.refuse_unread import (
 from tapestry.sql.read.refuse_unsupported import (
     UPSTREAM,
     refuse_constructs,
-    refuse_modifiers,
+    refuse_windows_of_time,
 )
 from tapestry.sql.timing import has_mark
 from tapestry.sql.work import bounded_by_text, spend_tree
 
 SESSION_CATALOG = "spark_catalog"
 """Spark's own name for the catalog of tables that are named by schema and table alone."""
-_AGGREGATES = frozenset(
-    {
-        *("every", "some", "mean", "std", "try_avg", "try_sum", "count_min_sketch"),
-        *("histogram_numeric", "kll_sketch_agg_bigint", "kll_sketch_agg_double"),
-        "kll_sketch_agg_float",
-        *(name for name in spark_functions() if name.endswith("_agg")),
-    }
-)
-"""Spark's aggregates that sqlglot may not know as such."""
 _A = {"SEMI": "a semi", "ANTI": "an anti"}
 _ELEMENT_OF = "_tap_of_"
-_AS_WRITTEN = {"to_char": exp.ToChar, "parse_json": exp.ParseJSON, "unix_date": exp.UnixDate}
 
 
 @bounded_by_text
@@ -67,6 +57,7 @@ def parse(sql: str) -> exp.Query:
         refuse_second_comparison(tokens)
         parsed = SPARK.parser().parse(tokens, sql)
     except SqlglotError as error:
+        refuse_windows_of_time(sql)  # the parser does not know them in GROUP BY
         raise _unread(_first_line(error)) from error
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         # How the parser's builders of functions fail where an argument is missing.
@@ -85,9 +76,9 @@ def parse(sql: str) -> exp.Query:
     calls_in_from(tree)
     name_fields(tree)
     for around in tree.find_all(exp.Subquery):
-        refuse_modifiers(around)  # sqlglot loses what stands behind two parentheses
+        _refuse_limit_behind(around)  # sqlglot loses what stands behind two parentheses
     _refuse_unsupported(tree)
-    _keep_as_written(tree)
+    keep_as_written(tree)
     refuse_unread(tree)
     _parenthesize_intervals(tree)
     refuse_unwritten(tree)
@@ -155,12 +146,28 @@ def _leave_out_hints(tree: exp.Query) -> None:
         select.set("hint", None)
 
 
+def _refuse_limit_behind(node: exp.Subquery) -> None:
+    if node.args.get("limit") is not None or node.args.get("offset") is not None:
+        raise Refusal(
+            "LIMIT stands behind the parentheses around a query",
+            node.sql("spark"),
+            "write it inside of them, or SELECT * FROM (…) AS q LIMIT 3",
+            code="ambiguous",
+        )
+
+
 def _leave_out_order(tree: exp.Query) -> None:
     """SORT BY, CLUSTER BY and DISTRIBUTE BY say how rows lie; with LIMIT, which there are."""
     for select in tree.find_all(exp.Select):
-        if select.args.get("limit") is None:
-            for clause in ("sort", "cluster", "distribute"):
-                select.set(clause, None)
+        for clause in ("sort", "cluster", "distribute"):
+            if select.args.get(clause) and select.args.get("limit") is not None:
+                raise Refusal(
+                    f"{clause.upper()} BY under LIMIT",
+                    select.sql("spark"),
+                    "write ORDER BY",
+                    code="unsupported-clause",
+                )
+            select.set(clause, None)
 
 
 def _refuse_unsupported(tree: exp.Query) -> None:
@@ -337,6 +344,10 @@ def _tokens(sql: str) -> list[Token]:
             )
         if token.text.lower() == "named_struct" and token.token_type == TokenType.VAR:
             token = _renamed(token, TokenType.VAR, NAMED_STRUCT)
+        if last is not None and token.token_type == TokenType.L_PAREN:
+            plain = len(tokens) < 2 or tokens[-2].token_type != TokenType.DOT
+            if plain and last.text.lower() == "percentile" and last.token_type == TokenType.VAR:
+                tokens[-1] = _renamed(last, TokenType.VAR, PERCENTILE)
         if last is not None and token.token_type == TokenType.L_BRACKET and _makes_array(last):
             tokens[-1] = _renamed(last, TokenType.IDENTIFIER, f"{_ELEMENT_OF}{last.text}")
         tokens.append(token)
@@ -355,32 +366,6 @@ def _name_again(tree: exp.Query) -> None:
     for identifier in tree.find_all(exp.Identifier):
         if identifier.name.startswith(_ELEMENT_OF):
             identifier.set("this", identifier.name.removeprefix(_ELEMENT_OF))
-
-
-def _keep_as_written(tree: exp.Query) -> None:
-    """Functions that sqlglot would print as something else, or does not know as aggregates."""
-    for name, kind in _AS_WRITTEN.items():
-        for node in list(tree.find_all(kind)):
-            arguments = [node.args[place] for place in ("this", "format") if node.args.get(place)]
-            node.replace(exp.Anonymous(this=name, expressions=[a.copy() for a in arguments]))
-    for node in list(tree.find_all(exp.Collate)):
-        if isinstance(node.expression, exp.Literal):  # collate(x, 'name'), not x COLLATE name
-            called = [node.this.copy(), node.expression.copy()]
-            node.replace(exp.Anonymous(this="collate", expressions=called))
-    for call in list(tree.find_all(exp.Any)):
-        if not isinstance(call.parent, exp.Binary):  # else x LIKE ANY (…)
-            call.replace(exp.AnonymousAggFunc(this="any", expressions=[call.this.unnest()]))
-    for node in list(tree.find_all(exp.Anonymous)):
-        name = node.name.lower()
-        if name in _AGGREGATES and not user_defined(node):
-            node.replace(exp.AnonymousAggFunc(this=name, expressions=node.expressions))
-        elif name == "timediff" and len(node.expressions) == 3:
-            unit, start, end = node.expressions
-            node.replace(exp.TimestampDiff(this=end, expression=start, unit=exp.var(unit.name)))
-    for node in list(tree.find_all(exp.DateDiff)):
-        if node.args.get("unit") is not None:  # whole units, not midnights: TIMESTAMPDIFF's twin
-            ends = {place: node.args[place].this for place in ("this", "expression")}
-            node.replace(exp.TimestampDiff(**ends, unit=node.args["unit"]))
 
 
 def _parenthesize_intervals(tree: exp.Query) -> None:

@@ -1,10 +1,11 @@
-"""Refuse what stands in a block and is not covered yet: aggregates, windows, LIMIT, generators.
+"""Refuse what stands nowhere in the theory, and generators that make rows in a select list.
 
 And a FROM clause whose rows can be formed in too many ways.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from sqlglot import exp
@@ -12,32 +13,28 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql.read.functions import user_defined
 from tapestry.sql.read.generators import kind_of
-from tapestry.sql.read.open_parentheses import relations_of
 
-LATER = "aggregates, windows, LIMIT and scalar subqueries are not supported yet"
 GENERATORS = frozenset({"inline_outer", "json_tuple", "collations", "sql_keywords"})
 """Those that the parser does not know."""
 WINDOWS_OF_TIME = frozenset({"window", "session_window"})
 """Spark makes as many rows of one as there are windows that it lies in: none where it is NULL."""
-DOWNSTREAM = "compute it in a table downstream"
+_CALL_OF_WINDOW = re.compile(r"\b((?:session_)?window)\s*\(", re.IGNORECASE)
 UPSTREAM = (
     "compute it upstream, in a table that keeps the arrival column (a view is opened: it must be"
     " materialized='table' or incremental)"
 )
-INSIDE = (
-    "write the greatest as NOT EXISTS a greater one; else keep the rows here, and compute it and"
-    " what uses it in a table downstream"
-)
 UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Lateral, "a lateral subquery", "join it, and write what it compares in ON"),
-    (exp.Pivot, "PIVOT", "keep the rows here, and pivot them in a table or view downstream"),
+    (
+        exp.Pivot,
+        "PIVOT",
+        "write an aggregate for each column: sum(v) FILTER (WHERE c = 'a') AS a … GROUP BY k",
+    ),
     (exp.TableSample, "TABLESAMPLE", "filter by a hash of a key instead"),
     (exp.Placeholder, "a parameter marker", "write the value"),
     (exp.Parameter, "a parameter marker", "write the value"),
 )
 """Kinds of nodes that are refused wherever they stand, with what to write instead."""
-_OVER_ROWS = (exp.Window, exp.AggFunc, exp.RowNumber)
-"""What is computed over several rows; a window may lack its OVER."""
 WAYS = 256
 """So many ways to form a row may a FROM clause have."""
 
@@ -62,92 +59,6 @@ def _is_read(node: exp.Expr) -> bool:
     return isinstance(node, exp.Pivot) and bool(node.args.get("unpivot"))
 
 
-def refuse_modifiers(node: exp.Expr) -> None:
-    """Raise Refusal for LIMIT and OFFSET."""
-    if node.args.get("limit") is not None or node.args.get("offset") is not None:
-        raise Refusal(
-            f"LIMIT: {LATER}",
-            node.sql("spark"),
-            "filter by a condition, or keep the rows here, and write LIMIT and what uses it in a"
-            " view downstream",
-            code="limit",
-        )
-
-
-def refuse_block(node: exp.Select) -> None:
-    """Raise Refusal for what one SELECT holds beyond select, project, join and DISTINCT."""
-    for clause in ("windows", "qualify"):
-        if node.args.get(clause):
-            raise Refusal(
-                f"{clause.upper()}: {LATER}",
-                node.sql("spark"),
-                DOWNSTREAM,
-                code="unsupported-clause",
-            )
-    for clause in ("sort", "cluster", "distribute"):
-        if node.args.get(clause):
-            raise Refusal(
-                f"{clause.upper()} BY under LIMIT",
-                node.sql("spark"),
-                "write ORDER BY",
-                code="unsupported-clause",
-            )
-    group = node.args.get("group")
-    if group is not None and group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
-        raise Refusal(
-            f"ROLLUP, CUBE, GROUPING SETS: {LATER}",
-            group.sql("spark"),
-            DOWNSTREAM,
-            code="grouping-sets",
-        )
-    for part in _parts(*node.selects, node.args.get("having")):
-        if isinstance(part, _OVER_ROWS):
-            raise Refusal(LATER, part.sql("spark"), _elsewhere(node), code="aggregate")
-    _refuse_over_rows(node)
-    refuse_row_makers(node)
-    if node.args.get("having") is not None and group is None:
-        # To Spark it is one group of all rows, which is there without a row too.
-        raise Refusal(
-            "HAVING without GROUP BY",
-            node.sql("spark"),
-            "write WHERE where single rows are meant",
-            code="having",
-        )
-
-
-def _refuse_over_rows(node: exp.Select) -> None:
-    """Raise Refusal for aggregates and windows where a row is formed or filtered.
-
-    There is none of the block's own there, in any engine. One of the query around, which HAVING
-    with a subquery has, would be taken for one.
-    """
-    joins = node.args.get("joins") or []
-    clauses = [node.args.get("where"), node.args.get("group"), *(j.args.get("on") for j in joins)]
-    for part in _parts(*clauses):
-        if not isinstance(part, _OVER_ROWS):
-            continue
-        tables = {column.table for column in part.find_all(exp.Column)}
-        if tables and tables.isdisjoint(one.alias_or_name for one in relations_of(node)):
-            raise Refusal(
-                f"a subquery compares an aggregate of the query around it: {LATER}",
-                part.sql("spark"),
-                INSIDE,
-                code="aggregate",
-            )
-        raise Refusal(
-            "an aggregate or a window stands in WHERE, ON or GROUP BY, where rows have no groups",
-            part.sql("spark"),
-            "keep the rows here, compute it in a table downstream, and compare it there",
-            code="aggregate",
-        )
-
-
-def _elsewhere(node: exp.Select) -> str:
-    """Where to compute an aggregate: of a set operation, a query is a side of the whole."""
-    inside = node.find_ancestor(exp.Subquery, exp.CTE, exp.In, exp.Exists)
-    return DOWNSTREAM if inside is None else INSIDE
-
-
 def refuse_row_makers(node: exp.Select) -> None:
     """Raise Refusal for what makes several rows of one, or none: EXISTS tells the difference."""
     for part in _parts(*node.selects, node.args.get("having")):
@@ -158,12 +69,23 @@ def refuse_row_makers(node: exp.Select) -> None:
     clauses = (node.args.get(clause) for clause in ("where", "group", "having"))
     for part in _parts(*node.selects, *clauses):
         if _is_spark_s(part, WINDOWS_OF_TIME):
-            raise Refusal(
-                f"{part.name.lower()}() makes several rows of one, or none",
-                part.sql("spark"),
-                f"write date_trunc('hour', ...) where the windows do not overlap, or {UPSTREAM}",
-                code="generator",
-            )
+            raise _of_time(part.name.lower(), part.sql("spark"))
+
+
+def refuse_windows_of_time(sql: str) -> None:
+    """Raise Refusal for a text that could not be read and calls window() or session_window()."""
+    found = _CALL_OF_WINDOW.search(sql)
+    if found is not None:
+        raise _of_time(found[1].lower(), sql)
+
+
+def _of_time(function: str, where: str) -> Refusal:
+    return Refusal(
+        f"{function}() makes several rows of one, or none",
+        where,
+        f"write date_trunc('hour', ...) where the windows do not overlap, or {UPSTREAM}",
+        code="generator",
+    )
 
 
 def refuse_uneven(node: exp.SetOperation, sides: Sequence[exp.Query]) -> None:
@@ -177,16 +99,6 @@ def refuse_uneven(node: exp.SetOperation, sides: Sequence[exp.Query]) -> None:
                 "list the same number of columns on both sides",
                 code="uneven-columns",
             )
-
-
-def refused_output(item: exp.Expr) -> Refusal:
-    """The refusal of an item of a select list that holds a subquery."""
-    return Refusal(
-        LATER,
-        item.sql("spark"),
-        "join the table, or write EXISTS in WHERE, UNION ALL, and NOT EXISTS in another WHERE",
-        code="aggregate",
-    )
 
 
 def _parts(*clauses: exp.Expr | None) -> Iterator[exp.Expr]:

@@ -9,17 +9,22 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from tapestry.names import ARRIVAL, MATCHED_AT, ROW_ID
+from tapestry.names import ARRIVAL, KEY, MATCHED_AT, ROW_ID
 from tapestry.sql import timing
-from tapestry.sql.branches.edges import edges
-from tapestry.sql.branches.frame import Frame, greater
+from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.order import Assumption, Order, order_of
-from tapestry.sql.branches.selects import Reads, aliases_of, where
-from tapestry.sql.branches.split_by_bound import by
+from tapestry.sql.branches.selects import Reads, where
 from tapestry.sql.catalog import Catalog, Exploded, Source
 from tapestry.sql.facts.begin import TIME_BEGINS_CTE
-from tapestry.sql.facts.walk import all_tables, tables_of
-from tapestry.sql.ir import Conjunction, Part, SourceTable, ValueTable
+from tapestry.sql.facts.walk import all_tables
+from tapestry.sql.ir import Part, SourceTable, ValueTable
+from tapestry.sql.lifted.names import AT
+from tapestry.sql.lifted.render_lifted import (
+    KNOWN_CTE,
+    LiftedPlace,
+    measured,
+    render_lifted,
+)
 from tapestry.sql.read.audit_columns import PLACE
 from tapestry.sql.scan import Scan
 from tapestry.sql.statement.exploded_scan import exploded_scan
@@ -48,13 +53,15 @@ class Body:
     begins: bool
     ctes: tuple[str, ...]
     query: str
+    known: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Rendering:
     """One query, for one dialect and for what is known about late rows; ``first``: tau is -inf.
 
-    ``few``: the rows that the branches narrow their sources to are known to be few.
+    ``few``: the rows that the branches narrow their sources to are known to be few; ``at_begin``:
+    what was an answer by value at the begin is no new one (``KnownAnswers.at_begin``).
     """
 
     parts: tuple[Part, ...]
@@ -66,6 +73,8 @@ class Rendering:
     dialect: str
     first: bool
     few: bool = False
+    begin: datetime | None = None
+    at_begin: bool = False
 
     def frame(self) -> Frame:
         """The window ``(TAU, T]`` of placeholders."""
@@ -82,6 +91,11 @@ class Rendering:
 
     def add_part(self, statement: _Statement, part: Part, prefix: str, frame: Frame) -> None:
         """Add one arm of the outermost UNION ALL to the statement."""
+        if part.lifted is not None:
+            select, ctes = render_lifted(part.lifted, self.lifted_place(part, prefix, frame))
+            statement.ctes += ctes
+            statement.selects.append(select)
+            return
         selects = self.selects(statement, part, prefix, frame)
         if not part.by_value or (self.unique(part) and not part.audit):
             statement.selects += selects
@@ -103,24 +117,47 @@ class Rendering:
             inner = where(build.add_from(build.select_one(), old_answers), same)
             conditions.append(exp.Not(this=exp.Exists(this=inner)))
         first = exp.Min(this=exp.column(MATCHED_AT, table="_n"))
-        listed = [*self.audited(part, first), exp.alias_(first, MATCHED_AT)]
+        listed = [
+            self.audited(part, n, first) if n in part.audit else build.column(name, "_n")
+            for n, name in enumerate(self.columns)
+        ]
+        listed.append(exp.alias_(first, MATCHED_AT))
         select = build.add_from(build.select(listed), build.table(f"{prefix}_new", "_n"))
         select.set("group", exp.Group(expressions=[name.copy() for name in named]))
         statement.selects.append(where(select, conditions))
 
-    def audited(self, part: Part, first: exp.Expr) -> Iterator[exp.Expr]:
-        """The select list of an answer by value, its audit columns at its first instant."""
+    def lifted_place(self, part: Part, prefix: str, frame: Frame) -> LiftedPlace:
+        """Where an arm that is evaluated at instants is rendered."""
+        first = exp.Min(this=exp.column(AT, table="_n"))
+        return LiftedPlace(
+            self.columns,
+            frame,
+            self.reads().names,
+            prefix,
+            None if self.begin is None else timing.literal(self.begin),
+            self.columns[-1] == KEY,
+            {n: self.audited(part, n, first) for n in part.audit},
+            self.at_begin,
+        )
+
+    def measures(self) -> Iterator[Body]:
+        """For each arm that is evaluated at instants, a SELECT of its keys and row-instants."""
+        frame = self.frame()
+        for number, part in enumerate(self.parts, start=1):
+            if part.lifted is not None:
+                place = self.lifted_place(part, f"p{number}", frame)
+                select, ctes = measured(part.lifted, place)
+                yield self.body(ctes, select)
+
+    def audited(self, part: Part, place: int, first: exp.Expr) -> exp.Expr:
+        """An audit column of an answer by value ``_n``, at the answer's first instant."""
 
         def value(node: exp.Expr) -> exp.Expr:
             of_place = isinstance(node, exp.Column) and node.table == PLACE
             return build.column(self.columns[int(node.name)], "_n") if of_place else node
 
-        for number, name in enumerate(self.columns):
-            if number in part.audit:
-                audit = timing.as_of(part.audit[number], first).transform(value, copy=False)
-                yield build.named(audit, name)
-            else:
-                yield build.column(name, "_n")
+        audit = timing.as_of(part.audit[place], first).transform(value, copy=False)
+        return build.named(audit, self.columns[place])
 
     def unique(self, part: Part) -> bool:
         """Does a single block give every value once by itself?
@@ -189,7 +226,8 @@ class Rendering:
             text = self.sql(tree, structs)
             indented = text if broken else text.replace("\n", "\n  ")
             texts.append(f"{name} AS (\n  {indented}\n)")
-        return Body(columns, begins, tuple(texts), self.sql(query, structs))
+        known = {KNOWN_CTE for n in nodes if isinstance(n, exp.Table) and n.name == KNOWN_CTE}
+        return Body(columns, begins, tuple(texts), self.sql(query, structs), frozenset(known))
 
     def sql(self, tree: exp.Expr, structs: Structs) -> str:
         """The tree in this rendering's dialect; it is used up, for nothing in it is shared."""
@@ -197,7 +235,12 @@ class Rendering:
         return adapted.sql(self.dialect, pretty=True, copy=False)
 
     def finish(
-        self, body: Body, scans: Mapping[str, Scan], tau: datetime | str | None, t: datetime | str
+        self,
+        body: Body,
+        scans: Mapping[str, Scan],
+        tau: datetime | str | None,
+        t: datetime | str,
+        known: str = "",
     ) -> str:
         """The statement: one CTE a source that applies its scan, the other CTEs, the query."""
         names = self.reads().names
@@ -207,6 +250,8 @@ class Rendering:
             f"{names[source]} AS {how}(\n  {self.read(self.scan(source, scans), columns)}\n)"
             for source, columns in body.columns.items()
         ]
+        if KNOWN_CTE in body.known:
+            reads.append(f"{KNOWN_CTE} AS (\n  SELECT * FROM {known}\n)")
         ctes = [*reads, *body.ctes]
         text = ("WITH " + ",\n".join(ctes) + "\n" if ctes else "") + body.query
         if tau is not None:
@@ -236,7 +281,7 @@ class Rendering:
                     used.setdefault(source, {})
                 continue
             for source in by_alias.get(node.table, ()):
-                if self.has(source, node.name):
+                if node.name != AT and self.has(source, node.name):
                     used.setdefault(source, {})[node.name] = None
         if begins:
             for source in self.growing():
@@ -278,46 +323,3 @@ class Rendering:
         names = self.reads().names
         arms = [f"SELECT {ARRIVAL} FROM {names[source]}" for source in self.growing()]
         return f"SELECT MIN({ARRIVAL}) AS at FROM ({' UNION ALL '.join(arms)}) AS arrivals"
-
-
-def render_bounds(rendering: Rendering) -> tuple[Body, ...]:
-    """One SELECT for each bound that may start an answer after T without a new row.
-
-    Those are the lower bounds, the starts of inner intervals at positive polarity and the ends at
-    negative polarity.  A bound over one table is looked up there; of one over several tables
-    nothing is known beforehand, so that it counts as due at once.
-    """
-    bodies: dict[str, Body] = {}
-    for conjunction, bounds in _starting(rendering):
-        for bound in bounds:
-            body = rendering.body([], _due(rendering, conjunction, bound))
-            bodies[body.query] = body
-    return tuple(bodies.values())
-
-
-def _due(rendering: Rendering, conjunction: Conjunction, bound: exp.Expr) -> exp.Select:
-    """The least value of a bound after T."""
-    frame = rendering.frame()
-    aliases = aliases_of(bound)
-    if not aliases or bound.find(exp.Query) is not None:
-        # The model's begin, or that of time: the first row may have been loaded before it arrives.
-        later = exp.If(this=greater(bound, frame.t), true=bound.copy(), false=exp.Null())
-        return build.select([exp.alias_(later, "due")])
-    if len(aliases) > 1:
-        return build.select([exp.alias_(frame.t.copy(), "due")])
-    owners = {t.alias: t for t in tables_of(conjunction) if t.alias in aliases}
-    query = build.select([exp.alias_(exp.Min(this=bound.copy()), "due")])
-    query = rendering.reads().from_clause(query, tuple(owners.values()), frame)
-    return where(query, [by(bound, frame.t, exp.GT, frame.order)])
-
-
-def _starting(
-    rendering: Rendering,
-) -> Iterator[tuple[Conjunction, tuple[exp.Expr, ...]]]:
-    for part in rendering.parts:
-        for block in part.blocks:
-            for conjunction in block.disjuncts:
-                yield conjunction, conjunction.lowers
-                for edge in edges(conjunction):
-                    last = edge.last
-                    yield conjunction, last.uppers if edge.rises_at_end else last.lowers

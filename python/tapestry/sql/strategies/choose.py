@@ -145,6 +145,15 @@ CANDIDATES = Strategy(
     size_by_candidates,
     readings_of,
 )
+INSTANTS = Strategy(
+    "instants",
+    "What is grouped, ranked or limited is evaluated at every instant at which something of it may"
+    " change: between two of them the answer stays as it is.",
+    lambda block: False,
+    _by_candidates,
+    size_by_candidates,
+)
+"""Of an arm by itself, not of a block (``tapestry.sql.lifted``)."""
 STRATEGIES = (BOUNDS, LEAST, ANTI_JOIN, GAPS, CANDIDATES)
 """From the cheapest to the costliest; the first that fits a block is taken."""
 

@@ -17,7 +17,7 @@ def drop_impossible(query: QueryState) -> QueryState:
         replace(part, blocks=tuple(block for block in part.blocks if block.disjuncts))
         for part in query.parts
     )
-    kept = tuple(part for part in parts if part.blocks)
+    kept = tuple(part for part in parts if part.blocks or part.lifted)
     if not kept:
         raise Refusal(
             "the query can never have an answer",

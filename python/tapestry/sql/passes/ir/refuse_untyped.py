@@ -13,6 +13,7 @@ def refuse_untyped(query: QueryState) -> QueryState:
     for place, name in enumerate(query.columns):
         parts = [part for part in query.parts if place not in part.audit]
         values = [block.select[place] for part in parts for block in part.blocks]
+        values += [p.lifted.tree.selects[place].unalias() for p in parts if p.lifted is not None]
         if values and all(isinstance(value, exp.Null) for value in values):
             raise Refusal(
                 f"the column {name} has no type",

@@ -18,7 +18,7 @@ NONDETERMINISTIC = frozenset(
         *("input_file_block_start", "input_file_block_length", "current_user", "session_user"),
         *("user", "current_database", "current_schema", "current_catalog", "java_method"),
         *("current_time", "version", "aes_encrypt", "try_aes_encrypt"),
-        *("reflect", "try_reflect", "any_value", "first", "first_value", "last", "last_value"),
+        *("reflect", "try_reflect"),
     }
 )
 

@@ -22,6 +22,7 @@ from tapestry.sql.read.generators import open_inline, to_laterals
 from tapestry.sql.read.join_using import join_using
 from tapestry.sql.read.natural_joins import natural_joins
 from tapestry.sql.read.open_clauses import open_clauses
+from tapestry.sql.read.open_qualify import open_qualify
 from tapestry.sql.read.output_names import items_called
 from tapestry.sql.read.parse import is_cte
 from tapestry.sql.read.refuse_equal_columns import refuse_equal_columns
@@ -63,7 +64,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
         join_using(written, qualified)
         refuse_equal_columns(written, qualified, schema)
         qualified = expand_stars(qualified, schema, spelling_in(catalog))
-        qualified = open_clauses(qualified)
+        qualified = open_qualify(open_clauses(qualified))
         annotated = annotate_types(qualified, schema=schema, dialect="spark")
     except SqlglotError as error:
         with suppress(SqlglotError):  # a star over equal names is left, and hides those around it

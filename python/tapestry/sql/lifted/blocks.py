@@ -1,0 +1,144 @@
+"""The blocks of a query that is written out: what stands in each, and what its names stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tapestry.sql import timing
+from tapestry.sql.normalize.needs_instants import derived_tables
+
+CLAUSES = ("where", "having", "group", "order", "windows", "distinct")
+
+
+@dataclass(frozen=True)
+class BlockScope:
+    """One SELECT, and the one around it where it is a subquery of an expression."""
+
+    node: exp.Select
+    outer: BlockScope | None = None
+
+    def conditions(self) -> Iterator[exp.Expr]:
+        """What of the block may read the clock: its clauses, the select list, ON."""
+        yield from self.node.selects
+        for clause in CLAUSES:
+            value = self.node.args.get(clause)
+            yield from value if isinstance(value, list) else [value] if value else []
+        yield from (join.args["on"] for join in _joins(self.node) if join.args.get("on"))
+
+    def relation(self, alias: str) -> exp.Subquery:
+        """The derived table of an alias, of this block or of one around it."""
+        scope: BlockScope | None = self
+        while scope is not None:
+            for table in derived_tables(scope.node):
+                if table.alias == alias:
+                    return table
+            scope = scope.outer
+        raise KeyError(alias)
+
+    def inside(self, query: exp.Expr) -> BlockQuery:
+        """A subquery of an expression of this block."""
+        return BlockQuery(query, self)
+
+    def item(self, name: str) -> exp.Expr:
+        """What a column of the select list is."""
+        for item in self.node.selects:
+            if item.alias_or_name.lower() == name.lower():
+                return item.unalias()
+        raise KeyError(name)
+
+    def equalities(self, aliases: Mapping[str, str], names: set[str]) -> Iterator[exp.Expr]:
+        """Equalities that every row of the block fulfils, between columns of these tables.
+
+        ``aliases`` says what a use of a table is called, ``names`` which of those are there. An ON
+        of a LEFT JOIN is fulfilled where its table has a row.
+        """
+        where = self.node.args.get("where")
+        conditions = [] if where is None else [(where.this, "")]
+        for join in self.node.args.get("joins") or []:
+            if join.args.get("on") is not None and join.side in ("", "LEFT"):
+                must = join.this.alias_or_name if join.side or join.kind else ""
+                conditions.append((join.args["on"], must))
+        for condition, must in conditions:
+            for part in condition.flatten() if isinstance(condition, exp.And) else [condition]:
+                part = part.unnest()
+                if not isinstance(part, exp.EQ) or timing.contains_now(part):
+                    continue
+                sides = [part.this.unnest(), part.expression.unnest()]
+                if not all(isinstance(side, exp.Column) for side in sides):
+                    continue
+                tables = [side.table for side in sides]
+                if all(aliases.get(one) in names for one in tables) and (
+                    not must or must in tables
+                ):
+                    copy = part.copy()
+                    for column in copy.find_all(exp.Column):
+                        column.set("table", exp.to_identifier(aliases[column.table]))
+                    yield copy
+
+
+@dataclass(frozen=True)
+class BlockQuery:
+    """A query, and the block around it."""
+
+    node: exp.Expr
+    outer: BlockScope | None
+
+
+def leaf_selects(query: exp.Expr | BlockQuery) -> Iterator[BlockScope]:
+    """The SELECTs whose rows are those of a query, each naming its columns as the first does."""
+    node, outer = (query.node, query.outer) if isinstance(query, BlockQuery) else (query, None)
+    names: list[str] = []
+    for select in _selects(node):
+        names = names or list(select.named_selects)
+        if names != list(select.named_selects):
+            select = select.copy()
+            items = zip(select.selects, names, strict=True)
+            select.set(
+                "expressions",
+                [exp.alias_(one.unalias(), exp.to_identifier(n, quoted=True)) for one, n in items],
+            )
+        yield BlockScope(select, outer)
+
+
+def _selects(node: exp.Expr) -> Iterator[exp.Select]:
+    while isinstance(node, exp.Subquery):
+        node = node.this
+    if isinstance(node, exp.SetOperation):
+        yield from _selects(node.this)
+        yield from _selects(node.expression)
+    elif isinstance(node, exp.Select):
+        yield node
+
+
+def blocks_of(query: exp.Expr, outer: BlockScope | None = None) -> Iterator[BlockScope]:
+    """Every block of a query, those of its derived tables and subqueries too."""
+    for select in _selects(query):
+        scope = BlockScope(select, outer)
+        yield scope
+        derived = list(derived_tables(select))
+        for table in derived:
+            yield from blocks_of(table.this)
+        known = {id(table) for table in derived}
+        for condition in scope.conditions():
+            for part in condition.walk(prune=lambda one: isinstance(one, exp.Query)):
+                if isinstance(part, exp.Query) and id(part) not in known:
+                    yield from blocks_of(part, scope)
+
+
+def _joins(select: exp.Select) -> Iterator[exp.Join]:
+    left = [*(select.args.get("joins") or [])]
+    from_ = select.args.get("from_")
+    relations = [] if from_ is None else [from_.this]
+    while left or relations:
+        if left:
+            join = left.pop()
+            yield join
+            relations.append(join.this)
+            continue
+        relation = relations.pop()
+        left += relation.args.get("joins") or []
+        if isinstance(relation, exp.Paren):
+            relations.append(relation.this)

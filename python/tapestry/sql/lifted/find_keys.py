@@ -1,0 +1,374 @@
+"""Keys of a query: columns by whose values its rows fall apart (aggregates, section 2).
+
+A key K commutes: the rows of the query with K = κ depend on the rows with K = κ of the *covered*
+uses of tables, and on all rows of the others. What changes for κ is then evaluated over the rows of
+κ alone. Every mention of a table is a use of its own, with an alias that no other one has.
+
+Sound because each rule keeps ``σ_κ(Q(D)) = σ_κ(Q(D with the covered uses cut to κ))``: a group, a
+partition, a value that is told from others by a column of K holds rows of one κ only, and an
+equality that every row fulfils carries κ from a table to another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from tapestry.sql import timing
+from tapestry.sql.ir import SourceTable
+from tapestry.sql.normalize.needs_instants import GROUPINGS, is_global, own_parts
+from tapestry.sql.read.open_parentheses import encloses_relation
+from tapestry.sql.write import build
+
+Column = tuple[str, str]
+"""The alias of a relation, and the name of a column of it (or the text of an expression)."""
+Covered = dict[str, exp.Expr]
+"""The alias of a use of a source -> what carries a component of the key: a column, or an expression
+over its columns, by which the query groups: a column of it that is not written down."""
+LONGEST = 4
+"""So many components has a key at most: more make no group that much smaller."""
+UNCUT = ("map", "variant", "interval", "object")
+"""Types that no row is looked up by."""
+
+
+def find_keys(
+    tree: exp.Query, tables: Mapping[str, SourceTable]
+) -> dict[str, tuple[exp.Expr, ...]]:
+    """What carries the key, by the alias of each covered use; empty for K = ().
+
+    Of all components those that cover most uses are taken; of these, all, up to ``LONGEST``.
+    """
+    found = [one for one in _Finder(tables).components(tree) if one]
+    if not found:
+        return {}
+    best = max(found, key=len)
+    chosen: list[Covered] = []
+    for one in found:
+        if best.keys() <= one.keys() and one not in chosen:
+            chosen.append(one)
+    return {alias: tuple(one[alias] for one in chosen[:LONGEST]) for alias in best}
+
+
+@dataclass
+class _Block:
+    """One SELECT: its relations, which of them an outer join may leave out, its equalities.
+
+    ``strong`` equalities are fulfilled by every row of the block; of ``weak`` ones, from a column
+    to another, the second one's row is left out, or is looked at, only where they are.
+    """
+
+    node: exp.Select
+    relations: dict[str, exp.Expr] = field(default_factory=dict)
+    perhaps: set[str] = field(default_factory=set)
+    strong: list[tuple[exp.Column, exp.Column]] = field(default_factory=list)
+    weak: list[tuple[exp.Column, exp.Column]] = field(default_factory=list)
+    whole: bool = True
+    """False where a FULL JOIN leaves nothing to say."""
+
+    @classmethod
+    def made(cls, node: exp.Select) -> _Block:
+        """The block of a SELECT."""
+        block = cls(node)
+        from_ = node.args.get("from_")
+        if from_ is not None:
+            block.relation(from_.this)
+            here = set(block.relations)
+            for join in node.args.get("joins") or []:
+                here |= block.join(join, here)
+        where = node.args.get("where")
+        if where is not None:
+            block.strong += _equalities(where.this)
+        return block
+
+    def relation(self, node: exp.Expr) -> set[str]:
+        """Take a relation of FROM in; the aliases that stand in it."""
+        if encloses_relation(node):
+            found = self.relation(node.this)
+        else:
+            self.relations[node.alias_or_name] = node
+            found = {node.alias_or_name}
+        for join in node.args.get("joins") or []:
+            found |= self.join(join, found)
+        return found
+
+    def join(self, node: exp.Join, left: set[str]) -> set[str]:
+        """Take a join in; the aliases of its right side."""
+        right = self.relation(node.this)
+        side, on = node.side, node.args.get("on")
+        equal = list(_equalities(on)) if on is not None else []
+        if side == "FULL":
+            self.whole = False
+        elif side in ("LEFT", "RIGHT") or node.kind in ("SEMI", "ANTI"):
+            kept, other = (right, left) if side == "RIGHT" else (left, right)
+            self.perhaps |= other
+            for one, two in equal:
+                for start, end in ((one, two), (two, one)):
+                    if start.table in kept and end.table in other:
+                        self.weak.append((start, end))
+        elif self.perhaps & (left | right):
+            self.weak += [*equal, *((two, one) for one, two in equal)]
+        else:
+            self.strong += equal
+        return right
+
+    def equal_to(self, start: set[Column]) -> set[Column]:
+        """The columns that equal one of these in every row of the block."""
+        found = set(start)
+        before = -1
+        while before != len(found):
+            before = len(found)
+            for one, two in self.strong:
+                pair = {_column(one), _column(two)}
+                if pair & found:
+                    found |= pair
+        return found
+
+    def reached(self, found: set[Column]) -> set[Column]:
+        """These columns, and those of rows that are looked at only where they equal one."""
+        found = set(found)
+        before = -1
+        while before != len(found):
+            before = len(found)
+            for one, two in self.strong:
+                pair = {_column(one), _column(two)}
+                if pair & found:
+                    found |= pair
+            found |= {_column(two) for one, two in self.weak if _column(one) in found}
+        return found
+
+
+class _Finder:
+    def __init__(self, tables: Mapping[str, SourceTable]) -> None:
+        self.tables = tables
+        self.blocks: dict[int, _Block] = {}
+
+    def block(self, node: exp.Select) -> _Block:
+        if id(node) not in self.blocks:
+            self.blocks[id(node)] = _Block.made(node)
+        return self.blocks[id(node)]
+
+    def components(self, tree: exp.Expr) -> Iterator[Covered]:
+        """What each component that commutes covers."""
+        node = _opened(tree)
+        if not isinstance(node, exp.Select):
+            for place in range(len(_first(node).selects)):
+                yield self.output(node, place) or {}
+            return
+        block = self.block(node)
+        seen: set[Column] = set()
+        for value in [*_grouping(node), *_own_columns(node)]:
+            alias = _alias(value)
+            if _column(value) in seen or alias not in block.relations:
+                continue
+            seen.add(_column(value))
+            yield self.commuting(node, value) or {}
+        if block.whole and _apart(node, set()):  # rows of FROM: they fall apart as those do
+            for alias, relation in block.relations.items():
+                if isinstance(relation, exp.Subquery) and alias not in block.perhaps:
+                    yield from self.components(relation.this)
+
+    def commuting(self, node: exp.Select, value: exp.Expr) -> Covered | None:
+        """What a column of the FROM clause of a block covers; None where it does not commute."""
+        block, alias = self.block(node), _alias(value)
+        if not block.whole or alias in block.perhaps or not _cut(value):
+            return None
+        if not isinstance(value, exp.Column):
+            if alias not in self.tables or not _apart(node, {_column(value)}):
+                return None
+            return {alias: value}
+        equal = block.equal_to({_column(value)})
+        if not _apart(node, equal) or not any(self.cuts(block, *one) for one in equal):
+            return None
+        return self.covered(block, equal)
+
+    def cuts(self, block: _Block, alias: str, name: str) -> bool:
+        """Has every row of a block its κ from a use that is cut to the keys looked at?"""
+        return alias in self.tables or self.inside(block, alias, name) is not None
+
+    def inside(self, block: _Block, alias: str, name: str) -> Covered | None:
+        """What a column of a derived table covers inside of it; None where it does not commute."""
+        relation = block.relations.get(alias)
+        if not isinstance(relation, exp.Subquery):
+            return None
+        names = [one.lower() for one in relation.this.named_selects]
+        if name.lower() not in names:
+            return None
+        return self.output(relation.this, names.index(name.lower()))
+
+    def output(self, node: exp.Expr, place: int) -> Covered | None:
+        """What a column of a query's select list covers; None where it does not commute."""
+        if node.args.get("limit") is not None or node.args.get("offset") is not None:
+            return None
+        node = _opened(node)
+        if isinstance(node, exp.SetOperation):
+            if node.args.get("limit") is not None or node.args.get("offset") is not None:
+                return None
+            left, right = (self.output(one, place) for one in (node.this, node.expression))
+            return None if left is None or right is None else {**left, **right}
+        if not isinstance(node, exp.Select) or place >= len(node.selects):
+            return None
+        item = node.selects[place].unalias()
+        return self.commuting(node, item) if isinstance(item, exp.Column) else None
+
+    def covered(self, block: _Block, equal: set[Column]) -> Covered:
+        """The uses that columns of a block reach, in its FROM clause and its subqueries."""
+        found: Covered = {}
+        for alias, name in sorted(block.reached(equal)):
+            inside: Covered | None = {alias: build.column(name, alias)}
+            if alias not in self.tables:
+                inside = self.inside(block, alias, name)
+            for use, column in (inside or {}).items():
+                found.setdefault(use, column)
+        for query in _subqueries(block.node):
+            for use, column in self.in_expression(query, equal).items():
+                found.setdefault(use, column)
+        return found
+
+    def in_expression(self, query: exp.Expr, outer: set[Column]) -> Covered:
+        """What a subquery of an expression reads of the rows of a key alone."""
+        compared = _compared_in(query)
+        if compared is not None and _column(compared) in outer and _first(query).selects:
+            item = _first(query).selects[0].unalias()
+            inside = self.output(query, 0) if item.type == compared.type else None
+            if inside:
+                return inside
+        node = _opened(query)
+        if not isinstance(node, exp.Select):
+            return {}
+        block = self.block(node)
+        if not block.whole:
+            return {}
+        found: set[Column] = set()
+        where = node.args.get("where")
+        for one, two in _equalities(where.this) if where is not None else ():
+            for inner, around in ((one, two), (two, one)):
+                if _column(around) in outer and inner.table in block.relations:
+                    found.add(_column(inner))
+        found = {one for one in found if one[0] in block.relations and one[0] not in block.perhaps}
+        return self.covered(block, block.equal_to(found)) if found else {}
+
+
+def _apart(node: exp.Select, equal: set[Column]) -> bool:
+    """Does a block tell rows of different keys apart wherever it takes several together?"""
+    if node.args.get("limit") is not None or node.args.get("offset") is not None:
+        return False
+    if is_global(node):
+        return False
+    group = node.args.get("group")
+    if group is not None and not _grouped_by(group, equal):
+        return False
+    if node.args.get("distinct") and not _among([i.unalias() for i in node.selects], equal):
+        return False
+    return all(
+        _among(part.args.get("partition_by") or [], equal)
+        for part in own_parts(node)
+        if isinstance(part, exp.Window)
+    )
+
+
+def _grouped_by(group: exp.Expr, equal: set[Column]) -> bool:
+    """Is one of these columns in every grouping set?"""
+    if _among(group.expressions, equal):
+        return True
+    for item in group.expressions:
+        if isinstance(item, exp.GroupingSets):
+            sets = [one.expressions if isinstance(one, exp.Tuple) else [one.unnest()]
+                    for one in item.expressions]  # fmt: skip
+            if all(_among(one, equal) for one in sets):
+                return True
+    return False
+
+
+def _among(items: list[exp.Expr], equal: set[Column]) -> bool:
+    return any(_column(one) in equal for one in items)
+
+
+def _compared_in(query: exp.Expr) -> exp.Column | None:
+    """The column x of ``x IN (query)`` where this is a conjunct of WHERE."""
+    node: exp.Expr | None = query.parent
+    if not isinstance(node, exp.In) or not isinstance(node.this, exp.Column):
+        return None
+    compared = node.this
+    node = node.parent
+    while isinstance(node, exp.And | exp.Paren):
+        node = node.parent
+    return compared if isinstance(node, exp.Where) else None
+
+
+def _equalities(condition: exp.Expr) -> Iterator[tuple[exp.Column, exp.Column]]:
+    """The conjuncts ``a.x = b.y`` of a condition, both of one type that rows are looked up by."""
+    for part in condition.flatten() if isinstance(condition, exp.And) else [condition]:
+        part = part.unnest()
+        if isinstance(part, exp.And):
+            yield from _equalities(part)
+        if not isinstance(part, exp.EQ) or timing.contains_now(part):
+            continue
+        one, two = part.this.unnest(), part.expression.unnest()
+        columns = isinstance(one, exp.Column) and isinstance(two, exp.Column)
+        if columns and one.type is not None and one.type == two.type and _cut(one):
+            yield one, two
+
+
+def _cut(value: exp.Expr) -> bool:
+    kind = value.type
+    return kind is not None and not any(
+        one.is_type("unknown", "null") or str(one.this.value).lower().startswith(UNCUT)
+        for one in kind.find_all(exp.DataType)
+    )
+
+
+def _column(value: exp.Expr) -> Column:
+    return _alias(value), value.name if isinstance(value, exp.Column) else value.sql()
+
+
+def _alias(value: exp.Expr) -> str:
+    """The one relation that a value is computed from; '' for several, or none."""
+    if value.find(exp.Query, exp.AggFunc, exp.Window) or timing.contains_now(value):
+        return ""
+    tables = {column.table for column in value.find_all(exp.Column)}
+    return tables.pop() if len(tables) == 1 else ""
+
+
+def _grouping(node: exp.Select) -> Iterator[exp.Expr]:
+    """The expressions that a block groups or partitions by."""
+    group = node.args.get("group")
+    if group is not None:
+        yield from (one for one in group.expressions if not isinstance(one, GROUPINGS))
+    for part in own_parts(node):
+        if isinstance(part, exp.Window):
+            yield from part.args.get("partition_by") or []
+
+
+def _own_columns(node: exp.Select) -> Iterator[exp.Column]:
+    """The columns that a block names itself: those that it groups by first."""
+    clauses = ["group", "expressions", "where", "joins", "having"]
+    for clause in clauses:
+        value = node.args.get(clause)
+        for one in value if isinstance(value, list) else [value] if value is not None else []:
+            on = one.args.get("on") if isinstance(one, exp.Join) else one
+            if on is not None:
+                yield from on.find_all(exp.Column)
+
+
+def _subqueries(node: exp.Select) -> Iterator[exp.Expr]:
+    """The subqueries of the expressions of a block, each as it stands there."""
+    clauses: list[exp.Expr] = [*node.selects]
+    clauses += [node.args[one] for one in ("where", "having") if node.args.get(one) is not None]
+    for clause in clauses:
+        for part in clause.walk(prune=lambda one: isinstance(one, exp.Query)):
+            if isinstance(part, exp.Query):
+                yield part
+
+
+def _opened(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Subquery):
+        node = node.this
+    return node
+
+
+def _first(node: exp.Expr) -> exp.Select:
+    while not isinstance(node, exp.Select):
+        node = node.this
+    return node

@@ -1,0 +1,77 @@
+"""Instants before which no group can be an answer: what the outermost conditions demand of now().
+
+    GROUP BY day HAVING now() >= day + INTERVAL 1 DAY        nothing of a day before its end
+
+Such a bound hangs on the key alone, so that what happens to a key before it needs no evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sqlglot import exp
+
+from tapestry.sql import timing
+from tapestry.sql.ir import And, Formula, Lower
+from tapestry.sql.lifted.changes import comparisons_in
+from tapestry.sql.lifted.names import KEY_PLACE
+from tapestry.sql.normalize.solve_comparison import OPERATORS, solve_comparison
+
+
+def find_opens(
+    tree: exp.Query, keys: Mapping[str, tuple[exp.Expr, ...]], zone: str
+) -> tuple[exp.Expr, ...]:
+    """The bounds, over columns that are named by the places of the key."""
+    if not isinstance(tree, exp.Select) or not keys:
+        return ()
+    places = {value: n for values in keys.values() for n, value in enumerate(values, start=1)}
+    found: list[exp.Expr] = []
+    for clause in ("where", "having"):
+        condition = tree.args.get(clause)
+        for part in _conjuncts(condition.this) if condition is not None else ():
+            if not _compares(part):
+                continue
+            for comparison in comparisons_in(part):
+                for bound in _lowers(solve_comparison(comparison, zone).true):
+                    placed = _over_key(bound, places)
+                    if placed is not None and placed not in found:
+                        found.append(placed)
+    return tuple(found)
+
+
+def _compares(part: exp.Expr) -> bool:
+    """Is it a comparison with the clock, each of whose bounds has to be met?"""
+    compares = type(part) in OPERATORS or isinstance(part, exp.Between)
+    return compares and timing.contains_now(part) and part.find(exp.Query) is None
+
+
+def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    condition = condition.unnest()
+    if isinstance(condition, exp.And):
+        yield from _conjuncts(condition.this)
+        yield from _conjuncts(condition.expression)
+    else:
+        yield condition
+
+
+def _lowers(formula: Formula) -> Iterator[exp.Expr]:
+    if isinstance(formula, Lower):
+        yield formula.bound
+    elif isinstance(formula, And):
+        for part in formula.parts:
+            yield from _lowers(part)
+
+
+def _over_key(bound: exp.Expr, places: Mapping[exp.Expr, int]) -> exp.Expr | None:
+    """The bound with the key for what carries it; None where it hangs on more."""
+
+    def placed(node: exp.Expr) -> exp.Expr:
+        if node not in places:
+            return node
+        column = exp.column(str(places[node]), table=KEY_PLACE)
+        column.type = node.type
+        return column
+
+    found = bound.transform(placed)
+    others = [c for c in found.find_all(exp.Column) if c.table != KEY_PLACE]
+    return None if others or found.find(exp.Query, exp.AggFunc, exp.Window) else found

@@ -1,0 +1,122 @@
+"""Columns that show a value of a group that goes on changing: each of its values is an answer.
+
+``SELECT k, count(*) … GROUP BY k`` is 1, 2, 3 … for each k, for every one of them was once an
+answer. That is rarely meant, so a run says it; a condition that closes a group by time (``HAVING
+now() >= day + INTERVAL 1 DAY``) makes its value the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from tapestry.sql import timing
+from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.ir import Lifted
+from tapestry.sql.normalize.needs_instants import derived_tables, is_aggregate
+
+CURRENT = "a table or view downstream that takes the latest"
+"""Where the current value alone is to be had."""
+TEXT = (
+    "RunningValues: every intermediate value of {columns} becomes an answer (aggregates and window"
+    " values change as rows come); for the current one: {current}; for one a group: a condition in"
+    " HAVING, the value not shown, or closed by time; running_values: wanted silences this"
+)
+
+
+def running_values(arms: Sequence[Lifted], columns: Sequence[str], catalog: Catalog) -> str:
+    """The warning about such columns; "" where there are none."""
+    found: dict[str, None] = {}
+    for arm in arms:
+        walk = _Values(arm, catalog)
+        for select in _leaves(arm.tree):
+            for place, name in enumerate(columns):
+                if place not in arm.audit and walk.runs(select.selects[place], select, False):
+                    found[name] = None
+    if not found:
+        return ""
+    return TEXT.format(columns=", ".join(found), current=CURRENT)
+
+
+class _Values:
+    """Follows a value of a select list to what it is computed from."""
+
+    def __init__(self, arm: Lifted, catalog: Catalog) -> None:
+        self.tables = {table.alias: table for table in arm.tables}
+        self.catalog = catalog
+
+    def runs(self, item: exp.Expr, select: exp.Select, closed: bool) -> bool:
+        """Does a value go on changing? ``closed``: a condition around waits for a time."""
+        closed = closed or _closes(select)
+        derived = {table.alias: table for table in derived_tables(select)}
+        for part in item.walk(prune=lambda one: _is_value(one) or isinstance(one, exp.Query)):
+            if isinstance(part, exp.Query):
+                if not closed and not isinstance(part.parent, exp.Exists | exp.In):
+                    return True
+            elif _is_value(part):
+                if not closed and not self._is_steady(part):
+                    return True
+            elif isinstance(part, exp.Column) and part.table in derived:
+                inner = derived[part.table].this
+                around = closed or _waits(select, part.table)
+                for leaf in _leaves(inner):
+                    place = [name.lower() for name in inner.named_selects].index(part.name.lower())
+                    if self.runs(leaf.selects[place], leaf, around):
+                        return True
+        return False
+
+    def _is_steady(self, value: exp.Expr) -> bool:
+        """Is it the earliest arrival, before which nothing comes?"""
+        if not isinstance(value, exp.Min) or not isinstance(value.this, exp.Column):
+            return False
+        table = self.tables.get(value.this.table)
+        source = self.catalog.relations[table.source] if table is not None else None
+        arrival = source.arrival if isinstance(source, Source) else None
+        return arrival is not None and arrival.lower() == value.this.name.lower()
+
+
+def _is_value(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Window) or is_aggregate(node)
+
+
+def _closes(select: exp.Select) -> bool:
+    """Does HAVING wait for a time, or WHERE for one of what is grouped by?"""
+    having, where = select.args.get("having"), select.args.get("where")
+    if having is not None and timing.contains_now(having.this):
+        return True
+    group = select.args.get("group")
+    keys = list(group.expressions) if group is not None else []
+    if where is None or not keys:
+        return False
+
+    def loose(node: exp.Expr) -> bool:
+        if node in keys:
+            return False
+        return isinstance(node, exp.Column) or any(loose(one) for one in node.iter_expressions())
+
+    return any(timing.contains_now(one) and not loose(one) for one in _conjuncts(where.this))
+
+
+def _waits(select: exp.Select, alias: str) -> bool:
+    """Does a condition over a derived table wait for a time?"""
+    where = select.args.get("where")
+    conditions = [] if where is None else _conjuncts(where.this)
+    return any(
+        timing.contains_now(one) and any(c.table == alias for c in one.find_all(exp.Column))
+        for one in conditions
+    )
+
+
+def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
+    return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
+
+
+def _leaves(query: exp.Expr) -> Iterator[exp.Select]:
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    if isinstance(query, exp.SetOperation):
+        yield from _leaves(query.this)
+        yield from _leaves(query.expression)
+    elif isinstance(query, exp.Select):
+        yield query

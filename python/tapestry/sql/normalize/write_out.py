@@ -1,0 +1,225 @@
+"""An arm by itself: its CTEs written out, every relation under an alias of its own.
+
+Then a column means one relation wherever it stands, and what is lifted over instants needs no
+scopes. Sound because a CTE is by definition its text, and an alias has no meaning of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.facts.values import Names
+from tapestry.sql.ir import Lifted, SourceTable
+from tapestry.sql.normalize.needs_instants import by_values
+from tapestry.sql.normalize.scope import Scope, with_ctes
+from tapestry.sql.normalize.subqueries_apart import subqueries_apart
+from tapestry.sql.read.open_parentheses import encloses_relation
+from tapestry.sql.read.parse import table_name
+from tapestry.sql.work import size, spend
+
+Aliases = Mapping[str, str]
+UNSEEN = ""
+"""Stands for an alias of a query around: nothing in FROM sees it."""
+
+
+def lifted_arm(node: exp.Expr, scope: Scope, catalog: Catalog, names: Names) -> Lifted:
+    """An arm that is evaluated at instants, written out; and what identifies its answers."""
+    writer = WriteOut(catalog, names)
+    tree = writer.query(node, scope, {})
+    by_value = by_values(tree)
+    shown = any(item.find(exp.Query) is not None for item in tree.selects)
+    return Lifted(tree, tuple(writer.tables.values()), not by_value, by_value or shown)
+
+
+class WriteOut:
+    """Writes queries out; ``tables`` are the uses of sources so far, by alias."""
+
+    def __init__(self, catalog: Catalog, names: Names) -> None:
+        self.catalog, self.names = catalog, names
+        self.tables: dict[str, SourceTable] = {}
+
+    def query(self, node: exp.Expr, scope: Scope, outer: Aliases) -> exp.Query:
+        """A query; ``outer`` has the aliases of the queries around it."""
+        while isinstance(node, exp.Subquery) and not _modified(node):
+            scope = with_ctes(node, scope)
+            node = node.this
+        spend(4 * size(node), "queries in FROM, each where it is used")
+        scope = with_ctes(node, scope)
+        if isinstance(node, exp.Subquery):  # (SELECT …) ORDER BY … LIMIT …
+            inner = exp.Subquery(this=self.query(node.this, scope, outer))
+            return self.modified(_around(inner, node), node, scope, outer)
+        if isinstance(node, exp.SetOperation):
+            sides = (self.side(one, scope, outer) for one in (node.this, node.expression))
+            left, right = sides
+            both = type(node)(this=left, expression=right, distinct=node.args.get("distinct"))
+            return self.modified(both, node, scope, outer)
+        if not isinstance(node, exp.Select):
+            hint = "write it as SELECT … FROM a table"
+            raise Refusal("this is not a SELECT", node.sql("spark"), hint, code="not-a-select")
+        return self.select(node, scope, outer)
+
+    def side(self, node: exp.Expr, scope: Scope, outer: Aliases) -> exp.Query:
+        """A side of a set operation, in parentheses where it is no plain SELECT."""
+        side = self.query(node, scope, outer)
+        if isinstance(side, exp.Select) and not _modified(side):
+            return side
+        return exp.Subquery(this=side)
+
+    def modified(self, query: exp.Query, node: exp.Expr, scope: Scope, outer: Aliases) -> exp.Query:
+        """The query with the ORDER BY and LIMIT of what it was written from."""
+        for clause in ("order", "limit", "offset"):
+            if node.args.get(clause) is not None:
+                query.set(clause, self.part(node.args[clause], scope, outer))
+        return query
+
+    def select(self, node: exp.Select, scope: Scope, outer: Aliases) -> exp.Select:
+        """One SELECT."""
+        if node.args.get("laterals"):
+            raise Refusal(
+                "a generator beside an aggregate, a window function, LIMIT or a scalar subquery",
+                node.args["laterals"][0].sql("spark").strip(),
+                "explode in a continuous model of its own, and read that one here",
+                code="generator",
+            )
+        inner = dict(outer)
+        from_ = node.args.get("from_")
+        clauses = [] if from_ is None else [from_, *(node.args.get("joins") or [])]
+        relations = [self.relation(clause.this, scope, inner) for clause in clauses]
+        query = exp.Select()
+        for name, value in node.args.items():
+            if name in ("from_", "joins", "with_") or not value:
+                continue
+            listed = value if isinstance(value, list) else [value]
+            written = [
+                self.part(one, scope, inner) if isinstance(one, exp.Expr) else one for one in listed
+            ]
+            query.set(name, written if isinstance(value, list) else written[0])
+        for clause, relation in zip(clauses, relations, strict=True):
+            if isinstance(clause, exp.From):
+                query.set("from_", exp.From(this=relation))
+                continue
+            join = self.join(clause, relation, scope, inner)
+            query.append("joins", join)
+        return subqueries_apart(query, self.names)
+
+    def join(self, node: exp.Join, relation: exp.Expr, scope: Scope, inner: Aliases) -> exp.Join:
+        """A join of a relation that is written out."""
+        join = exp.Join(this=relation, side=node.args.get("side"), kind=node.args.get("kind"))
+        if node.args.get("on") is not None:
+            join.set("on", self.part(node.args["on"], scope, inner))
+        return join
+
+    def relation(self, node: exp.Expr, scope: Scope, inner: dict[str, str]) -> exp.Expr:
+        """One relation of FROM; its alias is added to those of the block."""
+        if encloses_relation(node):
+            written: exp.Expr = exp.Paren(this=self.relation(node.this, scope, inner))
+        elif isinstance(node, exp.Table) and table_name(node) not in scope.ctes:
+            written = self.source(node, scope, inner)
+        elif isinstance(node, exp.Table):
+            body, around = scope.ctes[table_name(node)]
+            written = self.derived(node, self.query(body, around, {}), inner)
+        elif isinstance(node, exp.Subquery):
+            unseen = dict.fromkeys(inner, UNSEEN)
+            query = self.query(node.this, with_ctes(node, scope), unseen)
+            written = self.derived(node, query, inner)
+        else:
+            raise Refusal(
+                "this cannot stand in FROM",
+                node.sql("spark"),
+                "read it from a table: constants from a seed with meta: {arrival: static},"
+                " what a function generates from a table upstream",
+                code="odd-from",
+            )
+        for clause in node.args.get("joins") or []:
+            other = self.relation(clause.this, scope, inner)
+            written.append("joins", self.join(clause, other, scope, inner))
+        return written
+
+    def source(self, node: exp.Table, scope: Scope, inner: dict[str, str]) -> exp.Table:
+        """A use of a source."""
+        name, written = table_name(node), node.alias_or_name
+        source = self.catalog.relations[name]
+        assert isinstance(source, Source)
+        alias = inner[written] = self.names.new(written)
+        appended = source.arrival is not None
+        self.tables[alias] = SourceTable(alias, name, written.lower(), appended, source.ends)
+        return exp.Table(this=exp.to_identifier(alias), alias=_alias(alias))
+
+    def derived(self, node: exp.Expr, query: exp.Query, inner: dict[str, str]) -> exp.Subquery:
+        """A derived table, or a use of a CTE; a list of names behind its alias moves inside."""
+        alias = inner[node.alias_or_name] = self.names.new(node.alias_or_name)
+        given = node.args.get("alias")
+        listed = [one.name for one in given.columns] if given is not None else []
+        if listed and len(listed) != len(query.selects):
+            raise Refusal(
+                f"{node.alias_or_name} gives {len(listed)} names to {len(query.selects)} columns",
+                node.sql("spark"),
+                "name all of them, or none",
+                code="uneven-columns",
+            )
+        if listed:
+            _rename(query, listed)
+        return exp.Subquery(this=query, alias=_alias(alias))
+
+    def part(self, node: exp.Expr, scope: Scope, aliases: Aliases) -> exp.Expr:
+        """What stands in a clause, with its columns and the subqueries in it."""
+
+        def replace(part: exp.Expr) -> exp.Expr:
+            if isinstance(part, exp.Column) and aliases.get(part.table) == UNSEEN:
+                raise Refusal(
+                    "a derived table uses a column of a query around it",
+                    part.sql("spark"),
+                    "write the comparison in the WHERE of the subquery, not in a query in its FROM",
+                    code="correlated",
+                )
+            if isinstance(part, exp.Column) and part.table in aliases:
+                column = part.copy()
+                column.set("table", exp.to_identifier(aliases[part.table]))
+                return column
+            if isinstance(part, exp.Subquery):
+                return exp.Subquery(this=self.query(part, scope, aliases))
+            if isinstance(part, exp.Query):
+                return self.query(part, scope, aliases)
+            return part
+
+        return _transformed(node.copy(), replace)
+
+
+def _transformed(node: exp.Expr, replace: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    for part in list(node.walk(prune=lambda one: isinstance(one, exp.Query | exp.Column))):
+        if isinstance(part, exp.Query | exp.Column):
+            new = replace(part)
+            if part is node:
+                return new
+            part.replace(new)
+    return node
+
+
+def _rename(query: exp.Query, names: list[str]) -> None:
+    first: exp.Expr = query
+    while not isinstance(first, exp.Select):
+        first = first.this
+    items = []
+    for item, name in zip(first.selects, names, strict=True):
+        items.append(exp.alias_(item.unalias(), exp.to_identifier(name, quoted=True)))
+    first.set("expressions", items)
+
+
+def _alias(name: str) -> exp.TableAlias:
+    return exp.TableAlias(this=exp.to_identifier(name))
+
+
+def _modified(node: exp.Expr) -> bool:
+    return any(node.args.get(clause) is not None for clause in ("limit", "offset", "order"))
+
+
+def _around(inner: exp.Subquery, node: exp.Expr) -> exp.Select:
+    """``SELECT columns FROM (…)``: what LIMIT behind parentheses applies to."""
+    inner.set("alias", _alias("_q"))
+    names = inner.this.named_selects
+    listed = [exp.column(exp.to_identifier(name, quoted=True), table="_q") for name in names]
+    return exp.select(*listed).from_(inner)

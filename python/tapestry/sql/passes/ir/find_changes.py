@@ -1,0 +1,52 @@
+"""Find the instants at which arms that are evaluated at instants may change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from tapestry.sql.branches.frame import Frame
+from tapestry.sql.branches.order import Order
+from tapestry.sql.ir import Lifted, Part
+from tapestry.sql.lifted.changes import changes_of
+from tapestry.sql.lifted.events import Events
+from tapestry.sql.lifted.find_keys import find_keys
+from tapestry.sql.lifted.find_opens import find_opens
+from tapestry.sql.lifted.lift import Lift
+from tapestry.sql.query_state import QueryState
+
+
+def find_changes(query: QueryState) -> QueryState:
+    """The query, each of those arms with the bounds of its comparisons with now().
+
+    Sound because between two neighbouring instants among arrivals, ends and these bounds every
+    comparison keeps its truth, so that the whole answer stays the same (aggregates, section 3).
+    """
+    return query.with_parts(tuple(_found(part, query) for part in query.parts))
+
+
+def _found(part: Part, query: QueryState) -> Part:
+    if part.lifted is None:
+        return part
+    lifted = part.lifted
+    tree = lifted.tree
+    if lifted.audit:  # they are evaluated where an answer begins, and change none
+        assert isinstance(tree, exp.Select)
+        tree = tree.copy()
+        kept = [item for n, item in enumerate(tree.selects) if n not in lifted.audit]
+        tree.set("expressions", kept)
+    changes = changes_of(tree, lifted.tables, query.catalog.time_zone)
+    keys = find_keys(tree, {table.alias: table for table in lifted.tables})
+    opens = find_opens(tree, keys, query.catalog.time_zone)
+    lifted = replace(lifted, changes=changes, keys=keys, opens=opens)
+    _lift(lifted)
+    return replace(part, lifted=lifted)
+
+
+def _lift(arm: Lifted) -> None:
+    """Raise Refusal for what cannot be written over instants, before a run does it."""
+    reads = {table.source: "source" for table in arm.tables}
+    frame = Frame(None, exp.null(), Order({}, {}, frozenset(), (), "UTC"))
+    events = Events(arm, frame, reads, "p", None)
+    Lift(arm, reads, events).rows(arm.tree, keyed=arm.by_rows)
