@@ -88,6 +88,9 @@ TEMPLATES = (
     "SELECT x.k, count(*) AS c FROM (SELECT DISTINCT m.k, m.v FROM m WHERE {m}) AS x GROUP BY x.k",
     "SELECT x.id FROM (SELECT m.id, row_number() OVER (PARTITION BY m.k ORDER BY m.ts DESC, m.id)"
     " AS n FROM m WHERE {m}) AS x WHERE x.n = 1",
+    "SELECT m.id FROM m WHERE {m} QUALIFY row_number() OVER (PARTITION BY m.k ORDER BY m.ts DESC,"
+    " m.id) = 1",
+    "SELECT m.id, EXISTS (SELECT 1 FROM r WHERE r.k = m.k AND {r}) AS e FROM m WHERE {m}",
     "SELECT m.v + 1 AS w, count(*) AS c FROM m WHERE {m} GROUP BY m.v + 1",
     "SELECT m.ts + {i} AS d, count(*) AS c FROM m GROUP BY m.ts + {i}"
     " HAVING now() >= m.ts + {i} + {i}",

@@ -51,7 +51,6 @@ UNTRIED: Mapping[tuple[str, str], str] = {
     ("no-source", "let it read"): WITHIN,
     ("not-checkable", "put the set operation into"): WITHIN,
     ("not-checkable", "write ROWS BETWEEN"): WITHIN,
-    ("not-checkable", "select from a derived table"): WITHIN,
     ("not-checkable", "compare now() with the value"): WITHIN,
     ("generator", "explode in a table upstream, by"): "tests/eject: what a database has no form of",
     ("odd-from", "read it from a table"): WITHIN,

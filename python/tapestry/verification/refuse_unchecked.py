@@ -11,15 +11,7 @@ ORDERED = (exp.Last, exp.LastValue, exp.NthValue)
 
 
 def refuse_unchecked(tree: exp.Query) -> None:
-    """Raise Refusal for QUALIFY, and for values that hang on the order of equal rows."""
-    qualify = tree.find(exp.Qualify)
-    if qualify is not None:
-        raise Refusal(
-            "QUALIFY cannot be checked yet",
-            qualify.sql("spark"),
-            "select from a derived table that has the window function, and write WHERE",
-            code="not-checkable",
-        )
+    """Raise Refusal for values that hang on the order of equal rows."""
     for window in tree.find_all(exp.Window):
         if window.this.find(*ORDERED) is not None and not by_place(window):
             raise Refusal(

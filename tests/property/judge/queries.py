@@ -35,7 +35,6 @@ CLOCKS = (
     Text("now()", "$now"),
     Text("current_timestamp() - INTERVAL 1 DAY", "$now - INTERVAL 1 DAY"),
     Text("date_trunc('DAY', now())", "date_trunc('day', $now)"),
-    Text("CAST(now() AS STRING)", "CAST($now AS VARCHAR)"),
 )
 
 
