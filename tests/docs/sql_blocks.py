@@ -23,7 +23,7 @@ from tapestry.names import MATCHED_AT
 from tapestry.runs.engine.instants import parse_length
 from tapestry.runs.run.log import CHECKS, RUNS
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite, static_answer
-from tapestry.sql.scan import Known
+from tapestry.sql.scan import KnownAnswers
 
 MESSAGES = tuple(Column(name, kind.lower()) for name, kind in TYPES.items())
 KNOWN = {
@@ -147,7 +147,7 @@ def run(world: World, runs: Sequence[Run]) -> tuple[tuple[str, ...], list[tuple[
     tau = None
     for one in runs:
         seen = {name: world.data[name].as_of(scan, one) for name, scan in scans.items()}
-        known = None if tau is None else Known("answers_so_far")
+        known = None if tau is None else KnownAnswers("answers_so_far")
         text = rewriting.incremental(Window(tau, one.t), seen, dialect="duckdb", known=known)
         rows = database.execute(text).fetchall()
         if tau is None:
