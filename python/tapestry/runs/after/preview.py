@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from tapestry.errors import TapestryError
-from tapestry.quoting import relation_name
+from tapestry.runs.checks.published_rows import answers_of
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
@@ -27,7 +27,6 @@ from tapestry.runs.tables.state import StateRow
 from tapestry.runs.window.question import refuse_own_names, said_of
 from tapestry.sql import Rewriting, Scan, Window
 from tapestry.sql.look.source_reads import Reading, readings
-from tapestry.sql.scan import KnownAnswers
 from tapestry.sql.timing import text_of
 
 A_DAY = timedelta(days=1)
@@ -90,7 +89,10 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     if stored:
         refuse_own_names(model, query)
         notes += said_of(model, query)
-    known = KnownAnswers(relation_name(plain(model.relation)))
+    known = None
+    if query.rewriting.asks_known:
+        relation = plain(model.relation) if row is not None else ""
+        known = answers_of(session, relation, query.rewriting.values)
     select = query.rewriting.incremental(window, scans, known=known)
     notes += _as_spark_reads(session, model, query, select)
     found = readings(plain_statement(query.rewriting, window, scans), scans)

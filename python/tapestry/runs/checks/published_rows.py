@@ -62,13 +62,27 @@ def known_answers(
     anew = changed and row.begin == row.tau
     rows = "" if anew else published_rows(session, row, [*columns, MATCHED_AT], version)
     if not rows:
-        nothing = ", ".join(f"NULL AS {identifier(name)}" for name in columns)
-        return KnownAnswers(f"(SELECT {nothing} WHERE false)", changed)
+        return KnownAnswers(no_rows(columns), changed)
     if not changed:
         return KnownAnswers(rows)
     assert row.begin is not None
     after = f"{MATCHED_AT} > {timestamp(row.begin)}"
     return KnownAnswers(f"(SELECT {listed(columns)} FROM {rows} WHERE {after})", changed)
+
+
+def answers_of(session: Session, relation: str, columns: Sequence[str]) -> KnownAnswers:
+    """The answers in a table, to look at a query by; none where it does not hold them (yet)."""
+    if relation and exists(session, relation):
+        held = {column.lower() for column, _ in columns_of_table(session, relation)}
+        if {column.lower() for column in columns} <= held:
+            return KnownAnswers(relation_name(relation))
+    return KnownAnswers(no_rows(columns))
+
+
+def no_rows(columns: Sequence[str]) -> str:
+    """A relation with these columns, and no row."""
+    nothing = ", ".join(f"NULL AS {identifier(name)}" for name in columns)
+    return f"(SELECT {nothing} WHERE false)"
 
 
 def listed(columns: Sequence[str]) -> str:
