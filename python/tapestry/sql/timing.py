@@ -39,6 +39,12 @@ def contains_now(node: exp.Expr) -> bool:
     return any(is_now(part) for part in node.walk())
 
 
+def clock_at(clock: exp.Expr, instant: exp.Expr) -> exp.Expr:
+    """What a reading of the clock is at an instant: the instant, or its day."""
+    dates = isinstance(clock, exp.CurrentDate) or clock.name.lower() == "curdate"
+    return exp.cast(instant.copy(), "date") if dates else instant.copy()
+
+
 def as_of(node: exp.Expr, instant: exp.Expr) -> exp.Expr:
     """A copy of the expression in which each reading of the clock is the instant, as its type.
 

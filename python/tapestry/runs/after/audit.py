@@ -12,13 +12,12 @@ from typing import NamedTuple
 
 from tapestry.errors import NotRunYet, TargetChanged
 from tapestry.names import MATCHED_AT
-from tapestry.quoting import relation_name, string
+from tapestry.quoting import relation_name
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.checks.published_rows import listed
-from tapestry.runs.checks.rejected import rejected_name
+from tapestry.runs.checks.rejected import before_run, rejected_name
 from tapestry.runs.checks.verify import results_of
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.query import read_query
@@ -137,10 +136,8 @@ def _published(session: Session, row: StateRow, columns: tuple[str, ...]) -> str
     """The target's rows and those that an expectation kept out of it."""
     listed_columns = listed([*columns, MATCHED_AT])
     parts = [f"SELECT {listed_columns} FROM {relation_name(row.model)}"]
-    name = rejected_name(row.model)
-    if exists(session, name):
-        parts.append(
-            f"SELECT {listed_columns} FROM {relation_name(name)}"
-            f" WHERE generation = {string(row.generation)} AND n <= {row.n}"
-        )
+    condition = before_run(session, replace(row, n=row.n + 1))
+    if condition is not None:
+        name = relation_name(rejected_name(row.model))
+        parts.append(f"SELECT {listed_columns} FROM {name} WHERE {condition}")
     return f"({' UNION ALL '.join(parts)})"

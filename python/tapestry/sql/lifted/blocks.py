@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tapestry.sql import timing
 from tapestry.sql.normalize.needs_instants import derived_tables
+from tapestry.sql.read.open_parentheses import leaf_selects
 
 CLAUSES = ("where", "having", "group", "order", "windows", "distinct")
 
@@ -87,11 +88,11 @@ class BlockQuery:
     outer: BlockScope | None
 
 
-def leaf_selects(query: exp.Expr | BlockQuery) -> Iterator[BlockScope]:
+def leaf_blocks(query: exp.Expr | BlockQuery) -> Iterator[BlockScope]:
     """The SELECTs whose rows are those of a query, each naming its columns as the first does."""
     node, outer = (query.node, query.outer) if isinstance(query, BlockQuery) else (query, None)
     names: list[str] = []
-    for select in _selects(node):
+    for select in leaf_selects(node):
         names = names or list(select.named_selects)
         if names != list(select.named_selects):
             select = select.copy()
@@ -103,19 +104,9 @@ def leaf_selects(query: exp.Expr | BlockQuery) -> Iterator[BlockScope]:
         yield BlockScope(select, outer)
 
 
-def _selects(node: exp.Expr) -> Iterator[exp.Select]:
-    while isinstance(node, exp.Subquery):
-        node = node.this
-    if isinstance(node, exp.SetOperation):
-        yield from _selects(node.this)
-        yield from _selects(node.expression)
-    elif isinstance(node, exp.Select):
-        yield node
-
-
 def blocks_of(query: exp.Expr, outer: BlockScope | None = None) -> Iterator[BlockScope]:
     """Every block of a query, those of its derived tables and subqueries too."""
-    for select in _selects(query):
+    for select in leaf_selects(query):
         scope = BlockScope(select, outer)
         yield scope
         derived = list(derived_tables(select))

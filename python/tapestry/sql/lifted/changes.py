@@ -19,7 +19,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.ir import And, Change, Formula, Lower, Or, SourceTable, Upper
-from tapestry.sql.lifted.blocks import BlockScope, blocks_of, leaf_selects
+from tapestry.sql.lifted.blocks import BlockScope, blocks_of, leaf_blocks
 from tapestry.sql.normalize.needs_instants import is_aggregate
 from tapestry.sql.normalize.solve_comparison import OPERATORS, solve_comparison
 from tapestry.sql.work import spend
@@ -166,7 +166,7 @@ class _Tracer:
             inner = scope.inside(node)
             return [
                 value
-                for select in leaf_selects(inner)
+                for select in leaf_blocks(inner)
                 for value in self.values(
                     select.node.selects[0].unalias(), select, self.group(), skips
                 )
@@ -209,7 +209,7 @@ class _Tracer:
             copy.set("table", exp.to_identifier(self.copies[key].alias))
             return [copy]
         found = []
-        for select in leaf_selects(scope.relation(column.table)):
+        for select in leaf_blocks(scope.relation(column.table)):
             item = select.item(column.name)
             found += self.values(item, select, group, skips)
         return found

@@ -76,10 +76,7 @@ class Events:
         """The CTEs, once all that reads them is written."""
         sources = list(self.sources())
         if self.arm.by_rows and self.frame.tau is not None and self.size:
-            changed = exp.Subquery(
-                this=self.distinct(sources, self.frame),
-                alias=exp.TableAlias(this=exp.to_identifier("_c")),
-            )
+            changed = build.subquery(self.distinct(sources, self.frame), "_c")
             affected = build.add_from(build.select(self.columns("_c")), changed)
             affected.set("distinct", exp.Distinct())
             every = self.distinct(sources, Frame(None, self.frame.t, self.frame.order))
@@ -102,7 +99,7 @@ class Events:
 
     def among_affected(self, events: exp.Query) -> exp.Query:
         """The events of affected keys."""
-        inner = exp.Subquery(this=events, alias=exp.TableAlias(this=exp.to_identifier("_v")))
+        inner = build.subquery(events, "_v")
         query = build.select([*self.columns("_v"), exp.column(AT, table="_v")])
         build.add_from(query, inner)
         same = _same(self.columns("_v"), self.columns("_a"))
@@ -117,10 +114,7 @@ class Events:
                 query = build.select(self.key_of(table.alias, table.alias))
                 build.add_from(query, build.table(self.reads[table.source], table.alias))
                 selects.setdefault(query.sql().replace(table.alias, ""), query)
-        inner = exp.Subquery(
-            this=build.union_all(list(selects.values())),
-            alias=exp.TableAlias(this=exp.to_identifier("_e")),
-        )
+        inner = build.subquery(build.union_all(list(selects.values())), "_e")
         query = build.add_from(build.select(self.columns("_e")), inner)
         query.set("distinct", exp.Distinct())
         return query
@@ -174,10 +168,7 @@ class Events:
         for source in sources:
             query = self.select(source, frame)
             found.setdefault(query.sql(), query)
-        every = exp.Subquery(
-            this=build.union_all(list(found.values())),
-            alias=exp.TableAlias(this=exp.to_identifier("_e")),
-        )
+        every = build.subquery(build.union_all(list(found.values())), "_e")
         at = exp.column(AT, table="_e")
         query = build.add_from(build.select([*self.columns("_e"), at]), every)
         query.set("distinct", exp.Distinct())

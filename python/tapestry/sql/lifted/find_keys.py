@@ -11,7 +11,7 @@ equality that every row fulfils carries κ from a table to another one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -103,40 +103,38 @@ class _Block:
         elif side in ("LEFT", "RIGHT") or node.kind in ("SEMI", "ANTI"):
             kept, other = (right, left) if side == "RIGHT" else (left, right)
             self.perhaps |= other
-            for one, two in equal:
-                for start, end in ((one, two), (two, one)):
-                    if start.table in kept and end.table in other:
-                        self.weak.append((start, end))
+            for start, end in _both_ways(equal):
+                if start.table in kept and end.table in other:
+                    self.weak.append((start, end))
         elif self.perhaps & (left | right):
-            self.weak += [*equal, *((two, one) for one, two in equal)]
+            self.weak += _both_ways(equal)
         else:
             self.strong += equal
         return right
 
     def equal_to(self, start: set[Column]) -> set[Column]:
         """The columns that equal one of these in every row of the block."""
-        found = set(start)
-        before = -1
-        while before != len(found):
-            before = len(found)
-            for one, two in self.strong:
-                pair = {_column(one), _column(two)}
-                if pair & found:
-                    found |= pair
-        return found
+        return _closed(start, _both_ways(self.strong))
 
     def reached(self, found: set[Column]) -> set[Column]:
         """These columns, and those of rows that are looked at only where they equal one."""
-        found = set(found)
-        before = -1
-        while before != len(found):
-            before = len(found)
-            for one, two in self.strong:
-                pair = {_column(one), _column(two)}
-                if pair & found:
-                    found |= pair
-            found |= {_column(two) for one, two in self.weak if _column(one) in found}
-        return found
+        return _closed(found, [*_both_ways(self.strong), *self.weak])
+
+
+Pair = tuple[exp.Column, exp.Column]
+
+
+def _both_ways(equal: Sequence[Pair]) -> list[Pair]:
+    return [*equal, *((two, one) for one, two in equal)]
+
+
+def _closed(start: set[Column], steps: Sequence[Pair]) -> set[Column]:
+    """The columns that steps from one to another lead to from these."""
+    found, before = set(start), -1
+    while before != len(found):
+        before = len(found)
+        found |= {_column(two) for one, two in steps if _column(one) in found}
+    return found
 
 
 class _Finder:
@@ -242,10 +240,10 @@ class _Finder:
             return {}
         found: set[Column] = set()
         where = node.args.get("where")
-        for one, two in _equalities(where.this) if where is not None else ():
-            for inner, around in ((one, two), (two, one)):
-                if _column(around) in outer and inner.table in block.relations:
-                    found.add(_column(inner))
+        equal = list(_equalities(where.this)) if where is not None else []
+        for inner, around in _both_ways(equal):
+            if _column(around) in outer and inner.table in block.relations:
+                found.add(_column(inner))
         found = {one for one in found if one[0] in block.relations and one[0] not in block.perhaps}
         return self.covered(block, block.equal_to(found)) if found else {}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 from tapestry.sql.lifted.names import AT, Lifts
@@ -9,6 +11,8 @@ from tapestry.sql.normalize.needs_instants import is_aggregate
 from tapestry.sql.write import build
 
 MARKER = "_there"
+Given = Callable[[exp.Expr], exp.Expr]
+"""The column of the rows that a value is computed as."""
 
 
 def over_all_instants(lift: Lifts, query: exp.Select, instant: exp.Expr) -> exp.Select:
@@ -38,7 +42,7 @@ def over_all_instants(lift: Lifts, query: exp.Select, instant: exp.Expr) -> exp.
     result = build.select(selects)
     build.add_from(result, lift.instants(outer))
     on = exp.EQ(this=exp.column(AT, table=alias), expression=at.copy())
-    rows = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(alias)))
+    rows = build.subquery(inner, alias)
     result.append("joins", exp.Join(this=rows, side="LEFT", on=on))
     result.set("group", exp.Group(expressions=[at.copy()]))
     if having is not None:
@@ -49,9 +53,14 @@ def over_all_instants(lift: Lifts, query: exp.Select, instant: exp.Expr) -> exp.
     return result
 
 
-def _over(node: exp.Expr, given: object, alias: str, instant: exp.Expr, at: exp.Expr) -> exp.Expr:
+def _over(
+    node: exp.Expr,
+    given: Given,
+    alias: str,
+    instant: exp.Expr,
+    at: exp.Expr,
+) -> exp.Expr:
     """A value over the joined rows: what its aggregates read replaced, and the instant."""
-    assert callable(given)
     copy = node.copy()
     for one in list(copy.find_all(exp.Filter)):  # FILTER (WHERE …), of rows that are there
         one.set("expression", exp.Where(this=given(one.expression.this)))
@@ -68,8 +77,7 @@ def _over(node: exp.Expr, given: object, alias: str, instant: exp.Expr, at: exp.
     return copy
 
 
-def _reads(aggregate: exp.Expr, given: object, alias: str) -> exp.Expr:
-    assert callable(given)
+def _reads(aggregate: exp.Expr, given: Given, alias: str) -> exp.Expr:
     copy = aggregate.copy()
     if isinstance(copy, exp.Count) and isinstance(copy.this, exp.Star):
         copy.set("this", exp.column(MARKER, table=alias))

@@ -74,7 +74,7 @@ class Lift:
         """A side of a set operation: one SELECT, so that precedence does not matter."""
         if isinstance(query, exp.Select):
             return query
-        return build.add_from(build.select_all(), _aliased(query, self.name("q")))
+        return build.add_from(build.select_all(), build.subquery(query, self.name("q")))
 
     def block(self, node: exp.Select, outer: exp.Expr | None, keyed: bool = False) -> exp.Select:
         """One SELECT; ``outer`` is the instant of the row around a subquery."""
@@ -160,7 +160,7 @@ class Lift:
             parts = [keys.of_row(exp.column(ROW_ID, table=node.alias))]
         else:
             alias = node.alias
-            written = _aliased(self.rows(node.this, keyed=_keeps_rows(node.this)), alias)
+            written = build.subquery(self.rows(node.this, keyed=_keeps_rows(node.this)), alias)
             instant = exp.column(AT, table=alias)
             parts = [_part_of(node.this, alias)]
         for join in node.args.get("joins") or []:
@@ -187,7 +187,7 @@ class Lift:
         on = build.conjunction(conditions)
         kind = None if on is not None else "CROSS"
         query.append("joins", exp.Join(this=events, kind=kind, on=on))
-        return _aliased(query, table.alias), exp.column(AT, table=table.alias)
+        return build.subquery(query, table.alias), exp.column(AT, table=table.alias)
 
     def used(self, table: SourceTable) -> list[str]:
         """The columns of a use of a source that the query reads, and the hidden ones."""
@@ -210,8 +210,7 @@ class Lift:
     def at(self, part: exp.Expr, instant: exp.Expr) -> exp.Expr:
         """A clock or a subquery at an instant; any other part as it is."""
         if timing.is_now(part):
-            dates = isinstance(part, exp.CurrentDate) or part.name.lower() == "curdate"
-            return exp.cast(instant.copy(), "date") if dates else instant.copy()
+            return timing.clock_at(part, instant)
         if not _is_query(part):
             return part
         exists = isinstance(part.parent, exp.Exists)
@@ -230,7 +229,7 @@ class Lift:
             assert isinstance(node, exp.Query)
             alias = self.name("q")
             listed = [build.column(name, alias) for name in node.named_selects]
-            query = build.add_from(build.select(listed), _aliased(self.rows(node), alias))
+            query = build.add_from(build.select(listed), build.subquery(self.rows(node), alias))
             same = exp.EQ(this=exp.column(AT, table=alias), expression=instant.copy())
             return build.add_where(query, [same])
         if node.args.get("limit") is not None or isinstance(node, exp.SetOperation):
@@ -263,10 +262,6 @@ def _group_by(query: exp.Select, instant: exp.Expr) -> None:
     """Each instant is grouped by itself, in every grouping set."""
     group = query.args["group"]
     group.append("expressions", instant.copy())
-
-
-def _aliased(query: exp.Query, alias: str) -> exp.Subquery:
-    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias)))
 
 
 def _is_query(node: exp.Expr) -> bool:

@@ -23,7 +23,7 @@ def measure(events: Events) -> tuple[exp.Select, Ctes]:
         for n, one in enumerate(events.columns("_w"), start=1)
     ]
     query = build.select([*keys, exp.alias_(exp.cast(work, "double"), WORK)])
-    build.add_from(query, _aliased(build.union_all(selects), "_w"))
+    build.add_from(query, build.subquery(build.union_all(selects), "_w"))
     if keys:
         query.set("group", exp.Group(expressions=[one.copy() for one in events.columns("_w")]))
     return query, events.ctes()
@@ -42,15 +42,15 @@ def _covered(events: Events) -> list[exp.Query]:
         keyed = build.select(events.key_of(table.alias, table.alias))
         build.add_from(keyed, build.table(events.reads[table.source], table.alias))
         rows = build.select([*events.columns("_u"), _count("n")])
-        build.add_from(rows, _aliased(keyed, "_u"))
+        build.add_from(rows, build.subquery(keyed, "_u"))
         rows.set("group", exp.Group(expressions=events.columns("_u")))
         query = build.select([*events.columns("_c"), _product("_c", "_r")])
-        build.add_from(query, _aliased(counted.copy(), "_c"))
+        build.add_from(query, build.subquery(counted.copy(), "_c"))
         same = [
             exp.NullSafeEQ(this=one, expression=two)
             for one, two in zip(events.columns("_c"), events.columns("_r"), strict=True)
         ]
-        build.add_from(query, _aliased(rows, "_r"))
+        build.add_from(query, build.subquery(rows, "_r"))
         selects.append(build.add_where(query, same))
     return selects
 
@@ -65,8 +65,8 @@ def _others(events: Events) -> list[exp.Query]:
         build.add_from(rows, build.table(events.reads[table.source], table.alias))
         nothing: list[exp.Expr] = [exp.alias_(exp.null(), one.name) for one in events.columns("_c")]
         query = build.select([*nothing, _product("_c", "_r")])
-        build.add_from(query, _aliased(instants, "_c"))
-        selects.append(build.add_from(query, _aliased(rows, "_r")))
+        build.add_from(query, build.subquery(instants, "_c"))
+        selects.append(build.add_from(query, build.subquery(rows, "_r")))
     return selects
 
 
@@ -78,7 +78,3 @@ def _product(left: str, right: str) -> exp.Expr:
     """Doubles: a product of two counts may be beyond all integers."""
     one = exp.cast(exp.column("n", table=left), "double")
     return exp.alias_(exp.Mul(this=one, expression=exp.column("n", table=right)), "n")
-
-
-def _aliased(query: exp.Query, alias: str) -> exp.Subquery:
-    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias)))

@@ -37,9 +37,9 @@ def first_rows(lift: Lifts, node: exp.Query) -> exp.Select:
     )
     inner = build.select_all(alias)
     inner.append("expressions", exp.alias_(rank, RANK))
-    build.add_from(inner, _aliased(lift.rows(bare), alias))
+    build.add_from(inner, build.subquery(lift.rows(bare), alias))
     listed = [build.column(name, ranked) for name in [*names, AT]]
-    query = build.add_from(build.select(listed), _aliased(inner, ranked))
+    query = build.add_from(build.select(listed), build.subquery(inner, ranked))
     position = exp.column(RANK, table=ranked)
     conditions: list[exp.Expr] = []
     if offset:
@@ -78,7 +78,3 @@ def _number(clause: exp.Expr | None, node: exp.Expr) -> int | None:
             code="limit",
         )
     return int(count.name)
-
-
-def _aliased(query: exp.Query, alias: str) -> exp.Subquery:
-    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias)))

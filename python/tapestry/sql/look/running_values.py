@@ -7,7 +7,7 @@ now() >= day + INTERVAL 1 DAY``) makes its value the last one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -15,6 +15,7 @@ from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.ir import Lifted
 from tapestry.sql.normalize.needs_instants import derived_tables, is_aggregate
+from tapestry.sql.read.open_parentheses import leaf_selects
 
 CURRENT = "a table or view downstream that takes the latest"
 """Where the current value alone is to be had."""
@@ -30,7 +31,7 @@ def running_values(arms: Sequence[Lifted], columns: Sequence[str], catalog: Cata
     found: dict[str, None] = {}
     for arm in arms:
         walk = _Values(arm, catalog)
-        for select in _leaves(arm.tree):
+        for select in leaf_selects(arm.tree):
             for place, name in enumerate(columns):
                 if place not in arm.audit and walk.runs(select.selects[place], select, False):
                     found[name] = None
@@ -60,7 +61,7 @@ class _Values:
             elif isinstance(part, exp.Column) and part.table in derived:
                 inner = derived[part.table].this
                 around = closed or _waits(select, part.table)
-                for leaf in _leaves(inner):
+                for leaf in leaf_selects(inner):
                     place = [name.lower() for name in inner.named_selects].index(part.name.lower())
                     if self.runs(leaf.selects[place], leaf, around):
                         return True
@@ -110,13 +111,3 @@ def _waits(select: exp.Select, alias: str) -> bool:
 
 def _conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
-
-
-def _leaves(query: exp.Expr) -> Iterator[exp.Select]:
-    while isinstance(query, exp.Subquery):
-        query = query.this
-    if isinstance(query, exp.SetOperation):
-        yield from _leaves(query.this)
-        yield from _leaves(query.expression)
-    elif isinstance(query, exp.Select):
-        yield query

@@ -97,11 +97,7 @@ def set_clock(tree: exp.Query, s: datetime | str) -> exp.Query:
     """The query with now() and its like replaced by the instant s."""
 
     def replace(node: exp.Expr) -> exp.Expr:
-        if not timing.is_now(node):
-            return node
-        dates = isinstance(node, exp.CurrentDate) or node.name.lower() == "curdate"
-        instant = timing.literal(s)
-        return exp.cast(instant, "date") if dates else instant
+        return timing.clock_at(node, timing.literal(s)) if timing.is_now(node) else node
 
     clocks = tree.copy()
     for column in list(clocks.find_all(exp.Column)):

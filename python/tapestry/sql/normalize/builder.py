@@ -57,6 +57,7 @@ from tapestry.sql.read.open_parentheses import encloses_relation
 from tapestry.sql.read.parse import table_name
 from tapestry.sql.read.refuse_unsupported import (
     is_global_aggregate,
+    odd_relation,
     refuse_many,
     refuse_names,
     refuse_uneven,
@@ -177,13 +178,7 @@ class Builder:
         elif isinstance(node, exp.Subquery):
             rows = self.derived(self.query_in((), node.this, with_ctes(node, scope)), node)
         else:
-            raise Refusal(
-                "this cannot stand in FROM",
-                node.sql("spark"),
-                "read it from a table: constants from a seed with meta: {arrival: static},"
-                " what a function generates from a table upstream",
-                code="odd-from",
-            )
+            raise odd_relation(node)
         for join in node.args.get("joins") or []:
             rows = self.join(rows, join, scope)
         return rows

@@ -19,6 +19,7 @@ from tapestry.sql.normalize.scope import Scope, with_ctes
 from tapestry.sql.normalize.subqueries_apart import subqueries_apart
 from tapestry.sql.read.open_parentheses import encloses_relation
 from tapestry.sql.read.parse import table_name
+from tapestry.sql.read.refuse_unsupported import odd_relation
 from tapestry.sql.work import size, spend
 
 Aliases = Mapping[str, str]
@@ -127,13 +128,7 @@ class WriteOut:
             query = self.query(node.this, with_ctes(node, scope), unseen)
             written = self.derived(node, query, inner)
         else:
-            raise Refusal(
-                "this cannot stand in FROM",
-                node.sql("spark"),
-                "read it from a table: constants from a seed with meta: {arrival: static},"
-                " what a function generates from a table upstream",
-                code="odd-from",
-            )
+            raise odd_relation(node)
         for clause in node.args.get("joins") or []:
             other = self.relation(clause.this, scope, inner)
             written.append("joins", self.join(clause, other, scope, inner))

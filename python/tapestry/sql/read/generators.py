@@ -22,6 +22,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.read.open_parentheses import list_relations
 from tapestry.sql.read.rows_of_columns import (
     FreeAliases,
     derived,
@@ -147,23 +148,17 @@ def _joins_call(join: exp.Join) -> bool:
 
 def _spell_stars(select: exp.Select) -> None:
     """``*`` as ``m.*, t.*, r.*`` in the order of FROM."""
-    items: list[exp.Expr] = []
     relations = [select.args["from_"].this, *(join.this for join in select.args["joins"])]
-    for item in select.expressions:
-        if not isinstance(item, exp.Star):
-            items.append(item)
-            continue
-        for relation in relations:
-            if not relation.alias_or_name:
-                raise Refusal(
-                    "a star over a generator without a name",
-                    relation.sql("spark"),
-                    "give it a name with AS, or list the columns",
-                    code="generator",
-                )
-            name = exp.to_identifier(relation.alias_or_name)
-            items.append(exp.Column(this=item.copy(), table=name))
-    select.set("expressions", items)
+    list_relations(select, relations, _nameless)
+
+
+def _nameless(relation: exp.Expr) -> Refusal:
+    return Refusal(
+        "a star over a generator without a name",
+        relation.sql("spark"),
+        "give it a name with AS, or list the columns",
+        code="generator",
+    )
 
 
 def _listed(select: exp.Select, names: FreeAliases, catalog: Catalog) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from sqlglot import exp
 
@@ -30,7 +30,8 @@ def open_parentheses(tree: exp.Query) -> exp.Query:
         relations = list(relations_of(select))
         if any(relation.args.get("joins") for relation in relations):
             _refuse_using(select, relations)
-            _list_relations(select, relations)
+            if not any(join.args.get("using") for join in select.find_all(exp.Join)):
+                list_relations(select, relations, _nameless)
     return tree
 
 
@@ -45,6 +46,17 @@ def encloses_relation(node: exp.Expr) -> bool:
     return isinstance(inner, exp.Table) or (
         isinstance(inner, exp.Subquery) and bool(inner.alias or inner.args.get("joins"))
     )
+
+
+def leaf_selects(query: exp.Expr) -> Iterator[exp.Select]:
+    """The SELECTs whose rows are those of a query, or are compared by its set operations."""
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    if isinstance(query, exp.SetOperation):
+        yield from leaf_selects(query.this)
+        yield from leaf_selects(query.expression)
+    elif isinstance(query, exp.Select):
+        yield query
 
 
 def _open(node: exp.Subquery) -> None:
@@ -104,10 +116,24 @@ def _refuse_using(select: exp.Select, relations: list[exp.Expr]) -> None:
             )
 
 
-def _list_relations(select: exp.Select, relations: list[exp.Expr]) -> None:
-    """``*`` as ``a.*, b.*, c.*``: its columns come in the order in which FROM is written."""
-    if any(join.args.get("using") for join in select.find_all(exp.Join)):
-        return
+def _nameless(relation: exp.Expr) -> Refusal:
+    return Refusal(
+        "a star over a subquery without a name, beside joins in parentheses",
+        relation.sql("spark"),
+        "give the subquery a name with AS, or list the columns",
+        code="odd-star",
+    )
+
+
+def list_relations(
+    select: exp.Select,
+    relations: Sequence[exp.Expr],
+    nameless: Callable[[exp.Expr], Refusal],
+) -> None:
+    """``*`` as ``a.*, b.*, c.*``: its columns come in the order in which FROM is written.
+
+    Raises what ``nameless`` makes of a relation without a name.
+    """
     items: list[exp.Expr] = []
     for item in select.expressions:
         if not isinstance(item, exp.Star):
@@ -115,12 +141,7 @@ def _list_relations(select: exp.Select, relations: list[exp.Expr]) -> None:
             continue
         for relation in relations:
             if not relation.alias_or_name:
-                raise Refusal(
-                    "a star over a subquery without a name, beside joins in parentheses",
-                    relation.sql("spark"),
-                    "give the subquery a name with AS, or list the columns",
-                    code="odd-star",
-                )
+                raise nameless(relation)
             name = exp.to_identifier(relation.alias_or_name)
             items.append(exp.Column(this=item.copy(), table=name))
     select.set("expressions", items)

@@ -167,3 +167,14 @@ def refuse_many(matched: int, left: int, right: int, node: exp.Join) -> None:
             " {arrival: static}",
             code="too-many-joins",
         )
+
+
+def odd_relation(node: exp.Expr) -> Refusal:
+    """The refusal of what is neither a table nor a query where a relation stands."""
+    return Refusal(
+        "this cannot stand in FROM",
+        node.sql("spark"),
+        "read it from a table: constants from a seed with meta: {arrival: static},"
+        " what a function generates from a table upstream",
+        code="odd-from",
+    )

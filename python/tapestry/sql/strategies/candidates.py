@@ -352,7 +352,7 @@ class CandidatePlan:
         )
         ranked = build.add_from(build.select_all("_k"), build.table(found, "_k"))
         ranked.append("expressions", exp.alias_(rank, _RANK))
-        relation = exp.Subquery(this=ranked, alias=exp.TableAlias(this=exp.to_identifier("_r")))
+        relation = build.subquery(ranked, "_r")
         query = build.add_from(build.select_all(), relation)
         least = exp.EQ(this=exp.column(_RANK), expression=exp.Literal.number(1))
         build.add_where(query, [least])

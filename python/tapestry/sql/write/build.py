@@ -92,6 +92,11 @@ def table(name: str, alias: str) -> exp.Table:
     )
 
 
+def subquery(query: exp.Query, alias: str) -> exp.Subquery:
+    """``(query) AS alias``; the query becomes part of it."""
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias)))
+
+
 def add_from(
     query: exp.Select, relation: exp.Expr, on: Sequence[exp.Expr] | None = None
 ) -> exp.Select:
