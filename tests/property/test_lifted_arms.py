@@ -10,13 +10,13 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 import pytest
 from tests.seeds import seeds
 
-from tapestry.sql import Window, rewrite
+from tapestry.sql import Rewriting, Window, rewrite
 from tapestry.sql.catalog import Catalog, Column, Source
 from tapestry.sql.look.static_answer import static_answer
 from tapestry.sql.scan import KnownAnswers, Scan
@@ -186,24 +186,43 @@ def scans() -> dict[str, Scan]:
     return {name: Scan(name, None if name == "l" else "ts", "rowid") for name in CATALOG.relations}
 
 
+class Keeps(Protocol):
+    """What is kept from one window to the next beside the answers."""
+
+    def before(
+        self, connection: duckdb.DuckDBPyConnection, rewriting: Rewriting, window: Window
+    ) -> KnownAnswers:
+        """What is known before a window."""
+
+    def after(
+        self, connection: duckdb.DuckDBPyConnection, rewriting: Rewriting, window: Window
+    ) -> None:
+        """Keep what the window brought."""
+
+
 def incremental(
-    connection: duckdb.DuckDBPyConnection, case: Case
+    connection: duckdb.DuckDBPyConnection, case: Case, keeps: Keeps | None = None
 ) -> Iterator[tuple[int, dict[tuple[Any, ...], int]]]:
     """The answers so far after each window, each with its ``_matched_at``."""
     begin = None if case.begin is None else at(case.begin)
     rewriting = rewrite(case.sql, CATALOG, begin=begin)
-    assert rewriting.strategy == "instants", case.sql
+    assert rewriting.strategy in ("instants", "cumulative"), case.sql
     found: dict[tuple[Any, ...], int] = {}
     tau = None
     connection.execute("DROP TABLE IF EXISTS target")
     for end in case.ends:
         window = Window(tau, at(end))
-        text = rewriting.incremental(window, scans(), "duckdb", known=KnownAnswers("target"))
+        known = KnownAnswers("target")
+        if keeps is not None:
+            known = keeps.before(connection, rewriting, window)
+        text = rewriting.incremental(window, scans(), "duckdb", known=known)
         rows = connection.execute(text).fetchall()
         if tau is None:
             connection.execute(f"CREATE TABLE target AS {text}")
         else:
             connection.execute(f"INSERT INTO target {text}")
+        if keeps is not None:
+            keeps.after(connection, rewriting, window)
         for *values, matched in rows:
             assert tuple(values) not in found, (case, values)
             found[tuple(values)] = int((matched - ZERO) / timedelta(microseconds=1))
@@ -211,12 +230,12 @@ def incremental(
         tau = at(end)
 
 
-def check(case: Case) -> int:
+def check(case: Case, keeps: Keeps | None = None) -> int:
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     load(connection, case)
     right = expected(connection, case)
-    for end, found in incremental(connection, case):
+    for end, found in incremental(connection, case, keeps):
         assert found == {row: s for row, s in right.items() if s <= end}, (end, case)
     return len(right)
 

@@ -203,6 +203,39 @@ class Change:
 
 
 @dataclass(frozen=True)
+class State:
+    """A running value of a group, by the rows that hold; ``place``: of its argument in their list.
+
+    ``rows`` counts them, ``values`` those whose argument is not NULL; ``sum``, ``least`` and
+    ``greatest`` are of the arguments, ``distinct`` and ``distinct_sum`` of each of those once.
+    """
+
+    kind: str
+    place: int = -1
+
+
+@dataclass(frozen=True)
+class Sums:
+    """How the groups of an arm follow from running states (aggregates, section 5).
+
+    keys
+        So many columns of the select list of the arm's blocks are what it groups by; arguments of
+        its aggregates stand behind them.
+    states
+        What is kept of a group; the first one counts its rows.
+    items, having
+        The arm's own, over columns ``_k1`` … and ``_s1`` …
+    """
+
+    keys: int
+    states: tuple[State, ...]
+    items: tuple[exp.Expr, ...]
+    having: exp.Expr | None = None
+    rows: tuple[Arm, ...] = field(default=(), compare=False)
+    """Before the standard form, what the part has as its arms."""
+
+
+@dataclass(frozen=True)
 class Lifted:
     """An arm that is evaluated at each instant at which something in it changes (strategy 5).
 
@@ -229,6 +262,8 @@ class Lifted:
     opens: tuple[exp.Expr, ...] = field(default=(), compare=False)
     """Instants before which no answer of a key holds, over columns that are named by places of the
     key, from 1: what the outermost conditions demand of now()."""
+    sums: Sums | None = None
+    """Where running states give its answers: no instant is evaluated, then."""
 
     @property
     def all_tables(self) -> tuple[SourceTable, ...]:
@@ -242,7 +277,8 @@ class Part:
     """One arm of the outermost UNION ALL, and whether its answers count by value.
 
     It has arms until they are brought to standard form, and blocks from then on; one that is
-    evaluated at instants has neither, but ``lifted``.
+    evaluated at instants has neither, but ``lifted``. Beside ``Lifted.sums`` they are the rows
+    whose states those are.
     """
 
     by_value: bool

@@ -25,6 +25,7 @@ from tapestry.sql.passes.ir.add_begin import add_begin
 from tapestry.sql.passes.ir.drop_impossible import drop_impossible
 from tapestry.sql.passes.ir.find_changes import find_changes
 from tapestry.sql.passes.ir.keep_look_ups import keep_look_ups
+from tapestry.sql.passes.ir.keep_sums import keep_sums
 from tapestry.sql.passes.ir.read_assumptions import read_assumptions
 from tapestry.sql.passes.ir.refuse_static import refuse_static
 from tapestry.sql.passes.ir.refuse_too_long import refuse_too_long
@@ -94,6 +95,11 @@ PASSES: tuple[Pass, ...] = (
         " arrival in any source.",
     ),
     Pass(drop_impossible, "An OR of nothing is false for every row, at every instant."),
+    Pass(
+        keep_sums,
+        "A group whose rows each hold for one interval is known by running states: how many rows"
+        " and values there are, and their sums, change as rows begin and end.",
+    ),
     Pass(refuse_unnamed, "A name that the engine makes up may be another one in its next version."),
     Pass(refuse_untyped, "A column that is NULL in every arm has no type that a table could have."),
     Pass(refuse_static, "Where no source grows there is nothing to wait for."),

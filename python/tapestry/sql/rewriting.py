@@ -19,7 +19,7 @@ from tapestry.sql.scan import KnownAnswers, Scan, Window
 from tapestry.sql.statement.check_assumptions import check_assumptions
 from tapestry.sql.statement.render import Body, Rendering
 from tapestry.sql.statement.render_bounds import render_bounds
-from tapestry.sql.strategies.choose import INSTANTS, STRATEGIES, Strategy, strategy_for
+from tapestry.sql.strategies.choose import CUMULATIVE, INSTANTS, STRATEGIES, Strategy, strategy_for
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Rewriting:
     audit: tuple[str, ...] = ()
     """Those of ``columns`` that read the clock, evaluated at ``_matched_at``."""
     begin: datetime | None = None
-    rendered: dict[tuple[frozenset[str], str, bool, bool, bool, bool], Body] = field(
+    rendered: dict[tuple[frozenset[str], str, bool, bool, bool, bool, bool], Body] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -50,7 +50,8 @@ class Rewriting:
     def costliest(self) -> Strategy:
         """The costliest strategy among the blocks."""
         if self.lifted:
-            return INSTANTS
+            running = all(lifted.sums is not None for lifted in self.lifted)
+            return CUMULATIVE if running else INSTANTS
         found = [strategy_for(block) for part in self.parts for block in part.blocks]
         return max(found, key=STRATEGIES.index)
 
@@ -68,6 +69,11 @@ class Rewriting:
     def strategy(self) -> str:
         """Its name: bounds, least, anti_join, gaps or candidates."""
         return self.costliest.name
+
+    @property
+    def keeps_states(self) -> bool:
+        """Are there groups with running states?"""
+        return any(lifted.sums is not None for lifted in self.lifted)
 
     @property
     def running_values(self) -> str:
@@ -159,14 +165,15 @@ class Rewriting:
         """
         rendering = self.rendering(scans, dialect, window.tau is None, keyed)
         at_begin = known is not None and known.at_begin
-        rendering = replace(rendering, few=few and not rendering.first, at_begin=at_begin)
-        key = (rendering.late, dialect, rendering.first, rendering.few, keyed, at_begin)
+        remembers = known is not None and bool(known.states)
+        few = few and not rendering.first
+        rendering = replace(rendering, few=few, at_begin=at_begin, remembers=remembers)
+        key = (rendering.late, dialect, rendering.first, few, keyed, at_begin, remembers)
         if key not in self.rendered:
             self.rendered[key] = rendering.incremental()
         if self.asks_known and window.tau is not None and known is None:
             raise KeyError("no known answers")
-        relation = "" if known is None else known.relation
-        return rendering.finish(self.rendered[key], scans, window.tau, window.t, relation)
+        return rendering.finish(self.rendered[key], scans, window.tau, window.t, known)
 
     def template(
         self,
@@ -181,7 +188,7 @@ class Rewriting:
         ``tau=None`` gives Q_M(t). What a Jinja template or a reader fills in later.
         """
         rendering = self.rendering(scans, dialect, tau is None)
-        return rendering.finish(rendering.incremental(), scans, tau, t, known)
+        return rendering.finish(rendering.incremental(), scans, tau, t, KnownAnswers(known))
 
     def bounds(
         self,
@@ -197,6 +204,22 @@ class Rewriting:
         rendering = self.rendering(scans, dialect, first=True)
         bodies = render_bounds(rendering)
         return tuple(rendering.finish(body, scans, tau, t) for body in bodies)
+
+    def states(
+        self,
+        window: Window,
+        scans: Mapping[str, Scan],
+        known: KnownAnswers | None = None,
+        dialect: str = "spark",
+    ) -> str:
+        """What a window changes of the groups that have running states; all since ever, to begin.
+
+        The columns are those of ``KnownAnswers.states``, which is what several of these give, one
+        after the other. Only for a query that ``keeps_states``.
+        """
+        rendering = self.rendering(scans, dialect, window.tau is None)
+        rendering = replace(rendering, remembers=known is not None and bool(known.states))
+        return rendering.finish(rendering.remembered(), scans, window.tau, window.t, known)
 
     def row_instants(
         self, window: Window, scans: Mapping[str, Scan], at_begin: bool = False
@@ -264,5 +287,7 @@ class Rewriting:
 
 def _keyed(part: Part) -> Part:
     """The arm with the key as one more column: constant where its answers count by value."""
+    if part.lifted is not None:
+        return part
     blocks = (replace(block, select=block.select + block.keys) for block in part.blocks)
     return replace(part, blocks=tuple(blocks))

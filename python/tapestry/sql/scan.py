@@ -47,3 +47,6 @@ class KnownAnswers:
 
     relation: str
     at_begin: bool = False
+    states: str = ""
+    """A relation of what is kept of each group at the begin of the window, where it is at hand
+    (``tapestry.sql.cumulative.remember``); else it is worked out from history."""

@@ -137,7 +137,7 @@ def stamped(question: Question, query: Query, scans: Mapping[str, Scan]) -> Ques
 def incomparable(query: Query) -> str:
     """A column of the select list whose values no engine compares (MAP, VARIANT); '' for none."""
     for part in query.rewriting.parts:
-        for block in part.blocks:
+        for block in part.blocks if part.lifted is None else ():
             for name, value in zip(query.rewriting.columns, block.select, strict=True):
                 kinds = value.type.find_all(exp.DataType) if value.type is not None else ()
                 if any(kind.is_type("map", "variant") for kind in kinds):

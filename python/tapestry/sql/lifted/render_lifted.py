@@ -25,7 +25,7 @@ class LiftedPlace:
     """Where an arm is rendered: over which window, from which reads; ``prefix`` names its CTEs.
 
     ``audited``: by its place, an audit column over the values ``_n`` of an answer. ``at_begin``:
-    what was an answer at the begin is no new one.
+    what was an answer at the begin is no new one. ``remembers``: running states are at hand.
     """
 
     columns: tuple[str, ...]
@@ -36,6 +36,12 @@ class LiftedPlace:
     keyed: bool
     audited: Mapping[int, exp.Expr]
     at_begin: bool = False
+    remembers: bool = False
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """The columns of the select list."""
+        return self.columns[:-1] if self.keyed else self.columns
 
 
 def measured(arm: Lifted, place: LiftedPlace) -> tuple[exp.Select, Ctes]:
@@ -55,14 +61,19 @@ def render_lifted(
     Values are new iff they are not among the known answers; rows of FROM, which no table keeps,
     iff the first of all instants since the begin of time lies in the window.
     """
-    rows, frame = f"{place.prefix}_rows", place.frame
+    rows = f"{place.prefix}_rows"
     events = _events(arm, place)
     lift = Lift(arm, place.reads, events)
     lifted = lift.rows(arm.tree, keyed=arm.by_rows)
-    listed = place.columns[:-1] if place.keyed else place.columns
     extra = [AT, ROWS_KEY] if arm.by_rows else [AT]
-    ctes = [*events.ctes(), (rows, _named(lifted, [*listed, *extra]))]
-    new = "_n"
+    ctes = [*events.ctes(), (rows, _named(lifted, [*place.listed, *extra]))]
+    return new_answers(arm, place, rows), ctes
+
+
+def new_answers(arm: Lifted, place: LiftedPlace, rows: str) -> exp.Select:
+    """The select of the new answers among ``rows``, a CTE of answers and instants at which each
+    holds."""
+    frame, listed, new = place.frame, place.listed, "_n"
     data = [n for i, n in enumerate(listed) if i not in place.audited and i not in arm.audit]
     at = exp.column(AT, table=new)
     first = exp.Min(this=at.copy())
@@ -92,7 +103,7 @@ def render_lifted(
     if frame.tau is not None and (arm.by_rows or place.at_begin):
         having = exp.GT(this=first.copy(), expression=frame.tau.copy())
         select.set("having", exp.Having(this=having))
-    return select, ctes
+    return select
 
 
 def _key(arm: Lifted, alias: str) -> exp.Expr:

@@ -47,8 +47,10 @@ def describe(parts: Sequence[Part], columns: tuple[str, ...]) -> str:
     texts = []
     for part in parts:
         texts += [_lifted(part.lifted, columns)] if part.lifted is not None else []
-        texts += [_shown(_arm(arm, columns, part)) for arm in part.arms]
-        for block in part.blocks:
+        texts += [
+            _shown(_arm(arm, columns, part)) for arm in (part.arms if part.lifted is None else ())
+        ]
+        for block in part.blocks if part.lifted is None else ():
             disjuncts = block.disjuncts or (_never(block),)
             alternatives = [_shown(_disjunct(block, one, columns, part)) for one in disjuncts]
             texts.append("\n-- OR, for the same derivation\n".join(alternatives))

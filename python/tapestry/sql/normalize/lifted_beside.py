@@ -74,13 +74,13 @@ def _type(value: exp.Expr) -> str:
     if isinstance(value, exp.Sum | exp.Avg) and kind_of_number(value.this) == WHOLE:
         return "" if value.this.find(exp.Interval) else _OF_WHOLE[type(value)]
     if isinstance(value, exp.Sum):
-        return _of_sum(_type(value.this))
+        return type_of_sum(_type(value.this))
     if isinstance(value, exp.Column):
         return type_of(value)
     return type_of(value) or ""
 
 
-def _of_sum(name: str) -> str:
+def type_of_sum(name: str) -> str:
     """Spark adds up ten more digits than there are in one DECIMAL."""
     found = re.fullmatch(r"decimal\((\d+),(\d+)\)", name)
     return f"decimal({min(38, int(found[1]) + 10)},{found[2]})" if found is not None else ""

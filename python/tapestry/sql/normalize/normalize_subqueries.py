@@ -20,6 +20,7 @@ from tapestry.sql.normalize.builder import Builder, refuse_sides
 from tapestry.sql.normalize.lifted_beside import beside
 from tapestry.sql.normalize.needs_instants import needs_instants
 from tapestry.sql.normalize.nodes import is_union_all
+from tapestry.sql.normalize.running_states import running_states
 from tapestry.sql.normalize.scope import Scope, with_ctes
 from tapestry.sql.normalize.write_out import lifted_arm
 from tapestry.sql.read.audit_columns import audit_places, values_alone
@@ -38,7 +39,8 @@ def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[tuple[Part,
         audit = audits[number - 1]
         if isinstance(query, Lifted):
             lifted = replace(query, arm=number, audit=() if audit else places)
-            parts.append(Part(not query.by_rows, audit=audit, lifted=lifted))
+            rows = () if lifted.sums is None else lifted.sums.rows
+            parts.append(Part(not query.by_rows, rows, audit=audit, lifted=lifted))
             continue
         by_value = isinstance(query, SetQuery)
         arms = (
@@ -60,7 +62,8 @@ def _outermost(builder: Builder, node: exp.Expr, scope: Scope) -> Sequence[Bag |
         query = builder.query(node, scope, top=True)
         return query.inputs if isinstance(query, UnionAll) else (query,)
     if not is_union_all(opened):
-        return (lifted_arm(opened, inner, builder.catalog, builder.names),)
+        lifted = lifted_arm(opened, inner, builder.catalog, builder.names)
+        return (replace(lifted, sums=running_states(opened, inner, builder)),)
     assert isinstance(opened, exp.Union)
     written = sides_of(opened)
     refuse_sides(opened, written)

@@ -15,6 +15,8 @@ from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.selects import Reads, where
 from tapestry.sql.catalog import Catalog, Exploded, Source
+from tapestry.sql.cumulative.remember import Kept, remember
+from tapestry.sql.cumulative.running import MEMORY_CTE, render_running
 from tapestry.sql.facts.begin import TIME_BEGINS_CTE
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import Part, SourceTable, ValueTable
@@ -26,7 +28,7 @@ from tapestry.sql.lifted.render_lifted import (
     render_lifted,
 )
 from tapestry.sql.read.audit_columns import PLACE
-from tapestry.sql.scan import Scan
+from tapestry.sql.scan import KnownAnswers, Scan
 from tapestry.sql.statement.exploded_scan import exploded_scan
 from tapestry.sql.strategies.choose import RenderPlace, strategy_for
 from tapestry.sql.write import build
@@ -53,7 +55,8 @@ class Body:
     begins: bool
     ctes: tuple[str, ...]
     query: str
-    known: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
+    """The CTEs that stand for what is known of the runs before."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,8 @@ class Rendering:
     """One query, for one dialect and for what is known about late rows; ``first``: tau is -inf.
 
     ``few``: the rows that the branches narrow their sources to are known to be few; ``at_begin``:
-    what was an answer by value at the begin is no new one (``KnownAnswers.at_begin``).
+    what was an answer by value at the begin is no new one (``KnownAnswers.at_begin``);
+    ``remembers``: running states are at hand (``KnownAnswers.states``).
     """
 
     parts: tuple[Part, ...]
@@ -75,6 +79,7 @@ class Rendering:
     few: bool = False
     begin: datetime | None = None
     at_begin: bool = False
+    remembers: bool = False
 
     def frame(self) -> Frame:
         """The window ``(TAU, T]`` of placeholders."""
@@ -92,7 +97,11 @@ class Rendering:
     def add_part(self, statement: _Statement, part: Part, prefix: str, frame: Frame) -> None:
         """Add one arm of the outermost UNION ALL to the statement."""
         if part.lifted is not None:
-            select, ctes = render_lifted(part.lifted, self.lifted_place(part, prefix, frame))
+            place = self.lifted_place(part, prefix, frame)
+            if part.lifted.sums is None:
+                select, ctes = render_lifted(part.lifted, place)
+            else:
+                select, ctes = render_running(part.lifted, part.blocks, place)
             statement.ctes += ctes
             statement.selects.append(select)
             return
@@ -138,13 +147,25 @@ class Rendering:
             self.columns[-1] == KEY,
             {n: self.audited(part, n, first) for n in part.audit},
             self.at_begin,
+            self.remembers,
         )
+
+    def remembered(self) -> Body:
+        """What the window changes of the groups that have running states; all, where ``first``."""
+        frame = self.frame()
+        kept = [
+            Kept(part.lifted, part.blocks, self.lifted_place(part, f"p{number}", frame))
+            for number, part in enumerate(self.parts, start=1)
+            if part.lifted is not None and part.lifted.sums is not None
+        ]
+        query, ctes = remember(kept)
+        return self.body(ctes, query)
 
     def measures(self) -> Iterator[Body]:
         """For each arm that is evaluated at instants, a SELECT of its keys and row-instants."""
         frame = self.frame()
         for number, part in enumerate(self.parts, start=1):
-            if part.lifted is not None:
+            if part.lifted is not None and part.lifted.sums is None:
                 place = self.lifted_place(part, f"p{number}", frame)
                 select, ctes = measured(part.lifted, place)
                 yield self.body(ctes, select)
@@ -226,8 +247,9 @@ class Rendering:
             text = self.sql(tree, structs)
             indented = text if broken else text.replace("\n", "\n  ")
             texts.append(f"{name} AS (\n  {indented}\n)")
-        known = {KNOWN_CTE for n in nodes if isinstance(n, exp.Table) and n.name == KNOWN_CTE}
-        return Body(columns, begins, tuple(texts), self.sql(query, structs), frozenset(known))
+        named = {n.name for n in nodes if isinstance(n, exp.Table)}
+        given = frozenset(named & {KNOWN_CTE, MEMORY_CTE})
+        return Body(columns, begins, tuple(texts), self.sql(query, structs), given)
 
     def sql(self, tree: exp.Expr, structs: Structs) -> str:
         """The tree in this rendering's dialect; it is used up, for nothing in it is shared."""
@@ -240,7 +262,7 @@ class Rendering:
         scans: Mapping[str, Scan],
         tau: datetime | str | None,
         t: datetime | str,
-        known: str = "",
+        known: KnownAnswers | None = None,
     ) -> str:
         """The statement: one CTE a source that applies its scan, the other CTEs, the query."""
         names = self.reads().names
@@ -250,8 +272,13 @@ class Rendering:
             f"{names[source]} AS {how}(\n  {self.read(self.scan(source, scans), columns)}\n)"
             for source, columns in body.columns.items()
         ]
-        if KNOWN_CTE in body.known:
-            reads.append(f"{KNOWN_CTE} AS (\n  SELECT * FROM {known}\n)")
+        if known is not None:
+            given = {KNOWN_CTE: known.relation, MEMORY_CTE: known.states}
+            reads += [
+                f"{name} AS (\n  SELECT * FROM {relation}\n)"
+                for name, relation in given.items()
+                if name in body.given
+            ]
         ctes = [*reads, *body.ctes]
         text = ("WITH " + ",\n".join(ctes) + "\n" if ctes else "") + body.query
         if tau is not None:

@@ -154,6 +154,15 @@ INSTANTS = Strategy(
     size_by_candidates,
 )
 """Of an arm by itself, not of a block (``tapestry.sql.lifted``)."""
+CUMULATIVE = Strategy(
+    "cumulative",
+    "A group is known by what is kept of it: how many rows and values it has, their sums and"
+    " extremes. The rows that begin or end in the window change that, instant by instant.",
+    lambda block: False,
+    _by_candidates,
+    size_by_candidates,
+)
+"""Of an arm whose groups have running states (``tapestry.sql.cumulative``)."""
 STRATEGIES = (BOUNDS, LEAST, ANTI_JOIN, GAPS, CANDIDATES)
 """From the cheapest to the costliest; the first that fits a block is taken."""
 

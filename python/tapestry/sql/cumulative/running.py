@@ -1,0 +1,346 @@
+"""The answers of an arm of groups by running states: aggregates, sections 5 and 6.
+
+    changes    the rows that begin or end in the window
+    parts      what each of them adds to each state of its group
+    steps      the same, by group and instant: rows of one instant are one step
+    before     the states of those groups at the begin of the window
+    states     the states after each step: running sums
+    rows       the select list at each step at which the group is there
+
+A value counts once in DISTINCT: of how many rows it is the argument runs by group and value first,
+and where that leaves 0, or comes to it, the state of the group changes (``_d…``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tapestry.sql import timing
+from tapestry.sql.branches.frame import Frame
+from tapestry.sql.branches.selects import Reads
+from tapestry.sql.cumulative.rows import WEIGHT, changing, holding
+from tapestry.sql.facts.begin import TIME_BEGINS
+from tapestry.sql.ir import Block, Lifted, State, Sums
+from tapestry.sql.lifted.events import Ctes
+from tapestry.sql.lifted.names import AT
+from tapestry.sql.lifted.render_lifted import LiftedPlace, new_answers
+from tapestry.sql.normalize.running_states import STATES
+from tapestry.sql.write import build
+
+DISTINCT = ("distinct", "distinct_sum")
+_TOGETHER: Mapping[str, type[exp.Expr]] = {"least": exp.Min, "greatest": exp.Max}
+"""How the states of several sets of rows become that of all of them: else they are added up."""
+MEMORY_CTE, PART = "memory", "part"
+"""What is kept of the groups of all arms, and which of its columns says whose a row is."""
+COUNTED = "_n"
+"""Of how many rows a value is the argument."""
+
+
+def render_running(
+    arm: Lifted, blocks: tuple[Block, ...], place: LiftedPlace
+) -> tuple[exp.Select, Ctes]:
+    """The select of the new answers with ``_matched_at``, and its CTEs."""
+    assert arm.sums is not None
+    running = Running(arm.sums, blocks, place)
+    ctes = [*running.ctes(), (running.name("states"), running.states())]
+    ctes.append((running.name("rows"), running.rows()))
+    return new_answers(arm, place, running.name("rows")), ctes
+
+
+@dataclass(frozen=True)
+class Running:
+    """The groups of one arm at a place."""
+
+    sums: Sums
+    blocks: tuple[Block, ...]
+    place: LiftedPlace
+
+    @property
+    def frame(self) -> Frame:
+        """The window; where what held at the begin is to be known, all since then."""
+        frame = self.place.frame
+        return Frame(None, frame.t, frame.order, frame.few) if self.place.at_begin else frame
+
+    @property
+    def reads(self) -> Reads:
+        return Reads(self.place.reads)
+
+    def ctes(self) -> Iterator[tuple[str, exp.Query]]:
+        """The CTEs up to the steps and the states before them."""
+        yield self.name("changes"), self.changes()
+        for value in self.distinct:
+            yield from self.turns(value)
+        yield self.name("parts"), self.parts()
+        yield self.name("steps"), self.steps()
+        if self.frame.tau is not None:
+            yield self.name("before"), self.before()
+
+    @property
+    def distinct(self) -> list[int]:
+        """The arguments that count once, by their places."""
+        return list(dict.fromkeys(s.place for s in self.sums.states if s.kind in DISTINCT))
+
+    # -- names ------------------------------------------------------------------------------------
+    def name(self, kind: str) -> str:
+        """The name of a CTE."""
+        return f"{self.place.prefix}_{kind}"
+
+    def table(self, kind: str, alias: str) -> exp.Table:
+        return build.table(self.name(kind), alias)
+
+    def key(self, alias: str) -> list[exp.Expr]:
+        """What it groups by, in a row."""
+        return [exp.column(f"_k{n}", table=alias) for n in range(1, self.sums.keys + 1)]
+
+    def argument(self, place: int, alias: str) -> exp.Expr:
+        """The argument of a state, in a row."""
+        return exp.column(f"_a{place - self.sums.keys + 1}", table=alias)
+
+    # -- rows and what they add ------------------------------
+    def changes(self) -> exp.Query:
+        """The rows that begin or end; with no key also the instant at which time begins."""
+        query = changing(self.blocks, self.sums.keys, self.frame, self.reads)
+        if self.sums.keys:
+            return query
+        begin = self.place.begin
+        start = TIME_BEGINS.copy() if begin is None else begin.copy()
+        arguments = [exp.null() for _ in self.blocks[0].select]
+        nothing = build.select([*arguments, start, exp.Literal.number(0)])
+        after: list[exp.Expr] = [exp.LTE(this=start.copy(), expression=self.frame.t.copy())]
+        if self.frame.tau is not None:
+            after.append(exp.GT(this=start.copy(), expression=self.frame.tau.copy()))
+        return build.union_all([query, build.add_where(nothing, after)])
+
+    def parts(self) -> exp.Query:
+        """What each row adds to the states of its group, and each value that comes or goes."""
+        at = exp.column(AT, table="_c")
+        items = [self.added(state, "_c") for state in self.sums.states]
+        query = build.select([*self.key("_c"), at, *self.numbered(items)])
+        selects: list[exp.Query] = [build.add_from(query, self.table("changes", "_c"))]
+        for value in self.distinct:
+            items = [self.turned(state, value) for state in self.sums.states]
+            query = build.select([*self.key("_d"), exp.column(AT, table="_d")])
+            query.set("expressions", [*query.selects, *self.numbered(items)])
+            selects.append(build.add_from(query, self.table(f"d{value}", "_d")))
+        return build.union_all(selects)
+
+    def added(self, state: State, alias: str) -> exp.Expr:
+        """What a row that begins or ends adds to a state."""
+        weight = exp.column(WEIGHT, table=alias)
+        if state.kind == "rows":
+            return weight
+        if state.kind in DISTINCT:
+            return exp.Literal.number(0) if state.kind == "distinct" else exp.null()
+        value = self.argument(state.place, alias)
+        if state.kind == "values":
+            return _if_null(value, exp.Literal.number(0), weight)
+        if state.kind == "sum":
+            return _signed(value, weight)
+        return value
+
+    def turned(self, state: State, value: int) -> exp.Expr:
+        """What a value that comes or goes adds to a state."""
+        weight = exp.column(WEIGHT, table="_d")
+        if state.place != value or state.kind not in DISTINCT:
+            return exp.null()
+        if state.kind == "distinct":
+            return weight
+        return _signed(self.argument(value, "_d"), weight)
+
+    def numbered(self, items: list[exp.Expr]) -> list[exp.Expr]:
+        return [exp.alias_(item, f"_s{n}") for n, item in enumerate(items, start=1)]
+
+    # -- states ------------------------------
+    def steps(self) -> exp.Query:
+        """The parts of one group and instant together."""
+        at = exp.column(AT, table="_p")
+        items = self.numbered([self.together(n, "_p") for n in self.numbers()])
+        query = build.select([*self.key("_p"), at, *items])
+        build.add_from(query, self.table("parts", "_p"))
+        query.set("group", exp.Group(expressions=[*self.key("_p"), at.copy()]))
+        return query
+
+    def numbers(self) -> range:
+        return range(1, len(self.sums.states) + 1)
+
+    def together(self, number: int, alias: str) -> exp.Expr:
+        """A state of several sets of rows."""
+        kind = self.sums.states[number - 1].kind
+        function = _TOGETHER.get(kind, exp.Sum)
+        return function(this=exp.column(f"_s{number}", table=alias))
+
+    def before(self) -> exp.Query:
+        """The states at the begin of the window, of the groups in which something changes."""
+        assert self.frame.tau is not None
+        if self.place.remembers:
+            found = self.kept("", [f"s{n}" for n in self.numbers()])
+            items = self.numbered([self.together(n, "_h") for n in self.numbers()])
+        else:
+            found = self.holding(self.frame.tau)
+            items = self.numbered([self.of_rows(state, "_h") for state in self.sums.states])
+        at = exp.alias_(self.frame.tau.copy(), AT)
+        query = build.select([*self.key("_h"), at, *items])
+        build.add_from(query, build.subquery(found, "_h"))
+        if not self.sums.keys:
+            return query
+        build.add_where(query, [_among(self.key("_h"), self.key("_s"), self.table("steps", "_s"))])
+        query.set("group", exp.Group(expressions=self.key("_h")))
+        return query
+
+    def holding(self, instant: exp.Expr) -> exp.Query:
+        """The rows that hold at an instant."""
+        frame = Frame(None, instant, self.frame.order)
+        return holding(self.blocks, self.sums.keys, instant, frame, self.reads)
+
+    def kept(self, part: str, names: list[str]) -> exp.Query:
+        """What a part of the memory says, its columns under the names that they have here."""
+        keys = [f"k{n}" for n in range(1, self.sums.keys + 1)]
+        listed = [
+            exp.alias_(exp.column(f"{self.place.prefix}_{name}", table="_m"), f"_{name}")
+            for name in [*keys, *names]
+        ]
+        query = build.add_from(build.select(listed), build.table(MEMORY_CTE, "_m"))
+        text = exp.Literal.string(self.place.prefix + part)
+        return build.add_where(query, [exp.EQ(this=exp.column(PART, table="_m"), expression=text)])
+
+    def of_rows(self, state: State, alias: str) -> exp.Expr:
+        """A state of rows that hold."""
+        if state.kind == "rows":
+            return exp.Count(this=exp.Star(), big_int=True)
+        value = self.argument(state.place, alias)
+        if state.kind in DISTINCT:
+            value = exp.Distinct(expressions=[value])
+        if state.kind in ("values", "distinct"):
+            return exp.Count(this=value, big_int=True)
+        return _TOGETHER.get(state.kind, exp.Sum)(this=value)
+
+    def states(self) -> exp.Query:
+        """The states of each group after each of its steps."""
+        union: exp.Query = build.add_from(build.select_all("_s"), self.table("steps", "_s"))
+        if self.frame.tau is not None:
+            before = build.add_from(build.select_all("_b"), self.table("before", "_b"))
+            union = build.union_all([union, before])
+        at = exp.column(AT, table="_u")
+        items = [_running(self.together(n, "_u"), self.key("_u"), at) for n in self.numbers()]
+        query = build.select([*self.key("_u"), at, *self.numbered(items)])
+        return build.add_from(query, build.subquery(union, "_u"))
+
+    def rows(self) -> exp.Query:
+        """The select list of each group that is there, at each of its steps."""
+        at = exp.column(AT, table=STATES)
+        items = [
+            build.named(timing.as_of(item, at), name)
+            for item, name in zip(self.sums.items, self.place.listed, strict=True)
+        ]
+        query = build.select([*items, at])
+        build.add_from(query, self.table("states", STATES))
+        conditions: list[exp.Expr] = []
+        if self.frame.tau is not None:
+            conditions.append(exp.GT(this=at.copy(), expression=self.frame.tau.copy()))
+        if self.sums.keys:
+            there = exp.column("_s1", table=STATES)
+            conditions.append(exp.GT(this=there, expression=exp.Literal.number(0)))
+        if self.sums.having is not None:
+            conditions.append(build.operand(self.sums.having))
+        return build.add_where(query, conditions)
+
+    # -- DISTINCT ------------------------------
+    def turns(self, value: int) -> Iterator[tuple[str, exp.Query]]:
+        """By group and value: when it comes to be an argument of a row, and when it is none."""
+        counts, running, old = (self.name(f"d{value}_{kind}") for kind in ("n", "m", "b"))
+        yield counts, self.counts(value)
+        names = [*self.key("_n"), self.argument(value, "_n")]
+        at, counted = exp.column(AT, table="_n"), exp.column(COUNTED, table="_n")
+        union: exp.Query = build.add_from(build.select_all("_x"), build.table(counts, "_x"))
+        if self.frame.tau is not None:
+            yield old, self.counts_before(value, counts)
+            more = build.add_from(build.select_all("_y"), build.table(old, "_y"))
+            union = build.union_all([union, more])
+        total = _running(exp.Sum(this=counted.copy()), names, at)
+        query = build.select([*names, at, counted, exp.alias_(total, "_m")])
+        yield running, build.add_from(query, build.subquery(union, "_n"))
+        yield self.name(f"d{value}"), self.turning(value, running)
+
+    def counts(self, value: int) -> exp.Query:
+        """How many rows more, or fewer, have a value, by group, value and instant."""
+        names = [*self.key("_c"), self.argument(value, "_c")]
+        at = exp.column(AT, table="_c")
+        total = exp.Sum(this=exp.column(WEIGHT, table="_c"))
+        query = build.select([*names, at, exp.alias_(total, COUNTED)])
+        build.add_from(query, self.table("changes", "_c"))
+        build.add_where(query, [_is_value(self.argument(value, "_c"))])
+        grouped = [one.copy() for one in [*names, at]]
+        query.set("group", exp.Group(expressions=grouped))
+        return query
+
+    def counts_before(self, value: int, counts: str) -> exp.Query:
+        """How many rows had them at the begin of the window."""
+        assert self.frame.tau is not None
+        argument = self.argument(value, "_h")
+        names = [*self.key("_h"), argument]
+        if self.place.remembers:
+            found = self.kept(f"_d{value}", [argument.name[1:], COUNTED[1:]])
+            total: exp.Expr = exp.Sum(this=exp.column(COUNTED, table="_h"))
+        else:
+            found = self.holding(self.frame.tau)
+            total = exp.Count(this=exp.Star(), big_int=True)
+        at = exp.alias_(self.frame.tau.copy(), AT)
+        query = build.select([*names, at, exp.alias_(total, COUNTED)])
+        build.add_from(query, build.subquery(found, "_h"))
+        there = [*self.key("_x"), self.argument(value, "_x")]
+        build.add_where(query, [_among(names, there, build.table(counts, "_x"))])
+        query.set("group", exp.Group(expressions=[one.copy() for one in names]))
+        return query
+
+    def turning(self, value: int, running: str) -> exp.Query:
+        """The instants at which the number of rows leaves 0, or comes to it."""
+        now = exp.column("_m", table="_r")
+        then = exp.Sub(this=now.copy(), expression=exp.column(COUNTED, table="_r"))
+        zero = exp.Literal.number(0)
+        there, was = (exp.GT(this=one, expression=zero.copy()) for one in (now, then))
+        weight = exp.If(this=there.copy(), true=exp.Literal.number(1), false=exp.Literal.number(-1))
+        listed = [*self.key("_r"), self.argument(value, "_r"), exp.column(AT, table="_r")]
+        query = build.select([*listed, exp.alias_(weight, WEIGHT)])
+        build.add_from(query, build.table(running, "_r"))
+        differs = exp.NEQ(this=exp.Paren(this=there), expression=exp.Paren(this=was))
+        conditions: list[exp.Expr] = [differs]
+        if self.frame.tau is not None:
+            at = exp.column(AT, table="_r")
+            conditions.append(exp.GT(this=at, expression=self.frame.tau.copy()))
+        return build.add_where(query, conditions)
+
+
+def _among(these: list[exp.Expr], those: list[exp.Expr], table: exp.Table) -> exp.Expr:
+    """That a key is one of a table's; NULL is one, too."""
+    same = [
+        exp.NullSafeEQ(this=one.copy(), expression=two.copy())
+        for one, two in zip(these, those, strict=True)
+    ]
+    inner = build.add_from(build.select_one(), table)
+    return exp.Exists(this=build.add_where(inner, same))
+
+
+def _is_value(value: exp.Expr) -> exp.Expr:
+    return exp.Not(this=exp.Is(this=value, expression=exp.Null()))
+
+
+def _if_null(value: exp.Expr, null: exp.Expr, other: exp.Expr) -> exp.Expr:
+    is_null = exp.Is(this=value, expression=exp.Null())
+    return exp.If(this=is_null, true=null, false=other)
+
+
+def _signed(value: exp.Expr, weight: exp.Expr) -> exp.Expr:
+    begins = exp.GT(this=weight, expression=exp.Literal.number(0))
+    return exp.If(this=begins, true=value, false=exp.Neg(this=value.copy()))
+
+
+def _running(total: exp.Expr, key: list[exp.Expr], at: exp.Expr) -> exp.Expr:
+    """A total over all steps of a key up to this one."""
+    order = exp.Order(expressions=[exp.Ordered(this=at.copy())])
+    frame = exp.WindowSpec(
+        kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW"
+    )
+    return exp.Window(this=total, partition_by=[one.copy() for one in key], order=order, spec=frame)

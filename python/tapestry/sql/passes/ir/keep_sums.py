@@ -1,0 +1,41 @@
+"""Keep running states where each row of theirs holds for one interval; else evaluate at instants.
+
+A row that holds several times would be counted in pieces, one whose interval a subquery decides has
+no end that is known beforehand, and an extreme says nothing once the row that has it is gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapestry.sql.ir import Block, Part, SourceTable
+from tapestry.sql.query_state import QueryState
+
+EXTREMES = frozenset({"least", "greatest"})
+
+
+def keep_sums(query: QueryState) -> QueryState:
+    """The query, its arms without running states where these do not give their answers.
+
+    Sound because the state of a group at an instant is by definition that of the rows that hold
+    then: those that began by then, less those that ended (aggregates, section 5).
+    """
+    return query.with_parts(tuple(_kept(part) for part in query.parts))
+
+
+def _kept(part: Part) -> Part:
+    if part.lifted is None or part.lifted.sums is None:
+        return part
+    extremes = any(state.kind in EXTREMES for state in part.lifted.sums.states)
+    if part.blocks and all(_holds(block, extremes) for block in part.blocks):
+        return part
+    return replace(part, blocks=(), lifted=replace(part.lifted, sums=None))
+
+
+def _holds(block: Block, extremes: bool) -> bool:
+    if len(block.disjuncts) != 1:
+        return False
+    (conjunction,) = block.disjuncts
+    if conjunction.exists or (extremes and conjunction.uppers):
+        return False
+    return all(isinstance(table, SourceTable) for table in conjunction.tables)
