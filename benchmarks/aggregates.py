@@ -1,0 +1,133 @@
+"""Groups kept by running states, and groups evaluated at instants, against the full query.
+
+Rows of ``--rows`` events in groups of a hundred rows (``k``), in order of arrival; the last
+hundredth is new. Each kind of query is measured three ways: ``Q`` over all rows, ``QI`` with the
+states before the window worked out from history, and ``QI + memory`` with the states at hand. What
+adds to the memory is measured beside (``upkeep``).
+
+``python -m benchmarks.aggregates [--rows 10000000] [--queries sums distinct …]``
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.common import save
+from benchmarks.figures._compare import report, with_ratios
+from benchmarks.measure import Action, Answering, measure
+from benchmarks.options import Options, main
+from benchmarks.queries import instant
+from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite
+from tapestry.sql.scan import KnownAnswers
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ZERO = datetime(2026, 1, 1, tzinfo=timezone.utc)
+GROUP = 100
+"""Rows of a group, on average."""
+FILES = 100
+NEW = 0.01
+ROW_ID = "struct(_metadata.file_path, _metadata.row_index)"
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A query of groups, and the most that its increment may take of the full query's time."""
+
+    name: str
+    sql: str
+    aim: float
+
+
+QUERIES = (
+    Grouped(
+        "sums",
+        "SELECT k, count(*) AS c, sum(v) AS s, avg(x) AS a FROM events GROUP BY k"
+        " HAVING count(*) >= 100",
+        0.20,
+    ),
+    Grouped("alert", "SELECT k FROM events GROUP BY k HAVING sum(v) >= 5000", 0.20),
+    Grouped(
+        "distinct",
+        "SELECT k, count(DISTINCT x) AS d FROM events GROUP BY k HAVING count(DISTINCT x) >= 60",
+        0.35,
+    ),
+    Grouped(
+        "top3",
+        "SELECT k, id, v, ts FROM (SELECT k, id, v, ts, row_number() OVER (PARTITION BY k ORDER BY"
+        " v DESC, id) AS n FROM events) AS e WHERE n <= 3",
+        0.25,
+    ),
+    Grouped(
+        "instants",
+        "SELECT k, max(v) AS m FROM events WHERE ts > now() - INTERVAL 30 DAYS GROUP BY k"
+        " HAVING max(v) >= 99.9",
+        0.5,
+    ),
+)
+
+
+def run(spark: SparkSession, options: Options) -> None:
+    """Increments of aggregates against their full queries."""
+    events = _events(spark, options.rows)
+    columns = tuple(Column(f.name, f.dataType.simpleString()) for f in spark.table(events).schema)
+    catalog = Catalog({"events": Source("events", columns, "ts")})
+    scans = {"events": Scan(events, "ts", ROW_ID)}
+    last = ZERO + timedelta(seconds=options.rows)
+    window = Window(last - timedelta(seconds=round(options.rows * NEW)), last)
+    result: dict[str, Any] = {}
+    for query in QUERIES:
+        if options.queries and query.name not in options.queries:
+            continue
+        rewriting = rewrite(query.sql, catalog)
+        known = f"bench.known_{query.name}_{options.rows}"
+        if not spark.catalog.tableExists(known):
+            before = rewriting.incremental(Window(None, window.tau), scans)  # type: ignore[arg-type]
+            spark.sql(before).write.format("delta").saveAsTable(known)
+        full = query.sql.replace("FROM events", f"FROM {events} AS events")
+        variants: dict[str, Action] = {
+            "Q": Answering(spark, full.replace("now()", instant(last))),
+            "QI": Answering(spark, rewriting.incremental(window, scans, known=KnownAnswers(known))),
+        }
+        if rewriting.keeps_states:
+            memory = f"bench.memory_{query.name}_{options.rows}"
+            if not spark.catalog.tableExists(memory):
+                states = rewriting.states(Window(None, window.tau), scans)  # type: ignore[arg-type]
+                spark.sql(states).write.format("delta").saveAsTable(memory)
+            at_hand = KnownAnswers(known, states=memory)
+            text = rewriting.incremental(window, scans, known=at_hand)
+            variants["QI + memory"] = Answering(spark, text)
+            variants["upkeep"] = Answering(spark, rewriting.states(window, scans, at_hand))
+        measured = with_ratios(measure(spark, variants, options.rounds, budget=options.budget))
+        report(f"{options.rows} events", f"{query.name} ({rewriting.strategy})", measured)
+        result[query.name] = {
+            "sql": query.sql,
+            "aim": query.aim,
+            "strategy": rewriting.strategy,
+            "variants": measured,
+        }
+    if not options.queries:
+        save(f"aggregates_{options.rows}", {"rows": options.rows, "queries": result})
+
+
+def _events(spark: SparkSession, rows: int) -> str:
+    """The events as a Delta table, made once: one a second, in order, groups in random order."""
+    name = f"bench.events_{rows}"
+    if not spark.catalog.tableExists(name):
+        frame = spark.range(0, rows, 1, FILES).selectExpr(
+            "id",
+            f"CAST(pmod(xxhash64(id, 1), {max(1, rows // GROUP)}) AS INT) AS k",
+            "CAST(pmod(xxhash64(id, 2), 100) AS INT) AS x",
+            "CAST(pmod(xxhash64(id, 3), 10000) / 100 AS DECIMAL(10, 2)) AS v",
+            "CONCAT('note ', hex(xxhash64(id, 4))) AS note",
+            f"timestamp_seconds({int(ZERO.timestamp())} + id) AS ts",
+        )
+        frame.write.format("delta").saveAsTable(name)
+    return name
+
+
+if __name__ == "__main__":
+    main(run)
