@@ -39,6 +39,7 @@ from tapestry.runs.sources.examine import examine
 from tapestry.runs.sources.grow_side import carry
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.side import Side, read_side, side_name
+from tapestry.runs.tables import beside_target
 from tapestry.runs.tables.state import StateRow, claim, runs_of
 
 
@@ -124,6 +125,7 @@ def rewind(session: Session, planned: Rewind, invocation: Invocation) -> None:
     for statement in planned.before:
         session.run(statement)
     rejected.carry(session, row, planned.newest, planned.attempt)
+    beside_target.carry(session, row, planned.newest)
     point("before_written")
     try:
         session.run(planned.main)
