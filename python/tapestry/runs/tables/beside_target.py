@@ -23,6 +23,9 @@ def tidy(session: Session, row: StateRow, n: int) -> None:
         table.tidy(session, row, n)
 
 
-def carry(session: Session, row: StateRow, newest: StateRow) -> None:
-    """Copy what counts up to the row's t to its generation; ``newest`` is what landed last."""
-    KNOWN.carry_over(session, row, newest, f"matched_at <= {timestamp(row.t)}")
+def carry(session: Session, row: StateRow, newest: StateRow, erased: str = "") -> None:
+    """Copy what counts up to the row's t to its generation; ``newest`` is what landed last.
+
+    ``erased`` is a SELECT of rows of ``<target>__known`` that no run has written yet.
+    """
+    KNOWN.carry_over(session, row, newest, f"matched_at <= {timestamp(row.t)}", erased)

@@ -13,7 +13,8 @@ that reads its own table Delta 4.3 forgets the transaction. `SideTable.now` read
 
 How a kind of rows gets its table: make one `SideTable` for it; list its rows for a run as
 `SideRows` in ``WriteRows.beside`` (they are written after the claim and after ``before``, and
-before the new rows are computed); read them by `SideTable.rows`; and add the table to
+before the new rows are computed), and its suffix in ``StateRow.beside`` if no run may go on without
+it; read them by `SideTable.rows`; and add the table to
 ``beside_target.TABLES``, by which a full refresh, a closed run and a rewind know of it.
 """
 
@@ -23,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import sleep
 
-from tapestry.errors import ConfigurationError
+from tapestry.errors import ConfigurationError, StateMissing
 from tapestry.names import SIDE_PROPERTY
 from tapestry.quoting import identifier, identifiers, properties, relation_name, string, token
 from tapestry.runs.engine.errors_of_delta import files_gone, lost_race
@@ -86,6 +87,21 @@ class SideTable:
             )
         return True
 
+    def find(self, session: Session, row: StateRow) -> bool:
+        """Does the target have it? As `there`; one look-up less where no run has written to it.
+
+        Raises StateMissing where it is gone though a run needs it (``StateRow.beside``).
+        """
+        if self.suffix not in row.beside:
+            return False
+        if self.there(session, row.model):
+            return True
+        raise StateMissing(
+            f"{self.name(row.model)} is gone; runs of {row.model} need what it says",
+            hint="bring it back (restore it, or copy it along with its model), or run with"
+            " --full-refresh",
+        )
+
     def rows(self, row: StateRow, own: bool = False) -> str:
         """A relation with the rows that count for a run; with ``own`` those that it has written.
 
@@ -113,9 +129,7 @@ class SideTable:
         has landed.
         """
         if not self.there(session, run.model):
-            named = {SIDE_PROPERTY: self.suffix}
-            columns = {GENERATION: "string", NUMBER: "bigint", **self.columns}
-            create_own(session, self.name(run.model), columns, self.comment, named)
+            self._make(session, run.model)
         written = f"SELECT {string(run.generation)}, {run.n}L, * FROM (\n{select}\n)"
         self._insert(session, run, list(self.columns), written)
 
@@ -133,23 +147,37 @@ class SideTable:
                 raise
 
     def carry_over(
-        self, session: Session, row: StateRow, newest: StateRow, only: str = "true"
+        self,
+        session: Session,
+        row: StateRow,
+        newest: StateRow,
+        only: str = "true",
+        more: str = "",
     ) -> None:
         """Copy the rows that count after ``newest`` to ``row``, run 1 of another generation.
 
-        They count once the rewind to ``row`` has landed. ``only`` is a condition over the columns.
+        They count once the rewind to ``row`` has landed. ``more`` is a SELECT of others that are
+        not written yet; ``only`` is a condition over the columns.
         """
-        if not self.there(session, row.model):
+        there = self.there(session, row.model)
+        if not there and not more:
             return
+        if not there:
+            self._make(session, row.model)
         name = self.name(row.model)
         described = session.rows(f"DESCRIBE TABLE {relation_name(name)}")
         kept = [str(c) for c, *_ in described if c not in (GENERATION, NUMBER)]
         counts = _counts(newest.generation, newest.n, newest.failed, own=True)
-        written = (
-            f"SELECT {string(row.generation)}, {row.n}L, {identifiers(kept)}"
-            f" FROM {self.now(session, row.model)} WHERE {counts} AND ({only})"
-        )
+        rows = f"SELECT {identifiers(kept)} FROM {self.now(session, row.model)} WHERE {counts}"
+        if more:
+            rows += f" UNION ALL SELECT {identifiers(kept)} FROM (\n{more}\n)"
+        written = f"SELECT {string(row.generation)}, {row.n}L, * FROM ({rows}) WHERE {only}"
         self._insert(session, row.identity, kept, written)
+
+    def _make(self, session: Session, target: str) -> None:
+        named = {SIDE_PROPERTY: self.suffix}
+        columns = {GENERATION: "string", NUMBER: "bigint", **self.columns}
+        create_own(session, self.name(target), columns, self.comment, named)
 
     def _insert(
         self, session: Session, run: RunIdentity, columns: Sequence[str], select: str
