@@ -39,3 +39,6 @@ REJECTED_PROPERTY: Final = "tapestry.rejected"
 
 STAGED_PROPERTY: Final = "tapestry.staged"
 """Delta table property of a staged table: whose rows its version holds."""
+
+SIDE_PROPERTY: Final = "tapestry.side"
+"""Delta table property of a side table of a target: which kind of rows it has."""

@@ -130,17 +130,12 @@ def _often(there: list[Copy], _: int) -> Found:
 
 @dataclass(frozen=True)
 class Kind:
-    """A query, as SQL and as what it answers.
-
-    ``grows``: a column more gives no other answer. ``remembers``: an answer that was deleted from
-    the table does not come again.
-    """
+    """A query, as SQL and as what it answers; ``grows``: a column more gives no other answer."""
 
     sql: str
     answers: Callable[[list[Copy], int], Found]
     columns: str = "id"
     grows: bool = True
-    remembers: bool = True
 
 
 _M = "{s}.messages"
@@ -173,13 +168,11 @@ KINDS = {
         _counts,
         "id, n",
         grows=False,
-        remembers=False,
     ),
     "busy": Kind(
         f"select m.parent as id from {_M} m group by m.parent having count(*) >= 2",
         _busy,
         grows=False,
-        remembers=False,
     ),
     "silent": Kind(
         f"select m.parent as id, count(*) as n from {_M} m group by m.parent"
@@ -187,16 +180,14 @@ KINDS = {
         _silent,
         "id, n",
         grows=False,
-        remembers=False,
     ),
     "latest": Kind(
         "select x.id from (select m.id, row_number() over"
         f" (partition by m.parent order by m.ts desc, m.id) as n from {_M} m) x where x.n = 1",
         _latest,
         grows=False,
-        remembers=False,
     ),
-    "total": Kind(f"select count(*) as id from {_M} m", _total, grows=False, remembers=False),
+    "total": Kind(f"select count(*) as id from {_M} m", _total, grows=False),
     "often": Kind(f"select m.id from {_M} m where (select count(*) {_REPLY}) >= 2", _often),
 }
 

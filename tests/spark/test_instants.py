@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.spark.run_world import World, literal
+from tests.marks import more
+from tests.spark.run_world import World, at, literal, writes
+from tests.spark.test_commit_once import Killed
 
-from tapestry.errors import TooManyInstants
+from tapestry.errors import ExpectationFailed, StateMissing, TargetChanged, TooManyInstants
+from tapestry.runs.after.rewind import plan_rewind, rewind
+from tapestry.runs.context.memory import Memory
+from tapestry.runs.run import crash, run
 
 COUNTS = "select m.author, count(*) as n from {s}.messages m group by m.author"
 CLOSED = (
@@ -117,12 +122,136 @@ def test_too_many_instants_stop_a_run_before_it_computes_them(world: World) -> N
     assert world.run(world.model(COUNTS, instants_limit=5), 6).rows == 3
 
 
-@pytest.mark.xfail(strict=True, reason="only the table says which values are known")
 def test_an_answer_that_was_deleted_does_not_come_again(world: World) -> None:
     model = world.model(COUNTS, on_source_rewrite="deletes_ok", on_target_change="accept")
     world.run(model, 6)
     world.session.run(f"delete from {world.schema}.target where author = 'a'")
     world.session.run(f"delete from {world.schema}.messages where id = 3")
     world.run(model, 8)
-    assert world.run(model, 8).rows == 0
+    assert world.run(model, 8).action == "nothing"
     assert not [row for row in world.answers(columns="author, n") if row[0] == "a"]
+
+
+def known(world: World) -> int:
+    return len(world.session.rows(f"select * from {world.schema}.target__known"))
+
+
+@pytest.mark.parametrize(
+    "died", ["before_written", *(more(p) for p in crash.POINTS if p != "before_written")]
+)
+def test_a_run_that_died_notes_what_was_deleted_all_the_same(
+    world: World, monkeypatch: pytest.MonkeyPatch, died: str
+) -> None:
+    """Deleted before its claim: it is executed again; deleted after it: the next run notes it."""
+    model = world.model(COUNTS, on_source_rewrite="deletes_ok", on_target_change="accept")
+    world.run(model, 6)
+    world.session.run(f"delete from {world.schema}.target where author = 'a' and n = 1")
+    world.session.run(f"delete from {world.schema}.messages where id = 3")
+
+    def point(here: str) -> None:
+        if here == died:
+            raise Killed(here)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(run, "point", point)
+        with pytest.raises(Killed):
+            world.run(model, 8)
+    world.memory = Memory()
+    world.session.run(f"delete from {world.schema}.target where author = 'a' and n = 2")
+    world.run(model, 9)
+    world.add((7, "a", None, 10))
+    world.run(model, 11)
+    assert world.answers(columns="author, n") == [("b", 1, 1.0)]
+    assert known(world) == 2
+
+
+def test_a_run_that_was_closed_has_noted_nothing(world: World) -> None:
+    config = {"on_source_rewrite": "deletes_ok", "on_target_change": "accept"}
+    world.run(world.model(COUNTS, **config), 6)
+    world.session.run(f"delete from {world.schema}.target where author = 'a'")
+    world.session.run(f"delete from {world.schema}.messages where id = 3")
+    world.add((7, "b", None, 7))
+    small = {"name": "small", "expect": "n < 2", "on_violation": "fail"}
+    with pytest.raises(ExpectationFailed):
+        world.run(world.model(COUNTS, **config, expectations=[small]), 8)
+    assert known(world) == 0
+    world.run(world.model(COUNTS, **config), 8)
+    world.run(world.model(COUNTS, **config), 9)
+    assert world.answers(columns="author, n") == [("b", 1, 1.0), ("b", 2, 7.0)]
+    assert known(world) == 2
+
+
+def test_a_rewind_forgets_of_what_was_deleted_what_came_later(world: World) -> None:
+    model = world.model(COUNTS, on_source_rewrite="deletes_ok", on_target_change="accept")
+    world.run(model, 3)
+    world.run(model, 6)
+    world.session.run(f"delete from {world.schema}.target where author = 'a'")
+    invocation = world.invocation(7)
+    planned = plan_rewind(world.session, model, invocation, at(4))
+    assert planned is not None
+    rewind(world.session, planned, invocation)
+    assert known(world) == 1
+    world.run(model, 8)
+    assert world.answers(columns="author, n") == [("a", 2, 5.0), ("b", 1, 1.0)]
+    world.session.run(f"delete from {world.schema}.messages where id = 3")
+    world.run(model, 9)
+    assert len(world.answers(columns="author, n")) == 2, "a count of 1 stays known"
+
+
+def test_a_full_refresh_knows_nothing_of_what_was_deleted(world: World) -> None:
+    model = world.model(COUNTS, on_target_change="accept")
+    world.run(model, 6)
+    world.session.run(f"delete from {world.schema}.target where author = 'a'")
+    world.run(model, 7)
+    assert known(world) == 2
+    world.run(model, 8, full_refresh=True)
+    assert known(world) == 0
+    assert len(world.answers(columns="author, n")) == 3
+
+
+def test_what_was_deleted_is_told_while_the_history_tells_it(world: World) -> None:
+    model = world.model(COUNTS, on_target_change="accept")
+    world.run(model, 6)
+    table = f"{world.schema}.target"
+    world.session.run(f"delete from {table} where author = 'a' and n = 2")
+    off = "spark.databricks.delta.retentionDurationCheck.enabled"
+    world.session.run(f"set {off} = false")
+    world.session.run(f"vacuum {table} retain 0 hours")
+    world.session.run(f"reset {off}")
+    with pytest.raises(TargetChanged, match=r"no longer says which: version 0 [\s\S]*full-refresh"):
+        world.run(model, 7)
+    assert world.states() == [(1,)]
+    world.run(world.model(COUNTS), 7, full_refresh=True)
+
+
+def test_without_the_table_of_what_was_deleted_no_run_goes_on(world: World) -> None:
+    model = world.model(COUNTS, on_target_change="accept")
+    world.run(model, 6)
+    world.session.run(f"delete from {world.schema}.target where author = 'a'")
+    assert "2 answers deleted from its table" in writes(world.plan(model, 7)).warnings[-1]
+    world.run(model, 7)
+    world.session.run(f"drop table {world.schema}.target__known")
+    world.add((7, "a", None, 8))
+    with pytest.raises(StateMissing, match="target__known is gone"):
+        world.run(model, 9)
+
+
+def test_what_counts_by_rows_beside_what_counts_by_values(world: World) -> None:
+    """A row of the one arm comes though the other arm has had its values before."""
+    model = world.model(
+        "select m.author, count(*) as n, 'count' as kind from {s}.messages m group by m.author"
+        " union all select m.author, cast(1 as bigint) as n, 'row' as kind from {s}.messages m",
+        on_source_rewrite="deletes_ok",
+        on_target_change="accept",
+    )
+    world.run(model, 3)
+    world.session.run(f"delete from {world.schema}.target where author = 'a'")
+    world.run(model, 6)
+    world.session.run(f"delete from {world.schema}.messages where id = 3")
+    world.run(model, 8)
+    assert world.answers(columns="author, n, kind") == [
+        ("a", 1, "row", 5.0),
+        ("a", 2, "count", 5.0),
+        ("b", 1, "count", 1.0),
+        ("b", 1, "row", 1.0),
+    ]

@@ -93,7 +93,7 @@ class _Lived:
             self.run(rng_point(self.rng) if event == "kill" else None)
         elif event == "refresh":
             self.run(self.rng.choice([None, rng_point(self.rng)]), refresh=True)
-        elif event == "erase" and ran and self.life.kind.remembers:
+        elif event == "erase" and ran:
             self.erase()
         elif event == "rewind" and ran and not self.closed:
             self.rewind()

@@ -22,6 +22,7 @@ from tapestry.errors import StateMissing, TapestryError, WindowError
 from tapestry.names import MATCHED_AT
 from tapestry.quoting import relation_name, timestamp
 from tapestry.runs.checks import rejected
+from tapestry.runs.checks.erased_answers import lost_values
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.errors_of_delta import lost_race
@@ -39,7 +40,10 @@ from tapestry.runs.sources.examine import examine
 from tapestry.runs.sources.grow_side import carry
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.side import Side, read_side, side_name
+from tapestry.runs.tables import beside_target
+from tapestry.runs.tables.beside_target import KNOWN
 from tapestry.runs.tables.state import StateRow, claim, runs_of
+from tapestry.sql import rewrite
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class Rewind:
         How many answers are forgotten, and how many runs ended after T.
     before
         Executed before the commit ``main``: late rows that stay.
+    erased
+        A SELECT of answers that were deleted from the table, which no run has noted yet.
     attempt
         Which execution of the newest run landed (see ``Standing``).
     warnings
@@ -65,6 +71,7 @@ class Rewind:
     runs: int
     main: str
     before: tuple[str, ...] = ()
+    erased: str = ""
     attempt: str | None = None
     warnings: tuple[str, ...] = field(default=())
 
@@ -99,6 +106,10 @@ def plan_rewind(
     relations = read_relations(
         session, crossing.canonical, model, invocation.pins, invocation.time_zone
     )
+    last = runs[-1]
+    erased = _erased(session, model, relations, row, last)
+    beside = dict.fromkeys([*last.beside, *([KNOWN.suffix] if erased else [])])
+    row = replace(row, beside=tuple(beside))
     return Rewind(
         model,
         newest,
@@ -107,6 +118,7 @@ def plan_rewind(
         sum(run.t > to for run in runs),
         rewind_sql(row, len(columns_of_table(session, row.model))),
         _carried(session, relations, crossing, row),
+        erased,
         standing.attempt,
         _next_run(session, model, relations, row, upstream or {}),
     )
@@ -124,6 +136,7 @@ def rewind(session: Session, planned: Rewind, invocation: Invocation) -> None:
     for statement in planned.before:
         session.run(statement)
     rejected.carry(session, row, planned.newest, planned.attempt)
+    beside_target.carry(session, row, planned.newest, planned.erased)
     point("before_written")
     try:
         session.run(planned.main)
@@ -218,6 +231,17 @@ def _carried(
         found = read_side(session, side, read)
         statements += carry(found, pin, column, row.t, row.generation)
     return tuple(statements)
+
+
+def _erased(
+    session: Session, model: Model, relations: Relations, row: StateRow, last: StateRow
+) -> str:
+    """What was deleted from the table since ``last``, the run that landed last; '' for nothing."""
+    rewriting = rewrite(row.canonical, relations.catalog, model.config.assume, row.begin)
+    if not rewriting.asks_known:
+        return ""
+    select, number = lost_values(session, model, rewriting.values, row, last)
+    return select if number else ""
 
 
 def _next_run(

@@ -35,6 +35,15 @@ _HAS_COLUMN = ("FIELD_ALREADY_EXISTS", "COLUMN_ALREADY_EXISTS", "DUPLICATE_COLUM
 _ODD_NAMES = ("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAME",)
 _FILES_GONE = ("DELTA_PATH_DOES_NOT_EXIST",)
 _LOG_GONE = ("PATH_NOT_FOUND",)
+_HISTORY_GONE = (
+    "FILE_NOT_EXIST",
+    "DELTA_FILE_NOT_FOUND",
+    "DELTA_VERSION_NOT_FOUND",
+    "DELTA_NO_RECREATABLE_HISTORY_FOUND",
+    "DELTA_TRUNCATED_TRANSACTION_LOG",
+    "DELTA_LOG_FILE_NOT_FOUND",
+    "DELTA_VERSIONS_NOT_CONTIGUOUS",
+)
 _FOLDER = re.compile(r"location \(?'([^']+)'")
 _LEFTOVER = ("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "LOCATION_ALREADY_EXISTS")
 
@@ -57,6 +66,11 @@ def files_gone(error: BaseException) -> bool:
 def log_gone(error: BaseException) -> bool:
     """None of the files that were named is there any more."""
     return _says(error, _LOG_GONE)
+
+
+def history_gone(error: BaseException) -> bool:
+    """An earlier version of a table cannot be read any more: of its log, or of its files."""
+    return _says(error, _HISTORY_GONE)
 
 
 def lost_race(error: BaseException) -> bool:

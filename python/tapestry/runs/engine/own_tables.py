@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from time import sleep
+from types import MappingProxyType
 from typing import Any
 
 from tapestry.errors import StateMissing, StateUnreadable
-from tapestry.quoting import relation_name, token
+from tapestry.quoting import properties, relation_name, token
 from tapestry.runs.engine.errors_of_delta import (
     already_exists,
     files_gone,
@@ -22,6 +23,7 @@ from tapestry.runs.engine.errors_of_delta import (
 from tapestry.runs.engine.session import Session
 
 ATTEMPTS = 6
+NOTHING: Mapping[str, str] = MappingProxyType({})
 CHECKPOINTS = 50
 """So many commits lie between two checkpoints of Delta's log.
 
@@ -37,19 +39,28 @@ def exists(session: Session, name: str) -> bool:
     return bool(session.rows(f"SHOW TABLES{scope} LIKE {token(table)}"))
 
 
-def create_own(session: Session, table: str, columns: Mapping[str, str], comment: str) -> None:
+def create_own(
+    session: Session,
+    table: str,
+    columns: Mapping[str, str],
+    comment: str,
+    named: Mapping[str, str] = NOTHING,
+) -> None:
     """Make a table; of several that try at once one does, and the others wait for it.
+
+    ``named`` are properties that it gets besides.
 
     The loser's error can come before the catalog knows the winner's table: hence once more.
     What is left of an earlier one without its folder is forgotten first.
     """
     listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    more = properties({"delta.checkpointInterval": str(CHECKPOINTS), **named})
     for attempt in range(ATTEMPTS):
         try:
             session.run(
                 f"CREATE TABLE IF NOT EXISTS {relation_name(table)} ({listed}) USING delta"
                 f" COMMENT {token(comment)}"
-                f" TBLPROPERTIES ('delta.checkpointInterval' = '{CHECKPOINTS}')"
+                f" TBLPROPERTIES ({more})"
             )
             if not forget_gone(session, table):
                 return

@@ -10,6 +10,7 @@ from uuid import uuid4
 from tapestry.errors import ConfigurationError
 from tapestry.instants import from_micros
 from tapestry.names import MATCHED_AT
+from tapestry.runs.checks.erased_answers import Erased, find_erased, known_hashes
 from tapestry.runs.checks.published_rows import known_answers
 from tapestry.runs.context.clock import far_ahead, window_end
 from tapestry.runs.context.horizons import horizons
@@ -291,8 +292,11 @@ class _Planning:
         window, scans = Window(row.tau, row.t), scans_of(found)
         answers, query = new_answers(query, knowing, window, found), knowing
         few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
-        known = known_answers(session, model, query, row, standing.version)
-        answers = replace(answers, few=few, known=known)
+        erased = self.erased(query, row)
+        row, version = erased.row, row.target_version if standing.accepted else standing.version
+        known = known_answers(session, model, query, row, version)
+        hashes = None if known is None else known_hashes(session, query, erased, known.at_begin)
+        answers = replace(answers, few=few, known=known, hashes=hashes)
         if not before_of(found):  # else the scans read what is yet to be written
             count_instants(session, model, knowing, window, scans, known)
         select = answers.sql(scans)
@@ -314,6 +318,7 @@ class _Planning:
             Appending(asked.row, columns),
             self.invocation.state_table,
             before=before_of(found),
+            beside=erased.rows,
             commits=query.relations.unkept(self.invocation.pins.commits_table),
             assumptions=query.rewriting.assumption_checks(window, scans),
             question=asked.question,
@@ -325,9 +330,20 @@ class _Planning:
                 attempt=standing.attempt,
             ),
             figures=_figures(answers.strategy, found, {}),
-            warnings=(*warnings_of(found), *said_of(model, query), *_erased(query, standing)),
+            warnings=(*warnings_of(found), *said_of(model, query), *erased.warnings),
             little=query.little,
         )
+
+    def erased(self, query: Query, row: StateRow) -> Erased:
+        """What was deleted from the table since the last run that landed, where that matters.
+
+        A run that crashed, or failed, may have been the one that had to note it.
+        """
+        standing = self.standing
+        look = standing.accepted or standing.crashed or row.n - 1 in row.failed
+        if not look or not query.rewriting.asks_known:
+            return Erased(row)
+        return find_erased(self.session, self.model, query, row, self.invocation.state_table)
 
     def due_by_time(self, query: Query, last: StateRow) -> datetime | None:
         """The first instant after the last run at which time alone may bring an answer.
@@ -363,13 +379,3 @@ def _figures(
 
 def _horizon(limits: Mapping[str, datetime]) -> datetime | None:
     return min(limits.values(), default=None)
-
-
-def _erased(query: Query, standing: Standing) -> tuple[str, ...]:
-    """The warning that answers which somebody deleted from the table may be delivered again."""
-    if not standing.accepted or not query.rewriting.asks_known:
-        return ()
-    return (
-        "answers that were deleted from its table come again where they become answers again: the"
-        " table itself says which values of this query are known",
-    )

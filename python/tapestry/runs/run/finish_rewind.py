@@ -6,6 +6,7 @@ from tapestry.runs.checks import rejected
 from tapestry.runs.engine.errors_of_delta import lost_race
 from tapestry.runs.engine.session import Session
 from tapestry.runs.run.commit import concurrent, name_generation_sql
+from tapestry.runs.tables import beside_target
 from tapestry.runs.tables.state import StateRow
 from tapestry.runs.tables.target import CLOSED, commits_after, landed, look
 
@@ -25,6 +26,7 @@ def finish(session: Session, row: StateRow) -> None:
     if target.generation != row.generation:
         _name(session, row)
     rejected.tidy(session, row.model, row.generation, row.n, "")
+    beside_target.tidy(session, row, row.n)
 
 
 def _name(session: Session, row: StateRow) -> None:

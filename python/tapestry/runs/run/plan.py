@@ -14,6 +14,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.run.commit import append_sql, create_sql
 from tapestry.runs.sources.kept_commits import UnkeptCommits
+from tapestry.runs.tables.side_table import SideRows
 from tapestry.runs.tables.state import StateRow
 from tapestry.runs.window.new_rows import NewRows
 from tapestry.runs.window.question import Question
@@ -145,6 +146,8 @@ class WriteRows:
 
     before
         Executed before the sources can be read as the query reads them.
+    beside
+        What it writes into side tables of its target, after ``before``.
     commits
         When the sources' commits were made, as far as that is not kept yet.
     assumptions
@@ -164,6 +167,7 @@ class WriteRows:
     writing: Writing
     state_table: str
     before: tuple[str, ...] = ()
+    beside: tuple[SideRows, ...] = ()
     commits: tuple[UnkeptCommits, ...] = ()
     assumptions: tuple[tuple[str, str], ...] = ()
     question: Question | None = None
@@ -207,7 +211,11 @@ class WriteRows:
     @property
     def claims_beside(self) -> bool:
         """Can its n be claimed while its rows are computed? Nobody sees them before the commit."""
-        return self.circumstances.warm and bool(self.rows.holding.rows) and not self.before
+        return (
+            self.circumstances.warm
+            and bool(self.rows.holding.rows)
+            and not (self.before or self.beside)
+        )
 
     @property
     def checks_rows(self) -> bool:

@@ -22,6 +22,7 @@ from tapestry.runs.query.holding import make
 from tapestry.runs.run.commit import close, commit
 from tapestry.runs.run.plan import WriteRows
 from tapestry.runs.sources.kept_commits import keep_times
+from tapestry.runs.tables import beside_target
 from tapestry.runs.tables.state import StateRow
 
 Point = Callable[[str], None]
@@ -58,6 +59,8 @@ def publish(
     keep_times(session, planned.commits)
     for statement in planned.before:
         session.run(statement)
+    for rows in planned.beside:
+        rows.write(session, planned.row.identity)
     for view, select in planned.rows.holding.selects.items():
         make(session, view, select)
     point("before_written")
@@ -109,6 +112,7 @@ def give_up(session: Session, row: StateRow, invocation: Invocation, unsure: boo
         return
     close(session, invocation.state_table, row, len(columns_of_table(session, row.model)))
     rejected.tidy(session, row.model, row.generation, row.n, "")
+    beside_target.tidy(session, row, row.n - 1)
 
 
 def _unchecked(

@@ -28,6 +28,7 @@ from tapestry.runs.run.kinds import kind_of
 from tapestry.runs.run.log import Entry
 from tapestry.runs.run.plan import CloseRun, Decided, NameGeneration, Nothing, Plan, WriteRows
 from tapestry.runs.run.publish import ClaimLostError, Published, give_up, publish
+from tapestry.runs.tables import beside_target
 from tapestry.runs.tables.state import claim, compact
 from tapestry.runs.tables.target import look
 from tapestry.words import counted
@@ -237,6 +238,8 @@ def _settle(session: Session, planned: WriteRows, done: Published, landed: Lande
     mark = None if landed.commit is None else landed.commit.attempt
     if planned.circumstances.again or planned.replaces or mark not in (None, done.attempt):
         rejected.tidy(session, row.model, row.generation, row.n, mark)
+    if planned.replaces or planned.beside:
+        beside_target.tidy(session, row, row.n)
     try:
         if done.staged is not None:
             staging.drop(session, done.staged)

@@ -62,6 +62,7 @@ COLUMNS: Mapping[str, str] = {
     "continues": "string",
     "failed": "string",
     "seal": "string",
+    "beside": "string",
 }
 ADDED = {name: COLUMNS[name] for name in list(COLUMNS)[list(COLUMNS).index("last_canonical") :]}
 """Columns that state tables of earlier versions lack."""
@@ -102,6 +103,8 @@ class StateRow:
     failed
         The newest of the runs before it that were closed without rows: their checks failed, or
         they no longer fitted the model. What they wrote beside the table does not exist.
+    beside
+        The side tables of the target without which a run does not go on, by their suffixes.
     sealed
         Its values are those that were claimed: a seal says so. Rows of earlier versions have none.
     """
@@ -125,6 +128,7 @@ class StateRow:
     began: datetime | None = None
     continues: str = ""
     failed: tuple[int, ...] = ()
+    beside: tuple[str, ...] = ()
     sealed: bool = field(default=True, compare=False)
 
     @property
@@ -275,6 +279,7 @@ def _insert(table: str, row: StateRow) -> str:
         "pins": string(pins_as_json(row.pins)),
         "last_pins": string(pins_as_json(row.last_pins)),
         "failed": string(json.dumps(row.failed)),
+        "beside": string(json.dumps(row.beside)) if row.beside else "CAST(NULL AS STRING)",
         "seal": string(seal_of(vars(row))),
         "created_at": "current_timestamp()",
     }

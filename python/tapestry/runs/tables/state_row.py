@@ -60,6 +60,7 @@ def parse_state(fields: Fields) -> dict[str, Any]:
         "began": fields.optional_instant("began"),
         "continues": fields.optional_text("continues") or "",
         "failed": _failed(fields, n),
+        "beside": _beside(fields),
     }
     values["sealed"] = check_seal(fields.optional_text("seal"), _values(values))
     return values
@@ -71,7 +72,9 @@ def seal_of(values: Mapping[str, Any]) -> str:
 
 
 def _values(values: Mapping[str, Any]) -> list[Any]:
-    return [_plain(values[name]) for name in _SEALED]
+    sealed_values = [_plain(values[name]) for name in _SEALED]
+    # Rows of earlier versions, and most of today's, have nothing there: their seals stay.
+    return [*sealed_values, list(values["beside"])] if values["beside"] else sealed_values
 
 
 def _plain(value: Any) -> Any:
@@ -119,6 +122,16 @@ def _failed(fields: Fields, n: int) -> tuple[int, ...]:
     if not all(type(one) is int and 1 <= one < n for one in numbers):
         raise Odd(f"failed is no list of runs before {n} but {shown(found)}")
     return tuple(numbers)
+
+
+def _beside(fields: Fields) -> tuple[str, ...]:
+    if not fields.optional_text("beside"):
+        return ()
+    found = fields.json("beside")
+    names: Sequence[Any] = found if isinstance(found, list) else [None]
+    if not all(type(one) is str and one for one in names):
+        raise Odd(f"beside is no list of side tables but {shown(found)}")
+    return tuple(names)
 
 
 def _present(fields: Fields, name: str) -> str:

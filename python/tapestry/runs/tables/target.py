@@ -223,6 +223,24 @@ def _foreign(commits: Sequence[Commit], generation: str) -> tuple[list[Commit], 
     return foreign, ours_above
 
 
+def before_foreign(commits: Sequence[Commit], generation: str) -> tuple[int, ...]:
+    """The versions before what somebody else did, of ``commits`` (newest first).
+
+    One for each time: what happens between two runs of ours is one time.
+    """
+    found: list[int] = []
+    again = False
+    for commit in reversed(commits):
+        if commit.holds(generation, 1):
+            found, again = [], False  # what lies before it was another table's life
+        elif commit.generation == generation and commit.n is not None:
+            again = False
+        elif not commit.harmless and not again:
+            found.append(commit.version - 1)
+            again = True
+    return tuple(found)
+
+
 def metadata(generation: str, n: int, run_id: str, more: Mapping[str, object]) -> str:
     """What a commit of ours says of itself."""
     return json.dumps({"tapestry": {"generation": generation, "n": n, "run_id": run_id, **more}})

@@ -12,13 +12,17 @@ gone, or the one after a rewind, covers that one instant by itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
+from tapestry.names import KEY, MATCHED_AT
+from tapestry.quoting import identifier
 from tapestry.runs.query.query import Query
 from tapestry.runs.sources.examine import Examination
 from tapestry.runs.sources.scans import living
 from tapestry.sql import Rewriting, Scan, Window
+from tapestry.sql.facts.keys import PART
 from tapestry.sql.scan import KnownAnswers
 
 
@@ -41,6 +45,35 @@ class WindowPart:
 
 
 @dataclass(frozen=True)
+class KnownHashes:
+    """Answers that are known by the hashes of their values only.
+
+    relation
+        What may stand behind FROM, with the column ``hash``.
+    value
+        SQL: the hash of a new answer, whose row is called ``alias``.
+    """
+
+    alias: ClassVar[str] = "_a"
+
+    relation: str
+    value: str
+
+    def without(self, select: str, columns: Sequence[str], arms: Sequence[int]) -> str:
+        """The rows of ``select`` but for known ones of these arms; () says: of all.
+
+        ``columns`` are wanted of it. Sound: rows of one value are new or known together.
+        """
+        known = f"EXISTS (SELECT 1 FROM {self.relation} AS _h WHERE _h.hash = {self.value})"
+        if arms:
+            key = f"{self.alias}.{KEY}"
+            mine = [f"{key} = '{arm:d}' OR {key} LIKE '{arm:d}{PART}%'" for arm in arms]
+            known = f"({' OR '.join(mine)}) AND {known}"
+        listed = ", ".join(f"{self.alias}.{identifier(name)}" for name in columns)
+        return f"SELECT {listed} FROM (\n{select}\n) AS {self.alias} WHERE NOT ({known})"
+
+
+@dataclass(frozen=True)
 class NewAnswers:
     """The new answers of a run: the parts of its window, one after the other.
 
@@ -48,11 +81,14 @@ class NewAnswers:
         The rows of the window are few: Spark is told to begin with them.
     known
         The answers so far, where the query tells new ones from them by their values.
+    hashes
+        Those that the table does not hold.
     """
 
     parts: tuple[WindowPart, ...]
     few: bool = False
     known: KnownAnswers | None = None
+    hashes: KnownHashes | None = None
 
     @property
     def strategy(self) -> str:
@@ -66,6 +102,16 @@ class NewAnswers:
 
     def sql(self, scans: Mapping[str, Scan], keyed: bool = False) -> str:
         """One query: the select list, ``_matched_at`` and, where ``keyed``, ``_key``."""
+        if self.hashes is None:
+            return self._all(scans, keyed)
+        rewriting = self.parts[0].rewriting
+        by_rows = any(part.lifted is None or part.lifted.by_rows for part in rewriting.parts)
+        arms = [one.arm for one in rewriting.lifted if not one.by_rows] if by_rows else []
+        columns = [*rewriting.columns, MATCHED_AT, *([KEY] if keyed else [])]
+        return self.hashes.without(self._all(scans, keyed or by_rows), columns, arms)
+
+    def _all(self, scans: Mapping[str, Scan], keyed: bool) -> str:
+        """The same, those that are known by their hashes too."""
         selects = [
             part.rewriting.incremental(
                 part.window, part.scans(scans), few=self.few, keyed=keyed, known=self.known

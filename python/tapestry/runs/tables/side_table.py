@@ -1,0 +1,222 @@
+"""A side table of a target, ``<target>__<suffix>``: rows that belong to runs of the target.
+
+Every row bears the generation and the number n of the run that wrote it. It counts for the runs
+after that one, and for no other: rows of another generation, of an n at or above the asking run's,
+and of a run that was closed without rows do not exist (semantics, section 4). So a run that crashed
+leaves no trace; `tidy` only frees the space.
+
+The rows of one run are one INSERT under the Delta transaction (suffix and generation, n) of the
+side table, so that they land once, however often n is executed: a statement that selects the same
+rows for the same n is all that it takes. It must not read the side table as it is: of an INSERT
+that reads its own table Delta 4.3 forgets the transaction. `SideTable.now` reads a version of it.
+`tidy` never removes the rows of an n that may be executed again: Delta would skip them then.
+
+How a kind of rows gets its table: make one `SideTable` for it; list its rows for a run as
+`SideRows` in ``WriteRows.beside`` (they are written after the claim and after ``before``, and
+before the new rows are computed), and its suffix in ``StateRow.beside`` if no run may go on without
+it; read them by `SideTable.rows`; and add the table to
+``beside_target.TABLES``, by which a full refresh, a closed run and a rewind know of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from time import sleep
+
+from tapestry.errors import ConfigurationError, StateMissing
+from tapestry.names import SIDE_PROPERTY
+from tapestry.quoting import identifier, identifiers, properties, relation_name, string, token
+from tapestry.runs.engine.errors_of_delta import files_gone, lost_race
+from tapestry.runs.engine.own_tables import create_own, exists
+from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.run_identity import RunIdentity
+from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.target import folder_gone, newest_commits
+
+GENERATION, NUMBER = "_generation", "_n"
+"""Whose a row is, in columns before those of its kind."""
+ATTEMPTS = 6
+
+
+@dataclass(frozen=True)
+class SideTable:
+    """A kind of rows beside a target.
+
+    suffix
+        What its name ends with, after two underscores.
+    comment
+        What the catalog says of it.
+    columns
+        What its rows hold: names, and types as they stand in SQL. Where they differ from model to
+        model this is the one of a model; `tidy` and `carry_over` do not ask for them.
+    """
+
+    suffix: str
+    comment: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def name(self, target: str) -> str:
+        """The name of the table that a target has.
+
+        >>> SideTable("known", "").name("`db`.`counts`")
+        'db.counts__known'
+        """
+        return f"{target.replace('`', '')}__{self.suffix}"
+
+    def there(self, session: Session, target: str) -> bool:
+        """Does the target have it? Two look-ups where it does, else one.
+
+        Raises ConfigurationError where somebody else's table has the name, TargetChanged where
+        only the catalog knows it.
+        """
+        name = self.name(target)
+        if not exists(session, name):
+            return False
+        asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({token(SIDE_PROPERTY)})"
+        try:
+            ((_, value),) = session.rows(asked)
+        except Exception as error:
+            if not files_gone(error):
+                raise
+            raise folder_gone(name, "") from error
+        if value != self.suffix:
+            raise ConfigurationError(
+                f"{name} is somebody else's table; runs of {target} keep rows there",
+                hint="rename one of the two",
+            )
+        return True
+
+    def find(self, session: Session, row: StateRow) -> bool:
+        """Does the target have it? As `there`; one look-up less where no run has written to it.
+
+        Raises StateMissing where it is gone though a run needs it (``StateRow.beside``).
+        """
+        if self.suffix not in row.beside:
+            return False
+        if self.there(session, row.model):
+            return True
+        raise StateMissing(
+            f"{self.name(row.model)} is gone; runs of {row.model} need what it says",
+            hint="bring it back (restore it, or copy it along with its model), or run with"
+            " --full-refresh",
+        )
+
+    def rows(self, row: StateRow, own: bool = False) -> str:
+        """A relation with the rows that count for a run; with ``own`` those that it has written.
+
+        The table has to be there.
+        """
+        return (
+            f"(SELECT {identifiers(self.columns)} FROM {relation_name(self.name(row.model))}"
+            f" WHERE {_counts(row.generation, row.n, row.failed, own)})"
+        )
+
+    def now(self, session: Session, target: str) -> str:
+        """What may stand behind FROM in a statement that writes to the table: its version of now.
+
+        The table has to be there.
+        """
+        name = self.name(target)
+        version = newest_commits(session, name, 1)[0].version
+        return f"{relation_name(name)} VERSION AS OF {version}"
+
+    def write(self, session: Session, run: RunIdentity, select: str) -> None:
+        """Add the rows of a run, once; ``select`` gives the columns by their order.
+
+        The table is made where there is none. Another execution of the run may do the same at the
+        same time, and somebody may tidy up: what lost a race is tried again, and then skipped if it
+        has landed.
+        """
+        if not self.there(session, run.model):
+            self._make(session, run.model)
+        written = f"SELECT {string(run.generation)}, {run.n}L, * FROM (\n{select}\n)"
+        self._insert(session, run, list(self.columns), written)
+
+    def tidy(self, session: Session, row: StateRow, n: int) -> None:
+        """Remove what can never count again once run ``n`` of the row's generation is over."""
+        if not self.there(session, row.model):
+            return
+        gone = f"{GENERATION} <> {string(row.generation)} OR {NUMBER} > {n}"
+        if row.failed:
+            gone += f" OR {NUMBER} IN ({_listed(row.failed)})"
+        try:
+            session.run(f"DELETE FROM {relation_name(self.name(row.model))} WHERE {gone}")
+        except Exception as error:
+            if not lost_race(error):  # another run tidies up, or will
+                raise
+
+    def carry_over(
+        self,
+        session: Session,
+        row: StateRow,
+        newest: StateRow,
+        only: str = "true",
+        more: str = "",
+    ) -> None:
+        """Copy the rows that count after ``newest`` to ``row``, run 1 of another generation.
+
+        They count once the rewind to ``row`` has landed. ``more`` is a SELECT of others that are
+        not written yet; ``only`` is a condition over the columns.
+        """
+        there = self.there(session, row.model)
+        if not there and not more:
+            return
+        if not there:
+            self._make(session, row.model)
+        name = self.name(row.model)
+        described = session.rows(f"DESCRIBE TABLE {relation_name(name)}")
+        kept = [str(c) for c, *_ in described if c not in (GENERATION, NUMBER)]
+        counts = _counts(newest.generation, newest.n, newest.failed, own=True)
+        rows = f"SELECT {identifiers(kept)} FROM {self.now(session, row.model)} WHERE {counts}"
+        if more:
+            rows += f" UNION ALL SELECT {identifiers(kept)} FROM (\n{more}\n)"
+        written = f"SELECT {string(row.generation)}, {row.n}L, * FROM ({rows}) WHERE {only}"
+        self._insert(session, row.identity, kept, written)
+
+    def _make(self, session: Session, target: str) -> None:
+        named = {SIDE_PROPERTY: self.suffix}
+        columns = {GENERATION: "string", NUMBER: "bigint", **self.columns}
+        create_own(session, self.name(target), columns, self.comment, named)
+
+    def _insert(
+        self, session: Session, run: RunIdentity, columns: Sequence[str], select: str
+    ) -> None:
+        app = f"tapestry.{self.suffix}.{run.generation}"
+        options = properties({"txnAppId": app, "txnVersion": str(run.n)})
+        statement = (
+            f"INSERT INTO {relation_name(self.name(run.model))} WITH ({options})"
+            f" ({identifiers([GENERATION, NUMBER, *columns])})\n{select}"
+        )
+        for attempt in range(ATTEMPTS):
+            try:
+                session.run(statement)
+                return
+            except Exception as error:
+                if not lost_race(error) or attempt + 1 == ATTEMPTS:
+                    raise
+                sleep(0.2 * (attempt + 1))
+
+
+@dataclass(frozen=True)
+class SideRows:
+    """What a run writes beside its target before its new rows are computed."""
+
+    table: SideTable
+    select: str
+
+    def write(self, session: Session, run: RunIdentity) -> None:
+        """Write them (``SideTable.write``)."""
+        self.table.write(session, run, self.select)
+
+
+def _counts(generation: str, n: int, failed: Sequence[int], own: bool) -> str:
+    """The condition that a row of a side table counts for run n of a generation."""
+    earlier = f"{identifier(NUMBER)} {'<=' if own else '<'} {n}"
+    if failed:
+        earlier += f" AND {identifier(NUMBER)} NOT IN ({_listed(failed)})"
+    return f"{identifier(GENERATION)} = {string(generation)} AND {earlier}"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(str(int(number)) for number in numbers)
