@@ -56,7 +56,8 @@ def rows_at(
         return literal(s) if is_s else node
 
     tree = set_clock(tree.transform(at), s)
-    visible = f" WHERE ts <= {literal(s).sql('duckdb')}" if name in ARMS else ""
+    lifted = "-- may change at" in sql or "-- kept of a group" in sql
+    visible = f" WHERE ts <= {literal(s).sql('duckdb')}" if name in ARMS or lifted else ""
     sql = f"{CTES.format(visible=visible)} SELECT DISTINCT * FROM ({tree.sql('duckdb')}) AS answer"
     return set(connection.execute(sql).fetchall())
 

@@ -28,7 +28,7 @@ MEANINGS: Mapping[str, str] = {
     "t": "where the window ends (included)",
     "pins": "the version of each source that was read, as JSON",
     "strategy": "how the first instant is found: `bounds`, `least`, `anti_join`, `gaps`,"
-    " `candidates`",
+    " `candidates`, `instants`, `cumulative`",
     "new_rows": "rows that were published",
     "late_rows": "rows of the sources that came late",
     "null_rows": "new rows of the sources without an arrival time",
@@ -71,6 +71,8 @@ What runs write into the target schema besides your models.
 | `{COMMITS_TABLE}` | when commits of sources were made (`arrival: commit`) | \
 no: runs stop without it once the sources' logs are cleaned up |
 | `<model>{REJECTED_SUFFIX}` | rows that an expectation dropped | they are gone then |
+| `<model>__memory` | what is known of the groups of a query | \
+yes: the next run works it out from history |
 | `<model>__staged` | rows of a run that failed its checks, until the next run | yes |
 | `<model>__late_…` | late rows of a source, with their arrival | no: runs stop without it |
 

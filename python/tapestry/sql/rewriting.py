@@ -9,6 +9,7 @@ from datetime import datetime
 from tapestry.names import KEY
 from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog, Exploded, Source
+from tapestry.sql.cumulative.remember import names_kept
 from tapestry.sql.facts.begin import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import Lifted, Part, ValueTable
@@ -211,15 +212,22 @@ class Rewriting:
         scans: Mapping[str, Scan],
         known: KnownAnswers | None = None,
         dialect: str = "spark",
+        whole: bool = False,
     ) -> str:
         """What a window changes of the groups that have running states; all since ever, to begin.
 
-        The columns are those of ``KnownAnswers.states``, which is what several of these give, one
-        after the other. Only for a query that ``keeps_states``.
+        The columns are ``state_columns``, those of ``KnownAnswers.states``, which is what several
+        of these give, one after the other; ``whole`` puts what is known and the changes together.
+        Only for a query that ``keeps_states``.
         """
         rendering = self.rendering(scans, dialect, window.tau is None)
         rendering = replace(rendering, remembers=known is not None and bool(known.states))
-        return rendering.finish(rendering.remembered(), scans, window.tau, window.t, known)
+        body = rendering.remembered(whole)
+        return rendering.finish(body, scans, window.tau, window.t, known)
+
+    def state_columns(self, scans: Mapping[str, Scan]) -> tuple[str, ...]:
+        """The columns that ``states`` gives, in their order."""
+        return tuple(names_kept(self.rendering(scans, "spark", first=True).kept()))
 
     def row_instants(
         self, window: Window, scans: Mapping[str, Scan], at_begin: bool = False

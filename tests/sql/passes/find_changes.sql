@@ -1,6 +1,7 @@
 -- title: arrivals alone
 select author, count(*) as n from messages group by author
 -- becomes
+-- kept of a group: rows
 SELECT messages.author AS author, COUNT(*) AS n
 FROM messages AS messages
 GROUP BY messages.author
@@ -8,6 +9,7 @@ GROUP BY messages.author
 -- title: the bound of each row
 select author, count(*) as n from messages where due > now() group by author
 -- becomes
+-- kept of a group: rows
 -- may change at messages.due
 SELECT messages.author AS author, COUNT(*) AS n
 FROM messages AS messages

@@ -21,6 +21,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "verify": ("sample", "full", "off"),
     "on_verify_failure": ("fail", "warn"),
     "running_values": ("warn", "wanted"),
+    "memories": ("auto", "on", "off"),
 }
 """The values that a key takes; the first is the default."""
 
@@ -93,6 +94,10 @@ class ModelConfig:
     running_values: str = "warn"
     """What to say where the select list shows a count or another value that changes as rows come:
     every value that it ever had is an answer. `warn`: a run says so. `wanted`: it is meant."""
+    memories: str = "auto"
+    """Whether what is known of the groups of a query is kept in `<model>__memory`, so that a run
+    reads its new rows only. `auto`: where a source is larger than 32 MiB. `on`: always. `off`:
+    never, and each run reads the history of the groups that change."""
     verify_share: float = 1 / 200
     """The part of the history that a `sample` looks at. With 0.005 all of it is seen once in 200
     runs."""

@@ -46,6 +46,12 @@ from tapestry.runs.tables.state import StateRow
 from tapestry.runs.tables.target import EMPTY_GENERATION
 from tapestry.runs.window.ask_question import ask, began, held
 from tapestry.runs.window.count_instants import count_instants
+from tapestry.runs.window.group_states import (
+    GroupStates,
+    group_states,
+    wants_memory,
+    without_memory,
+)
 from tapestry.runs.window.new_answers import new_answers
 from tapestry.runs.window.new_rows import NewRows
 from tapestry.runs.window.question import keyed, question_of, said_of
@@ -59,7 +65,8 @@ from tapestry.runs.window.sources_of_run import (
     standing_scans_of,
     warnings_of,
 )
-from tapestry.sql import Window
+from tapestry.sql import Scan, Window
+from tapestry.sql.scan import KnownAnswers
 
 
 class Continuous:
@@ -172,6 +179,8 @@ class _Planning:
         window, scans = Window(None, row.t), scans_of(found)
         answers = new_answers(query, query, window, found)
         count_instants(session, model, query, window, scans)
+        groups = self.groups(query, row, scans)
+        row = groups.row
         select = answers.sql(scans)
         refuse_read_otherwise(session, model, query, select)
         question, row = began(session, question_of(model, query, row, scans), row)
@@ -193,6 +202,7 @@ class _Planning:
             ),
             Creation(model, row.generation, replaces, invocation.state_table),
             invocation.state_table,
+            beside=groups.rows,
             assumptions=query.rewriting.assumption_checks(window, scans),
             question=question,
             commits=query.relations.unkept(invocation.pins.commits_table),
@@ -295,6 +305,8 @@ class _Planning:
         erased = self.erased(query, row)
         row, version = erased.row, row.target_version if standing.accepted else standing.version
         known = known_answers(session, model, query, row, version)
+        groups = self.groups(query, row, scans, known)
+        row, known = groups.row, groups.at_hand(known)
         hashes = None if known is None else known_hashes(session, query, erased, known.at_begin)
         answers = replace(answers, few=few, known=known, hashes=hashes)
         if not before_of(found):  # else the scans read what is yet to be written
@@ -318,7 +330,7 @@ class _Planning:
             Appending(asked.row, columns),
             self.invocation.state_table,
             before=before_of(found),
-            beside=erased.rows,
+            beside=(*erased.rows, *groups.rows),
             commits=query.relations.unkept(self.invocation.pins.commits_table),
             assumptions=query.rewriting.assumption_checks(window, scans),
             question=asked.question,
@@ -333,6 +345,19 @@ class _Planning:
             warnings=(*warnings_of(found), *said_of(model, query), *erased.warnings),
             little=query.little,
         )
+
+    def groups(
+        self,
+        query: Query,
+        row: StateRow,
+        scans: Mapping[str, Scan],
+        known: KnownAnswers | None = None,
+    ) -> GroupStates:
+        """What is known of the groups of a query at the begin of a run, and kept for the next."""
+        crashed = self.standing.crashed
+        if wants_memory(self.model, query):
+            return group_states(self.session, query, row, scans, known, crashed)
+        return GroupStates(row if crashed else without_memory(row))
 
     def erased(self, query: Query, row: StateRow) -> Erased:
         """What was deleted from the table since the last run that landed, where that matters.

@@ -238,7 +238,7 @@ def _settle(session: Session, planned: WriteRows, done: Published, landed: Lande
     mark = None if landed.commit is None else landed.commit.attempt
     if planned.circumstances.again or planned.replaces or mark not in (None, done.attempt):
         rejected.tidy(session, row.model, row.generation, row.n, mark)
-    if planned.replaces or planned.beside:
+    if planned.replaces or any(rows.tidies for rows in planned.beside):
         beside_target.tidy(session, row, row.n)
     try:
         if done.staged is not None:

@@ -14,13 +14,28 @@ KNOWN = SideTable(
 )
 """``<target>__known``: answers are delivered once ever (aggregates, section 6)."""
 
-TABLES: tuple[SideTable, ...] = (KNOWN,)
+MEMORY = SideTable("memory", "tapestry: what is kept of groups, as changes from run to run")
+"""``<target>__memory``: running states (aggregates, section 5). Its columns are its query's."""
+
+TABLES: tuple[SideTable, ...] = (KNOWN, MEMORY)
+
+
+def memory_of(row: StateRow) -> tuple[int, str] | None:
+    """From which run on the rows of ``<target>__memory`` count, and what they are of."""
+    for one in row.beside:
+        suffix, _, rest = one.partition(":")
+        number, _, form = rest.partition(":")
+        if suffix == MEMORY.suffix and number.isdecimal():
+            return int(number), form
+    return None
 
 
 def tidy(session: Session, row: StateRow, n: int) -> None:
     """Remove what does not exist once run ``n`` of the row's generation is over."""
+    memory = memory_of(row)
     for table in TABLES:
-        table.tidy(session, row, n)
+        since = memory[0] if memory is not None and table is MEMORY else 0
+        table.tidy(session, row, n, since)
 
 
 def carry(session: Session, row: StateRow, newest: StateRow, erased: str = "") -> None:

@@ -32,7 +32,7 @@ from tapestry.runs.engine.own_tables import create_own, exists
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state import StateRow
-from tapestry.runs.tables.target import folder_gone, newest_commits
+from tapestry.runs.tables.target import folder_gone, metadata, newest_commits
 
 GENERATION, NUMBER = "_generation", "_n"
 """Whose a row is, in columns before those of its kind."""
@@ -102,14 +102,19 @@ class SideTable:
             " --full-refresh",
         )
 
-    def rows(self, row: StateRow, own: bool = False) -> str:
+    def rows(self, row: StateRow, own: bool = False, since: int = 0, version: int = -1) -> str:
         """A relation with the rows that count for a run; with ``own`` those that it has written.
 
-        The table has to be there.
+        ``since`` leaves out what runs before that one wrote; ``version`` is the table's that is
+        read, the newest one where it is -1. The table has to be there.
         """
+        counts = _counts(row.generation, row.n, row.failed, own)
+        if since:
+            counts += f" AND {identifier(NUMBER)} >= {since:d}"
+        at = f" VERSION AS OF {version:d}" if version >= 0 else ""
         return (
-            f"(SELECT {identifiers(self.columns)} FROM {relation_name(self.name(row.model))}"
-            f" WHERE {_counts(row.generation, row.n, row.failed, own)})"
+            f"(SELECT {identifiers(self.columns)} FROM {relation_name(self.name(row.model))}{at}"
+            f" WHERE {counts})"
         )
 
     def now(self, session: Session, target: str) -> str:
@@ -133,11 +138,16 @@ class SideTable:
         written = f"SELECT {string(run.generation)}, {run.n}L, * FROM (\n{select}\n)"
         self._insert(session, run, list(self.columns), written)
 
-    def tidy(self, session: Session, row: StateRow, n: int) -> None:
-        """Remove what can never count again once run ``n`` of the row's generation is over."""
+    def tidy(self, session: Session, row: StateRow, n: int, since: int = 0) -> None:
+        """Remove what can never count again once run ``n`` of the row's generation is over.
+
+        With ``since`` that is what runs before that one wrote, too.
+        """
         if not self.there(session, row.model):
             return
         gone = f"{GENERATION} <> {string(row.generation)} OR {NUMBER} > {n}"
+        if since:
+            gone += f" OR {NUMBER} < {since:d}"
         if row.failed:
             gone += f" OR {NUMBER} IN ({_listed(row.failed)})"
         try:
@@ -183,7 +193,8 @@ class SideTable:
         self, session: Session, run: RunIdentity, columns: Sequence[str], select: str
     ) -> None:
         app = f"tapestry.{self.suffix}.{run.generation}"
-        options = properties({"txnAppId": app, "txnVersion": str(run.n)})
+        said = metadata(run.generation, run.n, run.run_id, {})
+        options = properties({"txnAppId": app, "txnVersion": str(run.n), "userMetadata": said})
         statement = (
             f"INSERT INTO {relation_name(self.name(run.model))} WITH ({options})"
             f" ({identifiers([GENERATION, NUMBER, *columns])})\n{select}"
@@ -204,6 +215,8 @@ class SideRows:
 
     table: SideTable
     select: str
+    tidies: bool = True
+    """When the run has landed, what does not count any more is removed."""
 
     def write(self, session: Session, run: RunIdentity) -> None:
         """Write them (``SideTable.write``)."""

@@ -62,6 +62,8 @@ class Commit:
         It rewinds the table: it closes its generation, and is the first run of this one.
     until
         The end of its window, as the run wrote it; '' where the commit does not say.
+    predicate
+        What a DELETE says of the rows that it removes.
     """
 
     version: int
@@ -76,6 +78,7 @@ class Commit:
     files: int | None = None
     size: int | None = None
     until: str = ""
+    predicate: str = ""
 
     @property
     def harmless(self) -> bool:
@@ -280,6 +283,7 @@ def _of_info(version: int, info: Mapping[str, Any]) -> Commit:
         files=_count(metrics, "numFiles"),
         size=_count(metrics, "numOutputBytes"),
         until=str(ours.get("t", "")),
+        predicate=str(as_map(info.get("operationParameters")).get("predicate", "")),
     )
 
 

@@ -39,10 +39,13 @@ class Kept:
         return Running(self.arm.sums, self.blocks, self.place)
 
 
-def remember(kept: Sequence[Kept]) -> tuple[exp.Query, Ctes]:
-    """What the window changes of the groups of all arms, and its CTEs; since ever, all there is."""
-    selects = [one for arm in kept for one in _selects(arm.running)]
-    names = list(dict.fromkeys(name for row, _ in selects for name in row))
+def remember(kept: Sequence[Kept], whole: bool) -> tuple[exp.Query, Ctes]:
+    """What the window changes of the groups of all arms, and its CTEs.
+
+    ``whole``: all that is to be kept from then on, which is what was kept and those changes.
+    """
+    selects = [one for arm in kept for one in _selects(arm.running, whole)]
+    names = names_kept(kept)
     for row, select in selects:
         listed = [exp.alias_(row.get(name, exp.null()), name) for name in names]
         select.set("expressions", listed)
@@ -53,40 +56,58 @@ def remember(kept: Sequence[Kept]) -> tuple[exp.Query, Ctes]:
     return build.union_all([select for _, select in selects]), ctes
 
 
-def _selects(running: Running) -> Iterator[tuple[Row, exp.Select]]:
+def names_kept(kept: Sequence[Kept]) -> list[str]:
+    """The columns of the memory, in their order."""
+    rows = [row for arm in kept for row, _ in _selects(arm.running, False)]
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _selects(running: Running, whole: bool) -> Iterator[tuple[Row, exp.Select]]:
     """The columns of the rows of each part, and a SELECT of them, which lists none yet."""
-    prefix, frame = running.place.prefix, running.place.frame
-    key = running.key("_r")
-    keys = {f"{prefix}_{one.name[1:]}": one for one in key}
-    select = exp.Select()
-    if frame.tau is None:
-        build.add_from(select, build.subquery(running.holding(frame.t), "_r"))
-        states = [running.of_rows(state, "_r") for state in running.sums.states]
-    else:
-        build.add_from(select, build.table(running.name("steps"), "_r"))
-        states = [running.together(n, "_r") for n in running.numbers()]
-    if key:
-        select.set("group", exp.Group(expressions=[one.copy() for one in key]))
-    numbered = {f"{prefix}_s{n}": state for n, state in enumerate(states, start=1)}
-    yield {PART: exp.Literal.string(prefix), **keys, **numbered}, select
+    prefix, numbers = running.place.prefix, running.numbers()
+    first = running.place.frame.tau is None
+    states = [
+        running.of_rows(state, "_r") if first else running.together(n, "_r")
+        for n, state in zip(numbers, running.sums.states, strict=True)
+    ]
+    numbered = {f"{prefix}_s{n}": state for n, state in zip(numbers, states, strict=True)}
+    select = _from(running, whole, "", "steps", [f"s{n}" for n in numbers])
+    yield _row(running, select, "", {}, numbered)
     for value in running.distinct:
-        yield _counted(running, value, keys)
+        argument, part = running.argument(value, "_r"), f"_d{value}"
+        counted: exp.Expr = exp.Sum(this=exp.column(COUNTED, table="_r"))
+        if first:
+            counted = exp.Count(this=exp.Star(), big_int=True)
+        select = _from(running, whole, part, f"d{value}_n", [argument.name[1:], COUNTED[1:]])
+        if first:
+            there = exp.Not(this=exp.Is(this=argument.copy(), expression=exp.null()))
+            build.add_where(select, [there])
+        key = {f"{prefix}_{argument.name[1:]}": argument}
+        yield _row(running, select, part, key, {f"{prefix}_n": counted})
 
 
-def _counted(running: Running, value: int, keys: Row) -> tuple[Row, exp.Select]:
-    """Of how many rows each value is the argument."""
-    prefix, frame = running.place.prefix, running.place.frame
-    argument, select = running.argument(value, "_r"), exp.Select()
+def _row(
+    running: Running, select: exp.Select, part: str, more: Row, values: Row
+) -> tuple[Row, exp.Select]:
+    """The columns of a part, grouped by its key and ``more``."""
+    prefix = running.place.prefix
+    keys = {f"{prefix}_{one.name[1:]}": one for one in running.key("_r")} | more
+    if keys:
+        select.set("group", exp.Group(expressions=[one.copy() for one in keys.values()]))
+    return {PART: exp.Literal.string(prefix + part), **keys, **values}, select
+
+
+def _from(
+    running: Running, whole: bool, part: str, changes: str, names: Sequence[str]
+) -> exp.Select:
+    """A SELECT, still of nothing, from the rows that hold, or from changes; and what is kept."""
+    frame, select = running.place.frame, exp.Select()
     if frame.tau is None:
-        build.add_from(select, build.subquery(running.holding(frame.t), "_r"))
-        counted: exp.Expr = exp.Count(this=exp.Star(), big_int=True)
-        there = exp.Not(this=exp.Is(this=argument.copy(), expression=exp.null()))
-        build.add_where(select, [there])
-    else:
-        build.add_from(select, build.table(running.name(f"d{value}_n"), "_r"))
-        counted = exp.Sum(this=exp.column(COUNTED, table="_r"))
-    grouped = [*running.key("_r"), argument.copy()]
-    select.set("group", exp.Group(expressions=grouped))
-    columns = {f"{prefix}_{argument.name[1:]}": argument, f"{prefix}_n": counted}
-    part = exp.Literal.string(f"{prefix}_d{value}")
-    return {PART: part, **{n: k.copy() for n, k in keys.items()}, **columns}, select
+        return build.add_from(select, build.subquery(running.holding(frame.t), "_r"))
+    if not whole:
+        return build.add_from(select, build.table(running.cte(changes), "_r"))
+    keys = [one.name for one in running.key("_c")]
+    listed = [exp.column(name, table="_c") for name in [*keys, *(f"_{name}" for name in names)]]
+    changed = build.add_from(build.select(listed), build.table(running.cte(changes), "_c"))
+    both = build.union_all([running.kept(part, list(names)), changed])
+    return build.add_from(select, build.subquery(both, "_r"))

@@ -45,9 +45,9 @@ def render_running(
     """The select of the new answers with ``_matched_at``, and its CTEs."""
     assert arm.sums is not None
     running = Running(arm.sums, blocks, place)
-    ctes = [*running.ctes(), (running.name("states"), running.states())]
-    ctes.append((running.name("rows"), running.rows()))
-    return new_answers(arm, place, running.name("rows")), ctes
+    ctes = [*running.ctes(), (running.cte("states"), running.states())]
+    ctes.append((running.cte("rows"), running.rows()))
+    return new_answers(arm, place, running.cte("rows")), ctes
 
 
 @dataclass(frozen=True)
@@ -66,17 +66,18 @@ class Running:
 
     @property
     def reads(self) -> Reads:
+        """Names of the CTEs that apply the scans."""
         return Reads(self.place.reads)
 
     def ctes(self) -> Iterator[tuple[str, exp.Query]]:
         """The CTEs up to the steps and the states before them."""
-        yield self.name("changes"), self.changes()
+        yield self.cte("changes"), self.changes()
         for value in self.distinct:
             yield from self.turns(value)
-        yield self.name("parts"), self.parts()
-        yield self.name("steps"), self.steps()
+        yield self.cte("parts"), self.parts()
+        yield self.cte("steps"), self.steps()
         if self.frame.tau is not None:
-            yield self.name("before"), self.before()
+            yield self.cte("before"), self.before()
 
     @property
     def distinct(self) -> list[int]:
@@ -84,12 +85,13 @@ class Running:
         return list(dict.fromkeys(s.place for s in self.sums.states if s.kind in DISTINCT))
 
     # -- names ------------------------------------------------------------------------------------
-    def name(self, kind: str) -> str:
+    def cte(self, kind: str) -> str:
         """The name of a CTE."""
         return f"{self.place.prefix}_{kind}"
 
-    def table(self, kind: str, alias: str) -> exp.Table:
-        return build.table(self.name(kind), alias)
+    def cte_as(self, kind: str, alias: str) -> exp.Table:
+        """A CTE in FROM."""
+        return build.table(self.cte(kind), alias)
 
     def key(self, alias: str) -> list[exp.Expr]:
         """What it groups by, in a row."""
@@ -119,12 +121,12 @@ class Running:
         at = exp.column(AT, table="_c")
         items = [self.added(state, "_c") for state in self.sums.states]
         query = build.select([*self.key("_c"), at, *self.numbered(items)])
-        selects: list[exp.Query] = [build.add_from(query, self.table("changes", "_c"))]
+        selects: list[exp.Query] = [build.add_from(query, self.cte_as("changes", "_c"))]
         for value in self.distinct:
             items = [self.turned(state, value) for state in self.sums.states]
             query = build.select([*self.key("_d"), exp.column(AT, table="_d")])
             query.set("expressions", [*query.selects, *self.numbered(items)])
-            selects.append(build.add_from(query, self.table(f"d{value}", "_d")))
+            selects.append(build.add_from(query, self.cte_as(f"d{value}", "_d")))
         return build.union_all(selects)
 
     def added(self, state: State, alias: str) -> exp.Expr:
@@ -151,6 +153,7 @@ class Running:
         return _signed(self.argument(value, "_d"), weight)
 
     def numbered(self, items: list[exp.Expr]) -> list[exp.Expr]:
+        """The states under their names."""
         return [exp.alias_(item, f"_s{n}") for n, item in enumerate(items, start=1)]
 
     # -- states ------------------------------
@@ -159,11 +162,12 @@ class Running:
         at = exp.column(AT, table="_p")
         items = self.numbered([self.together(n, "_p") for n in self.numbers()])
         query = build.select([*self.key("_p"), at, *items])
-        build.add_from(query, self.table("parts", "_p"))
+        build.add_from(query, self.cte_as("parts", "_p"))
         query.set("group", exp.Group(expressions=[*self.key("_p"), at.copy()]))
         return query
 
     def numbers(self) -> range:
+        """What the states are called by."""
         return range(1, len(self.sums.states) + 1)
 
     def together(self, number: int, alias: str) -> exp.Expr:
@@ -186,7 +190,7 @@ class Running:
         build.add_from(query, build.subquery(found, "_h"))
         if not self.sums.keys:
             return query
-        build.add_where(query, [_among(self.key("_h"), self.key("_s"), self.table("steps", "_s"))])
+        build.add_where(query, [_among(self.key("_h"), self.key("_s"), self.cte_as("steps", "_s"))])
         query.set("group", exp.Group(expressions=self.key("_h")))
         return query
 
@@ -219,9 +223,9 @@ class Running:
 
     def states(self) -> exp.Query:
         """The states of each group after each of its steps."""
-        union: exp.Query = build.add_from(build.select_all("_s"), self.table("steps", "_s"))
+        union: exp.Query = build.add_from(build.select_all("_s"), self.cte_as("steps", "_s"))
         if self.frame.tau is not None:
-            before = build.add_from(build.select_all("_b"), self.table("before", "_b"))
+            before = build.add_from(build.select_all("_b"), self.cte_as("before", "_b"))
             union = build.union_all([union, before])
         at = exp.column(AT, table="_u")
         items = [_running(self.together(n, "_u"), self.key("_u"), at) for n in self.numbers()]
@@ -236,7 +240,7 @@ class Running:
             for item, name in zip(self.sums.items, self.place.listed, strict=True)
         ]
         query = build.select([*items, at])
-        build.add_from(query, self.table("states", STATES))
+        build.add_from(query, self.cte_as("states", STATES))
         conditions: list[exp.Expr] = []
         if self.frame.tau is not None:
             conditions.append(exp.GT(this=at.copy(), expression=self.frame.tau.copy()))
@@ -250,7 +254,7 @@ class Running:
     # -- DISTINCT ------------------------------
     def turns(self, value: int) -> Iterator[tuple[str, exp.Query]]:
         """By group and value: when it comes to be an argument of a row, and when it is none."""
-        counts, running, old = (self.name(f"d{value}_{kind}") for kind in ("n", "m", "b"))
+        counts, running, old = (self.cte(f"d{value}_{kind}") for kind in ("n", "m", "b"))
         yield counts, self.counts(value)
         names = [*self.key("_n"), self.argument(value, "_n")]
         at, counted = exp.column(AT, table="_n"), exp.column(COUNTED, table="_n")
@@ -262,7 +266,7 @@ class Running:
         total = _running(exp.Sum(this=counted.copy()), names, at)
         query = build.select([*names, at, counted, exp.alias_(total, "_m")])
         yield running, build.add_from(query, build.subquery(union, "_n"))
-        yield self.name(f"d{value}"), self.turning(value, running)
+        yield self.cte(f"d{value}"), self.turning(value, running)
 
     def counts(self, value: int) -> exp.Query:
         """How many rows more, or fewer, have a value, by group, value and instant."""
@@ -270,7 +274,7 @@ class Running:
         at = exp.column(AT, table="_c")
         total = exp.Sum(this=exp.column(WEIGHT, table="_c"))
         query = build.select([*names, at, exp.alias_(total, COUNTED)])
-        build.add_from(query, self.table("changes", "_c"))
+        build.add_from(query, self.cte_as("changes", "_c"))
         build.add_where(query, [_is_value(self.argument(value, "_c"))])
         grouped = [one.copy() for one in [*names, at]]
         query.set("group", exp.Group(expressions=grouped))

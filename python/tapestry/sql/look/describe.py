@@ -33,6 +33,16 @@ from tapestry.sql.write import build
 
 S = exp.column("s")
 EVENTS = "-- may change at "
+KEPT = {
+    "rows": "rows",
+    "values": "values of {}",
+    "sum": "sum of {}",
+    "least": "least {}",
+    "greatest": "greatest {}",
+    "distinct": "different values of {}",
+    "distinct_sum": "sum of different values of {}",
+}
+"""How the running states of a group are called."""
 _PLAIN = Part(by_value=False)
 _SHOWN = Frame(None, S, Order({}, {}, frozenset(), (), "UTC"))
 
@@ -46,7 +56,7 @@ def describe(parts: Sequence[Part], columns: tuple[str, ...]) -> str:
     """
     texts = []
     for part in parts:
-        texts += [_lifted(part.lifted, columns)] if part.lifted is not None else []
+        texts += [_kept(part) + _lifted(part.lifted, columns)] if part.lifted is not None else []
         texts += [
             _shown(_arm(arm, columns, part)) for arm in (part.arms if part.lifted is None else ())
         ]
@@ -75,13 +85,34 @@ def _lifted(arm: Lifted, columns: tuple[str, ...]) -> str:
     return "".join(bounds) + _shown(tree)
 
 
+def _kept(part: Part) -> str:
+    """What is kept of a group, where that gives the answers."""
+    assert part.lifted is not None
+    sums = part.lifted.sums
+    rows: tuple[Arm | Block, ...] = (*part.arms, *part.blocks)
+    if sums is None or not rows:
+        return ""
+    named = [table for table in rows[0].tables if isinstance(table, SourceTable)]
+    kept = []
+    for state in sums.states:
+        value = _over_sources(rows[0].select[max(state.place, 0)], named)
+        kept.append(KEPT[state.kind].format(value))
+    return f"-- kept of a group: {', '.join(kept)}\n"
+
+
 def _bound(change: Change) -> str:
     """A bound over the tables that its rows are of."""
-    sources = {table.alias: table.written for table in change.tables}
-    bound = change.bound.copy()
-    for column in bound.find_all(exp.Column):
-        column.set("table", exp.to_identifier(sources[column.table]))
-    return bound.sql("spark")
+    return _over_sources(change.bound, change.tables)
+
+
+def _over_sources(value: exp.Expr, tables: Iterable[SourceTable]) -> str:
+    """A value over tables by the names that their author gave them."""
+    sources = {table.alias: table.written for table in tables}
+    copy = value.copy()
+    for column in copy.find_all(exp.Column):
+        if column.table in sources:
+            column.set("table", exp.to_identifier(sources[column.table]))
+    return copy.sql("spark")
 
 
 def _shown(select: exp.Query) -> str:

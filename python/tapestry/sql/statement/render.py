@@ -150,16 +150,19 @@ class Rendering:
             self.remembers,
         )
 
-    def remembered(self) -> Body:
-        """What the window changes of the groups that have running states; all, where ``first``."""
+    def remembered(self, whole: bool) -> Body:
+        """What the window changes of the groups that have running states, or all of these."""
+        query, ctes = remember(self.kept(), whole)
+        return self.body(ctes, query)
+
+    def kept(self) -> list[Kept]:
+        """The arms whose groups have running states."""
         frame = self.frame()
-        kept = [
+        return [
             Kept(part.lifted, part.blocks, self.lifted_place(part, f"p{number}", frame))
             for number, part in enumerate(self.parts, start=1)
             if part.lifted is not None and part.lifted.sums is not None
         ]
-        query, ctes = remember(kept)
-        return self.body(ctes, query)
 
     def measures(self) -> Iterator[Body]:
         """For each arm that is evaluated at instants, a SELECT of its keys and row-instants."""
