@@ -47,7 +47,8 @@ class Sample:
         Chooses among them; the same seed chooses the same.
     turn
         Which bucket of groups it looks at, of aggregates that have a key: there at ``instants``
-        instants by chance, and at those of ``grouped`` new rows.
+        instants by chance, and at those of ``grouped`` new rows. ``of_all``: so many instants by
+        chance at which all groups are compared.
     turn_rows
         Arm -> a relation with the rows in the ranges (see ``Restriction``), where there is one;
         no new rows elsewhere are looked at then.
@@ -62,6 +63,7 @@ class Sample:
     turn: int = 0
     grouped: int = 24
     instants: int = 16
+    of_all: int = 3
     turn_rows: Mapping[int, str] = field(default_factory=dict)
 
 
@@ -183,10 +185,11 @@ class Check:
         if part is None:
             return False
         self.well_formed(comparison)
-        self.compare(comparison, Chosen((rows.t, between(random, rows.last or rows.start, rows.t))))
+        low = rows.last or rows.start
+        some = {between(random, low, rows.t) for _ in range(sample.of_all)}
+        self.compare(comparison, Chosen((rows.t, *some)))
         mine = replace(rows, relation=self.definition.bucket_rows(rows.relation, arm, digit))
         inside = Comparison(part, mine, arm)
-        low = rows.last or rows.start
         given = {between(random, low, rows.t) for _ in range(sample.instants)}
         found = self.ask(inside.own_instants(sample.grouped, sample.seed))
         matched = {from_micros(us) for (us,) in found}

@@ -91,9 +91,7 @@ def lost_values(
 
     Raises TargetChanged where the history of the target no longer says which they were.
     """
-    commits = commits_after(session, row.model, last.target_version)
-    commits = [commit for commit in commits if commit.version <= row.target_version]
-    versions = before_foreign(commits, last.generation)
+    versions = versions_before(session, row, last)
     try:
         select = _lost(session, columns, row, versions)
         number = int(session.rows(f"SELECT count(*) FROM ({select})")[0][0]) if select else 0
@@ -102,6 +100,13 @@ def lost_values(
             raise
         raise _forgotten(model, row, versions) from error
     return select, number
+
+
+def versions_before(session: Session, row: StateRow, last: StateRow) -> tuple[int, ...]:
+    """The versions of the target before what others did to it between the claims of two runs."""
+    commits = commits_after(session, row.model, last.target_version)
+    commits = [commit for commit in commits if commit.version <= row.target_version]
+    return before_foreign(commits, last.generation)
 
 
 def _lost(session: Session, columns: Sequence[str], row: StateRow, versions: Sequence[int]) -> str:
