@@ -54,7 +54,7 @@ def find_erased(session: Session, model: Model, query: Query, row: StateRow, sta
     select, number = lost_values(session, model, query.rewriting.values, row, last)
     if not number:
         return Erased(row)
-    name = KNOWN.name(row.model)
+    name = KNOWN.table_of(row.model)
     told = f"{counted(number, 'answer')} deleted from its table"
     warning = f"{told}, {name} keeps hashes of them: none of them comes again"
     needed = dict.fromkeys([*row.beside, KNOWN.suffix])
@@ -76,7 +76,7 @@ def known_hashes(session: Session, query: Query, erased: Erased, begin: bool) ->
     columns = query.rewriting.values
     if any(column.lower() not in types for column in columns):
         return None  # grown by another query: none of its rows had such values
-    relation = KNOWN.rows(row, own=True)
+    relation = KNOWN.in_force(row, own=True)
     if begin:
         assert row.begin is not None
         after = timestamp(row.begin)
