@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields, replace
 from datetime import datetime, timezone
 from typing import Any
@@ -57,6 +58,7 @@ def state_rows(draw: Any) -> StateRow:
         began=draw(st.none() | instants),
         continues=draw(st.just("") | names),
         failed=tuple(draw(st.lists(st.integers(1, n - 1), max_size=3))) if n > 1 else (),
+        beside=draw(st.sampled_from([(), ("known",), ("known", "other")])),
     )
 
 
@@ -70,6 +72,7 @@ def raw(row: StateRow) -> dict[str, Any]:
         "pins": pins_as_json(row.pins),
         "last_pins": pins_as_json(row.last_pins),
         "failed": str(list(row.failed)),
+        "beside": json.dumps(row.beside) if row.beside else None,
         "seal": seal_of(vars(row)),
     }
     return {name: found[name] for name in READ}
@@ -155,6 +158,8 @@ def test_random_garbage_in_a_column(column: str, value: Any) -> None:
         ({"pins": "[" * 50_000}, "nested too deeply"),
         ({"pins": '{"a": ["x", 1], "a": ["x", 2]}'}, "a key stands there twice"),
         ({"failed": "[3]"}, "failed is no list of runs before 3"),
+        ({"beside": "[3]"}, "beside is no list of side tables"),
+        ({"beside": '["known"]'}, "its seal does not fit"),
         ({"seal": "x"}, "seal is no seal"),
         ({"run_id": "other"}, "its seal does not fit"),
         ({"pins": '{"db.s": ["id", 5, true]}'}, "its seal does not fit"),

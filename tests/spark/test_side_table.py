@@ -24,7 +24,7 @@ def row(schema: str) -> StateRow:
 
 
 def found(session: Any, row: StateRow, own: bool = False) -> list[tuple[Any, ...]]:
-    return sorted(session.rows(f"SELECT * FROM {NOTES.rows(row, own)}"))
+    return sorted(session.rows(f"SELECT * FROM {NOTES.in_force(row, own)}"))
 
 
 def test_rows_of_a_run_land_once_and_count_for_the_runs_after_it(
@@ -43,7 +43,7 @@ def test_rows_of_a_run_land_once_and_count_for_the_runs_after_it(
 
 
 def test_what_can_never_count_is_removed(session: Any, row: StateRow) -> None:
-    name = NOTES.name(row.model)
+    name = NOTES.table_of(row.model)
     for n in (1, 2, 3):
         NOTES.write(session, replace(row, n=n).identity, f"SELECT 'run', {n}")
     NOTES.write(session, replace(row, generation="other", n=1).identity, "SELECT 'other', 1")
@@ -64,7 +64,7 @@ def test_a_rewind_takes_along_what_counts(session: Any, row: StateRow) -> None:
 
 
 def test_somebody_elses_table_is_left_alone(session: Any, row: StateRow) -> None:
-    name = NOTES.name(row.model)
+    name = NOTES.table_of(row.model)
     session.run(f"create table {name} (word string) using delta")
     with pytest.raises(ConfigurationError, match="__notes is somebody else's table"):
         NOTES.tidy(session, row, 3)
@@ -72,6 +72,6 @@ def test_somebody_elses_table_is_left_alone(session: Any, row: StateRow) -> None
 
 def test_a_table_without_its_folder_is_told(session: Any, row: StateRow) -> None:
     NOTES.write(session, row.identity, "SELECT 'three', 3")
-    delete_folder(session, NOTES.name(row.model))
+    delete_folder(session, NOTES.table_of(row.model))
     with pytest.raises(TargetChanged, match="__notes, but its folder is gone"):
         NOTES.there(session, row.model)

@@ -13,6 +13,7 @@ from itertools import pairwise
 from random import Random
 
 from tapestry.instants import MICRO, from_micros
+from tapestry.verification.buckets import DIGITS
 from tapestry.verification.chosen_rows import Chosen, RunRows
 from tapestry.verification.compare import PAGE, Comparison
 from tapestry.verification.definition import Definition
@@ -44,6 +45,10 @@ class Sample:
         events: each is as good as the last event before it, and costs no look at what arrived.
     seed
         Chooses among them; the same seed chooses the same.
+    turn
+        Which bucket of groups it looks at, of aggregates that have a key: there at ``instants``
+        instants by chance, and at those of ``grouped`` new rows. ``of_all``: so many instants by
+        chance at which all groups are compared.
     turn_rows
         Arm -> a relation with the rows in the ranges (see ``Restriction``), where there is one;
         no new rows elsewhere are looked at then.
@@ -55,6 +60,10 @@ class Sample:
     picks: int = 2
     elsewhere: int = 2
     at_random: int = 1
+    turn: int = 0
+    grouped: int = 24
+    instants: int = 16
+    of_all: int = 3
     turn_rows: Mapping[int, str] = field(default_factory=dict)
 
 
@@ -140,6 +149,8 @@ class Check:
             given.append(between(random, rows.start, rows.last))
         for arm in self.arms():
             comparison = Comparison(self.definition, rows, arm)
+            if self.grouped(comparison, sample, random):
+                continue
             driver, turn_rows = comparison.driver, sample.turn_rows.get(arm, "")
             chosen = Chosen(
                 tuple(given),
@@ -162,6 +173,33 @@ class Check:
             some = Chosen(tuple(given), sample.rows, seed=sample.seed)
             self.judge(self.wrong_ones(comparison.not_too_much_in_part, some)[1])
         return self.enough, self.not_too_much
+
+    def grouped(self, comparison: Comparison, sample: Sample, random: Random) -> bool:
+        """One bucket of an aggregate's groups at many instants, all of them at t; has it a key?
+
+        All new rows have to be well formed.
+        """
+        arm, rows = comparison.arm, self.rows
+        digit = DIGITS[sample.turn % len(DIGITS)]
+        part = self.definition.in_bucket(arm, digit)
+        if part is None:
+            return False
+        self.well_formed(comparison)
+        low = rows.last or rows.start
+        some = {between(random, low, rows.t) for _ in range(sample.of_all)}
+        self.compare(comparison, Chosen((rows.t, *some)))
+        mine = replace(rows, relation=self.definition.bucket_rows(rows.relation, arm, digit))
+        inside = Comparison(part, mine, arm)
+        given = {between(random, low, rows.t) for _ in range(sample.instants)}
+        found = self.ask(inside.own_instants(sample.grouped, sample.seed))
+        matched = {from_micros(us) for (us,) in found}
+        every = {*given, *matched, *(s - MICRO for s in matched)}
+        instants = sorted(s for s in every if rows.start <= s <= rows.t)
+        note_instants((self.enough, self.not_too_much), len(instants))
+        if rows.last is not None and self.definition.may_hold_again:
+            self.delivered_again(inside, sample)
+        self.compare(inside, Chosen(tuple(instants)))
+        return True
 
     def with_found_instants(self, comparison: Comparison, chosen: Chosen) -> Chosen:
         """Given instants, and those of some new rows, and just before these.

@@ -179,6 +179,11 @@ class Comparison:
         us = self.definition.micros(MATCHED_AT)
         return f"SELECT DISTINCT {us} FROM {self.rows.relation} WHERE {MATCHED_AT} IS NOT NULL"
 
+    def own_instants(self, count: int, seed: str) -> str:
+        """The ``_matched_at`` of so many of the new rows, as if by chance, in µs."""
+        us = self.definition.micros(MATCHED_AT)
+        return f"SELECT DISTINCT {us} FROM ({self.some(Chosen((), count, seed=seed))}) AS some_rows"
+
     def turn_rows(self, ranges: Sequence[Range]) -> str:
         """A SELECT of the driving table's rows in the ranges; '' where it has to be read itself."""
         if self.driver is None or self.driver.depth or not self.tells_turns:

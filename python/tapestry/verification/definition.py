@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlglot import exp
@@ -22,6 +22,7 @@ from tapestry.sql.scan import Scan
 from tapestry.sql.work import bounded
 from tapestry.sql.write import build
 from tapestry.sql.write.dialects import for_dialect
+from tapestry.verification.buckets import bucket_of, in_bucket, shown_key
 from tapestry.verification.from_clause import AT, INSTANTS
 from tapestry.verification.intervals import may_hold_again
 from tapestry.verification.refuse_unchecked import refuse_unchecked
@@ -132,6 +133,26 @@ class Definition:
         # The names are the first arm's, in the author's upper and lower case.
         names = [exp.to_identifier(n, quoted=True).sql(self.dialect) for n in self.columns]
         return f"SELECT * FROM (\n{rows}\n) AS _r({', '.join(names)}, {AT}, {KEY})"
+
+    def in_bucket(self, arm: int, digit: str) -> Definition | None:
+        """The definition of which an arm has one bucket of its groups; None where it has no key."""
+        tree = self.tree.copy()
+        node, ctes = list(arms(tree, {}))[arm - 1]
+        key = shown_key(node, ctes) if self.by_value[arm - 1] else ()
+        if not key:
+            return None
+        assert isinstance(node, exp.Query)
+        part = bucket_of(node, key, digit, "_t_whole")
+        if node is tree:
+            return replace(self, tree=part)
+        node.replace(part)
+        return replace(self, tree=tree)
+
+    def bucket_rows(self, relation: str, arm: int, digit: str) -> str:
+        """Of rows with the columns of the select list those of a bucket of an arm's groups."""
+        key = [self.columns[place] for place in shown_key(*list(arms(self.tree, {}))[arm - 1])]
+        condition = in_bucket(key, digit, "n").sql(self.dialect)
+        return f"(SELECT * FROM {relation} AS n WHERE {condition})"
 
     def driver(self, arm: int) -> Driver | None:
         """The relation whose rows take turns in an arm; None where none does."""

@@ -22,7 +22,7 @@ from tapestry.errors import StateMissing, TapestryError, WindowError
 from tapestry.names import MATCHED_AT
 from tapestry.quoting import relation_name, timestamp
 from tapestry.runs.checks import rejected
-from tapestry.runs.checks.erased_answers import lost_values
+from tapestry.runs.checks.erased_answers import lost_values, versions_before
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.errors_of_delta import lost_race
@@ -237,6 +237,8 @@ def _erased(
     session: Session, model: Model, relations: Relations, row: StateRow, last: StateRow
 ) -> str:
     """What was deleted from the table since ``last``, the run that landed last; '' for nothing."""
+    if not versions_before(session, row, last):
+        return ""
     rewriting = rewrite(row.canonical, relations.catalog, model.config.assume, row.begin)
     if not rewriting.asks_known:
         return ""

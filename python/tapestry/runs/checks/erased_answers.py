@@ -54,7 +54,7 @@ def find_erased(session: Session, model: Model, query: Query, row: StateRow, sta
     select, number = lost_values(session, model, query.rewriting.values, row, last)
     if not number:
         return Erased(row)
-    name = KNOWN.name(row.model)
+    name = KNOWN.table_of(row.model)
     told = f"{counted(number, 'answer')} deleted from its table"
     warning = f"{told}, {name} keeps hashes of them: none of them comes again"
     needed = dict.fromkeys([*row.beside, KNOWN.suffix])
@@ -76,7 +76,7 @@ def known_hashes(session: Session, query: Query, erased: Erased, begin: bool) ->
     columns = query.rewriting.values
     if any(column.lower() not in types for column in columns):
         return None  # grown by another query: none of its rows had such values
-    relation = KNOWN.rows(row, own=True)
+    relation = KNOWN.in_force(row, own=True)
     if begin:
         assert row.begin is not None
         after = timestamp(row.begin)
@@ -91,9 +91,7 @@ def lost_values(
 
     Raises TargetChanged where the history of the target no longer says which they were.
     """
-    commits = commits_after(session, row.model, last.target_version)
-    commits = [commit for commit in commits if commit.version <= row.target_version]
-    versions = before_foreign(commits, last.generation)
+    versions = versions_before(session, row, last)
     try:
         select = _lost(session, columns, row, versions)
         number = int(session.rows(f"SELECT count(*) FROM ({select})")[0][0]) if select else 0
@@ -102,6 +100,13 @@ def lost_values(
             raise
         raise _forgotten(model, row, versions) from error
     return select, number
+
+
+def versions_before(session: Session, row: StateRow, last: StateRow) -> tuple[int, ...]:
+    """The versions of the target before what others did to it between the claims of two runs."""
+    commits = commits_after(session, row.model, last.target_version)
+    commits = [commit for commit in commits if commit.version <= row.target_version]
+    return before_foreign(commits, last.generation)
 
 
 def _lost(session: Session, columns: Sequence[str], row: StateRow, versions: Sequence[int]) -> str:

@@ -62,8 +62,9 @@ def verify(session: Session, model: Model, question: Question, staged: str) -> l
             # What is shared has the rows for the ranges that were known before.
             elsewhere = 0 if question.sharing.relations else Sample.elsewhere
             seed = f"{row.generation} {row.n}"
+            shared = question.turn_rows
             return check.sample(
-                Sample(ranges, seed, elsewhere=elsewhere, turn_rows=question.turn_rows)
+                Sample(ranges, seed, elsewhere=elsewhere, turn=row.n, turn_rows=shared)
             )
 
     return results_of(ask, config.verify, config.on_verify_failure, question.columns)

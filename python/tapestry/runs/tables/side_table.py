@@ -14,7 +14,7 @@ that reads its own table Delta 4.3 forgets the transaction. `SideTable.now` read
 How a kind of rows gets its table: make one `SideTable` for it; list its rows for a run as
 `SideRows` in ``WriteRows.beside`` (they are written after the claim and after ``before``, and
 before the new rows are computed), and its suffix in ``StateRow.beside`` if no run may go on without
-it; read them by `SideTable.rows`; and add the table to
+it; read them by `SideTable.in_force`; and add the table to
 ``beside_target.TABLES``, by which a full refresh, a closed run and a rewind know of it.
 """
 
@@ -56,10 +56,10 @@ class SideTable:
     comment: str
     columns: Mapping[str, str] = field(default_factory=dict)
 
-    def name(self, target: str) -> str:
+    def table_of(self, target: str) -> str:
         """The name of the table that a target has.
 
-        >>> SideTable("known", "").name("`db`.`counts`")
+        >>> SideTable("known", "").table_of("`db`.`counts`")
         'db.counts__known'
         """
         return f"{target.replace('`', '')}__{self.suffix}"
@@ -70,7 +70,7 @@ class SideTable:
         Raises ConfigurationError where somebody else's table has the name, TargetChanged where
         only the catalog knows it.
         """
-        name = self.name(target)
+        name = self.table_of(target)
         if not exists(session, name):
             return False
         asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({token(SIDE_PROPERTY)})"
@@ -97,12 +97,12 @@ class SideTable:
         if self.there(session, row.model):
             return True
         raise StateMissing(
-            f"{self.name(row.model)} is gone; runs of {row.model} need what it says",
+            f"{self.table_of(row.model)} is gone; runs of {row.model} need what it says",
             hint="bring it back (restore it, or copy it along with its model), or run with"
             " --full-refresh",
         )
 
-    def rows(self, row: StateRow, own: bool = False, since: int = 0, version: int = -1) -> str:
+    def in_force(self, row: StateRow, own: bool = False, since: int = 0, version: int = -1) -> str:
         """A relation with the rows that count for a run; with ``own`` those that it has written.
 
         ``since`` leaves out what runs before that one wrote; ``version`` is the table's that is
@@ -113,7 +113,7 @@ class SideTable:
             counts += f" AND {identifier(NUMBER)} >= {since:d}"
         at = f" VERSION AS OF {version:d}" if version >= 0 else ""
         return (
-            f"(SELECT {identifiers(self.columns)} FROM {relation_name(self.name(row.model))}{at}"
+            f"(SELECT {identifiers(self.columns)} FROM {relation_name(self.table_of(row.model))}{at}"
             f" WHERE {counts})"
         )
 
@@ -122,7 +122,7 @@ class SideTable:
 
         The table has to be there.
         """
-        name = self.name(target)
+        name = self.table_of(target)
         version = newest_commits(session, name, 1)[0].version
         return f"{relation_name(name)} VERSION AS OF {version}"
 
@@ -151,7 +151,7 @@ class SideTable:
         if row.failed:
             gone += f" OR {NUMBER} IN ({_listed(row.failed)})"
         try:
-            session.run(f"DELETE FROM {relation_name(self.name(row.model))} WHERE {gone}")
+            session.run(f"DELETE FROM {relation_name(self.table_of(row.model))} WHERE {gone}")
         except Exception as error:
             if not lost_race(error):  # another run tidies up, or will
                 raise
@@ -174,7 +174,7 @@ class SideTable:
             return
         if not there:
             self._make(session, row.model)
-        name = self.name(row.model)
+        name = self.table_of(row.model)
         described = session.rows(f"DESCRIBE TABLE {relation_name(name)}")
         kept = [str(c) for c, *_ in described if c not in (GENERATION, NUMBER)]
         counts = _counts(newest.generation, newest.n, newest.failed, own=True)
@@ -187,7 +187,7 @@ class SideTable:
     def _make(self, session: Session, target: str) -> None:
         named = {SIDE_PROPERTY: self.suffix}
         columns = {GENERATION: "string", NUMBER: "bigint", **self.columns}
-        create_own(session, self.name(target), columns, self.comment, named)
+        create_own(session, self.table_of(target), columns, self.comment, named)
 
     def _insert(
         self, session: Session, run: RunIdentity, columns: Sequence[str], select: str
@@ -196,7 +196,7 @@ class SideTable:
         said = metadata(run.generation, run.n, run.run_id, {})
         options = properties({"txnAppId": app, "txnVersion": str(run.n), "userMetadata": said})
         statement = (
-            f"INSERT INTO {relation_name(self.name(run.model))} WITH ({options})"
+            f"INSERT INTO {relation_name(self.table_of(run.model))} WITH ({options})"
             f" ({identifiers([GENERATION, NUMBER, *columns])})\n{select}"
         )
         for attempt in range(ATTEMPTS):

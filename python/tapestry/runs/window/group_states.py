@@ -67,7 +67,7 @@ def group_states(
     mine, columns = _fingerprint(query), query.rewriting.state_columns(scans)
     began = entry[0] if entry is not None and entry[1] == mine else None
     there = MEMORY.there(session, row.model)
-    commits = newest_commits(session, MEMORY.name(row.model)) if there else []
+    commits = newest_commits(session, MEMORY.table_of(row.model)) if there else []
     intact = began is not None and began < row.n and _intact(commits, row, began)
     if crashed and not intact and began != row.n:
         return GroupStates(row)  # what it has written, perhaps, is no longer to be trusted
@@ -75,7 +75,7 @@ def group_states(
     if intact:
         assert began is not None
         table = replace(MEMORY, columns=dict.fromkeys(columns, ""))
-        relation = table.rows(row, since=began, version=commits[0].version)
+        relation = table.in_force(row, since=began, version=commits[0].version)
     states = None if known is None else replace(known, states=relation)
     anew = began == row.n if crashed else not intact or _long(commits, row, began or 0)
     if not intact:
@@ -147,7 +147,7 @@ def _make_way(session: Session, row: StateRow, columns: Mapping[str, str]) -> No
     """Drop a memory whose columns are those of another query."""
     if not MEMORY.there(session, row.model):
         return
-    name = MEMORY.name(row.model)
+    name = MEMORY.table_of(row.model)
     there = [c for c in columns_of_table(session, name) if c[0] not in (GENERATION, NUMBER)]
     if [(n.lower(), k) for n, k in there] != [(n.lower(), k) for n, k in columns.items()]:
         session.run(f"DROP TABLE IF EXISTS {relation_name(name)}")

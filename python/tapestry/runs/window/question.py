@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -137,12 +137,25 @@ def stamped(question: Question, query: Query, scans: Mapping[str, Scan]) -> Ques
 def incomparable(query: Query) -> str:
     """A column of the select list whose values no engine compares (MAP, VARIANT); '' for none."""
     for part in query.rewriting.parts:
-        for block in part.blocks if part.lifted is None else ():
-            for name, value in zip(query.rewriting.columns, block.select, strict=True):
-                kinds = value.type.find_all(exp.DataType) if value.type is not None else ()
-                if any(kind.is_type("map", "variant") for kind in kinds):
+        lists = [block.select for block in part.blocks]
+        if part.lifted is not None:
+            lists = [tuple(part.lifted.tree.selects)]
+        for values in lists:
+            for name, value in zip(query.rewriting.columns, values, strict=True):
+                if any(kind.is_type("map", "variant") for kind in _types_in(value)):
                     return name
     return ""
+
+
+def _types_in(value: exp.Expr) -> Iterator[exp.DataType]:
+    """The types that a value is made of; of an aggregate without one those of what it is over."""
+    value = value.unalias()
+    while isinstance(value.this, exp.Expr) and (
+        value.type is None or value.type.is_type("unknown", "null")
+    ):
+        value = value.this
+    if value.type is not None:
+        yield from value.type.find_all(exp.DataType)
 
 
 def not_verified(model: Model, query: Query) -> tuple[str, ...]:
