@@ -75,8 +75,8 @@ no: runs stop without it once the sources' logs are cleaned up |
 yes: the next run works it out from history |
 | `<model>__staged` | rows of a run that failed its checks, until the next run | yes |
 | `<model>__late_…` | late rows of a source, with their arrival | no: runs stop without it |
-| `<model>__known` | hashes of answers that were deleted from the table (`on_target_change: accept`) | \
-no: runs stop without it |
+| `<model>__known` | hashes of answers that were deleted from the table \
+(`on_target_change: accept`) | no: runs stop without it |
 
 The logs are there to be queried:
 

@@ -10,8 +10,6 @@ from uuid import uuid4
 from tapestry.errors import ConfigurationError
 from tapestry.instants import from_micros
 from tapestry.names import MATCHED_AT
-from tapestry.runs.checks.erased_answers import Erased, find_erased, known_hashes
-from tapestry.runs.checks.published_rows import known_answers
 from tapestry.runs.context.clock import far_ahead, window_end
 from tapestry.runs.context.horizons import horizons
 from tapestry.runs.context.invocation import Invocation
@@ -26,6 +24,7 @@ from tapestry.runs.query.schema_change import reconcile, refuse_narrower
 from tapestry.runs.query.settings import grown_otherwise, refuse_grown_otherwise, same_query
 from tapestry.runs.query.spark_reads import refuse_read_otherwise
 from tapestry.runs.run.commit import closing_sql
+from tapestry.runs.run.known_before import KnownBefore
 from tapestry.runs.run.plan import (
     Appending,
     Circumstances,
@@ -46,12 +45,6 @@ from tapestry.runs.tables.state import StateRow
 from tapestry.runs.tables.target import EMPTY_GENERATION
 from tapestry.runs.window.ask_question import ask, began, held
 from tapestry.runs.window.count_instants import count_instants
-from tapestry.runs.window.group_states import (
-    GroupStates,
-    group_states,
-    wants_memory,
-    without_memory,
-)
 from tapestry.runs.window.new_answers import new_answers
 from tapestry.runs.window.new_rows import NewRows
 from tapestry.runs.window.question import keyed, question_of, said_of
@@ -65,8 +58,7 @@ from tapestry.runs.window.sources_of_run import (
     standing_scans_of,
     warnings_of,
 )
-from tapestry.sql import Scan, Window
-from tapestry.sql.scan import KnownAnswers
+from tapestry.sql import Window
 
 
 class Continuous:
@@ -91,6 +83,12 @@ class _Planning:
     model: Model
     invocation: Invocation
     standing: Standing
+
+    @property
+    def known(self) -> KnownBefore:
+        """What tells what a run knows of those before it."""
+        state = self.invocation.state_table
+        return KnownBefore(self.session, self.model, self.standing, state)
 
     def plan(self) -> Plan:
         """What comes first: to go on with what has crashed, to begin anew, or the next window."""
@@ -165,12 +163,7 @@ class _Planning:
 
     def creation(self, query: Query) -> WriteRows:
         """The first run of a new generation: all of Q_M(t)."""
-        session, model, invocation, standing = (
-            self.session,
-            self.model,
-            self.invocation,
-            self.standing,
-        )
+        session, model, invocation = self.session, self.model, self.invocation
         limits, warnings = horizons(session, invocation, query.relations.tables)
         end = window_end(invocation.clock, model.config.lag, None, limits)
         assert end.t is not None  # without a last run there is always a window
@@ -179,13 +172,14 @@ class _Planning:
         window, scans = Window(None, row.t), scans_of(found)
         answers = new_answers(query, query, window, found)
         count_instants(session, model, query, window, scans)
-        groups = self.groups(query, row, scans)
-        row = groups.row
+        known = self.known.first(query, row, scans)
+        row = known.row
         select = answers.sql(scans)
         refuse_read_otherwise(session, model, query, select)
         question, row = began(session, question_of(model, query, row, scans), row)
         question, holding = held(question, query)
-        columns, replaces = (*query.rewriting.columns, MATCHED_AT), standing.target is not None
+        columns = (*query.rewriting.columns, MATCHED_AT)
+        replaces = self.standing.target is not None
         return WriteRows(
             row,
             NewRows(
@@ -202,7 +196,7 @@ class _Planning:
             ),
             Creation(model, row.generation, replaces, invocation.state_table),
             invocation.state_table,
-            beside=groups.rows,
+            beside=known.rows,
             assumptions=query.rewriting.assumption_checks(window, scans),
             question=question,
             commits=query.relations.unkept(invocation.pins.commits_table),
@@ -302,18 +296,12 @@ class _Planning:
         window, scans = Window(row.tau, row.t), scans_of(found)
         answers, query = new_answers(query, knowing, window, found), knowing
         few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
-        erased = self.erased(query, row)
-        row, version = erased.row, row.target_version if standing.accepted else standing.version
-        known = known_answers(session, model, query, row, version)
-        groups = self.groups(query, row, scans, known)
-        row, known = groups.row, groups.at_hand(known)
-        hashes = None if known is None else known_hashes(session, query, erased, known.at_begin)
-        answers = replace(answers, few=few, known=known, hashes=hashes)
+        row = (known := self.known.later(query, row, scans)).row
+        answers = replace(answers, few=few, known=known.answers, hashes=known.hashes)
         if not before_of(found):  # else the scans read what is yet to be written
-            count_instants(session, model, knowing, window, scans, known)
+            count_instants(session, model, knowing, window, scans, known.answers)
         select = answers.sql(scans)
         asked = ask(session, model, query, row, found, answers)
-        selected = (*query.rewriting.columns, MATCHED_AT)
         columns, ready = reconcile(session, model, self.invocation, query, row, reshape)
         return WriteRows(
             asked.row,
@@ -321,7 +309,7 @@ class _Planning:
                 model,
                 asked.row.identity,
                 select,
-                selected=selected,
+                selected=(*query.rewriting.columns, MATCHED_AT),
                 columns=columns,
                 expected=query.expected,
                 keyed=asked.keyed,
@@ -330,7 +318,7 @@ class _Planning:
             Appending(asked.row, columns),
             self.invocation.state_table,
             before=before_of(found),
-            beside=(*erased.rows, *groups.rows),
+            beside=known.rows,
             commits=query.relations.unkept(self.invocation.pins.commits_table),
             assumptions=query.rewriting.assumption_checks(window, scans),
             question=asked.question,
@@ -342,33 +330,9 @@ class _Planning:
                 attempt=standing.attempt,
             ),
             figures=_figures(answers.strategy, found, {}),
-            warnings=(*warnings_of(found), *said_of(model, query), *erased.warnings),
+            warnings=(*warnings_of(found), *said_of(model, query), *known.warnings),
             little=query.little,
         )
-
-    def groups(
-        self,
-        query: Query,
-        row: StateRow,
-        scans: Mapping[str, Scan],
-        known: KnownAnswers | None = None,
-    ) -> GroupStates:
-        """What is known of the groups of a query at the begin of a run, and kept for the next."""
-        crashed = self.standing.crashed
-        if wants_memory(self.model, query):
-            return group_states(self.session, query, row, scans, known, crashed)
-        return GroupStates(row if crashed else without_memory(row))
-
-    def erased(self, query: Query, row: StateRow) -> Erased:
-        """What was deleted from the table since the last run that landed, where that matters.
-
-        A run that crashed, or failed, may have been the one that had to note it.
-        """
-        standing = self.standing
-        look = standing.accepted or standing.crashed or row.n - 1 in row.failed
-        if not look or not query.rewriting.asks_known:
-            return Erased(row)
-        return find_erased(self.session, self.model, query, row, self.invocation.state_table)
 
     def due_by_time(self, query: Query, last: StateRow) -> datetime | None:
         """The first instant after the last run at which time alone may bring an answer.

@@ -112,10 +112,8 @@ class SideTable:
         if since:
             counts += f" AND {identifier(NUMBER)} >= {since:d}"
         at = f" VERSION AS OF {version:d}" if version >= 0 else ""
-        return (
-            f"(SELECT {identifiers(self.columns)} FROM {relation_name(self.table_of(row.model))}{at}"
-            f" WHERE {counts})"
-        )
+        table = f"{relation_name(self.table_of(row.model))}{at}"
+        return f"(SELECT {identifiers(self.columns)} FROM {table} WHERE {counts})"
 
     def now(self, session: Session, target: str) -> str:
         """What may stand behind FROM in a statement that writes to the table: its version of now.

@@ -44,10 +44,6 @@ class GroupStates:
     relation: str = ""
     rows: tuple[SideRows, ...] = ()
 
-    def at_hand(self, known: KnownAnswers | None) -> KnownAnswers | None:
-        """What is known before the run, the states with it."""
-        return None if known is None else replace(known, states=self.relation)
-
 
 def group_states(
     session: Session,
