@@ -16,16 +16,21 @@ from pyspark.sql import SparkSession
 sys.path.insert(0, str(Path(__file__).parents[1] / "property"))
 
 from judge.case import Case, expected, normalized, random_case
+from judge.chains import chain_case
 from judge.data import Data
 from judge.oracle import Definition, beginning, connect, instants, load
 from judge.report import reproduction
 from judge.schema import ARRIVAL, SPARK_TYPES, TABLES
-from judge.verdict import compare
+from judge.verdict import CATALOG, compare
 from tests.marks import more
 from tests.seeds import seed
 
+from tapestry.sql import rewrite
+
 QUERIES, IN_THE_GATE = 30, 10
 READINGS = 20
+CHAINS = (100, *map(more, (88, 207)))
+"""Of cases in which no row ends, with answers and several windows."""
 LONGEST = 300  # characters: Spark plans the others too slowly for this many
 TODAY = re.compile(r"\b(current_date(\(\))?|curdate\(\))", re.IGNORECASE)
 NOW = re.compile(r"\b(now\(\)|current_timestamp(\(\))?)", re.IGNORECASE)
@@ -85,6 +90,20 @@ def _parameters() -> list[Any]:
 def test_rewriting_on_spark_equals_the_definition(spark: SparkSession, case: Case) -> None:
     """Q^I in Spark's dialect, run by Spark."""
     right = expected(case, connect())
+    _views(spark, case.data)
+    verdict = compare(case, right, lambda text: _collect(spark, text), "spark")
+    assert not verdict.failed, reproduction(case, right, verdict)
+
+
+@pytest.mark.parametrize("number", CHAINS)
+def test_a_chain_of_left_joins_on_spark_equals_the_definition(
+    spark: SparkSession, number: int
+) -> None:
+    """Q^I of many LEFT JOINs, one after the other, in Spark's dialect, run by Spark."""
+    case = chain_case(number)
+    assert rewrite(case.sql, CATALOG).strategy == "stages"
+    right = expected(case, connect())
+    assert right
     _views(spark, case.data)
     verdict = compare(case, right, lambda text: _collect(spark, text), "spark")
     assert not verdict.failed, reproduction(case, right, verdict)

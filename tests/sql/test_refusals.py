@@ -139,8 +139,9 @@ REFUSED = {
     f"select id from db.messages where {MANY}": "64",
     "select id from db.messages m where exists (select 1 from db.old o where o.id = m.id and "
     "exists (select 1 from db.old p where p.id = m.parent))": "two levels up",
-    f"select m.id from db.messages m {LEFT_JOINS}".replace("db.old", "db.messages"): "LEFT JOIN o0,"
-    " LEFT JOIN o1",
+    f"select m.id from db.messages m {LEFT_JOINS}".replace(
+        "left join db.old", "full join db.messages"
+    ): "FULL JOIN o0, FULL JOIN o1",
     f"with c0 as (select id, parent from db.messages), {TWICE} select id from c5": "1806 ways",
     f"select m.id from db.messages m {FOUR} where {BOTH}": "million characters",
     f"select m.id from db.messages m {SIX} where {BOTH}": "1024 alternatives",

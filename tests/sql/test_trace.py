@@ -38,7 +38,7 @@ CTES = (
 )
 
 
-ARMS = {FORM, SOLVED, "find_changes", "keep_look_ups"}
+ARMS = {FORM, SOLVED, "find_changes", "stage_joins", "keep_look_ups"}
 """Steps at which a table still means its rows that are there."""
 
 

@@ -27,8 +27,8 @@ MEANINGS: Mapping[str, str] = {
     "tau": "where the window begins (not included); NULL: before everything",
     "t": "where the window ends (included)",
     "pins": "the version of each source that was read, as JSON",
-    "strategy": "how the first instant is found: `bounds`, `least`, `anti_join`, `gaps`,"
-    " `candidates`, `instants`, `cumulative`",
+    "strategy": "how the first instant is found: `bounds`, `least`, `anti_join`, `stages`,"
+    " `gaps`, `candidates`, `instants`, `cumulative`",
     "new_rows": "rows that were published",
     "late_rows": "rows of the sources that came late",
     "null_rows": "new rows of the sources without an arrival time",

@@ -33,6 +33,8 @@ class SourceTable:
     """The SELECTs of the query that it stands in, by number, the outermost first."""
     on: tuple[exp.Expr, ...] | None = None
     """A *look-up*: behind a LEFT JOIN on these conditions (``tapestry.sql.normalize.look_ups``)."""
+    within: tuple[Formula, ...] = ()
+    """What else that ON demands, of time: bounds, once ``stage_joins`` has left it there."""
 
 
 @dataclass(frozen=True)

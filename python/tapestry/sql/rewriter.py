@@ -32,6 +32,7 @@ from tapestry.sql.passes.ir.refuse_too_long import refuse_too_long
 from tapestry.sql.passes.ir.refuse_unnamed import refuse_unnamed
 from tapestry.sql.passes.ir.refuse_untyped import refuse_untyped
 from tapestry.sql.passes.ir.solve_time_atoms import solve_time_atoms
+from tapestry.sql.passes.ir.stage_joins import stage_joins
 from tapestry.sql.passes.ir.to_standard_form import to_standard_form
 from tapestry.sql.passes.tree.inline_views import inline_views
 from tapestry.sql.passes.tree.refuse_inexact import refuse_inexact
@@ -77,6 +78,12 @@ PASSES: tuple[Pass, ...] = (
         find_changes,
         "What is grouped, ranked or limited is evaluated at every instant at which something of it"
         " may change: arrivals, ends, and the bounds of its comparisons with now().",
+    ),
+    Pass(
+        stage_joins,
+        "A LEFT JOIN to a table that grows is rows with a match and, while there is none, rows with"
+        " NULLs; many stay joins, which are evaluated one after the other, where each taken apart"
+        " would double the ways to form a row.",
     ),
     Pass(
         keep_look_ups,

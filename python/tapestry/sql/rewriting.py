@@ -68,7 +68,7 @@ class Rewriting:
 
     @property
     def strategy(self) -> str:
-        """Its name: bounds, least, anti_join, gaps or candidates."""
+        """Its name: bounds, least, anti_join, stages, gaps, candidates or instants."""
         return self.costliest.name
 
     @property

@@ -55,7 +55,7 @@ def layered_case(number: int) -> Case:
     In every third one there are rows that end.
     """
     case = random_case(number, layered=True)
-    return _with_ends(case) if number % 3 == 2 else case
+    return with_ends(case) if number % 3 == 2 else case
 
 
 def assuming_case(number: int) -> Case | None:
@@ -79,10 +79,10 @@ def assuming_case(number: int) -> Case | None:
 
 def ending_case(number: int) -> Case:
     """The case with rows that end: after a window, or at any instant; at times all of the first."""
-    return _with_ends(random_case(number))
+    return with_ends(random_case(number))
 
 
-def _with_ends(case: Case) -> Case:
+def with_ends(case: Case) -> Case:
     rng = random.Random(case.number)
     ended = {}
     for table, rows in case.data.rows.items():

@@ -70,13 +70,15 @@ CASES: tuple[Case, ...] = (
     ),
     case(
         "too-long",
-        f"select m.id from messages m {_joins(7)}",
-        f"select m.id from messages m {_joins(7, 'old')}",
+        f"select m.id from messages m {_joins(7)} where m.id in (select id from old)",
         Way(
-            "select id from two",
-            models={"two": f"select m.id, m.parent from messages m {_joins(2)}"},
+            f"select m.id from old_ones m {_joins(7)}",
+            models={
+                "old_ones": "select m.id, m.parent from messages m"
+                " where m.id in (select id from old)"
+            },
         ),
-        f"select m.id from messages m {_joins(7, kind='join')}",
+        f"select m.id from messages m {_joins(7, kind='join')} where m.id in (select id from old)",
         meant=UNASKED,
     ),
     case(
@@ -87,10 +89,10 @@ CASES: tuple[Case, ...] = (
     ),
     case(
         "too-many-joins",
-        f"select m.id from messages m {_joins(9)}",
+        f"select m.id from messages m {_joins(9, kind='full join')}",
         Way(
-            "select id from four",
-            models={"four": f"select m.id, m.parent from messages m {_joins(2)}"},
+            "select id from two",
+            models={"two": f"select m.id, m.parent from messages m {_joins(2, kind='full join')}"},
         ),
         f"select m.id from messages m {_joins(9, kind='join')}",
         meant=UNASKED,

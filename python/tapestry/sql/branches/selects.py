@@ -10,7 +10,8 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame, at_most, less
-from tapestry.sql.ir import Conjunction, Exists, SourceTable, Table, ValueTable
+from tapestry.sql.ir import ArmTable, Conjunction, Exists, SourceTable, Table, ValueTable
+from tapestry.sql.normalize.look_ups import looked_up
 from tapestry.sql.write import build
 
 
@@ -92,6 +93,20 @@ def on_of(table: Table) -> tuple[exp.Expr, ...] | None:
 def aliases_of(node: exp.Expr) -> set[str]:
     """The tables whose columns an expression without subqueries uses."""
     return {column.table for column in node.find_all(exp.Column)}
+
+
+def base_of(aliases: Iterable[str], tables: Iterable[Table | ArmTable]) -> set[str]:
+    """The tables that some are, or are looked up for."""
+    joined = {one.alias: one.on or () for one in looked_up(tables)}
+    found: set[str] = set()
+    todo = set(aliases)
+    while todo:
+        alias = todo.pop()
+        if alias in joined:
+            todo |= {one for on in joined[alias] for one in aliases_of(on)} - {alias}
+        else:
+            found.add(alias)
+    return found
 
 
 def source_columns(nodes: Iterable[exp.Expr]) -> dict[str, list[str]]:

@@ -226,8 +226,10 @@ def _outer_columns(arm: Arm, around: frozenset[str]) -> Iterator[exp.Column]:
     """Columns of tables that stand neither in the arm nor in those around it within the query."""
     spend(_ARM + len(arm.tables), "rows of queries that count by value")
     known = around | {table.alias for table in arm.tables}
-    joins = (on for table in arm.tables if isinstance(table, SourceTable) for on in table.on or ())
+    joined = [table for table in arm.tables if isinstance(table, SourceTable)]
+    joins = (on for table in joined for on in table.on or ())
     todo: list[Formula] = [arm.where, *map(Condition, (*arm.select, *joins))]
+    todo += (formula for table in joined for formula in table.within)
     while todo:
         formula = todo.pop()
         spend(1, "rows of queries that count by value")

@@ -71,9 +71,11 @@ class ArmWalk:
         )
 
     def table(self, table: ArmTable) -> ArmTable:
-        """The table with the arms in it changed."""
+        """The table with the arms in it, or its ON, changed."""
         if isinstance(table, DerivedTable):
             return self._once.get(table, self._table)
+        if table.within:
+            return replace(table, within=tuple(map(self.formula, table.within)))
         return table
 
     def formula(self, formula: Formula) -> Formula:

@@ -10,6 +10,7 @@ from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame, at_most, less
 from tapestry.sql.branches.order import Order
 from tapestry.sql.branches.selects import Reads, valid_at, where
+from tapestry.sql.facts.arrivals import match_ends, match_starts
 from tapestry.sql.facts.walk import tables_of
 from tapestry.sql.ir import (
     And,
@@ -25,6 +26,7 @@ from tapestry.sql.ir import (
     Or,
     Part,
     SourceTable,
+    Table,
     TimeAtom,
     Upper,
 )
@@ -152,8 +154,15 @@ def _from(select: exp.Select, tables: Iterable[ArmTable]) -> exp.Select:
             for one in values:
                 one.set("distinct", exp.Distinct())
             relation = exp.Subquery(this=build.union(list(values)), alias=alias)
-        build.add_from(select, relation, table.on if isinstance(table, SourceTable) else None)
+        build.add_from(select, relation, _on(table))
     return select
+
+
+def _on(table: ArmTable) -> list[exp.Expr] | None:
+    """What a look-up is joined on; None where the table is none."""
+    if not isinstance(table, SourceTable) or table.on is None:
+        return None
+    return [*table.on, *map(_written, table.within)]
 
 
 def _parts_of(formula: Formula) -> list[exp.Expr]:
@@ -205,8 +214,18 @@ def _disjunct(
     # sql: only shown, to people
     reads = Reads({table.source: table.source for table in _sources(conjunction)})
     listed = _listed(block, columns, part)
-    select = reads.from_clause(build.select(listed), conjunction.tables, _SHOWN)
+    select = build.select(listed)
+    for table in conjunction.tables:
+        build.add_from(select, reads.relation(table, _SHOWN), _matches(table))
     return where(select, _conditions(conjunction, reads))
+
+
+def _matches(table: Table) -> list[exp.Expr] | None:
+    """What a look-up is joined on, that its rows are there included; None where it is none."""
+    if not isinstance(table, SourceTable) or table.on is None:
+        return None
+    starts = [at_most(bound, S) for bound in match_starts(table)]
+    return [*table.on, *starts, *(less(S, bound) for bound in match_ends(table))]
 
 
 def _never(block: Block) -> Conjunction:

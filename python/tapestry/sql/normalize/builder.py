@@ -41,6 +41,7 @@ from tapestry.sql.ir import (
 )
 from tapestry.sql.normalize.align_sides import ValueTypes, align_sides, sides_of
 from tapestry.sql.normalize.explode_sources import ExplodedSources
+from tapestry.sql.normalize.growing_joins import growing_look_up, null_where_absent
 from tapestry.sql.normalize.look_ups import look_up
 from tapestry.sql.normalize.nodes import (
     has_laterals,
@@ -80,6 +81,8 @@ class Builder:
         self.numbers = count(1)
         self.place: tuple[int, ...] = ()
         self.sizes: dict[int, int] = {}
+        self.keeps = False
+        """Are LEFT JOINs to tables that grow kept (``growing_joins``)?"""
 
     # -- queries ------------------------------------------------------------------------------
     def query(self, node: exp.Expr, scope: Scope, top: bool = False) -> Bag | SetQuery | UnionAll:
@@ -273,6 +276,10 @@ class Builder:
             on = all_of(other[0].where, self.on(columns, node, scope))
             values = [value for one in other[0].columns.values() for value in one.values()]
             table = look_up(other[0].tables, on, values)
+            if table is None and self.keeps:
+                table = growing_look_up(other[0].tables, on, values)
+                if table is not None:
+                    columns = {**row.columns, **null_where_absent(other[0].columns, table)}
             if table is None:
                 return []
             absent = tuple(keys.perhaps(key) for key in other[0].keys)

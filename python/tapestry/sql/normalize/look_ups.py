@@ -10,12 +10,13 @@ them are one block instead of 2^n.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
 from sqlglot import exp
 
+from tapestry.errors import Refusal
 from tapestry.sql.ir import (
     ATOM,
     FALSE,
@@ -32,6 +33,7 @@ from tapestry.sql.ir import (
     Upper,
     all_of,
 )
+from tapestry.sql.read.refuse_unsupported import WAYS
 from tapestry.sql.write import build
 
 Change = Callable[[exp.Expr], exp.Expr]
@@ -66,7 +68,8 @@ def with_on(table: _T, change: Change) -> _T:
     """The table with what it is looked up on changed; any other table as it is."""
     if not isinstance(table, SourceTable) or table.on is None:
         return table
-    return replace(table, on=tuple(map(change, table.on)))
+    within = tuple(_changed_formula(part, change) for part in table.within)
+    return replace(table, on=tuple(map(change, table.on)), within=within)
 
 
 def take_apart(arm: Arm, table: SourceTable) -> tuple[Arm, Arm]:
@@ -75,14 +78,30 @@ def take_apart(arm: Arm, table: SourceTable) -> tuple[Arm, Arm]:
     Sound: it is the definition of the outer join. WHERE comes after it, so that without a match
     every column of the table is NULL there, and in the ON of further look-ups.
     """
-    bare = replace(table, on=None)
-    match = all_of(*(Condition(condition) for condition in table.on or ()))
+    bare = replace(table, on=None, within=())
+    match = all_of(*(Condition(condition) for condition in table.on or ()), *table.within)
     tables = tuple(bare if one is table else one for one in arm.tables)
     met = replace(arm, tables=tables, where=all_of(arm.where, match))
     left = replace(arm, tables=tuple(one for one in arm.tables if one is not table))
     unmet = _changed(left, lambda node: _nulled(node, table.alias))
     absent = ExistsFormula(True, (Arm((bare,), match, ()),))
     return met, replace(unmet, where=all_of(unmet.where, absent))
+
+
+def bounded_ways(arms: Iterator[Arm]) -> list[Arm]:
+    """The arms that look-ups are taken apart to; Refusal where there are too many."""
+    kept: list[Arm] = []
+    for arm in arms:
+        kept.append(arm)
+        if len(kept) > WAYS:
+            raise Refusal(
+                f"the joins make more than {WAYS} ways to form a row: each LEFT JOIN doubles them,"
+                " with and without a match, where it is in a subquery or time depends on it",
+                hint="join in several models, the later ones reading the earlier ones; write JOIN"
+                " instead of LEFT JOIN where a match is certain",
+                code="too-many-joins",
+            )
+    return kept
 
 
 def _changed(arm: Arm, change: Change) -> Arm:

@@ -17,6 +17,7 @@ from tapestry.sql.facts.values import arms_of
 from tapestry.sql.ir import Bag, Lifted, Part, SetQuery, UnionAll
 from tapestry.sql.normalize.align_sides import sides_of
 from tapestry.sql.normalize.builder import Builder, refuse_sides
+from tapestry.sql.normalize.growing_joins import has_many_joins
 from tapestry.sql.normalize.lifted_beside import beside
 from tapestry.sql.normalize.needs_instants import needs_instants
 from tapestry.sql.normalize.nodes import is_union_all
@@ -59,6 +60,7 @@ def _outermost(builder: Builder, node: exp.Expr, scope: Scope) -> Sequence[Bag |
         opened = opened.this
     inner = with_ctes(opened, inner)
     if not needs_instants(opened, inner):
+        builder.keeps = has_many_joins(node, scope, builder.catalog)
         query = builder.query(node, scope, top=True)
         return query.inputs if isinstance(query, UnionAll) else (query,)
     if not is_union_all(opened):

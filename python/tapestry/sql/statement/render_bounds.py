@@ -12,6 +12,7 @@ from tapestry.sql.branches.edges import edges
 from tapestry.sql.branches.frame import greater
 from tapestry.sql.branches.selects import aliases_of, where
 from tapestry.sql.branches.split_by_bound import by
+from tapestry.sql.facts.arrivals import match_ends, match_starts, moving
 from tapestry.sql.facts.begin import TIME_BEGINS
 from tapestry.sql.facts.walk import tables_of
 from tapestry.sql.ir import Table
@@ -67,6 +68,8 @@ def _starting(
             for conjunction in block.disjuncts:
                 tables = tuple(tables_of(conjunction))
                 yield tables, conjunction.lowers
+                for table in moving(conjunction.tables):
+                    yield tables, (*match_starts(table), *match_ends(table))
                 for edge in edges(conjunction):
                     last = edge.last
                     yield tables, last.uppers if edge.rises_at_end else last.lowers

@@ -17,8 +17,10 @@ from tapestry.sql.branches.selects import Reads
 from tapestry.sql.ir import Block
 from tapestry.sql.strategies.bounds import fits_bounds, select_by_bounds, size_by_bounds
 from tapestry.sql.strategies.candidates import CandidatePlan, size_by_candidates
+from tapestry.sql.strategies.chain import is_chain
 from tapestry.sql.strategies.least import select_by_least, size_by_least, without_subqueries
 from tapestry.sql.strategies.sizes import Sizes, readings_of
+from tapestry.sql.strategies.stages import StagePlan, size_by_stages
 
 MANY = 5
 """From so many disjuncts on it is too long to compare each with each other."""
@@ -92,6 +94,12 @@ def _by_least(block: Block, place: RenderPlace) -> Rendered:
     return Rendered(tuple(select_by_least(block, place.columns, place.frame, place.reads)))
 
 
+def _by_stages(block: Block, place: RenderPlace) -> Rendered:
+    plan = StagePlan(block, place.columns, place.frame, place.reads, place.prefix)
+    select = plan.select()
+    return Rendered((select,), tuple(plan.ctes))
+
+
 def _by_candidates(block: Block, place: RenderPlace) -> Rendered:
     plan = CandidatePlan(block, place.columns, place.frame, place.reads, place.prefix)
     select = plan.select()
@@ -102,7 +110,7 @@ BOUNDS = Strategy(
     "bounds",
     "Without subqueries an answer holds from the latest of its lower bounds on: that is its first"
     " instant, if no upper bound was reached before.",
-    lambda block: without_subqueries(block) and _few(block),
+    lambda block: without_subqueries(block) and _few(block) and not is_chain(block),
     _by_bounds,
     size_by_bounds,
     own_rows=True,
@@ -112,7 +120,7 @@ LEAST = Strategy(
     "least",
     "Each of many alternatives without subqueries holds from the latest of its lower bounds on, or"
     " never: the least of those instants is the first one, computed for each row.",
-    without_subqueries,
+    lambda block: without_subqueries(block) and not is_chain(block),
     _by_least,
     size_by_least,
     own_rows=True,
@@ -122,10 +130,19 @@ ANTI_JOIN = Strategy(
     "anti_join",
     "A NOT EXISTS whose inner rows never expire stays false once it is: an answer begins at the"
     " latest of its lower bounds, or never.",
-    lambda block: fits_bounds(block) and _few(block),
+    lambda block: fits_bounds(block) and _few(block) and not is_chain(block),
     _by_bounds,
     size_by_bounds,
     at_bounds=True,
+)
+STAGES = Strategy(
+    "stages",
+    "A LEFT JOIN makes of a row, which holds for a time, one with each match while both hold, and"
+    " one with NULLs in between: many are evaluated one after the other, and an answer begins where"
+    " its row first does.",
+    is_chain,
+    _by_stages,
+    size_by_stages,
 )
 GAPS = Strategy(
     "gaps",
@@ -163,7 +180,7 @@ CUMULATIVE = Strategy(
     size_by_candidates,
 )
 """Of an arm whose groups have running states (``tapestry.sql.cumulative``)."""
-STRATEGIES = (BOUNDS, LEAST, ANTI_JOIN, GAPS, CANDIDATES)
+STRATEGIES = (BOUNDS, LEAST, ANTI_JOIN, STAGES, GAPS, CANDIDATES)
 """From the cheapest to the costliest; the first that fits a block is taken."""
 
 

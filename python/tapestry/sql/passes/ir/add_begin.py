@@ -7,8 +7,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.facts.arrivals import arrivals
 from tapestry.sql.facts.begin import TIME_BEGINS
-from tapestry.sql.ir import Block, Conjunction, SourceTable
+from tapestry.sql.ir import Block, Conjunction
 from tapestry.sql.query_state import QueryState
 
 
@@ -40,6 +41,6 @@ def _bounded(block: Block, begin: exp.Expr | None) -> Block:
 
 def _arrives(conjunction: Conjunction) -> bool:
     """Does the conjunction need a row of an append-only source to be true?"""
-    if any(isinstance(t, SourceTable) and t.appended for t in conjunction.tables):
+    if arrivals(conjunction.tables):
         return True
     return any(not one.negated and _arrives(one.inner) for one in conjunction.exists)

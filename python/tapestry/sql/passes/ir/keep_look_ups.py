@@ -7,19 +7,18 @@ join everything by themselves, so in their blocks, in subqueries and in tables b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from sqlglot import exp
 
-from tapestry.errors import Refusal
-from tapestry.sql.branches.selects import aliases_of
+from tapestry.sql.branches.selects import aliases_of, base_of
+from tapestry.sql.facts.arrivals import moving
 from tapestry.sql.facts.walk import ArmWalk
 from tapestry.sql.ir import Arm, ArmTable, Block, Conjunction, SourceTable
-from tapestry.sql.normalize.look_ups import looked_up, take_apart
+from tapestry.sql.normalize.look_ups import bounded_ways, looked_up, take_apart
 from tapestry.sql.normalize.standard_form import StandardForms
 from tapestry.sql.query_state import QueryState
-from tapestry.sql.read.refuse_unsupported import WAYS
 from tapestry.sql.strategies.choose import strategy_for
 
 
@@ -35,7 +34,8 @@ def keep_look_ups(query: QueryState) -> QueryState:
     with query.as_place():
         parts = (
             replace(
-                part, arms=tuple(one for arm in part.arms for one in _bounded(_kept(arm, forms)))
+                part,
+                arms=tuple(one for arm in part.arms for one in bounded_ways(_kept(arm, forms))),
             )
             for part in _Opened().parts(query.parts)
         )
@@ -43,7 +43,7 @@ def keep_look_ups(query: QueryState) -> QueryState:
 
 
 def _kept(arm: Arm, forms: StandardForms) -> Iterator[Arm]:
-    found = looked_up(arm.tables)
+    found = [] if moving(arm.tables) else looked_up(arm.tables)
     gone = list(_that_go(found, arm.tables, forms.of(arm))) if found else []
     if not gone:
         yield arm
@@ -60,9 +60,9 @@ def _that_go(
         return
     bounds = {alias for one in block.disjuncts for alias in _of_bounds(one)}
     for table in found:
-        base = _base({table.alias}, tables)
+        base = base_of({table.alias}, tables)
         joins = (aliases_of(c) for one in block.disjuncts for c in one.conditions if _equates(c))
-        joined = any(table.alias in join and not _base(join, tables) <= base for join in joins)
+        joined = any(table.alias in join and not base_of(join, tables) <= base for join in joins)
         if joined or table.alias in bounds:
             yield table
 
@@ -79,25 +79,11 @@ def _of_bounds(conjunction: Conjunction) -> Iterator[str]:
         yield from _of_bounds(exists.inner)
 
 
-def _base(aliases: Iterable[str], tables: tuple[ArmTable, ...]) -> set[str]:
-    """The tables that some are, or are looked up for."""
-    joined = {one.alias: one.on or () for one in looked_up(tables)}
-    found: set[str] = set()
-    todo = set(aliases)
-    while todo:
-        alias = todo.pop()
-        if alias in joined:
-            todo |= {one for on in joined[alias] for one in aliases_of(on)} - {alias}
-        else:
-            found.add(alias)
-    return found
-
-
 class _Opened(ArmWalk):
     """Arms with no look-up in anything but their own FROM clause."""
 
     def arms(self, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
-        return tuple(side for arm in arms for side in _bounded(_without(self.arm(arm))))
+        return tuple(side for arm in arms for side in bounded_ways(_without(self.arm(arm))))
 
 
 def _without(arm: Arm) -> Iterator[Arm]:
@@ -107,18 +93,3 @@ def _without(arm: Arm) -> Iterator[Arm]:
         return
     for side in take_apart(arm, found[0]):
         yield from _without(side)
-
-
-def _bounded(arms: Iterator[Arm]) -> list[Arm]:
-    kept: list[Arm] = []
-    for arm in arms:
-        kept.append(arm)
-        if len(kept) > WAYS:
-            raise Refusal(
-                f"the joins make more than {WAYS} ways to form a row: each LEFT JOIN doubles them,"
-                " with and without a match, where it is in a subquery or time depends on it",
-                hint="join in several models, the later ones reading the earlier ones; write JOIN"
-                " instead of LEFT JOIN where a match is certain",
-                code="too-many-joins",
-            )
-    return kept

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from tapestry.sql.ir import Block, Part, SourceTable
 from tapestry.sql.query_state import QueryState
+from tapestry.sql.strategies.choose import BOUNDS, strategy_for
 
 EXTREMES = frozenset({"least", "greatest"})
 
@@ -33,9 +34,9 @@ def _kept(part: Part) -> Part:
 
 
 def _holds(block: Block, extremes: bool) -> bool:
-    if len(block.disjuncts) != 1:
+    if len(block.disjuncts) != 1 or strategy_for(block) is not BOUNDS:
         return False
     (conjunction,) = block.disjuncts
-    if conjunction.exists or (extremes and conjunction.uppers):
+    if extremes and conjunction.uppers:
         return False
     return all(isinstance(table, SourceTable) for table in conjunction.tables)

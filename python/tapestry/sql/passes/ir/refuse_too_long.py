@@ -32,9 +32,9 @@ FEWER = (
     " fewer outer joins and UNIONs inside of joins"
 )
 OUTER_JOINS = (
-    "give tables that are only looked up meta: {arrival: static} (their rows count at every"
-    " instant, and one that changes as a rewritten source), join in several models, the later ones"
-    " reading the earlier ones, or write JOIN where a match is certain"
+    "join in several models, the later ones reading the earlier ones, or write JOIN where a match"
+    " is certain; many LEFT JOINs make no more ways where each is to one table, by an ON without a"
+    " subquery or an OR over now(), and no EXISTS, IN or DISTINCT stands beside them"
 )
 
 
