@@ -108,8 +108,17 @@ REFUSED = {
     "select m.id from db.messages m left join db.old o on o.id > (select max(id) from db.old)": (
         "a subquery stands for a value in ON"
     ),
-    "select t.x, count(*) as n from db.messages lateral view explode(array(id, parent)) t as x"
-    " group by t.x": "a generator beside an aggregate",
+    "select id, x, (select count(*) from db.old) as n from db.messages"
+    " lateral view explode(array(id, parent)) t as x": "a generator in a query whose rows",
+    "select id, x, (select count(*) from db.old) as n from (select id, x from db.messages"
+    " lateral view explode(array(id, parent)) t as x) q": "a generator in a query whose rows",
+    "select count(*) as n from db.messages lateral view explode(array(ts, now())) t as x": (
+        "a generator over the clock"
+    ),
+    "select first_value(id) as x, parent from db.messages group by parent": (
+        r"write any_value(messages.id), or by a time: min_by(messages.id, ts)"
+    ),
+    "select last(id) as x, parent from db.messages group by parent": "max_by(messages.id, ts)",
     "select percentile_disc(0.5) within group (order by id) as p from db.messages": (
         "percentile_disc, or a percentile"
     ),
@@ -123,7 +132,8 @@ REFUSED = {
     "select id from db.messages tablesample (10 percent)": "TABLESAMPLE",
     "select id from db.messages natural join (select * except (at) from db.old) o": "NATURAL",
     "select id from db.messages natural left semi join db.old": "NATURAL",
-    "select id from db.messages m left anti join db.old o using (id)": "USING",
+    "select m.id from db.messages m join db.messages n on n.id = m.parent"
+    " left anti join db.old o using (id)": "USING",
     "select q.id from (db.messages m join db.old o on o.id = m.id) q": "parentheses has a name",
     "select m.id from db.messages m join (db.old o join db.old p using (id)) on true": "USING",
     "select m.id from db.messages m join (db.old o left anti join db.old p on p.id = o.id) "

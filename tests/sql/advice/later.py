@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from tests.sql.advice.case import UNASKED, Case, Way, case
 
+from tapestry.sql import Column
+
 EXPLODED = {"exploded": "SELECT m.id, unnest(m.list) AS x, m.ts FROM messages m"}
 """A table upstream, with the arrival of the rows that it is made from."""
 FIRST = "not exists (select 1 from messages e where e.author = m.author and e.ts < m.ts)"
+
+MAPPED = (Column("id", "int"), Column("tags", "map<string,int>"), Column("ts", "timestamp"))
 
 CASES: tuple[Case, ...] = (
     case(
@@ -182,8 +186,52 @@ CASES: tuple[Case, ...] = (
     ),
     case(
         "generator",
-        "select t.x, count(*) as n from messages lateral view explode(list) t as x group by t.x",
-        Way("select x, count(*) as n from exploded group by x", tables=EXPLODED),
+        "select id, x, (select count(*) from old) as n from messages"
+        " lateral view explode(list) t as x",
+        Way("select id, x, (select count(*) from old) as n from exploded", tables=EXPLODED),
+        meant=UNASKED,
+    ),
+    case(
+        "generator",
+        "select count(*) as n from messages lateral view explode(times) t as x"
+        " where x > now() - interval 1 day",
+        Way(
+            "select count(*) as n from made where x > now() - interval 1 day",
+            tables={"made": "SELECT m.id, unnest(m.times) AS x, m.ts FROM messages m"},
+        ),
+        meant=UNASKED,
+    ),
+    case(
+        "uncompared",
+        Way(
+            "select tags, count(*) over (partition by id) as n from mapped",
+            columns={"mapped": MAPPED},
+        ),
+        Way(
+            "select sort_array(map_entries(tags)) as tags, count(*) over (partition by id) as n"
+            " from mapped",
+            columns={"mapped": MAPPED},
+        ),
+        Way(
+            "select to_json(tags) as tags, count(*) over (partition by id) as n from mapped",
+            columns={"mapped": MAPPED},
+        ),
+        meant=UNASKED,
+    ),
+    case(
+        "no-order",
+        Way("select id, max_by(tags, ts) as x from mapped group by id", columns={"mapped": MAPPED}),
+        Way(
+            "select id, max_by(to_json(tags), ts) as x from mapped group by id",
+            columns={"mapped": MAPPED},
+        ),
+        meant=UNASKED,
+    ),
+    case(
+        "no-order",
+        "select author, first(id) as x from messages group by author",
+        "select author, any_value(id) as x from messages group by author",
+        "select author, min_by(id, ts) as x from messages group by author",
         meant=UNASKED,
     ),
     case(

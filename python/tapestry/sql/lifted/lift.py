@@ -79,6 +79,8 @@ class Lift:
     def block(self, node: exp.Select, outer: exp.Expr | None, keyed: bool = False) -> exp.Select:
         """One SELECT; ``outer`` is the instant of the row around a subquery."""
         query, instant, parts = self.from_clause(node, outer)
+        for lateral in node.args.get("laterals") or []:  # of each row, whatever its instant
+            query.append("laterals", lateral.copy())
         selects = [self.value(item, instant) for item in node.selects]
         where = node.args.get("where")
         conditions = [] if where is None else [self.value(where.this, instant)]
@@ -269,5 +271,5 @@ def _is_query(node: exp.Expr) -> bool:
 
 
 def _is_correlated(node: exp.Expr) -> bool:
-    inside = {one.alias_or_name for one in node.find_all(exp.Table, exp.Subquery)}
+    inside = {one.alias_or_name for one in node.find_all(exp.Table, exp.Subquery, exp.Lateral)}
     return any(one.table not in inside for one in node.find_all(exp.Column) if one.table)
