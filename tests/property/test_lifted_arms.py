@@ -134,6 +134,17 @@ TEMPLATES = (
     " LATERAL VIEW explode(array(t.x, m.id % 2)) s AS y WHERE {m} GROUP BY t.x, s.y",
     "SELECT m.id, (SELECT count(*) FROM r LATERAL VIEW explode(array(r.k, r.v)) t AS x"
     " WHERE t.x = m.k AND {r}) AS c FROM m",
+    # LIMIT in a subquery that uses the query around it
+    "SELECT m.id, (SELECT r.v FROM r WHERE r.k = m.k AND {r} ORDER BY r.ts DESC LIMIT 1) AS x"
+    " FROM m WHERE {m}",
+    "SELECT m.k, m.id FROM m WHERE m.v IN (SELECT r.v FROM r WHERE r.k = m.k AND {r}"
+    " ORDER BY r.ts LIMIT 2)",
+    "SELECT m.id FROM m WHERE m.v NOT IN (SELECT r.v FROM r WHERE r.k = m.k AND {r}"
+    " ORDER BY r.ts LIMIT {n})",
+    "SELECT m.id FROM m WHERE (SELECT r.ts FROM r WHERE r.k = m.k ORDER BY r.v LIMIT 1)"
+    " < now() - {i}",
+    "SELECT m.id, (SELECT count(*) AS c FROM r WHERE r.k = m.k AND {r} GROUP BY r.v"
+    " ORDER BY c DESC LIMIT 1) AS x FROM m",
 )
 ATOMS = ("TRUE", "{t}.ts > now() - {i}", "{t}.ts + {i} <= now()", "{t}.v > {n}")
 

@@ -97,8 +97,8 @@ REFUSED = {
     ),
     "select id from db.messages order by ts limit 5 + 5": "LIMIT or OFFSET of what is no number",
     "select id from ((select id from db.messages) limit 3) q": "LIMIT stands behind",
-    "select id, (select max(o.id) from db.old o where o.id = m.id limit 1) as x from db.messages m"
-    "": "LIMIT in a subquery that uses columns",
+    "select id, (select max(o.id) from db.old o where o.id = m.id limit 1 offset 1) as x"
+    " from db.messages m": "OFFSET, or the LIMIT of a set operation",
     "select id, (select o.id from db.old o) as x from db.messages": "may give several rows",
     "select id, (select max(o.id), 1 from db.old o) as x from db.messages": "of 2 columns stands",
     "select parent, (select max(o.id) from db.old o where o.id = m.parent) + count(*) as x"

@@ -78,11 +78,10 @@ CASES = (
         "select customer, sort_array(collect_list(id)) as ids from orders group by customer",
     ),
     Case(
-        "The value at the greatest",
-        "select customer, max_by(amount, ts) as latest from orders group by customer",
-        "Two orders may have one time. Say which of them counts:",
-        "select customer, max(struct(ts as o, amount as v)).v as latest from orders"
-        " group by customer",
+        "The first of a group",
+        "select customer, first(amount) as first_one from orders group by customer",
+        "Rows have no order. Say by what it is the first:",
+        "select customer, min_by(amount, ts) as first_one from orders group by customer",
     ),
     Case(
         "PIVOT",

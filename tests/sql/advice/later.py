@@ -118,7 +118,8 @@ CASES: tuple[Case, ...] = (
     ),
     case(
         "correlated",
-        "select id, (select o.id from old o where o.id = m.id limit 1) as x from messages m",
+        "select id, (select o.id from old o where o.id = m.id limit 1 offset 1)"
+        " as x from messages m",
         "select id, (select max(o.id) from old o where o.id = m.id) as x from messages m",
         "select m.id, q.id as x from messages m left join (select id, row_number() over"
         " (partition by id order by since) as n from old) q on q.id = m.id and q.n = 1",

@@ -234,16 +234,20 @@ class Lift:
             query = build.add_from(build.select(listed), build.subquery(self.rows(node), alias))
             same = exp.EQ(this=exp.column(AT, table=alias), expression=instant.copy())
             return build.add_where(query, [same])
-        if node.args.get("limit") is not None or isinstance(node, exp.SetOperation):
+        if isinstance(node, exp.SetOperation):
             raise Refusal(
-                "LIMIT or a set operation in a subquery that uses columns of the query around it",
+                "a set operation in a subquery that uses columns of the query around it",
                 node.sql("spark"),
                 "join the table, and rank its rows with row_number() in a derived table",
                 code="correlated",
             )
         assert isinstance(node, exp.Select)
-        node.set("order", None)
-        return self.block(node, instant)
+        query = self.block(node, instant)
+        if node.args.get("limit") is not None:  # of the rows at that instant, which WHERE says
+            query.set("limit", node.args["limit"].copy())
+            if node.args.get("order") is not None:
+                query.set("order", self.value(node.args["order"], instant))
+        return query
 
 
 def _keeps_rows(query: exp.Expr) -> bool:
