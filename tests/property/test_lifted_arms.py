@@ -145,6 +145,14 @@ TEMPLATES = (
     " < now() - {i}",
     "SELECT m.id, (SELECT count(*) AS c FROM r WHERE r.k = m.k AND {r} GROUP BY r.v"
     " ORDER BY c DESC LIMIT 1) AS x FROM m",
+    # copies of values
+    "SELECT m.k FROM m WHERE {m} EXCEPT ALL SELECT r.k FROM r WHERE {r}",
+    "SELECT m.k, m.v FROM m WHERE {m} INTERSECT ALL SELECT r.k, r.v FROM r WHERE {r}",
+    "SELECT x.k, count(*) AS c FROM (SELECT m.k FROM m WHERE {m} EXCEPT ALL SELECT r.k FROM r"
+    " WHERE {r}) AS x GROUP BY x.k",
+    "SELECT m.k FROM m EXCEPT ALL (SELECT r.k FROM r WHERE {r} UNION ALL SELECT l.k FROM l)",
+    "SELECT m.id, x.k FROM m JOIN (SELECT m.k FROM m WHERE {m} EXCEPT ALL SELECT r.k FROM r"
+    " WHERE {r}) AS x ON x.k = m.k",
 )
 ATOMS = ("TRUE", "{t}.ts > now() - {i}", "{t}.ts + {i} <= now()", "{t}.v > {n}")
 

@@ -117,12 +117,6 @@ CASES = (
         " from orders o",
     ),
     Case(
-        "EXCEPT ALL, INTERSECT ALL",
-        "select id from orders except all select order_id from payments",
-        "EXCEPT and INTERSECT work, and so does NOT EXISTS.",
-        "select id from orders except select order_id from payments",
-    ),
-    Case(
         "select * over a continuous model",
         "select * from late_orders",
         "It has a `_matched_at` of its own. List the columns:",

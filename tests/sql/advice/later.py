@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from tests.sql.advice.case import UNASKED, Case, Way, case
 
-from tapestry.sql import Column
-
 EXPLODED = {"exploded": "SELECT m.id, unnest(m.list) AS x, m.ts FROM messages m"}
 """A table upstream, with the arrival of the rows that it is made from."""
 FIRST = "not exists (select 1 from messages e where e.author = m.author and e.ts < m.ts)"
-
-MAPPED = (Column("id", "int"), Column("tags", "map<string,int>"), Column("ts", "timestamp"))
 
 CASES: tuple[Case, ...] = (
     case(
@@ -203,39 +199,6 @@ CASES: tuple[Case, ...] = (
         meant=UNASKED,
     ),
     case(
-        "uncompared",
-        Way(
-            "select tags, count(*) over (partition by id) as n from mapped",
-            columns={"mapped": MAPPED},
-        ),
-        Way(
-            "select sort_array(map_entries(tags)) as tags, count(*) over (partition by id) as n"
-            " from mapped",
-            columns={"mapped": MAPPED},
-        ),
-        Way(
-            "select to_json(tags) as tags, count(*) over (partition by id) as n from mapped",
-            columns={"mapped": MAPPED},
-        ),
-        meant=UNASKED,
-    ),
-    case(
-        "no-order",
-        Way("select id, max_by(tags, ts) as x from mapped group by id", columns={"mapped": MAPPED}),
-        Way(
-            "select id, max_by(to_json(tags), ts) as x from mapped group by id",
-            columns={"mapped": MAPPED},
-        ),
-        meant=UNASKED,
-    ),
-    case(
-        "no-order",
-        "select author, first(id) as x from messages group by author",
-        "select author, any_value(id) as x from messages group by author",
-        "select author, min_by(id, ts) as x from messages group by author",
-        meant=UNASKED,
-    ),
-    case(
         "moving-bound",
         "select author from messages group by author"
         " having timestamp'2026-01-01' + make_interval(0, 0, 0, cast(sum(id) as int)) < now()",
@@ -412,18 +375,6 @@ CASES: tuple[Case, ...] = (
         "quantified-subquery",
         "select id from messages where id = any (select id from replies)",
         "select id from messages m where exists (select 1 from replies r where m.id = r.id)",
-    ),
-    case(
-        "except-all",
-        "select id from messages except all select id from old",
-        "select id from messages except select id from old",
-        meant="select id from messages except select id from old",
-    ),
-    case(
-        "except-all",
-        "select id from messages intersect all select id from old",
-        "select id from messages intersect select id from old",
-        meant="select id from messages intersect select id from old",
     ),
     case(
         "recursive-cte",

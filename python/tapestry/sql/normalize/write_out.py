@@ -21,7 +21,12 @@ from tapestry.sql.normalize.subqueries_apart import subqueries_apart
 from tapestry.sql.read.generators import kinds_made
 from tapestry.sql.read.open_parentheses import encloses_relation, leaf_selects
 from tapestry.sql.read.parse import table_name
-from tapestry.sql.read.refuse_unsupported import UPSTREAM, odd_relation, refuse_uncompared
+from tapestry.sql.read.refuse_unsupported import (
+    UPSTREAM,
+    odd_relation,
+    refuse_uncompared,
+    refuse_uneven,
+)
 from tapestry.sql.work import size, spend
 
 Aliases = Mapping[str, str]
@@ -68,6 +73,7 @@ class WriteOut:
             inner = exp.Subquery(this=self.query(node.this, scope, outer))
             return self.modified(_around(inner, node), node, scope, outer)
         if isinstance(node, exp.SetOperation):
+            refuse_uneven(node, [node.this, node.expression])
             sides = (self.side(one, scope, outer) for one in (node.this, node.expression))
             left, right = sides
             both = type(node)(this=left, expression=right, distinct=node.args.get("distinct"))

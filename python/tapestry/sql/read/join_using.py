@@ -48,7 +48,7 @@ def semi_join_using(
     >>> from sqlglot import parse_one
     >>> query = parse_one("select a from t left semi join u using (k)", dialect="spark")
     >>> [one.sql() for one in semi_join_using(query, query.args["joins"][0], [])]
-    ['t.k = u.k']
+    ['"t".k = "u".k']
     """
     from_ = select.args.get("from_")
     first = exp.Table() if from_ is None else from_.this
