@@ -60,7 +60,7 @@ def test_a_view_is_opened_and_names_its_columns(tmp_path: Path) -> None:
     assert of(found, "big").kind == CONTINUOUS
     assert of(found, "over").code == "no-order"
     assert set(found.columns["shop.orders"]) == {"id", "placed_at", "amount", "customer"}
-    assert found.columns["shop.orders"]["amount"] == "double"
+    assert found.columns["shop.orders"]["amount"] == "decimal(38,6)"
     assert found.columns["shop.orders"]["placed_at"] == "timestamp"
 
 
@@ -205,3 +205,15 @@ def test_a_folder_of_queries(tmp_path: Path) -> None:
         ("a.sql#2", REBUILT),
     ]
     assert found.project == ""
+
+
+def test_a_name_in_group_by_is_the_select_list_s(tmp_path: Path) -> None:
+    """``day`` is no column of the orders: else that would be grouped by."""
+    said = model(
+        tmp_path,
+        "{{ config(materialized='incremental') }}"
+        "select date_trunc('day', placed_at) as day, sum(amount) as total"
+        " from {{ source('shop', 'orders') }} group by day having day > '2026-01-01'",
+    )
+    assert said.kind == CONTINUOUS
+    assert said.conditions[-1].startswith("only if amount is a DECIMAL or a whole number")

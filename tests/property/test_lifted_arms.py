@@ -107,6 +107,52 @@ TEMPLATES = (
     "SELECT m.k, count(*) AS c FROM m JOIN r ON m.k = r.v JOIN l ON l.k = r.v WHERE {r}"
     " GROUP BY m.k",
     "SELECT m.id FROM m WHERE (SELECT max(r.ts) FROM r WHERE r.k = m.k) < now() - {i}",
+    # what takes any of several values
+    "SELECT m.k, max_by(m.v, m.id % 2) AS x FROM m WHERE {m} GROUP BY m.k",
+    "SELECT m.k, min_by(m.v, m.ts) AS x, any_value(m.v) AS y FROM m WHERE {m} GROUP BY m.k",
+    "SELECT m.id, max_by(m.v, m.ts) OVER (PARTITION BY m.k) AS x FROM m WHERE {m}",
+    "SELECT m.k, max_by(m.v, m.id % 2) FILTER (WHERE m.ts > now() - {i}) AS x FROM m GROUP BY m.k",
+    "SELECT m.k, max_by(m.v, m.ts) AS x FROM m GROUP BY m.k HAVING max_by(m.ts, m.v) < now() - {i}",
+    # generators
+    "SELECT t.x, count(*) AS c FROM m LATERAL VIEW explode(array(m.v, m.id % 2, m.k)) t AS x"
+    " WHERE {m} GROUP BY t.x",
+    "SELECT m.k, sum(t.x) AS s, max(t.p) AS p FROM m LATERAL VIEW OUTER posexplode(CASE WHEN"
+    " m.v > 1 THEN array(m.v, m.id) ELSE array(m.v) END) t AS p, x WHERE {m} GROUP BY m.k",
+    "SELECT count(t.x) AS c, max(t.x) AS x FROM m LATERAL VIEW explode(array(m.v, m.k)) t AS x"
+    " WHERE {m}",
+    "SELECT m.k, t.x, count(r.id) AS c FROM m LEFT JOIN r ON m.k = r.k AND {r}"
+    " LATERAL VIEW OUTER explode(array(r.v, m.v)) t AS x GROUP BY m.k, t.x",
+    "SELECT m.id, t.x, row_number() OVER (PARTITION BY m.k ORDER BY m.v) AS n FROM m"
+    " LATERAL VIEW explode(array(m.v, m.k)) t AS x WHERE {m}",
+    "SELECT y.c, count(m.id) AS n FROM (VALUES (1), (2), (3)) AS y(c)"
+    " LEFT JOIN m ON m.k = y.c AND {m} GROUP BY y.c",
+    "SELECT x.k, t.e, count(*) AS n FROM (SELECT m.k, max(m.v) AS a, min(m.v) AS b FROM m WHERE {m}"
+    " GROUP BY m.k) AS x LATERAL VIEW explode(array(x.a, x.b)) t AS e GROUP BY x.k, t.e",
+    "SELECT m.id, t.x FROM m LATERAL VIEW explode(array(m.v, m.id)) t AS x WHERE {m}"
+    " ORDER BY t.x DESC, m.id LIMIT {n}",
+    "SELECT t.x, s.y, count(*) AS c FROM m LATERAL VIEW explode(array(m.v, m.k)) t AS x"
+    " LATERAL VIEW explode(array(t.x, m.id % 2)) s AS y WHERE {m} GROUP BY t.x, s.y",
+    "SELECT m.id, (SELECT count(*) FROM r LATERAL VIEW explode(array(r.k, r.v)) t AS x"
+    " WHERE t.x = m.k AND {r}) AS c FROM m",
+    # LIMIT in a subquery that uses the query around it
+    "SELECT m.id, (SELECT r.v FROM r WHERE r.k = m.k AND {r} ORDER BY r.ts DESC LIMIT 1) AS x"
+    " FROM m WHERE {m}",
+    "SELECT m.k, m.id FROM m WHERE m.v IN (SELECT r.v FROM r WHERE r.k = m.k AND {r}"
+    " ORDER BY r.ts LIMIT 2)",
+    "SELECT m.id FROM m WHERE m.v NOT IN (SELECT r.v FROM r WHERE r.k = m.k AND {r}"
+    " ORDER BY r.ts LIMIT {n})",
+    "SELECT m.id FROM m WHERE (SELECT r.ts FROM r WHERE r.k = m.k ORDER BY r.v LIMIT 1)"
+    " < now() - {i}",
+    "SELECT m.id, (SELECT count(*) AS c FROM r WHERE r.k = m.k AND {r} GROUP BY r.v"
+    " ORDER BY c DESC LIMIT 1) AS x FROM m",
+    # copies of values
+    "SELECT m.k FROM m WHERE {m} EXCEPT ALL SELECT r.k FROM r WHERE {r}",
+    "SELECT m.k, m.v FROM m WHERE {m} INTERSECT ALL SELECT r.k, r.v FROM r WHERE {r}",
+    "SELECT x.k, count(*) AS c FROM (SELECT m.k FROM m WHERE {m} EXCEPT ALL SELECT r.k FROM r"
+    " WHERE {r}) AS x GROUP BY x.k",
+    "SELECT m.k FROM m EXCEPT ALL (SELECT r.k FROM r WHERE {r} UNION ALL SELECT l.k FROM l)",
+    "SELECT m.id, x.k FROM m JOIN (SELECT m.k FROM m WHERE {m} EXCEPT ALL SELECT r.k FROM r"
+    " WHERE {r}) AS x ON x.k = m.k",
 )
 ATOMS = ("TRUE", "{t}.ts > now() - {i}", "{t}.ts + {i} <= now()", "{t}.v > {n}")
 

@@ -97,8 +97,8 @@ REFUSED = {
     ),
     "select id from db.messages order by ts limit 5 + 5": "LIMIT or OFFSET of what is no number",
     "select id from ((select id from db.messages) limit 3) q": "LIMIT stands behind",
-    "select id, (select max(o.id) from db.old o where o.id = m.id limit 1) as x from db.messages m"
-    "": "LIMIT in a subquery that uses columns",
+    "select id, (select max(o.id) from db.old o where o.id = m.id limit 1 offset 1) as x"
+    " from db.messages m": "OFFSET, or the LIMIT of a set operation",
     "select id, (select o.id from db.old o) as x from db.messages": "may give several rows",
     "select id, (select max(o.id), 1 from db.old o) as x from db.messages": "of 2 columns stands",
     "select parent, (select max(o.id) from db.old o where o.id = m.parent) + count(*) as x"
@@ -108,14 +108,15 @@ REFUSED = {
     "select m.id from db.messages m left join db.old o on o.id > (select max(id) from db.old)": (
         "a subquery stands for a value in ON"
     ),
-    "select t.x, count(*) as n from db.messages lateral view explode(array(id, parent)) t as x"
-    " group by t.x": "a generator beside an aggregate",
+    "select id, x, (select count(*) from db.old) as n from db.messages"
+    " lateral view explode(array(id, parent)) t as x": "a generator in a query whose rows",
+    "select first_value(id) as x, parent from db.messages group by parent": (
+        r"write any_value(messages.id), or by a time: min_by(messages.id, ts)"
+    ),
     "select percentile_disc(0.5) within group (order by id) as p from db.messages": (
         "percentile_disc, or a percentile"
     ),
     "select * from (select id, parent from db.messages) pivot (sum(id) for parent in (1))": "PIVOT",
-    "select id from db.messages except all select id from db.old": "EXCEPT ALL",
-    "select id from db.messages intersect all select id from db.old": "INTERSECT ALL",
     "select id from db.messages union by name select id from db.old": "BY NAME",
     "select id from db.old": "static",
     "select * from db.upstream": "_matched_at",
@@ -123,7 +124,8 @@ REFUSED = {
     "select id from db.messages tablesample (10 percent)": "TABLESAMPLE",
     "select id from db.messages natural join (select * except (at) from db.old) o": "NATURAL",
     "select id from db.messages natural left semi join db.old": "NATURAL",
-    "select id from db.messages m left anti join db.old o using (id)": "USING",
+    "select m.id from db.messages m join db.messages n on n.id = m.parent"
+    " left anti join db.old o using (id)": "USING",
     "select q.id from (db.messages m join db.old o on o.id = m.id) q": "parentheses has a name",
     "select m.id from db.messages m join (db.old o join db.old p using (id)) on true": "USING",
     "select m.id from db.messages m join (db.old o left anti join db.old p on p.id = o.id) "

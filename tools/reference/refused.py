@@ -78,11 +78,10 @@ CASES = (
         "select customer, sort_array(collect_list(id)) as ids from orders group by customer",
     ),
     Case(
-        "The value at the greatest",
-        "select customer, max_by(amount, ts) as latest from orders group by customer",
-        "Two orders may have one time. Say which of them counts:",
-        "select customer, max(struct(ts as o, amount as v)).v as latest from orders"
-        " group by customer",
+        "The first of a group",
+        "select customer, first(amount) as first_one from orders group by customer",
+        "Rows have no order. Say by what it is the first:",
+        "select customer, min_by(amount, ts) as first_one from orders group by customer",
     ),
     Case(
         "PIVOT",
@@ -116,12 +115,6 @@ CASES = (
         "Make it one value, whatever there is:",
         "select id, (select max(p.amount) from payments p where p.order_id = o.id) as paid"
         " from orders o",
-    ),
-    Case(
-        "EXCEPT ALL, INTERSECT ALL",
-        "select id from orders except all select order_id from payments",
-        "EXCEPT and INTERSECT work, and so does NOT EXISTS.",
-        "select id from orders except select order_id from payments",
     ),
     Case(
         "select * over a continuous model",

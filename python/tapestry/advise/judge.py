@@ -260,6 +260,14 @@ def _conditions(
     for name in rewriting.sources:
         if tables.materialized.get(name) == "table" and tables.kinds.get(name) != CONTINUOUS:
             found.append(f"{name} is built anew by each run: only if its old rows stay as they are")
+    added = _added_up(trial.sql)
+    guessed = {one for name in rewriting.sources for one in tables.guessed_numbers(name)}
+    if added and guessed:
+        named = ", ".join(sorted(added & guessed)[:5]) or "what sum() and avg() add up"
+        found.append(
+            f"only if {named} is a DECIMAL or a whole number: of a DOUBLE add up"
+            " CAST(… AS DECIMAL(38,6))"
+        )
     if trial.functions:
         named = ", ".join(trial.functions)
         found.append(
@@ -267,6 +275,12 @@ def _conditions(
             f" always give equal values: {named}"
         )
     return tuple(found)
+
+
+def _added_up(sql: str) -> set[str]:
+    """The names of the columns that stand in a sum or an average, whatever they are of."""
+    sums = parse(sql).find_all(exp.Sum, exp.Avg)
+    return {column.name.lower() for one in sums for column in one.find_all(exp.Column)}
 
 
 def _of_replacing(text: Text) -> list[str]:

@@ -54,6 +54,12 @@ class KnownTables:
                 found[column] = kind
         return {column: kind or by_name(column) for column, kind in found.items()}
 
+    def guessed_numbers(self, name: str) -> list[str]:
+        """The columns of a relation that are taken for a DECIMAL, though nothing says so."""
+        sure = {one for one, kind in self._described(name).columns.items() if kind}
+        found = self.columns(name).items()
+        return [column for column, kind in found if kind == NUMBER and column not in sure]
+
     def catalog(self, sql: str, arrivals: Mapping[str, ArrivalFound]) -> Catalog:
         """The catalog for a query whose sources arrive so."""
         relations: dict[str, Source | View] = {}

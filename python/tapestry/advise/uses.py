@@ -20,7 +20,7 @@ from tapestry.errors import Refusal
 from tapestry.sql.read.parse import parse, table_name
 
 TIMESTAMP, DATE, NUMBER, TRUTH, TEXT, LIST = (
-    *("timestamp", "date", "double", "boolean", "string", "array<string>"),
+    *("timestamp", "date", "decimal(38,6)", "boolean", "string", "array<string>"),
 )
 _INSTANTS = re.compile(
     r"(_at|_ts|_tstamp|_datetime|_time|timestamp|datetime|_synced)$|^ts$|^_inserted_timestamp$"
@@ -143,8 +143,11 @@ class _Walk:
         for source in sources.values():
             if isinstance(source, exp.Table):
                 self.asked.setdefault(table_name(source), AskedColumns())
+        named = _named_values(scope.expression)
         for column in scope.columns:
             table, name, path = parts_of(column, scope)
+            if not table and name.lower() in named and _names_item(column):
+                continue  # GROUP BY day, of date_trunc('day', ts) AS day: no column of a table
             self._ask(scope, table, name, "" if path else _kind_of(column), path)
         for join in scope.expression.args.get("joins") or []:
             for name in join.args.get("using") or []:
@@ -188,6 +191,24 @@ class _Walk:
             self.asked.setdefault(table_name(source), AskedColumns()).add(name, kind, path)
         elif isinstance(source, Scope):
             self.wanted.setdefault(id(source), AskedColumns()).add(name, kind, path)
+
+
+def _named_values(select: exp.Select) -> set[str]:
+    """The names of a select list that stand for no column called so."""
+    return {
+        item.alias.lower()
+        for item in select.selects
+        if isinstance(item, exp.Alias)
+        and not (isinstance(item.this, exp.Column) and item.this.name.lower() == item.alias.lower())
+    }
+
+
+def _names_item(column: exp.Column) -> bool:
+    """Does it stand by itself where Spark takes the name of an item of the select list?"""
+    around = column.parent
+    while isinstance(around, exp.Paren | exp.Ordered | exp.Tuple):
+        around = around.parent
+    return isinstance(around, exp.Group | exp.Order) or column.find_ancestor(exp.Having) is not None
 
 
 def parts_of(column: exp.Column, scope: Scope) -> tuple[str, str, tuple[str, ...]]:

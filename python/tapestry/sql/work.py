@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import ParamSpec, TypeVar
 
 from sqlglot import exp
@@ -37,8 +37,11 @@ _HINT = (
     "write steps that are used several times as models, and several models with a UNION ALL of"
     " them; use fewer ORs, comparisons of conditions, and tables in one query"
 )
+REMEMBERED = 32
+"""So many texts keep their trees: one is read a few times in a row, by several that work on it."""
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_Q = TypeVar("_Q", bound=exp.Expr)
 
 
 @dataclass
@@ -100,6 +103,35 @@ def bounded_by_text(made: Callable[_P, _T]) -> Callable[_P, _T]:
     def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         with bounded(str(args[0] if args else kwargs.get("sql", ""))):
             return made(*args, **kwargs)
+
+    return wrapper
+
+
+def remembered(parsed: Callable[[str], _Q]) -> Callable[[str], _Q]:
+    """The function from a text to its tree, which remembers the last texts, their trees and costs.
+
+    Whoever asks again gets a copy and spends the same units, so that a text is accepted whether it
+    was asked before or not. A text that is refused is not remembered.
+    """
+
+    @lru_cache(maxsize=REMEMBERED)
+    def place(sql: str) -> list[tuple[_Q, Counter[str]]]:
+        return []
+
+    @wraps(parsed)
+    def wrapper(sql: str) -> _Q:
+        known = place(sql)
+        if known:
+            tree, cost = known[0]
+            for what, units in cost.items():
+                spend(units, what)
+            return tree.copy()
+        work = _work.get()
+        before = Counter() if work is None else work.done.copy()
+        tree = parsed(sql)
+        if work is not None:
+            known.append((tree.copy(), work.done - before))
+        return tree
 
     return wrapper
 

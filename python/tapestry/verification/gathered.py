@@ -119,13 +119,14 @@ def first_rows(
 def rows_of(node: exp.Select) -> tuple[exp.Select, dict[exp.Expr, str]]:
     """The rows that a SELECT aggregates, with the columns that it uses and ``THERE``."""
     own = {relation.alias_or_name for relation in relations_in_order(node)}
+    own |= {lateral.alias for lateral in node.args.get("laterals") or []}
     clauses = [*node.selects, node.args.get("having"), node.args.get("order")]
     found = [c for clause in clauses if clause is not None for c in clause.find_all(exp.Column)]
     used = dict.fromkeys(column for column in found if column.table in own)
     names: dict[exp.Expr, str] = {column: f"_a{n}" for n, column in enumerate(used, start=1)}
     listed: list[exp.Expr] = [exp.alias_(column.copy(), name) for column, name in names.items()]
     rows = build.select([*listed, exp.alias_(exp.true(), THERE)])
-    for clause in ("from_", "joins", "where"):
+    for clause in ("from_", "joins", "laterals", "where"):
         value = node.args.get(clause)
         if value is not None:
             copied = [v.copy() for v in value] if isinstance(value, list) else value.copy()

@@ -237,8 +237,10 @@ CASES: tuple[Case, ...] = (
     ),
     case(
         "using-join",
-        "select m.id from messages m left semi join old o using (id)",
-        "select m.id from messages m left semi join old o on m.id = o.id",
+        "select m.id from messages m join replies r on r.id = m.id left semi join old using (id)",
+        "select m.id from messages m join replies r on r.id = m.id"
+        " left semi join old o on m.id = o.id",
+        meant=UNASKED,
     ),
     case(
         "using-join",

@@ -36,11 +36,11 @@ select author, collect_list(id) as ids from messages group by author
 -- refused by refuse_inexact: collect_list() depends on the order in which rows come: it is not the same twice
 -- in: COLLECT_LIST(messages.id)
 
--- title: the value at the greatest
-select author, max_by(id, ts) as latest from messages group by author
+-- title: the most frequent value
+select author, mode(id) as latest from messages group by author
 -- becomes
--- refused by refuse_inexact: max_by() depends on the order in which rows come: it is not the same twice
--- in: MAX_BY(messages.id, messages.ts)
+-- refused by refuse_inexact: mode() depends on the order in which rows come: it is not the same twice
+-- in: MODE(messages.id)
 
 -- title: any of the values
 select author, first(id) as one from messages group by author

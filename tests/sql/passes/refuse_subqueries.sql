@@ -22,8 +22,8 @@ select id from messages m where exists (select 1 from messages r where r.parent 
 -- refused by refuse_subqueries: a subquery refers to a table two levels up, which Spark does not support
 -- in: m.author
 
--- title: the first of those that belong to a row
-select id, (select e.id from messages e where e.parent = m.id order by e.id limit 1) as first_reply from messages m
+-- title: the second of those that belong to a row
+select id, (select e.id from messages e where e.parent = m.id order by e.id limit 1 offset 1) as second from messages m
 -- becomes
--- refused by refuse_subqueries: LIMIT in a subquery that uses columns of the query around it
--- in: SELECT e.id AS id FROM messages AS e WHERE e.parent = m.id ORDER BY e.id LIMIT 1
+-- refused by refuse_subqueries: OFFSET, or the LIMIT of a set operation, in a subquery that uses columns of the query around it
+-- in: SELECT e.id AS id FROM messages AS e WHERE e.parent = m.id ORDER BY e.id LIMIT 1 OFFSET 1

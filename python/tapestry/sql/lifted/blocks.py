@@ -29,15 +29,15 @@ class BlockScope:
             yield from value if isinstance(value, list) else [value] if value else []
         yield from (join.args["on"] for join in _joins(self.node) if join.args.get("on"))
 
-    def relation(self, alias: str) -> exp.Subquery:
-        """The derived table of an alias, of this block or of one around it."""
+    def relation(self, alias: str) -> exp.Subquery | None:
+        """The derived table of an alias, of this block or of one around; None: a generator's."""
         scope: BlockScope | None = self
         while scope is not None:
             for table in derived_tables(scope.node):
                 if table.alias == alias:
                     return table
             scope = scope.outer
-        raise KeyError(alias)
+        return None
 
     def inside(self, query: exp.Expr) -> BlockQuery:
         """A subquery of an expression of this block."""

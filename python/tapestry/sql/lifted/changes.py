@@ -209,7 +209,15 @@ class _Tracer:
             copy.set("table", exp.to_identifier(self.copies[key].alias))
             return [copy]
         found = []
-        for select in leaf_blocks(scope.relation(column.table)):
+        relation = scope.relation(column.table)
+        if relation is None:
+            raise Refusal(
+                "now() is compared with an element of a list, beside what is evaluated at instants",
+                column.sql("spark"),
+                "explode in a continuous model of its own, and read that one here",
+                code="generator",
+            )
+        for select in leaf_blocks(relation):
             item = select.item(column.name)
             found += self.values(item, select, group, skips)
         return found
@@ -244,4 +252,6 @@ def _with(node: exp.Expr, leaves: Sequence[exp.Expr], values: Sequence[exp.Expr]
 
 def _null(node: exp.Expr) -> exp.Expr:
     kind = node.type
-    return exp.null() if kind is None else exp.cast(exp.null(), kind.copy())
+    if kind is not None and not kind.is_type("unknown"):
+        return exp.cast(exp.null(), kind.copy())
+    return exp.null()

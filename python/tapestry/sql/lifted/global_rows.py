@@ -23,7 +23,7 @@ def over_all_instants(lift: Lifts, query: exp.Select, instant: exp.Expr) -> exp.
     row of an instant without rows would be lost.
     """
     inner, alias, outer = exp.Select(), lift.name("g"), lift.name("i")
-    for clause in ("from_", "joins", "where"):
+    for clause in ("from_", "joins", "laterals", "where"):
         if query.args.get(clause):
             inner.set(clause, query.args[clause])
     inner.append("expressions", exp.alias_(instant.copy(), AT))

@@ -79,6 +79,8 @@ class Lift:
     def block(self, node: exp.Select, outer: exp.Expr | None, keyed: bool = False) -> exp.Select:
         """One SELECT; ``outer`` is the instant of the row around a subquery."""
         query, instant, parts = self.from_clause(node, outer)
+        for lateral in node.args.get("laterals") or []:  # of each row, whatever its instant
+            query.append("laterals", lateral.copy())
         selects = [self.value(item, instant) for item in node.selects]
         where = node.args.get("where")
         conditions = [] if where is None else [self.value(where.this, instant)]
@@ -232,16 +234,20 @@ class Lift:
             query = build.add_from(build.select(listed), build.subquery(self.rows(node), alias))
             same = exp.EQ(this=exp.column(AT, table=alias), expression=instant.copy())
             return build.add_where(query, [same])
-        if node.args.get("limit") is not None or isinstance(node, exp.SetOperation):
+        if isinstance(node, exp.SetOperation):
             raise Refusal(
-                "LIMIT or a set operation in a subquery that uses columns of the query around it",
+                "a set operation in a subquery that uses columns of the query around it",
                 node.sql("spark"),
                 "join the table, and rank its rows with row_number() in a derived table",
                 code="correlated",
             )
         assert isinstance(node, exp.Select)
-        node.set("order", None)
-        return self.block(node, instant)
+        query = self.block(node, instant)
+        if node.args.get("limit") is not None:  # of the rows at that instant, which WHERE says
+            query.set("limit", node.args["limit"].copy())
+            if node.args.get("order") is not None:
+                query.set("order", self.value(node.args["order"], instant))
+        return query
 
 
 def _keeps_rows(query: exp.Expr) -> bool:
@@ -269,5 +275,5 @@ def _is_query(node: exp.Expr) -> bool:
 
 
 def _is_correlated(node: exp.Expr) -> bool:
-    inside = {one.alias_or_name for one in node.find_all(exp.Table, exp.Subquery)}
+    inside = {one.alias_or_name for one in node.find_all(exp.Table, exp.Subquery, exp.Lateral)}
     return any(one.table not in inside for one in node.find_all(exp.Column) if one.table)

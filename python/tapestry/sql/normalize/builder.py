@@ -131,9 +131,6 @@ class Builder:
         top = top and operator == "union"
         sides = [self.query(side, scope, top) for side in written]
         distinct = bool(node.args.get("distinct"))
-        if not distinct and operator != "union":
-            name = operator.upper()
-            raise Refusal(f"{name} ALL", node.sql("spark"), f"write {name}", code="except-all")
         sides = align_sides(sides, node, top, self.names, self.kinds)
         if not distinct:
             return union_all(sides)

@@ -49,11 +49,11 @@ def _windowed(node: exp.Expr) -> bool:
 
 
 def is_grouped(node: exp.Expr) -> bool:
-    """Has a query an aggregate, a window function or a LIMIT in its outermost block?"""
+    """Has a query an aggregate, a window function, a LIMIT, EXCEPT ALL in its outermost block?"""
     if node.args.get("limit") is not None or node.args.get("offset") is not None:
         return True
-    if isinstance(node, exp.SetOperation):
-        return False
+    if isinstance(node, exp.SetOperation):  # how many copies a value has is a count
+        return isinstance(node, exp.Except | exp.Intersect) and not node.args.get("distinct")
     assert isinstance(node, exp.Select)
     if node.args.get("qualify") is not None or node.args.get("having") is not None:
         return True

@@ -6,20 +6,27 @@ scopes. Sound because a CTE is by definition its text, and an alias has no meani
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts.values import Names
 from tapestry.sql.ir import Lifted, SourceTable
-from tapestry.sql.normalize.needs_instants import by_values
+from tapestry.sql.normalize.needs_instants import by_values, derived_tables
 from tapestry.sql.normalize.scope import Scope, with_ctes
 from tapestry.sql.normalize.subqueries_apart import subqueries_apart
-from tapestry.sql.read.open_parentheses import encloses_relation
+from tapestry.sql.read.generators import kinds_made
+from tapestry.sql.read.open_parentheses import encloses_relation, leaf_selects
 from tapestry.sql.read.parse import table_name
-from tapestry.sql.read.refuse_unsupported import odd_relation
+from tapestry.sql.read.refuse_unsupported import (
+    UPSTREAM,
+    odd_relation,
+    refuse_uncompared,
+    refuse_uneven,
+)
 from tapestry.sql.work import size, spend
 
 Aliases = Mapping[str, str]
@@ -32,7 +39,17 @@ def lifted_arm(node: exp.Expr, scope: Scope, catalog: Catalog, names: Names) -> 
     writer = WriteOut(catalog, names)
     tree = writer.query(node, scope, {})
     by_value = by_values(tree)
+    generated = None if by_value else next(_generators(tree), None)
+    if generated is not None:
+        raise Refusal(
+            "a generator in a query whose rows are told apart by those of FROM, beside a subquery"
+            " that is evaluated at instants",
+            generated.sql("spark").strip(),
+            "explode in a continuous model of its own, and read that one here",
+            code="generator",
+        )
     shown = any(item.find(exp.Query) is not None for item in tree.selects)
+    refuse_uncompared(tree, by_value or shown)
     return Lifted(tree, tuple(writer.tables.values()), not by_value, by_value or shown)
 
 
@@ -42,6 +59,8 @@ class WriteOut:
     def __init__(self, catalog: Catalog, names: Names) -> None:
         self.catalog, self.names = catalog, names
         self.tables: dict[str, SourceTable] = {}
+        self.kinds: dict[tuple[str, str], exp.DataType] = {}
+        """The types of what generators make, by their aliases and columns."""
 
     def query(self, node: exp.Expr, scope: Scope, outer: Aliases) -> exp.Query:
         """A query; ``outer`` has the aliases of the queries around it."""
@@ -54,6 +73,7 @@ class WriteOut:
             inner = exp.Subquery(this=self.query(node.this, scope, outer))
             return self.modified(_around(inner, node), node, scope, outer)
         if isinstance(node, exp.SetOperation):
+            refuse_uneven(node, [node.this, node.expression])
             sides = (self.side(one, scope, outer) for one in (node.this, node.expression))
             left, right = sides
             both = type(node)(this=left, expression=right, distinct=node.args.get("distinct"))
@@ -79,20 +99,15 @@ class WriteOut:
 
     def select(self, node: exp.Select, scope: Scope, outer: Aliases) -> exp.Select:
         """One SELECT."""
-        if node.args.get("laterals"):
-            raise Refusal(
-                "a generator beside an aggregate, a window function, LIMIT or a scalar subquery",
-                node.args["laterals"][0].sql("spark").strip(),
-                "explode in a continuous model of its own, and read that one here",
-                code="generator",
-            )
         inner = dict(outer)
         from_ = node.args.get("from_")
         clauses = [] if from_ is None else [from_, *(node.args.get("joins") or [])]
         relations = [self.relation(clause.this, scope, inner) for clause in clauses]
         query = exp.Select()
+        for one in node.args.get("laterals") or []:
+            query.append("laterals", self.lateral(one, scope, inner))
         for name, value in node.args.items():
-            if name in ("from_", "joins", "with_") or not value:
+            if name in ("from_", "joins", "with_", "laterals") or not value:
                 continue
             listed = value if isinstance(value, list) else [value]
             written = [
@@ -106,6 +121,25 @@ class WriteOut:
             join = self.join(clause, relation, scope, inner)
             query.append("joins", join)
         return subqueries_apart(query, self.names)
+
+    def lateral(self, node: exp.Lateral, scope: Scope, inner: dict[str, str]) -> exp.Lateral:
+        """A generator behind the FROM clause: it makes rows of each row at an instant."""
+        call, alias = node.this, node.args["alias"]
+        if timing.contains_now(call) or call.find(exp.Query) is not None:
+            raise Refusal(
+                "a generator over the clock, or over a subquery",
+                node.sql("spark").strip(),
+                f"write the condition on time in WHERE, or {UPSTREAM}",
+                code="generator",
+            )
+        lateral = node.copy()
+        lateral.set("this", self.part(call, scope, inner))
+        name = self.names.new(alias.name)
+        inner[alias.name] = name
+        lateral.args["alias"].set("this", exp.to_identifier(name))
+        for column, kind in zip(alias.columns, kinds_made(lateral.this), strict=False):
+            self.kinds[name, column.name] = kind
+        return lateral
 
     def join(self, node: exp.Join, relation: exp.Expr, scope: Scope, inner: Aliases) -> exp.Join:
         """A join of a relation that is written out."""
@@ -139,14 +173,14 @@ class WriteOut:
         name, written = table_name(node), node.alias_or_name
         source = self.catalog.relations[name]
         assert isinstance(source, Source)
-        alias = inner[written] = self.names.new(written)
+        inner[written] = alias = self.names.new(written)
         appended = source.arrival is not None
         self.tables[alias] = SourceTable(alias, name, written.lower(), appended, source.ends)
         return exp.Table(this=exp.to_identifier(alias), alias=_alias(alias))
 
     def derived(self, node: exp.Expr, query: exp.Query, inner: dict[str, str]) -> exp.Subquery:
         """A derived table, or a use of a CTE; a list of names behind its alias moves inside."""
-        alias = inner[node.alias_or_name] = self.names.new(node.alias_or_name)
+        inner[node.alias_or_name] = alias = self.names.new(node.alias_or_name)
         given = node.args.get("alias")
         listed = [one.name for one in given.columns] if given is not None else []
         if listed and len(listed) != len(query.selects):
@@ -174,6 +208,7 @@ class WriteOut:
             if isinstance(part, exp.Column) and part.table in aliases:
                 column = part.copy()
                 column.set("table", exp.to_identifier(aliases[part.table]))
+                column.type = self.kinds.get((column.table, column.name), column.type)
                 return column
             if isinstance(part, exp.Subquery):
                 return exp.Subquery(this=self.query(part, scope, aliases))
@@ -192,6 +227,14 @@ def _transformed(node: exp.Expr, replace: Callable[[exp.Expr], exp.Expr]) -> exp
                 return new
             part.replace(new)
     return node
+
+
+def _generators(query: exp.Expr) -> Iterator[exp.Lateral]:
+    """The generators of a query and of the tables of its FROM clause."""
+    for select in leaf_selects(query):
+        yield from select.args.get("laterals") or []
+        for table in derived_tables(select):
+            yield from _generators(table.this)
 
 
 def _rename(query: exp.Query, names: list[str]) -> None:

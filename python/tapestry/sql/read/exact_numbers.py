@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from tapestry.sql.facts.common_types import type_of
+from tapestry.sql.read.generators import kinds_made
 from tapestry.sql.read.inline_inner_ctes import cte_of
 from tapestry.sql.read.open_parentheses import relations_of
 
@@ -125,7 +126,7 @@ def _of_column(column: exp.Column) -> str:
     """Of a table's column its type; what a column of a derived table or CTE stands for."""
     relation = relation_of(column)
     if relation is None:
-        return UNKNOWN
+        return _of_generator(column)
     query: exp.Expr | None = relation
     if isinstance(relation, exp.Table):
         cte = cte_of(relation)
@@ -141,6 +142,25 @@ def _of_column(column: exp.Column) -> str:
     if names.count(column.name.lower()) != 1:
         return UNKNOWN
     return _of_items(list(_items(query.this, names.index(column.name.lower()))))
+
+
+def _of_generator(column: exp.Column) -> str:
+    """Of a column of LATERAL VIEW: what its list holds."""
+    select = column.find_ancestor(exp.Select)
+    for lateral in (select.args.get("laterals") or []) if select is not None else []:
+        if lateral.alias != column.table:
+            continue
+        names = [one.name for one in lateral.args["alias"].columns]
+        call = lateral.this
+        if isinstance(call, exp.Posexplode) and column.name == names[0]:
+            return WHOLE
+        if isinstance(call.this, exp.Array):
+            return _of_items(call.this.expressions)
+        kinds = dict(zip(names, kinds_made(call), strict=False))
+        return (
+            _of_type(kinds[column.name].sql("spark").lower()) if column.name in kinds else UNKNOWN
+        )
+    return UNKNOWN
 
 
 def _items(query: exp.Expr, place: int) -> Iterator[exp.Expr]:

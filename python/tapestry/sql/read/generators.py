@@ -259,6 +259,15 @@ def _structs_of(argument: exp.Expr) -> Iterator[exp.Struct]:
                 yield element
 
 
+def kinds_made(call: exp.Expr) -> list[exp.DataType]:
+    """The types of the columns of ``explode`` or ``posexplode``; of an unknown argument UNKNOWN."""
+    kind = call.this.type
+    known = isinstance(kind, exp.DataType) and kind.is_type("array", "map")
+    made = [one.copy() for one in kind.expressions] if known else []
+    place = [exp.DataType.build("int")] if isinstance(call, exp.Posexplode) else []
+    return [*place, *(made or [exp.DataType.build("unknown")] * 2)]
+
+
 # -- once their arguments have types --------------------------------------------------------------
 def open_inline(tree: exp.Query) -> exp.Query:
     """The resolved query with ``inline`` as ``explode``, whose element has the fields."""

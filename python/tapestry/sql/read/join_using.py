@@ -8,6 +8,8 @@ sqlglot writes ``a.k = c.k`` for both, which loses the rows of b that have no ma
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from tapestry.errors import Refusal
@@ -34,6 +36,37 @@ def join_using(written: exp.Query, qualified: exp.Query) -> None:
                 code="using-join",
             )
         _correct(joins, after)
+
+
+def semi_join_using(
+    select: exp.Select, join: exp.Join, before: Sequence[exp.Join]
+) -> list[exp.Expr]:
+    """The conditions of a semi or anti join with USING; ``before`` are the joins on its left.
+
+    Raises Refusal for NATURAL, and where several relations on the left may have the column.
+
+    >>> from sqlglot import parse_one
+    >>> query = parse_one("select a from t left semi join u using (k)", dialect="spark")
+    >>> [one.sql() for one in semi_join_using(query, query.args["joins"][0], [])]
+    ['"t".k = "u".k']
+    """
+    from_ = select.args.get("from_")
+    first = exp.Table() if from_ is None else from_.this
+    left, right = first.alias_or_name, join.this.alias_or_name
+    if join.method or before or not left or not right or first.args.get("joins"):
+        raise Refusal(
+            "USING or NATURAL in a semi or anti join that cannot be told from its text alone",
+            join.sql("spark"),
+            "write ON a.k = b.k",
+            code="using-join",
+        )
+    return [
+        exp.EQ(
+            this=exp.Column(this=name.copy(), table=exp.to_identifier(left, quoted=True)),
+            expression=exp.Column(this=name.copy(), table=exp.to_identifier(right, quoted=True)),
+        )
+        for name in join.args["using"]
+    ]
 
 
 def _correct(written: list[exp.Join], qualified: list[exp.Join]) -> None:

@@ -13,6 +13,7 @@ from tapestry.errors import Refusal
 from tapestry.sql.read.balance_connectors import balance_connectors
 from tapestry.sql.read.generators import calls_in_from
 from tapestry.sql.read.inline_inner_ctes import cte_of, inline_inner_ctes
+from tapestry.sql.read.join_using import semi_join_using
 from tapestry.sql.read.keep_as_written import PERCENTILE, keep_as_written
 from tapestry.sql.read.name_fields import NAMED_STRUCT, name_fields
 from tapestry.sql.read.open_parentheses import open_parentheses
@@ -28,7 +29,7 @@ from tapestry.sql.read.refuse_unsupported import (
     refuse_windows_of_time,
 )
 from tapestry.sql.timing import has_mark
-from tapestry.sql.work import bounded_by_text, spend_tree
+from tapestry.sql.work import bounded_by_text, remembered, spend_tree
 
 SESSION_CATALOG = "spark_catalog"
 """Spark's own name for the catalog of tables that are named by schema and table alone."""
@@ -37,6 +38,7 @@ _ELEMENT_OF = "_tap_of_"
 
 
 @bounded_by_text
+@remembered
 def parse(sql: str) -> exp.Query:
     """One SELECT (or set operation) as a sqlglot tree; semi and anti joins become [NOT] EXISTS.
 
@@ -278,14 +280,9 @@ def _replace_semi_joins(select: exp.Select) -> None:
                     f"put what stands before the {after.side} JOIN into a CTE",
                     code="ambiguous-join",
                 )
-        if join.args.get("using") or join.method:
-            raise Refusal(
-                "USING or NATURAL in a semi or anti join",
-                join.sql("spark"),
-                "write ON a.k = b.k",
-                code="using-join",
-            )
         inner = exp.select("1").from_(join.this.copy())
+        if join.args.get("using") or join.method:
+            inner = inner.where(*semi_join_using(select, join, kept))
         if join.args.get("on") is not None:
             inner = inner.where(join.args["on"].copy())
         condition: exp.Expr = exp.Exists(this=inner)

@@ -169,6 +169,28 @@ def refuse_many(matched: int, left: int, right: int, node: exp.Join) -> None:
         )
 
 
+def refuse_uncompared(tree: exp.Query, by_value: bool) -> None:
+    """Raise Refusal for a MAP or VARIANT where answers are told apart, or ordered, by values."""
+    limited = [one for one in tree.find_all(exp.Select) if one.args.get("limit") is not None]
+    for query in [*([tree] if by_value else []), *limited]:
+        for item in query.selects:
+            kind = item.unalias().type
+            parts = kind.find_all(exp.DataType) if isinstance(kind, exp.DataType) else ()
+            odd = next((one for one in parts if one.is_type("map", "variant")), None)
+            if odd is None:
+                continue
+            text = item.unalias().sql("spark")
+            whole = isinstance(kind, exp.DataType) and kind.is_type("map")
+            instead = f"sort_array(map_entries({text}))" if whole else f"to_json({text})"
+            raise Refusal(
+                f"values of type {odd.this.value} are not compared by Spark, and answers of this"
+                " query count by value (an aggregate, a window function, LIMIT)",
+                item.sql("spark"),
+                f"write {instead} AS {item.alias_or_name}",
+                code="uncompared",
+            )
+
+
 def odd_relation(node: exp.Expr) -> Refusal:
     """The refusal of what is neither a table nor a query where a relation stands."""
     return Refusal(

@@ -5,7 +5,8 @@
 
 The columns of FROM: relation by relation as they are written, each with its columns in their order;
 of a block with GROUP BY it is what is grouped by. They are appended ascending, NULLs first, as
-Spark orders them. Rows that are equal in all of them are interchangeable.
+Spark orders them. Rows that are equal in all of them are interchangeable. Aggregates that take any
+of several values are made one value, too (``one_value``).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sqlglot import exp
 
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.read.inline_inner_ctes import cte_of
+from tapestry.sql.read.one_value import ANY, one_value
 from tapestry.sql.read.open_clauses import parts
 from tapestry.sql.read.open_parentheses import encloses_relation
 from tapestry.sql.write import build
@@ -26,13 +28,14 @@ FIRST = (exp.First, exp.FirstValue)
 
 
 def has_orders(tree: exp.Expr) -> bool:
-    """Is there anything in the query whose value may depend on an order?"""
-    return tree.find(exp.Limit, exp.Offset, exp.Window) is not None
+    """Is there anything in the query whose value may depend on which row comes first?"""
+    return tree.find(exp.Limit, exp.Offset, exp.Window, *ANY) is not None
 
 
 def total_orders(tree: exp.Query, catalog: Catalog) -> exp.Query:
     """The query, its names resolved, with total orders; a copy."""
     tree = tree.copy()
+    one_value(tree)
     for node in list(tree.find_all(exp.Select, exp.SetOperation)):
         if isinstance(node, exp.Select):
             _order_windows(node, catalog)
@@ -90,6 +93,17 @@ def _tellers(select: exp.Select, catalog: Catalog) -> Iterator[exp.Expr]:
         alias = relation.alias_or_name
         for name in columns_of(relation, catalog):
             yield exp.column(build.identifier(name), table=exp.to_identifier(alias))
+    for lateral in select.args.get("laterals") or []:
+        if not has_map(lateral.this.this):
+            for column in lateral.args["alias"].columns:
+                yield exp.column(column.copy(), table=exp.to_identifier(lateral.alias))
+
+
+def has_map(node: exp.Expr) -> bool:
+    """Has a value, or a part of it, a type whose values have no order?"""
+    kind = node.type
+    parts = kind.find_all(exp.DataType) if isinstance(kind, exp.DataType) else ()
+    return any(one.is_type("map", "variant") for one in parts)
 
 
 def relations_in_order(select: exp.Select) -> Iterator[exp.Expr]:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql.catalog import Catalog
 from tapestry.sql.read.exact_numbers import FLOAT, UNKNOWN, kind_of_number
+from tapestry.sql.read.one_value import can_be_one
 
 SUMS = (exp.Sum, exp.Avg)
 SUM_NAMES = frozenset({"try_sum", "try_avg", "mean"})
@@ -39,6 +40,7 @@ def refuse_inexact(tree: exp.Query, catalog: Catalog) -> exp.Query:
     """The query itself; Refusal for a sum of DOUBLEs, a list or a first value without an order."""
     for node in tree.find_all(exp.AggFunc):
         exact = isinstance(node, EXACT) and not isinstance(node, exp.ApproxQuantile)
+        exact = exact or can_be_one(node)
         if exact or _name(node) in EXACT_NAMES or _is_overlooked(node):
             continue
         if isinstance(node, SUMS) or _name(node) in SUM_NAMES:
@@ -125,19 +127,20 @@ def _is_overlooked(node: exp.Expr) -> bool:
 def _instead(node: exp.Expr) -> str:
     """What to write."""
     name = _said(node)
-    if isinstance(node, exp.ArgMax | exp.ArgMin):
-        least = "max" if isinstance(node, exp.ArgMax) else "min"
-        by, value = node.expression.sql("spark"), node.this.sql("spark")
-        return f"write {least}(struct({by} AS o, {value} AS v)).v, which is one where o is equal"
+    if isinstance(node, exp.ArgMax | exp.ArgMin | exp.AnyValue):
+        if node.args.get("count") is not None:
+            return "rank the rows with row_number(), and list those of the first ranks"
+        return f"write it over a value that has an order: {name}(to_json(…)), no map"
     if isinstance(node, exp.ArrayUniqueAgg | exp.ArrayAgg):
         return f"write sort_array({node.sql('spark').lower()})"
     if isinstance(node, exp.GroupConcat):
         return f"write {name}(…) WITHIN GROUP (ORDER BY …) by the value itself"
-    if isinstance(node, exp.FirstValue | exp.LastValue | exp.NthValue) or _is_window(node):
+    if isinstance(node, exp.NthValue) or _is_window(node):
         return "give its OVER a frame of rows: (… ORDER BY … ROWS BETWEEN … AND …)"
-    if isinstance(node, exp.First | exp.Last | exp.AnyValue):
+    if isinstance(node, exp.First | exp.Last | exp.FirstValue | exp.LastValue):
         value = node.this.sql("spark")
-        return f"write max({value}), or the latest by a time: max(struct(ts AS o, {value} AS v)).v"
+        by = "min_by" if isinstance(node, exp.First | exp.FirstValue) else "max_by"
+        return f"write any_value({value}), or by a time: {by}({value}, ts)"
     if isinstance(node, exp.ApproxQuantile):
         return "write percentile(…), which is exact"
     if isinstance(node, exp.Mode):

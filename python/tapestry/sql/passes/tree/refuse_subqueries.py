@@ -93,8 +93,11 @@ def _refuse_modified(select: exp.Select, column: exp.Column) -> None:
     limit = query.args.get("limit")
     if not _limits(query) or (isinstance(query.parent, exp.Exists) and _some(limit)):
         return
+    if isinstance(query, exp.Select) and limit is not None and not query.args.get("offset"):
+        return
     raise Refusal(
-        "LIMIT in a subquery that uses columns of the query around it",
+        "OFFSET, or the LIMIT of a set operation, in a subquery that uses columns of the query"
+        " around it",
         query.sql("spark"),
         "write max(…) or min(…), or rank the rows with row_number() in a derived table that is"
         " joined",

@@ -95,7 +95,7 @@ def _schema_of(catalog: Catalog) -> tuple[MappingSchema, int]:
     """The sources as sqlglot knows them, and how many parts the longest of their names has."""
     schema = MappingSchema(dialect="spark")
     sources = [
-        (exp.to_table(name, dialect="spark"), source.columns)
+        (_named(name), source.columns)
         for name, source in catalog.relations.items()
         if isinstance(source, Source)
     ]
@@ -107,6 +107,14 @@ def _schema_of(catalog: Catalog) -> tuple[MappingSchema, int]:
         }
         schema.add_table(_deepened(table, depth), types, dialect="spark")
     return schema, depth
+
+
+def _named(name: str) -> exp.Table:
+    """The table of a normalized name, each part as it is: a quote in it is a letter like others."""
+    parts = [exp.to_identifier(part) for part in name.split(".")]
+    if len(parts) > 3:
+        return exp.to_table(name, dialect="spark")
+    return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
 
 
 def _type_of(table: exp.Table, column: Column) -> exp.DataType:
