@@ -90,7 +90,10 @@ def run(spark: SparkSession, options: Options) -> None:
         full = query.sql.replace("FROM events", f"FROM {events} AS events")
         variants: dict[str, Action] = {
             "Q": Answering(spark, full.replace("now()", instant(last))),
-            "QI": Answering(spark, rewriting.incremental(window, scans, known=KnownAnswers(known))),
+            "QI": Answering(
+                spark,
+                rewriting.incremental(window, scans, few=True, known=KnownAnswers(known)),
+            ),
         }
         if rewriting.keeps_states:
             memory = f"bench.memory_{query.name}_{options.rows}"
@@ -98,9 +101,11 @@ def run(spark: SparkSession, options: Options) -> None:
                 states = rewriting.states(Window(None, window.tau), scans)  # type: ignore[arg-type]
                 spark.sql(states).write.format("delta").saveAsTable(memory)
             at_hand = KnownAnswers(known, states=memory)
-            text = rewriting.incremental(window, scans, known=at_hand)
+            text = rewriting.incremental(window, scans, few=True, known=at_hand)
             variants["QI + memory"] = Answering(spark, text)
-            variants["upkeep"] = Answering(spark, rewriting.states(window, scans, at_hand))
+            variants["upkeep"] = Answering(
+                spark, rewriting.states(window, scans, at_hand, few=True)
+            )
         measured = with_ratios(measure(spark, variants, options.rounds, budget=options.budget))
         report(f"{options.rows} events", f"{query.name} ({rewriting.strategy})", measured)
         result[query.name] = {

@@ -213,15 +213,18 @@ class Rewriting:
         known: KnownAnswers | None = None,
         dialect: str = "spark",
         whole: bool = False,
+        few: bool = False,
     ) -> str:
         """What a window changes of the groups that have running states; all since ever, to begin.
 
         The columns are ``state_columns``, those of ``KnownAnswers.states``, which is what several
         of these give, one after the other; ``whole`` puts what is known and the changes together.
+        ``few`` as in ``incremental``.
         Only for a query that ``keeps_states``.
         """
         rendering = self.rendering(scans, dialect, window.tau is None)
-        rendering = replace(rendering, remembers=known is not None and bool(known.states))
+        remembers = known is not None and bool(known.states)
+        rendering = replace(rendering, remembers=remembers, few=few and window.tau is not None)
         body = rendering.remembered(whole)
         return rendering.finish(body, scans, window.tau, window.t, known)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from tapestry.sql.cumulative.rows import ends
 from tapestry.sql.cumulative.running import COUNTED, PART, Running
 from tapestry.sql.ir import Block, Lifted
 from tapestry.sql.lifted.events import Ctes
@@ -71,14 +72,15 @@ def _selects(running: Running, whole: bool) -> Iterator[tuple[Row, exp.Select]]:
         for n, state in zip(numbers, running.sums.states, strict=True)
     ]
     numbered = {f"{prefix}_s{n}": state for n, state in zip(numbers, states, strict=True)}
-    select = _from(running, whole, "", "steps", [f"s{n}" for n in numbers])
+    select = _from(running, whole, "", "parts", [f"s{n}" for n in numbers])
     yield _row(running, select, "", {}, numbered)
     for value in running.distinct:
         argument, part = running.argument(value, "_r"), f"_d{value}"
         counted: exp.Expr = exp.Sum(this=exp.column(COUNTED, table="_r"))
         if first:
             counted = exp.Count(this=exp.Star(), big_int=True)
-        select = _from(running, whole, part, f"d{value}_n", [argument.name[1:], COUNTED[1:]])
+        changes = f"d{value}_n" if ends(running.blocks) else f"d{value}"
+        select = _from(running, whole, part, changes, [argument.name[1:], COUNTED[1:]])
         if first:
             there = exp.Not(this=exp.Is(this=argument.copy(), expression=exp.null()))
             build.add_where(select, [there])

@@ -2,13 +2,16 @@
 
     changes    the rows that begin or end in the window
     parts      what each of them adds to each state of its group
-    steps      the same, by group and instant: rows of one instant are one step
     before     the states of those groups at the begin of the window
-    states     the states after each step: running sums
-    rows       the select list at each step at which the group is there
+    states     the states at the instant of each part: running sums, all of one instant together
+    rows       the select list at each of these instants at which the group is there
 
 A value counts once in DISTINCT: of how many rows it is the argument runs by group and value first,
-and where that leaves 0, or comes to it, the state of the group changes (``_d…``).
+and where that leaves 0, or comes to it, the state of the group changes (``_d…``). Where no row ever
+ends that is the first instant of each value.
+
+Everything is partitioned by the key, so that Spark sends the rows of a window around once; the few
+groups of a short window are sent to what is kept of all groups (``Frame.few``).
 """
 
 from __future__ import annotations
@@ -21,13 +24,14 @@ from sqlglot import exp
 from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.selects import Reads
-from tapestry.sql.cumulative.rows import WEIGHT, changing, holding
+from tapestry.sql.cumulative.rows import WEIGHT, changing, ends, holding
 from tapestry.sql.facts.begin import TIME_BEGINS
 from tapestry.sql.ir import Block, Lifted, State, Sums
 from tapestry.sql.lifted.events import Ctes
 from tapestry.sql.lifted.names import AT
 from tapestry.sql.lifted.render_lifted import LiftedPlace, new_answers
 from tapestry.sql.normalize.running_states import STATES
+from tapestry.sql.planner.hints import broadcast
 from tapestry.sql.write import build
 
 DISTINCT = ("distinct", "distinct_sum")
@@ -70,12 +74,11 @@ class Running:
         return Reads(self.place.reads)
 
     def ctes(self) -> Iterator[tuple[str, exp.Query]]:
-        """The CTEs up to the steps and the states before them."""
+        """The CTEs up to the parts and the states before them."""
         yield self.cte("changes"), self.changes()
         for value in self.distinct:
             yield from self.turns(value)
         yield self.cte("parts"), self.parts()
-        yield self.cte("steps"), self.steps()
         if self.frame.tau is not None:
             yield self.cte("before"), self.before()
 
@@ -157,15 +160,6 @@ class Running:
         return [exp.alias_(item, f"_s{n}") for n, item in enumerate(items, start=1)]
 
     # -- states ------------------------------
-    def steps(self) -> exp.Query:
-        """The parts of one group and instant together."""
-        at = exp.column(AT, table="_p")
-        items = self.numbered([self.together(n, "_p") for n in self.numbers()])
-        query = build.select([*self.key("_p"), at, *items])
-        build.add_from(query, self.cte_as("parts", "_p"))
-        query.set("group", exp.Group(expressions=[*self.key("_p"), at.copy()]))
-        return query
-
     def numbers(self) -> range:
         """What the states are called by."""
         return range(1, len(self.sums.states) + 1)
@@ -179,20 +173,32 @@ class Running:
     def before(self) -> exp.Query:
         """The states at the begin of the window, of the groups in which something changes."""
         assert self.frame.tau is not None
+        at = exp.alias_(self.frame.tau.copy(), AT)
         if self.place.remembers:
             found = self.kept("", [f"s{n}" for n in self.numbers()])
-            items = self.numbered([self.together(n, "_h") for n in self.numbers()])
+            items: list[exp.Expr] = [exp.column(f"_s{n}", table="_h") for n in self.numbers()]
         else:
             found = self.holding(self.frame.tau)
-            items = self.numbered([self.of_rows(state, "_h") for state in self.sums.states])
-        at = exp.alias_(self.frame.tau.copy(), AT)
-        query = build.select([*self.key("_h"), at, *items])
+            items = [self.of_rows(state, "_h") for state in self.sums.states]
+        query = build.select([*self.key("_h"), at, *self.numbered(items)])
         build.add_from(query, build.subquery(found, "_h"))
-        if not self.sums.keys:
-            return query
-        build.add_where(query, [_among(self.key("_h"), self.key("_s"), self.cte_as("steps", "_s"))])
-        query.set("group", exp.Group(expressions=self.key("_h")))
+        key = self.key("_h")
+        if key and (self.frame.few or not self.place.remembers):
+            build.add_where(query, [self.changed(key, self.key("_s"))])
+        if key and not self.place.remembers:
+            query.set("group", exp.Group(expressions=self.key("_h")))
         return query
+
+    def changed(self, these: list[exp.Expr], those: list[exp.Expr]) -> exp.Expr:
+        """That a key is one of those of ``changes``, called ``_s``; NULL is one, too."""
+        same = [
+            exp.NullSafeEQ(this=one.copy(), expression=two.copy())
+            for one, two in zip(these, those, strict=True)
+        ]
+        inner = build.add_from(build.select_one(), self.cte_as("changes", "_s"))
+        if self.frame.few:
+            broadcast(inner, ["_s"])
+        return exp.Exists(this=build.add_where(inner, same))
 
     def holding(self, instant: exp.Expr) -> exp.Query:
         """The rows that hold at an instant."""
@@ -222,8 +228,8 @@ class Running:
         return _TOGETHER.get(state.kind, exp.Sum)(this=value)
 
     def states(self) -> exp.Query:
-        """The states of each group after each of its steps."""
-        union: exp.Query = build.add_from(build.select_all("_s"), self.cte_as("steps", "_s"))
+        """The states of each group at the instant of each of its parts."""
+        union: exp.Query = build.add_from(build.select_all("_s"), self.cte_as("parts", "_s"))
         if self.frame.tau is not None:
             before = build.add_from(build.select_all("_b"), self.cte_as("before", "_b"))
             union = build.union_all([union, before])
@@ -233,7 +239,7 @@ class Running:
         return build.add_from(query, build.subquery(union, "_u"))
 
     def rows(self) -> exp.Query:
-        """The select list of each group that is there, at each of its steps."""
+        """The select list of each group that is there, at each of those instants."""
         at = exp.column(AT, table=STATES)
         items = [
             build.named(timing.as_of(item, at), name)
@@ -254,19 +260,41 @@ class Running:
     # -- DISTINCT ------------------------------
     def turns(self, value: int) -> Iterator[tuple[str, exp.Query]]:
         """By group and value: when it comes to be an argument of a row, and when it is none."""
-        counts, running, old = (self.cte(f"d{value}_{kind}") for kind in ("n", "m", "b"))
+        if not ends(self.blocks):
+            yield self.cte(f"d{value}"), self.first(value)
+            return
+        counts, running = (self.cte(f"d{value}_{kind}") for kind in ("n", "m"))
         yield counts, self.counts(value)
         names = [*self.key("_n"), self.argument(value, "_n")]
         at, counted = exp.column(AT, table="_n"), exp.column(COUNTED, table="_n")
         union: exp.Query = build.add_from(build.select_all("_x"), build.table(counts, "_x"))
         if self.frame.tau is not None:
-            yield old, self.counts_before(value, counts)
-            more = build.add_from(build.select_all("_y"), build.table(old, "_y"))
-            union = build.union_all([union, more])
+            union = build.union_all([union, self.counts_before(value)])
         total = _running(exp.Sum(this=counted.copy()), names, at)
         query = build.select([*names, at, counted, exp.alias_(total, "_m")])
         yield running, build.add_from(query, build.subquery(union, "_n"))
         yield self.cte(f"d{value}"), self.turning(value, running)
+
+    def first(self, value: int) -> exp.Query:
+        """The first instant of each value, where no row ends and none is ever gone."""
+        argument = self.argument(value, "_c")
+        listed = [*self.key("_c"), argument, exp.column(AT, table="_c")]
+        union: exp.Query = build.add_from(build.select(listed), self.cte_as("changes", "_c"))
+        if self.frame.tau is not None:
+            before = self.counts_before(value)
+            before.set("expressions", before.selects[:-1])
+            union = build.union_all([union, before])
+        names = [*self.key("_n"), self.argument(value, "_n")]
+        at = exp.Min(this=exp.column(AT, table="_n"))
+        once = [exp.alias_(exp.Literal.number(1), name) for name in (WEIGHT, COUNTED)]
+        query = build.select([*names, exp.alias_(at.copy(), AT), *once])
+        build.add_from(query, build.subquery(union, "_n"))
+        build.add_where(query, [_is_value(self.argument(value, "_n"))])
+        query.set("group", exp.Group(expressions=[one.copy() for one in names]))
+        if self.frame.tau is not None:
+            after = exp.GT(this=at, expression=self.frame.tau.copy())
+            query.set("having", exp.Having(this=after))
+        return query
 
     def counts(self, value: int) -> exp.Query:
         """How many rows more, or fewer, have a value, by group, value and instant."""
@@ -280,23 +308,24 @@ class Running:
         query.set("group", exp.Group(expressions=grouped))
         return query
 
-    def counts_before(self, value: int, counts: str) -> exp.Query:
-        """How many rows had them at the begin of the window."""
+    def counts_before(self, value: int) -> exp.Select:
+        """How many rows had them at the begin of the window, of those that rows now have."""
         assert self.frame.tau is not None
         argument = self.argument(value, "_h")
         names = [*self.key("_h"), argument]
+        counted: exp.Expr = exp.column(COUNTED, table="_h")
         if self.place.remembers:
             found = self.kept(f"_d{value}", [argument.name[1:], COUNTED[1:]])
-            total: exp.Expr = exp.Sum(this=exp.column(COUNTED, table="_h"))
         else:
             found = self.holding(self.frame.tau)
-            total = exp.Count(this=exp.Star(), big_int=True)
+            counted = exp.Count(this=exp.Star(), big_int=True)
         at = exp.alias_(self.frame.tau.copy(), AT)
-        query = build.select([*names, at, exp.alias_(total, COUNTED)])
+        query = build.select([*names, at, exp.alias_(counted, COUNTED)])
         build.add_from(query, build.subquery(found, "_h"))
-        there = [*self.key("_x"), self.argument(value, "_x")]
-        build.add_where(query, [_among(names, there, build.table(counts, "_x"))])
-        query.set("group", exp.Group(expressions=[one.copy() for one in names]))
+        there = [*self.key("_s"), self.argument(value, "_s")]
+        build.add_where(query, [self.changed(names, there)])
+        if not self.place.remembers:
+            query.set("group", exp.Group(expressions=[one.copy() for one in names]))
         return query
 
     def turning(self, value: int, running: str) -> exp.Query:
@@ -317,16 +346,6 @@ class Running:
         return build.add_where(query, conditions)
 
 
-def _among(these: list[exp.Expr], those: list[exp.Expr], table: exp.Table) -> exp.Expr:
-    """That a key is one of a table's; NULL is one, too."""
-    same = [
-        exp.NullSafeEQ(this=one.copy(), expression=two.copy())
-        for one, two in zip(these, those, strict=True)
-    ]
-    inner = build.add_from(build.select_one(), table)
-    return exp.Exists(this=build.add_where(inner, same))
-
-
 def _is_value(value: exp.Expr) -> exp.Expr:
     return exp.Not(this=exp.Is(this=value, expression=exp.Null()))
 
@@ -342,9 +361,9 @@ def _signed(value: exp.Expr, weight: exp.Expr) -> exp.Expr:
 
 
 def _running(total: exp.Expr, key: list[exp.Expr], at: exp.Expr) -> exp.Expr:
-    """A total over all steps of a key up to this one."""
+    """A total over all of a key up to an instant, what else is of that instant included."""
     order = exp.Order(expressions=[exp.Ordered(this=at.copy())])
     frame = exp.WindowSpec(
-        kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW"
+        kind="RANGE", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW"
     )
     return exp.Window(this=total, partition_by=[one.copy() for one in key], order=order, spec=frame)

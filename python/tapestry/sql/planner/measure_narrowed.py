@@ -37,10 +37,10 @@ def measure_narrowed(
     (``join_few``), it is reckoned by their number.
     """
     sizes: dict[exp.Select, None] = {}
-    for block in (block for part in parts for block in part.blocks):
+    for part, block in ((one, block) for one in parts for block in one.blocks):
         used = {(column.table, column.name.lower()) for column in _columns(block)}
         for conjunction, tables in _split(block):
-            if len(tables) == 1:
+            if len(tables) == 1 and part.lifted is None:
                 continue  # nothing is joined to it
             for branch in split_by_bound(conjunction.lowers, frame):
                 aliases = narrowed_aliases(branch)
