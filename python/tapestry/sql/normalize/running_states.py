@@ -19,7 +19,7 @@ from tapestry.sql.facts.common_types import as_type, type_of
 from tapestry.sql.ir import And, Arm, Bag, Condition, Formula, State, Sums, TimeAtom
 from tapestry.sql.normalize.builder import Builder
 from tapestry.sql.normalize.lifted_beside import type_of_sum
-from tapestry.sql.normalize.needs_instants import GROUPINGS
+from tapestry.sql.normalize.needs_instants import GROUPINGS, needs_instants
 from tapestry.sql.normalize.scope import Scope
 from tapestry.sql.read.exact_numbers import DECIMAL, WHOLE, kind_of_number
 from tapestry.sql.read.open_clauses import GROUPING, is_aggregate
@@ -45,7 +45,10 @@ def running_states(node: exp.Expr, scope: Scope, builder: Builder) -> Sums | Non
         condition = None if having is None else reader.over_states(having.this)
         if condition is not None and timing.contains_now(condition):
             return None
-        query = builder.query(_rows(node, reader.rows), scope)
+        rows = _rows(node, reader.rows)
+        if needs_instants(rows, scope):  # a table of FROM does, or a subquery
+            return None
+        query = builder.query(rows, scope)
     except (NoStatesError, Refusal):
         return None
     if not isinstance(query, Bag) or len(query.arms) > WAYS or not all(map(_holds, query.arms)):
