@@ -30,6 +30,17 @@ def test_an_incremental_model_that_fits(tmp_path: Path) -> None:
     assert "only if id is there so that rows are not taken twice" in said.conditions[0]
 
 
+def test_a_total_that_goes_on_changing_is_told(tmp_path: Path) -> None:
+    total = "select customer, sum(amount) as total from {{ ref('orders') }} group by customer"
+    said = model(tmp_path, "{{ config(materialized='table') }}" + total)
+    assert said.kind == CONTINUOUS
+    assert any("every value that total ever had" in one for one in said.conditions)
+    over = " having sum(cast(amount as decimal(9, 2))) > 5"
+    said = model(tmp_path, "{{ config(materialized='table') }}" + total.replace(
+        ", sum(amount) as total", "") + over)  # fmt: skip
+    assert not any("ever had" in one for one in said.conditions)
+
+
 def test_a_refusal_keeps_the_rewriter_s_words(tmp_path: Path) -> None:
     said = model(
         tmp_path,

@@ -260,6 +260,11 @@ def _conditions(
     for name in rewriting.sources:
         if tables.materialized.get(name) == "table" and tables.kinds.get(name) != CONTINUOUS:
             found.append(f"{name} is built anew by each run: only if its old rows stay as they are")
+    if running := rewriting.running_columns:
+        found.append(
+            f"only if every value that {', '.join(running[:5])} ever had is wanted, one row each:"
+            " for the current one leave it a table, or close the value by a time in HAVING"
+        )
     added = _added_up(trial.sql)
     guessed = {one for name in rewriting.sources for one in tables.guessed_numbers(name)}
     if added and guessed:

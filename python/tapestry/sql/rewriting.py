@@ -13,7 +13,7 @@ from tapestry.sql.cumulative.remember import names_kept
 from tapestry.sql.facts.begin import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import Lifted, Part, ValueTable
-from tapestry.sql.look.running_values import running_values
+from tapestry.sql.look.running_values import running_columns, running_values
 from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
 from tapestry.sql.planner.measure_narrowed import measure_narrowed
 from tapestry.sql.scan import KnownAnswers, Scan, Window
@@ -79,7 +79,12 @@ class Rewriting:
     @property
     def running_values(self) -> str:
         """The warning that every intermediate value of a column becomes an answer; "" for none."""
-        return running_values(self.lifted, self.columns, self.catalog)
+        return running_values(self.running_columns)
+
+    @property
+    def running_columns(self) -> tuple[str, ...]:
+        """The columns of which every intermediate value becomes an answer."""
+        return running_columns(self.lifted, self.columns, self.catalog)
 
     @property
     def reads_alone(self) -> bool:

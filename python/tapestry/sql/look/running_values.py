@@ -26,8 +26,15 @@ TEXT = (
 )
 
 
-def running_values(arms: Sequence[Lifted], columns: Sequence[str], catalog: Catalog) -> str:
+def running_values(columns: Sequence[str]) -> str:
     """The warning about such columns; "" where there are none."""
+    return TEXT.format(columns=", ".join(columns), current=CURRENT) if columns else ""
+
+
+def running_columns(
+    arms: Sequence[Lifted], columns: Sequence[str], catalog: Catalog
+) -> tuple[str, ...]:
+    """The columns that show such a value."""
     found: dict[str, None] = {}
     for arm in arms:
         walk = _Values(arm, catalog)
@@ -35,9 +42,7 @@ def running_values(arms: Sequence[Lifted], columns: Sequence[str], catalog: Cata
             for place, name in enumerate(columns):
                 if place not in arm.audit and walk.runs(select.selects[place], select, False):
                     found[name] = None
-    if not found:
-        return ""
-    return TEXT.format(columns=", ".join(found), current=CURRENT)
+    return tuple(found)
 
 
 class _Values:
