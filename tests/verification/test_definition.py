@@ -137,6 +137,19 @@ def test_what_an_outer_join_fills_in_has_events_too(joined: str, others: tuple[A
     assert due + timedelta(hours=12, microseconds=1) in events
 
 
+def test_braces_in_a_comparison_with_the_clock_are_text() -> None:
+    connection, due = connect(), datetime(2024, 1, 1)
+    row = (7, 3, 1, "{a}", None, due, due, due, 1)
+    load(connection, Data({"m": (row,), "r": (), "u": (), "x": ()}))
+    sql = (
+        "SELECT m.id FROM m WHERE now() > CASE WHEN m.txt = '{a}' THEN m.due + INTERVAL 1 HOUR"
+        " ELSE m.ts END"
+    )
+    text = event_instants(over_everything(sql), aware(due), aware(due + timedelta(days=30)))
+    events = {_naive(us) for (us,) in connection.execute(text).fetchall()}
+    assert due + timedelta(hours=1, microseconds=1) in events
+
+
 @pytest.mark.parametrize("number", range(3))
 def test_a_range_leaves_out_derivations_and_changes_none(number: int) -> None:
     """Answers of two halves are together those of all, and nothing else."""

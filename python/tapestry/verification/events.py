@@ -100,14 +100,19 @@ def _flips_of(definition: Definition, pair: Pair, low: int, high: int) -> Iterat
         return order(*(side.replace(NOW, definition.at_micros(us)) for side in (left, right)))
 
     first, last = at(f"CAST({low} AS BIGINT)"), at(f"CAST({high} AS BIGINT)")
-    for wanted in (f"({{}}) <> ({first})", f"({{}}) = ({last})"):
-        us = bisected(definition, partial(_formatted, wanted, at), low, high)
+    for holds in (partial(_left, at, first), partial(_reached, at, last)):
+        us = bisected(definition, holds, low, high)
         yield f"SELECT {us} AS us FROM {rows} WHERE ({first}) <> ({last})"
 
 
-def _formatted(wanted: str, at: Callable[[str], str], us: str) -> str:
+def _left(at: Callable[[str], str], first: str, us: str) -> str:
     # sql: what `bisected` gives
-    return wanted.format(at(us))
+    return f"({at(us)}) <> ({first})"
+
+
+def _reached(at: Callable[[str], str], last: str, us: str) -> str:
+    # sql: what `bisected` gives
+    return f"({at(us)}) = ({last})"
 
 
 def order(x: str, y: str) -> str:
