@@ -283,13 +283,18 @@ def _of_info(version: int, info: Mapping[str, Any]) -> Commit:
         files=_count(metrics, "numFiles"),
         size=_count(metrics, "numOutputBytes"),
         until=str(ours.get("t", "")),
-        predicate=str(as_map(info.get("operationParameters")).get("predicate", "")),
+        predicate=_predicate(operation, info.get("operationParameters")),
     )
 
 
 def properties_of(parameters: Any) -> dict[str, Any]:
     """The table properties among the parameters of a creation in a table's history."""
     return as_map(as_map(parameters).get("properties"))
+
+
+def _predicate(operation: str, parameters: Any) -> str:
+    """What a DELETE says of the rows that it removes."""
+    return str(as_map(parameters).get("predicate", "")) if operation == "DELETE" else ""
 
 
 def _count(metrics: Mapping[str, Any], name: str) -> int | None:
