@@ -106,6 +106,11 @@ TEMPLATES = (
     " SELECT m.k FROM m WHERE {m}",
     "SELECT m.k, count(*) AS c FROM m JOIN r ON m.k = r.v JOIN l ON l.k = r.v WHERE {r}"
     " GROUP BY m.k",
+    "SELECT x.k, max(x.v) AS b FROM (SELECT m.k, m.v FROM m WHERE {m}) AS x GROUP BY x.k"
+    " HAVING max(x.v) > (SELECT min(r.v) FROM r WHERE {r})",
+    "WITH x AS (SELECT m.id, m.k, m.v FROM m WHERE {m}), y AS (SELECT r.k, r.v FROM r WHERE {r})"
+    " SELECT x.id, y.v, rank() OVER (PARTITION BY x.k ORDER BY y.v, x.id) AS n FROM x LEFT JOIN y"
+    " ON x.k = y.k",
     "SELECT m.id FROM m WHERE (SELECT max(r.ts) FROM r WHERE r.k = m.k) < now() - {i}",
     # what takes any of several values
     "SELECT m.k, max_by(m.v, m.id % 2) AS x FROM m WHERE {m} GROUP BY m.k",

@@ -162,7 +162,8 @@ class Lift:
             parts = [keys.of_row(exp.column(ROW_ID, table=node.alias))]
         else:
             alias = node.alias
-            written = build.subquery(self.rows(node.this, keyed=_keeps_rows(node.this)), alias)
+            keyed = self.keyed and _keeps_rows(node.this)
+            written = build.subquery(self.rows(node.this, keyed=keyed), alias)
             instant = exp.column(AT, table=alias)
             parts = [_part_of(node.this, alias)]
         for join in node.args.get("joins") or []:
