@@ -19,6 +19,7 @@ from tapestry.sql.branches.frame import Frame, at_most, greater
 from tapestry.sql.branches.order import Order, base_and_offset
 from tapestry.sql.branches.selects import aliases_of
 from tapestry.sql.work import spend
+from tapestry.sql.write import build
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def _present(
     seen = {anchor.alias for anchor in anchors if anchor is not None}
     bases = [base_and_offset(bound, order.zone)[0] for bound in kept]
     return tuple(
-        exp.Not(this=exp.Is(this=timing.wrapped(bound), expression=exp.Null()))
+        build.not_null(bound)
         for bound in listed
         if base_and_offset(bound, order.zone)[0] not in bases
         and not ((anchor := order.anchor(bound)) is not None and anchor.alias in seen)

@@ -9,57 +9,39 @@ adds what its window changes of each group; added up they are the states at its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot import exp
 
 from tapestry.sql.cumulative.rows import ends
 from tapestry.sql.cumulative.running import COUNTED, PART, Running
-from tapestry.sql.ir import Block, Lifted
 from tapestry.sql.lifted.events import Ctes
-from tapestry.sql.lifted.render_lifted import LiftedPlace
 from tapestry.sql.write import build
 
 Row = dict[str, exp.Expr]
 """The columns that a row of the memory has; the others are NULL."""
 
 
-@dataclass(frozen=True)
-class Kept:
-    """An arm whose groups are kept, and where it is rendered."""
-
-    arm: Lifted
-    blocks: tuple[Block, ...]
-    place: LiftedPlace
-
-    @property
-    def running(self) -> Running:
-        """Its groups."""
-        assert self.arm.sums is not None
-        return Running(self.arm.sums, self.blocks, self.place)
-
-
-def remember(kept: Sequence[Kept], whole: bool) -> tuple[exp.Query, Ctes]:
+def remember(arms: Sequence[Running], whole: bool) -> tuple[exp.Query, Ctes]:
     """What the window changes of the groups of all arms, and its CTEs.
 
     ``whole``: all that is to be kept from then on, which is what was kept and those changes.
     """
-    selects = [one for arm in kept for one in _selects(arm.running, whole)]
-    names = names_kept(kept)
+    selects = [one for arm in arms for one in _selects(arm, whole)]
+    names = _names(row for row, _ in selects)
     for row, select in selects:
         listed = [exp.alias_(row.get(name, exp.null()), name) for name in names]
         select.set("expressions", listed)
-    ctes: Ctes = []
-    for arm in kept:
-        if arm.place.frame.tau is not None:
-            ctes += arm.running.ctes()
+    ctes = [cte for arm in arms if arm.place.frame.tau is not None for cte in arm.ctes()]
     return build.union_all([select for _, select in selects]), ctes
 
 
-def names_kept(kept: Sequence[Kept]) -> list[str]:
+def names_kept(arms: Sequence[Running]) -> list[str]:
     """The columns of the memory, in their order."""
-    rows = [row for arm in kept for row, _ in _selects(arm.running, False)]
+    return _names(row for arm in arms for row, _ in _selects(arm, False))
+
+
+def _names(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
@@ -82,8 +64,7 @@ def _selects(running: Running, whole: bool) -> Iterator[tuple[Row, exp.Select]]:
         changes = f"d{value}_n" if ends(running.blocks) else f"d{value}"
         select = _from(running, whole, part, changes, [argument.name[1:], COUNTED[1:]])
         if first:
-            there = exp.Not(this=exp.Is(this=argument.copy(), expression=exp.null()))
-            build.add_where(select, [there])
+            build.add_where(select, [build.not_null(argument)])
         key = {f"{prefix}_{argument.name[1:]}": argument}
         yield _row(running, select, part, key, {f"{prefix}_n": counted})
 

@@ -191,14 +191,10 @@ class Running:
 
     def changed(self, these: list[exp.Expr], those: list[exp.Expr]) -> exp.Expr:
         """That a key is one of those of ``changes``, called ``_s``; NULL is one, too."""
-        same = [
-            exp.NullSafeEQ(this=one.copy(), expression=two.copy())
-            for one, two in zip(these, those, strict=True)
-        ]
         inner = build.add_from(build.select_one(), self.cte_as("changes", "_s"))
         if self.frame.few:
             broadcast(inner, ["_s"])
-        return exp.Exists(this=build.add_where(inner, same))
+        return exp.Exists(this=build.add_where(inner, build.same(these, those)))
 
     def holding(self, instant: exp.Expr) -> exp.Query:
         """The rows that hold at an instant."""
@@ -289,7 +285,7 @@ class Running:
         once = [exp.alias_(exp.Literal.number(1), name) for name in (WEIGHT, COUNTED)]
         query = build.select([*names, exp.alias_(at.copy(), AT), *once])
         build.add_from(query, build.subquery(union, "_n"))
-        build.add_where(query, [_is_value(self.argument(value, "_n"))])
+        build.add_where(query, [build.not_null(self.argument(value, "_n"))])
         query.set("group", exp.Group(expressions=[one.copy() for one in names]))
         if self.frame.tau is not None:
             after = exp.GT(this=at, expression=self.frame.tau.copy())
@@ -303,7 +299,7 @@ class Running:
         total = exp.Sum(this=exp.column(WEIGHT, table="_c"))
         query = build.select([*names, at, exp.alias_(total, COUNTED)])
         build.add_from(query, self.cte_as("changes", "_c"))
-        build.add_where(query, [_is_value(self.argument(value, "_c"))])
+        build.add_where(query, [build.not_null(self.argument(value, "_c"))])
         grouped = [one.copy() for one in [*names, at]]
         query.set("group", exp.Group(expressions=grouped))
         return query
@@ -344,10 +340,6 @@ class Running:
             at = exp.column(AT, table="_r")
             conditions.append(exp.GT(this=at, expression=self.frame.tau.copy()))
         return build.add_where(query, conditions)
-
-
-def _is_value(value: exp.Expr) -> exp.Expr:
-    return exp.Not(this=exp.Is(this=value, expression=exp.Null()))
 
 
 def _if_null(value: exp.Expr, null: exp.Expr, other: exp.Expr) -> exp.Expr:

@@ -102,7 +102,7 @@ class Events:
         inner = build.subquery(events, "_v")
         query = build.select([*self.columns("_v"), exp.column(AT, table="_v")])
         build.add_from(query, inner)
-        same = _same(self.columns("_v"), self.columns("_a"))
+        same = build.same(self.columns("_v"), self.columns("_a"))
         affected = build.add_from(build.select_one(), build.table(f"{self.prefix}_affected", "_a"))
         return build.add_where(query, [exp.Exists(this=build.add_where(affected, same))])
 
@@ -226,10 +226,3 @@ def _moved(value: exp.Expr, alias: str) -> exp.Expr:
     for column in copy.find_all(exp.Column):
         column.set("table", exp.to_identifier(alias))
     return copy
-
-
-def _same(left: Sequence[exp.Expr], right: Sequence[exp.Expr]) -> list[exp.Expr]:
-    return [
-        exp.NullSafeEQ(this=one.copy(), expression=two.copy())
-        for one, two in zip(left, right, strict=True)
-    ]

@@ -46,10 +46,7 @@ def _covered(events: Events) -> list[exp.Query]:
         rows.set("group", exp.Group(expressions=events.columns("_u")))
         query = build.select([*events.columns("_c"), _product("_c", "_r")])
         build.add_from(query, build.subquery(counted.copy(), "_c"))
-        same = [
-            exp.NullSafeEQ(this=one, expression=two)
-            for one, two in zip(events.columns("_c"), events.columns("_r"), strict=True)
-        ]
+        same = build.same(events.columns("_c"), events.columns("_r"))
         build.add_from(query, build.subquery(rows, "_r"))
         selects.append(build.add_where(query, same))
     return selects

@@ -91,10 +91,9 @@ def new_answers(arm: Lifted, place: LiftedPlace, rows: str) -> exp.Select:
     items.append(exp.alias_(first.copy(), MATCHED_AT))
     select = build.add_from(build.select(items), build.table(rows, new))
     if frame.tau is not None and not arm.by_rows:
-        same = [
-            exp.NullSafeEQ(this=build.column(name, "_k"), expression=build.column(name, new))
-            for name in data
-        ]
+        same = build.same(
+            [build.column(name, "_k") for name in data], [build.column(name, new) for name in data]
+        )
         inner = build.add_from(build.select_one(), build.table(KNOWN_CTE, "_k"))
         exists = exp.Exists(this=build.add_where(inner, same))
         build.add_where(select, [exp.Not(this=exists)])

@@ -8,7 +8,6 @@ how many values, their sum. So an instant is not evaluated; the states are summe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -16,7 +15,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.facts.common_types import as_type, type_of
-from tapestry.sql.ir import And, Arm, Bag, Condition, Formula, State, Sums, TimeAtom
+from tapestry.sql.ir import And, Arm, Bag, Condition, State, Sums, TimeAtom
 from tapestry.sql.normalize.builder import Builder
 from tapestry.sql.normalize.lifted_beside import type_of_sum
 from tapestry.sql.normalize.needs_instants import GROUPINGS, needs_instants
@@ -59,10 +58,10 @@ def running_states(node: exp.Expr, scope: Scope, builder: Builder) -> Sums | Non
 def _rows(node: exp.Select, values: list[exp.Expr]) -> exp.Select:
     """The rows of a block, before it groups them: what is read of each."""
     listed = [exp.alias_(value.copy(), f"_r{n}") for n, value in enumerate(values)]
-    rows = exp.Select(expressions=listed or [exp.alias_(exp.Literal.number(1), "_r0")])
-    for clause in ("from_", "joins", "laterals", "where"):
-        if node.args.get(clause):
-            rows.set(clause, _copied(node.args[clause]))
+    rows = node.copy()
+    for clause in ("with_", "group", "having", "distinct", "order"):
+        rows.set(clause, None)
+    rows.set("expressions", listed or [exp.alias_(exp.Literal.number(1), "_r0")])
     return rows
 
 
@@ -84,21 +83,8 @@ def _plain(node: exp.Select) -> bool:
 
 def _holds(arm: Arm) -> bool:
     """Does a row hold for one interval, which its own rows say?"""
-    return all(isinstance(part, Condition | TimeAtom) for part in _parts(arm.where))
-
-
-def _parts(formula: Formula) -> Iterator[Formula]:
-    if isinstance(formula, And):
-        for part in formula.parts:
-            yield from _parts(part)
-    else:
-        yield formula
-
-
-def _copied(value: object) -> object:
-    if isinstance(value, list):
-        return [_copied(one) for one in value]
-    return value.copy() if isinstance(value, exp.Expr) else value
+    parts = arm.where.parts if isinstance(arm.where, And) else (arm.where,)
+    return all(isinstance(part, Condition | TimeAtom) for part in parts)
 
 
 @dataclass
@@ -113,7 +99,10 @@ class _Reader:
         self.rows = [key.copy() for key in self.keys]
 
     def over_states(self, node: exp.Expr) -> exp.Expr:
-        """A value over the key and the states of a group."""
+        """A value over the key and the states of a group.
+
+        It is read where it stands: what a column is of, its query says.
+        """
         for place, key in enumerate(self.keys, start=1):
             if node == key:
                 column = exp.column(f"_k{place}", table=STATES)
@@ -140,9 +129,9 @@ class _Reader:
         if timing.contains_now(node) or (where is not None and timing.contains_now(where)):
             raise NoStatesError
         if isinstance(node, exp.Count):
-            return _whole(self.counted(node, where))
+            return exp.cast(self.counted(node, where), "bigint")
         if isinstance(node, exp.CountIf):
-            return _whole(self.held(node.this, where))
+            return exp.cast(self.held(node.this, where), "bigint")
         if isinstance(node, exp.LogicalAnd | exp.LogicalOr):
             values = self.state("values", node.this, where)
             held = self.held(node.this, where)
@@ -155,8 +144,8 @@ class _Reader:
             if node.this.find(exp.Distinct, exp.Interval):
                 raise NoStatesError
             values = self.state("values", node.this, where)
-            total = self.state("sum", _big(node.this), where)
-            divided = exp.Div(this=_double(total), expression=_double(values))
+            total = self.state("sum", exp.cast(node.this, "bigint"), where)
+            divided = exp.Div(this=exp.cast(total, "double"), expression=exp.cast(values, "double"))
             return _if_any(values, divided)
         if isinstance(node, exp.Min | exp.Max) and not node.expressions:
             if isinstance(node.this, exp.Distinct):
@@ -195,7 +184,7 @@ class _Reader:
         name = "bigint" if kind == WHOLE else type_of_sum(type_of(value))
         if not name:
             raise NoStatesError
-        value = _big(value) if kind == WHOLE else value
+        value = exp.cast(value, "bigint") if kind == WHOLE else value
         counted = self.state("distinct" if distinct else "values", value, where)
         total = self.state("distinct_sum" if distinct else "sum", value, where)
         return _if_any(counted, as_type(total, name))
@@ -223,15 +212,3 @@ def _where(value: exp.Expr, condition: exp.Expr) -> exp.Expr:
 def _if_any(count: exp.Expr, value: exp.Expr) -> exp.Expr:
     """NULL for a group in which there is no value."""
     return _where(value, exp.GT(this=count.copy(), expression=exp.Literal.number(0)))
-
-
-def _whole(value: exp.Expr) -> exp.Expr:
-    return exp.cast(value, "bigint")
-
-
-def _big(value: exp.Expr) -> exp.Expr:
-    return exp.cast(value.copy(), "bigint")
-
-
-def _double(value: exp.Expr) -> exp.Expr:
-    return exp.cast(value, "double")

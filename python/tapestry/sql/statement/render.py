@@ -15,8 +15,8 @@ from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.selects import Reads, where
 from tapestry.sql.catalog import Catalog, Exploded, Source
-from tapestry.sql.cumulative.remember import Kept, remember
-from tapestry.sql.cumulative.running import MEMORY_CTE, render_running
+from tapestry.sql.cumulative.remember import remember
+from tapestry.sql.cumulative.running import MEMORY_CTE, Running, render_running
 from tapestry.sql.facts.begin import TIME_BEGINS_CTE
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import Part, SourceTable, ValueTable
@@ -118,10 +118,10 @@ class Rendering:
             # An answer by value is new iff none of its derivations was an answer at or before tau.
             old = self.selects(statement, part, f"{prefix}_old", before)
             statement.ctes.append((f"{prefix}_old", build.union_all(old)))
-            same = [
-                exp.NullSafeEQ(this=build.column(name, "_o"), expression=build.column(name, "_n"))
-                for name in columns
-            ]
+            same = build.same(
+                [build.column(name, "_o") for name in columns],
+                [build.column(name, "_n") for name in columns],
+            )
             old_answers = build.table(f"{prefix}_old", "_o")
             inner = where(build.add_from(build.select_one(), old_answers), same)
             conditions.append(exp.Not(this=exp.Exists(this=inner)))
@@ -155,11 +155,11 @@ class Rendering:
         query, ctes = remember(self.kept(), whole)
         return self.body(ctes, query)
 
-    def kept(self) -> list[Kept]:
+    def kept(self) -> list[Running]:
         """The arms whose groups have running states."""
         frame = self.frame()
         return [
-            Kept(part.lifted, part.blocks, self.lifted_place(part, f"p{number}", frame))
+            Running(part.lifted.sums, part.blocks, self.lifted_place(part, f"p{number}", frame))
             for number, part in enumerate(self.parts, start=1)
             if part.lifted is not None and part.lifted.sums is not None
         ]

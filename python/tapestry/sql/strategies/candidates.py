@@ -247,10 +247,7 @@ class CandidatePlan:
         tables = (*chain, *conjunction.tables)
         if edge.rises_at_end:
             # An inner row with a NULL bound is valid at no instant: no edge, though least skips it.
-            conditions += [
-                exp.Not(this=exp.Is(this=timing.wrapped(upper), expression=exp.Null()))
-                for upper in last.uppers
-            ]
+            conditions += [build.not_null(upper) for upper in last.uppers]
             window = [at_most(instant, frame.t)]
             if frame.tau is not None:
                 window = [greater(upper, frame.tau) for upper in last.uppers] + window

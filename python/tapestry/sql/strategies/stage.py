@@ -110,7 +110,7 @@ class Stage:
             yield exp.Paren(this=less_or_null(self.low, self.column("b")))
             return
         lower = self.lower(kind)
-        yield exists(self.column("b" if kind == HIT else "reach"))
+        yield build.not_null(self.column("b" if kind == HIT else "reach"))
         yield exp.Paren(this=less_or_null(lower, self.high))
         if kind == AFTER:
             yield exp.Paren(this=less_or_null(lower, self.column("next")))
@@ -122,12 +122,6 @@ class Stage:
 def all_of_row() -> exp.Expr:
     """``_r.*``."""
     return exp.Column(this=exp.Star(), table=exp.to_identifier(ROW))
-
-
-def exists(value: exp.Expr) -> exp.Expr:
-    """``value IS NOT NULL``."""
-    inner = exp.Paren(this=value.copy()) if isinstance(value, exp.Binary) else value.copy()
-    return exp.Not(this=exp.Is(this=inner, expression=exp.Null()))
 
 
 def less_or_null(low: exp.Expr, high: exp.Expr) -> exp.Expr:

@@ -45,7 +45,6 @@ from tapestry.sql.strategies.stage import (
     all_of_row,
     any_of,
     case,
-    exists,
     less_or_null,
     place_in,
 )
@@ -139,6 +138,12 @@ class StagePlan:
         """From when to when a row so far holds."""
         return exp.column(self.lo, table=relation), exp.column(self.hi, table=relation)
 
+    def row_ids(self) -> list[exp.Expr]:
+        """What tells rows so far apart."""
+        return [
+            exp.column(name, table=ROW) for (_, of), name in self.carried.items() if of == ROW_ID
+        ]
+
     # -- the rows that are always there ---------------------------------------------------------
     def first_rows(self) -> exp.Select:
         """The rows of the tables that are always there, those that may begin in the window."""
@@ -193,9 +198,7 @@ class StagePlan:
 
         Where the table has to be ``absent``, the rows with a match are left out.
         """
-        keys = [
-            exp.column(self.carried[key], table=ROW) for key in self.carried if key[1] == ROW_ID
-        ]
+        keys = self.row_ids()
         self.stages += 1
         stage = Stage(self.stages, *self.interval(), bool(match_ends(table)), absent)
         pairs = self.pairs(rows, table, stage)
@@ -211,8 +214,8 @@ class StagePlan:
         frame = self.frame
         on = [*(table.on or ()), *(by(one, frame.t, exp.LTE, frame.order) for one in starts)]
         on += [less(start, end) for start in starts for end in ends]
-        on += [exists(one) for one in ends]
-        there = exists(exp.column(ROW_ID, table=table.alias))
+        on += [build.not_null(one) for one in ends]
+        there = build.not_null(exp.column(ROW_ID, table=table.alias))
         begin = self.over(greatest(starts)) if starts else stage.low.copy()
         listed: list[exp.Expr] = [all_of_row()]
         needed = [] if stage.absent else self.needed.get(table.alias, [])
@@ -248,12 +251,10 @@ class StagePlan:
         build.add_from(select, build.table(rows, ROW))
         found = self.add("found", where(select, self.known()))
         start = exp.column(START, table=ROW)
-        keys = [
-            exp.column(self.carried[key], table=ROW) for key in self.carried if key[1] == ROW_ID
-        ]
-        ranked = build.select([all_of_row(), exp.alias_(place_in(keys, [start]), _PLACE)])
+        place = place_in(self.row_ids(), [start])
+        ranked = build.select([all_of_row(), exp.alias_(place, _PLACE)])
         build.add_from(ranked, build.table(found, ROW))
-        where(ranked, [exists(start)])
+        where(ranked, [build.not_null(start)])
         first = exp.column(START, table="_f")
         listed = [
             build.named(timing.as_of(self.over(value, "_f"), first), name)

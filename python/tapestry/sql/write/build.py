@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
+from tapestry.sql import timing
 from tapestry.sql.facts.common_types import as_type, type_of
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -90,6 +91,19 @@ def table(name: str, alias: str) -> exp.Table:
     return exp.Table(
         this=exp.to_identifier(name), alias=exp.TableAlias(this=exp.to_identifier(alias))
     )
+
+
+def not_null(value: exp.Expr) -> exp.Expr:
+    """``value IS NOT NULL``, of a copy."""
+    return exp.Not(this=exp.Is(this=timing.wrapped(value), expression=exp.Null()))
+
+
+def same(left: Iterable[exp.Expr], right: Iterable[exp.Expr]) -> list[exp.Expr]:
+    """``one <=> other`` of each pair, of copies: NULLs are equal, too."""
+    return [
+        exp.NullSafeEQ(this=one.copy(), expression=two.copy())
+        for one, two in zip(left, right, strict=True)
+    ]
 
 
 def subquery(query: exp.Query, alias: str) -> exp.Subquery:
