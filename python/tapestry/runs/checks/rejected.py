@@ -14,8 +14,8 @@ from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT, REJECTED_PROPERTY, REJECTED_SUFFIX
 from tapestry.quoting import identifier, properties, relation_name, string, timestamp, token
 from tapestry.runs.checks.staging import Staged, hidden, mapping_properties
-from tapestry.runs.engine.errors_of_delta import files_gone, lost_race
-from tapestry.runs.engine.own_tables import exists, forget_gone
+from tapestry.runs.engine.errors_of_delta import files_gone
+from tapestry.runs.engine.own_tables import exists, forget_gone, remove_rows
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.state import StateRow
 from tapestry.runs.tables.target import folder_gone
@@ -143,11 +143,7 @@ def tidy(session: Session, relation: str, generation: str, n: int, attempt: str 
     gone = f"{theirs} <> {string(generation)} OR {number} > {n}"
     if attempt is not None:
         gone += f" OR ({number} = {n} AND {execution} <> {string(attempt)})"
-    try:
-        session.run(f"DELETE FROM {relation_name(name)} WHERE {gone}")
-    except Exception as error:
-        if not lost_race(error):  # another run tidies up, or will
-            raise
+    remove_rows(session, name, gone)
 
 
 def _rows(

@@ -83,6 +83,16 @@ def _unknown_folder(table: str, folder: str) -> StateMissing:
     )
 
 
+def remove_rows(session: Session, table: str, gone: str) -> None:
+    """Delete the rows of a table for which a condition holds, unless another run gets in between:
+    that one tidies up, or the next one will."""
+    try:
+        session.run(f"DELETE FROM {relation_name(table)} WHERE {gone}")
+    except Exception as error:
+        if not lost_race(error):
+            raise
+
+
 def forget_gone(session: Session, table: str) -> bool:
     """Take a table whose folder somebody deleted out of the catalog; was it there?
 

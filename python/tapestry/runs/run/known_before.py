@@ -53,17 +53,18 @@ class KnownBefore:
         groups = self.groups(query, row, scans)
         return Known(groups.row, rows=groups.rows)
 
-    def later(self, query: Query, row: StateRow, scans: Mapping[str, Scan]) -> Known:
-        """Of a run that appends."""
+    def later(self, query: Query, row: StateRow, scans: Mapping[str, Scan], few: bool) -> Known:
+        """Of a run that appends; ``few``: so are the rows of its window."""
         session, standing = self.session, self.standing
         erased = self.erased(query, row)
         version = erased.row.target_version if standing.accepted else standing.version
         known = known_answers(session, self.model, query, erased.row, version)
-        groups = self.groups(query, erased.row, scans, known)
+        at_begin = known is not None and known.at_begin
+        groups = self.groups(query, erased.row, scans, few, at_begin)
         hashes = None
         if known is not None:
             known = replace(known, states=groups.relation)
-            hashes = known_hashes(session, query, erased, known.at_begin)
+            hashes = known_hashes(session, query, erased, at_begin)
         return Known(groups.row, known, hashes, (*erased.rows, *groups.rows), erased.warnings)
 
     def groups(
@@ -71,12 +72,13 @@ class KnownBefore:
         query: Query,
         row: StateRow,
         scans: Mapping[str, Scan],
-        known: KnownAnswers | None = None,
+        few: bool = False,
+        at_begin: bool = False,
     ) -> GroupStates:
-        """What is known of the groups of a query."""
+        """What is known of the groups of a query; ``at_begin``: all since then is asked anew."""
         crashed = self.standing.crashed
-        if wants_memory(self.model, query):
-            return group_states(self.session, query, row, scans, known, crashed)
+        if wants_memory(self.model, query) and not at_begin:
+            return group_states(self.session, query, row, scans, few, crashed)
         return GroupStates(row if crashed else without_memory(row))
 
     def erased(self, query: Query, row: StateRow) -> Erased:

@@ -28,7 +28,7 @@ from tapestry.errors import ConfigurationError, StateMissing
 from tapestry.names import SIDE_PROPERTY
 from tapestry.quoting import identifier, identifiers, properties, relation_name, string, token
 from tapestry.runs.engine.errors_of_delta import files_gone, lost_race
-from tapestry.runs.engine.own_tables import create_own, exists
+from tapestry.runs.engine.own_tables import create_own, exists, remove_rows
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state import StateRow
@@ -148,11 +148,7 @@ class SideTable:
             gone += f" OR {NUMBER} < {since:d}"
         if row.failed:
             gone += f" OR {NUMBER} IN ({_listed(row.failed)})"
-        try:
-            session.run(f"DELETE FROM {relation_name(self.table_of(row.model))} WHERE {gone}")
-        except Exception as error:
-            if not lost_race(error):  # another run tidies up, or will
-                raise
+        remove_rows(session, self.table_of(row.model), gone)
 
     def carry_over(
         self,

@@ -50,40 +50,40 @@ def group_states(
     query: Query,
     row: StateRow,
     scans: Mapping[str, Scan],
-    known: KnownAnswers | None = None,
+    few: bool = False,
     crashed: bool = False,
 ) -> GroupStates:
     """The states of the groups of a query that keeps some.
 
-    ``crashed``: the run is executed once more, and its row is as it was claimed.
+    ``few``: so are the rows of the window. ``crashed``: the run is executed once more, and its row
+    is as it was claimed.
     """
-    if known is not None and known.at_begin:  # all since the begin is worked out anew
-        return GroupStates(row if crashed else without_memory(row))
-    entry, window = memory_of(row), Window(row.tau, row.t)
-    mine, columns = _fingerprint(query), query.rewriting.state_columns(scans)
+    entry, mine = memory_of(row), _fingerprint(query)
     began = entry[0] if entry is not None and entry[1] == mine else None
     there = MEMORY.there(session, row.model)
     commits = newest_commits(session, MEMORY.table_of(row.model)) if there else []
     intact = began is not None and began < row.n and _intact(commits, row, began)
     if crashed and not intact and began != row.n:
         return GroupStates(row)  # what it has written, perhaps, is no longer to be trusted
-    relation = ""
+    columns = dict.fromkeys(query.rewriting.state_columns(scans), "")
+    table, window, relation, states = (
+        replace(MEMORY, columns=columns),
+        Window(None, row.t),
+        "",
+        None,
+    )
     if intact:
         assert began is not None
-        table = replace(MEMORY, columns=dict.fromkeys(columns, ""))
         relation = table.in_force(row, since=began, version=commits[0].version)
-    states = None if known is None else replace(known, states=relation)
+        window, states = Window(row.tau, row.t), KnownAnswers("", states=relation)
     anew = began == row.n if crashed else not intact or _long(commits, row, began or 0)
-    if not intact:
-        window = Window(None, row.t)
-    text = query.rewriting.states(window, scans, states if intact else None, whole=anew)
+    text = query.rewriting.states(window, scans, states, whole=anew, few=few)
     if not crashed:
         row = _noted(row, f"{MEMORY.suffix}:{row.n if anew else began}:{mine}")
-    kinds = dict.fromkeys(columns, "")
     if anew:
-        kinds = dict(columns_of_query(session, text))
-        _make_way(session, row, kinds)
-    table = replace(MEMORY, columns=kinds)
+        table = replace(table, columns=dict(columns_of_query(session, text)))
+        if there:
+            _make_way(session, row, table.columns)
     return GroupStates(row, relation, (SideRows(table, text, tidies=anew),))
 
 
@@ -141,8 +141,6 @@ def _long(commits: list[Commit], row: StateRow, began: int) -> bool:
 
 def _make_way(session: Session, row: StateRow, columns: Mapping[str, str]) -> None:
     """Drop a memory whose columns are those of another query."""
-    if not MEMORY.there(session, row.model):
-        return
     name = MEMORY.table_of(row.model)
     there = [c for c in columns_of_table(session, name) if c[0] not in (GENERATION, NUMBER)]
     if [(n.lower(), k) for n, k in there] != [(n.lower(), k) for n, k in columns.items()]:
