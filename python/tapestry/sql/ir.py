@@ -238,6 +238,31 @@ class Sums:
 
 
 @dataclass(frozen=True)
+class Firsts:
+    """How an arm follows from the first rows of each key (aggregates, section 11, point 5).
+
+    keys
+        So many columns of the select list of the arm's blocks are the key; what orders the rows
+        of a key stands behind them, then what else is listed.
+    order
+        Over columns ``_a1`` …, which are all that is kept of a row besides its key.
+    count, dense
+        Rows at so many first places are answers; ``dense``: rows that are equal take one place.
+    items, where
+        The arm's own, over columns ``_k1`` … and ``_a1`` …
+    """
+
+    keys: int
+    order: tuple[exp.Ordered, ...]
+    count: int
+    dense: bool
+    items: tuple[exp.Expr, ...]
+    where: exp.Expr | None = None
+    rows: tuple[Arm, ...] = field(default=(), compare=False)
+    """Before the standard form, what the part has as its arms."""
+
+
+@dataclass(frozen=True)
 class Lifted:
     """An arm that is evaluated at each instant at which something in it changes (strategy 5).
 
@@ -264,8 +289,8 @@ class Lifted:
     opens: tuple[exp.Expr, ...] = field(default=(), compare=False)
     """Instants before which no answer of a key holds, over columns that are named by places of the
     key, from 1: what the outermost conditions demand of now()."""
-    sums: Sums | None = None
-    """Where running states give its answers: no instant is evaluated, then."""
+    sums: Sums | Firsts | None = None
+    """Where running states, or first rows, give its answers: no instant is evaluated, then."""
 
     @property
     def all_tables(self) -> tuple[SourceTable, ...]:
@@ -280,7 +305,7 @@ class Part:
 
     It has arms until they are brought to standard form, and blocks from then on; one that is
     evaluated at instants has neither, but ``lifted``. Beside ``Lifted.sums`` they are the rows
-    whose states those are.
+    that are kept, or whose states are.
     """
 
     by_value: bool

@@ -5,6 +5,8 @@ adds what its window changes of each group; added up they are the states at its 
 
     part 'p1'       arm 1: p1_k1 … (the key), p1_s1 … (the states)
     part 'p1_d2'    of DISTINCT over a row's column 2: p1_k1 …, p1_a1 (the value), p1_n (how often)
+
+Of an arm of first rows it is these rows: p1_k1 … (the key), p1_a1 … (what orders them).
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from sqlglot import exp
 
 from tapestry.sql.cumulative.rows import ends
-from tapestry.sql.cumulative.running import COUNTED, PART, Running
+from tapestry.sql.cumulative.firsts import FirstRows
+from tapestry.sql.cumulative.groups import PART, Groups
+from tapestry.sql.cumulative.running import COUNTED, Running
 from tapestry.sql.lifted.events import Ctes
 from tapestry.sql.write import build
 
@@ -22,7 +26,7 @@ Row = dict[str, exp.Expr]
 """The columns that a row of the memory has; the others are NULL."""
 
 
-def remember(arms: Sequence[Running], whole: bool) -> tuple[exp.Query, Ctes]:
+def remember(arms: Sequence[Groups], whole: bool) -> tuple[exp.Query, Ctes]:
     """What the window changes of the groups of all arms, and its CTEs.
 
     ``whole``: all that is to be kept from then on, which is what was kept and those changes.
@@ -36,7 +40,7 @@ def remember(arms: Sequence[Running], whole: bool) -> tuple[exp.Query, Ctes]:
     return build.union_all([select for _, select in selects]), ctes
 
 
-def names_kept(arms: Sequence[Running]) -> list[str]:
+def names_kept(arms: Sequence[Groups]) -> list[str]:
     """The columns of the memory, in their order."""
     return _names(row for arm in arms for row, _ in _selects(arm, False))
 
@@ -45,8 +49,15 @@ def _names(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
-def _selects(running: Running, whole: bool) -> Iterator[tuple[Row, exp.Select]]:
+def _selects(groups: Groups, whole: bool) -> Iterator[tuple[Row, exp.Select]]:
     """The columns of the rows of each part, and a SELECT of them, which lists none yet."""
+    if isinstance(groups, FirstRows):
+        yield groups.remembered(whole)
+    if isinstance(groups, Running):
+        yield from _states(groups, whole)
+
+
+def _states(running: Running, whole: bool) -> Iterator[tuple[Row, exp.Select]]:
     prefix, numbers = running.place.prefix, running.numbers()
     first = running.place.frame.tau is None
     states = [

@@ -22,23 +22,19 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.branches.frame import Frame
-from tapestry.sql.branches.selects import Reads
-from tapestry.sql.cumulative.rows import WEIGHT, changing, ends, holding
+from tapestry.sql.cumulative.groups import Groups
+from tapestry.sql.cumulative.rows import WEIGHT, ends
 from tapestry.sql.facts.begin import TIME_BEGINS
 from tapestry.sql.ir import Block, Lifted, State, Sums
 from tapestry.sql.lifted.events import Ctes
 from tapestry.sql.lifted.names import AT
 from tapestry.sql.lifted.render_lifted import LiftedPlace, new_answers
 from tapestry.sql.normalize.running_states import STATES
-from tapestry.sql.planner.hints import broadcast
 from tapestry.sql.write import build
 
 DISTINCT = ("distinct", "distinct_sum")
 _TOGETHER: Mapping[str, type[exp.Expr]] = {"least": exp.Min, "greatest": exp.Max}
 """How the states of several sets of rows become that of all of them: else they are added up."""
-MEMORY_CTE, PART = "memory", "part"
-"""What is kept of the groups of all arms, and which of its columns says whose a row is."""
 COUNTED = "_n"
 """Of how many rows a value is the argument."""
 
@@ -47,7 +43,7 @@ def render_running(
     arm: Lifted, blocks: tuple[Block, ...], place: LiftedPlace
 ) -> tuple[exp.Select, Ctes]:
     """The select of the new answers with ``_matched_at``, and its CTEs."""
-    assert arm.sums is not None
+    assert isinstance(arm.sums, Sums)
     running = Running(arm.sums, blocks, place)
     ctes = [*running.ctes(), (running.cte("states"), running.states())]
     ctes.append((running.cte("rows"), running.rows()))
@@ -55,23 +51,10 @@ def render_running(
 
 
 @dataclass(frozen=True)
-class Running:
-    """The groups of one arm at a place."""
+class Running(Groups):
+    """The groups of one arm at a place, by their states."""
 
     sums: Sums
-    blocks: tuple[Block, ...]
-    place: LiftedPlace
-
-    @property
-    def frame(self) -> Frame:
-        """The window; where what held at the begin is to be known, all since then."""
-        frame = self.place.frame
-        return Frame(None, frame.t, frame.order, frame.few) if self.place.at_begin else frame
-
-    @property
-    def reads(self) -> Reads:
-        """Names of the CTEs that apply the scans."""
-        return Reads(self.place.reads)
 
     def ctes(self) -> Iterator[tuple[str, exp.Query]]:
         """The CTEs up to the parts and the states before them."""
@@ -87,19 +70,6 @@ class Running:
         """The arguments that count once, by their places."""
         return list(dict.fromkeys(s.place for s in self.sums.states if s.kind in DISTINCT))
 
-    # -- names ------------------------------------------------------------------------------------
-    def cte(self, kind: str) -> str:
-        """The name of a CTE."""
-        return f"{self.place.prefix}_{kind}"
-
-    def cte_as(self, kind: str, alias: str) -> exp.Table:
-        """A CTE in FROM."""
-        return build.table(self.cte(kind), alias)
-
-    def key(self, alias: str) -> list[exp.Expr]:
-        """What it groups by, in a row."""
-        return [exp.column(f"_k{n}", table=alias) for n in range(1, self.sums.keys + 1)]
-
     def argument(self, place: int, alias: str) -> exp.Expr:
         """The argument of a state, in a row."""
         return exp.column(f"_a{place - self.sums.keys + 1}", table=alias)
@@ -107,7 +77,7 @@ class Running:
     # -- rows and what they add ------------------------------
     def changes(self) -> exp.Query:
         """The rows that begin or end; with no key also the instant at which time begins."""
-        query = changing(self.blocks, self.sums.keys, self.frame, self.reads)
+        query = self.changing()
         if self.sums.keys:
             return query
         begin = self.place.begin
@@ -188,29 +158,6 @@ class Running:
         if key and not self.place.remembers:
             query.set("group", exp.Group(expressions=self.key("_h")))
         return query
-
-    def changed(self, these: list[exp.Expr], those: list[exp.Expr]) -> exp.Expr:
-        """That a key is one of those of ``changes``, called ``_s``; NULL is one, too."""
-        inner = build.add_from(build.select_one(), self.cte_as("changes", "_s"))
-        if self.frame.few:
-            broadcast(inner, ["_s"])
-        return exp.Exists(this=build.add_where(inner, build.same(these, those)))
-
-    def holding(self, instant: exp.Expr) -> exp.Query:
-        """The rows that hold at an instant."""
-        frame = Frame(None, instant, self.frame.order)
-        return holding(self.blocks, self.sums.keys, instant, frame, self.reads)
-
-    def kept(self, part: str, names: list[str]) -> exp.Query:
-        """What a part of the memory says, its columns under the names that they have here."""
-        keys = [f"k{n}" for n in range(1, self.sums.keys + 1)]
-        listed = [
-            exp.alias_(exp.column(f"{self.place.prefix}_{name}", table="_m"), f"_{name}")
-            for name in [*keys, *names]
-        ]
-        query = build.add_from(build.select(listed), build.table(MEMORY_CTE, "_m"))
-        text = exp.Literal.string(self.place.prefix + part)
-        return build.add_where(query, [exp.EQ(this=exp.column(PART, table="_m"), expression=text)])
 
     def of_rows(self, state: State, alias: str) -> exp.Expr:
         """A state of rows that hold."""

@@ -20,6 +20,7 @@ from tapestry.sql.ir import (
     Change,
     Condition,
     Conjunction,
+    Firsts,
     Formula,
     Lifted,
     Lower,
@@ -96,6 +97,12 @@ def _kept(part: Part) -> str:
         return ""
     named = [table for table in rows[0].tables if isinstance(table, SourceTable)]
     kept = []
+    if isinstance(sums, Firsts):
+        order = []
+        for one, value in zip(sums.order, rows[0].select[sums.keys :], strict=False):
+            descending = " DESC" if one.args.get("desc") else ""
+            order.append(_over_sources(value, named) + descending)
+        return f"-- kept of a key: its first {sums.count} rows by {', '.join(order)}\n"
     for state in sums.states:
         value = _over_sources(rows[0].select[max(state.place, 0)], named)
         kept.append(KEPT[state.kind].format(value))

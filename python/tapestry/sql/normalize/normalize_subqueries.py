@@ -17,6 +17,7 @@ from tapestry.sql.facts.values import arms_of
 from tapestry.sql.ir import Bag, Lifted, Part, SetQuery, UnionAll
 from tapestry.sql.normalize.align_sides import sides_of
 from tapestry.sql.normalize.builder import Builder, refuse_sides
+from tapestry.sql.normalize.first_rows import first_rows
 from tapestry.sql.normalize.growing_joins import has_many_joins
 from tapestry.sql.normalize.lifted_beside import beside
 from tapestry.sql.normalize.needs_instants import needs_instants
@@ -65,7 +66,8 @@ def _outermost(builder: Builder, node: exp.Expr, scope: Scope) -> Sequence[Bag |
         return query.inputs if isinstance(query, UnionAll) else (query,)
     if not is_union_all(opened):
         lifted = lifted_arm(opened, inner, builder.catalog, builder.names)
-        return (replace(lifted, sums=running_states(opened, inner, builder)),)
+        kept = running_states(opened, inner, builder) or first_rows(opened, inner, builder)
+        return (replace(lifted, sums=kept),)
     assert isinstance(opened, exp.Union)
     written = sides_of(opened)
     refuse_sides(opened, written)

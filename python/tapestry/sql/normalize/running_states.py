@@ -45,14 +45,25 @@ def running_states(node: exp.Expr, scope: Scope, builder: Builder) -> Sums | Non
         if condition is not None and timing.contains_now(condition):
             return None
         rows = _rows(node, reader.rows)
-        if needs_instants(rows, scope):  # a table of FROM does, or a subquery
-            return None
-        query = builder.query(rows, scope)
+        arms = ways_of(rows, scope, builder)
     except (NoStatesError, Refusal):
         return None
+    if arms is None:
+        return None
+    return Sums(len(reader.keys), tuple(reader.states), items, condition, arms)
+
+
+def ways_of(rows: exp.Select, scope: Scope, builder: Builder) -> tuple[Arm, ...] | None:
+    """The ways to form the rows of a block, each of which holds for an interval; None for others.
+
+    Raises Refusal for what the theory does not cover.
+    """
+    if needs_instants(rows, scope):  # a table of FROM does, or a subquery
+        return None
+    query = builder.query(rows, scope)
     if not isinstance(query, Bag) or len(query.arms) > WAYS or not all(map(_holds, query.arms)):
         return None
-    return Sums(len(reader.keys), tuple(reader.states), items, condition, query.arms)
+    return query.arms
 
 
 def _rows(node: exp.Select, values: list[exp.Expr]) -> exp.Select:

@@ -15,11 +15,13 @@ from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.selects import Reads, where
 from tapestry.sql.catalog import Catalog, Exploded, Source
+from tapestry.sql.cumulative.firsts import FirstRows, render_firsts
+from tapestry.sql.cumulative.groups import MEMORY_CTE, Groups
 from tapestry.sql.cumulative.remember import remember
-from tapestry.sql.cumulative.running import MEMORY_CTE, Running, render_running
+from tapestry.sql.cumulative.running import Running, render_running
 from tapestry.sql.facts.begin import TIME_BEGINS_CTE
 from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import Part, SourceTable, ValueTable
+from tapestry.sql.ir import Firsts, Part, SourceTable, ValueTable
 from tapestry.sql.lifted.names import AT
 from tapestry.sql.lifted.render_lifted import (
     KNOWN_CTE,
@@ -100,6 +102,8 @@ class Rendering:
             place = self.lifted_place(part, prefix, frame)
             if part.lifted.sums is None:
                 select, ctes = render_lifted(part.lifted, place)
+            elif isinstance(part.lifted.sums, Firsts):
+                select, ctes = render_firsts(part.lifted, part.blocks, place)
             else:
                 select, ctes = render_running(part.lifted, part.blocks, place)
             statement.ctes += ctes
@@ -155,14 +159,17 @@ class Rendering:
         query, ctes = remember(self.kept(), whole)
         return self.body(ctes, query)
 
-    def kept(self) -> list[Running]:
-        """The arms whose groups have running states."""
-        frame = self.frame()
-        return [
-            Running(part.lifted.sums, part.blocks, self.lifted_place(part, f"p{number}", frame))
-            for number, part in enumerate(self.parts, start=1)
-            if part.lifted is not None and part.lifted.sums is not None
-        ]
+    def kept(self) -> list[Groups]:
+        """The arms whose groups have running states, or first rows."""
+        frame, found = self.frame(), list[Groups]()
+        for number, part in enumerate(self.parts, start=1):
+            sums = part.lifted.sums if part.lifted is not None else None
+            place = self.lifted_place(part, f"p{number}", frame)
+            if isinstance(sums, Firsts):
+                found.append(FirstRows(sums, part.blocks, place))
+            elif sums is not None:
+                found.append(Running(sums, part.blocks, place))
+        return found
 
     def measures(self) -> Iterator[Body]:
         """For each arm that is evaluated at instants, a SELECT of its keys and row-instants."""

@@ -1,14 +1,15 @@
 """Keep running states where each row of theirs holds for one interval; else evaluate at instants.
 
 A row that holds several times would be counted in pieces, one whose interval a subquery decides has
-no end that is known beforehand, and an extreme says nothing once the row that has it is gone.
+no end that is known beforehand; an extreme, or the first rows of a key, say nothing once a row of
+theirs is gone.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tapestry.sql.ir import Block, Part, SourceTable
+from tapestry.sql.ir import Block, Firsts, Part, SourceTable
 from tapestry.sql.query_state import QueryState
 from tapestry.sql.strategies.choose import BOUNDS, strategy_for
 
@@ -27,16 +28,17 @@ def keep_sums(query: QueryState) -> QueryState:
 def _kept(part: Part) -> Part:
     if part.lifted is None or part.lifted.sums is None:
         return part
-    extremes = any(state.kind in EXTREMES for state in part.lifted.sums.states)
-    if part.blocks and all(_holds(block, extremes) for block in part.blocks):
+    sums = part.lifted.sums
+    lasting = isinstance(sums, Firsts) or any(state.kind in EXTREMES for state in sums.states)
+    if part.blocks and all(_holds(block, lasting) for block in part.blocks):
         return part
     return replace(part, blocks=(), lifted=replace(part.lifted, sums=None))
 
 
-def _holds(block: Block, extremes: bool) -> bool:
+def _holds(block: Block, lasting: bool) -> bool:
     if len(block.disjuncts) != 1 or strategy_for(block) is not BOUNDS:
         return False
     (conjunction,) = block.disjuncts
-    if extremes and conjunction.uppers:
+    if lasting and conjunction.uppers:
         return False
     return all(isinstance(table, SourceTable) for table in conjunction.tables)

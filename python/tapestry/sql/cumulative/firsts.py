@@ -1,0 +1,221 @@
+"""The answers of an arm that keeps the first rows of each key: aggregates, section 11, point 5.
+
+    changes    the rows that begin in the window
+    before     the first rows of their keys at its begin
+    places     both, each with its rank ``_o`` in the order of all of them
+    rows       the select list of those that are among the first at the instant at which they begin
+
+No row ends, so a place only grows: a row is an answer iff it is one when it comes. In order of time
+a row takes the place of the first rank that is greater than its own, and moves that one down:
+
+    p_j    the least of all ranks that have come to place j before the row: what stands there
+    y_j+1  the greater of p_j and what comes to place j, y_j: what moves down
+
+So each place costs one window function, however many rows a key has; all have the same partitions
+and the same order. A row is among the first k iff its rank is at most p_k, or nothing stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tapestry.sql import timing
+from tapestry.sql.cumulative.groups import PART, Groups
+from tapestry.sql.ir import Block, Firsts, Lifted
+from tapestry.sql.lifted.events import Ctes
+from tapestry.sql.lifted.names import AT
+from tapestry.sql.lifted.render_lifted import LiftedPlace, new_answers
+from tapestry.sql.normalize.running_states import STATES
+from tapestry.sql.write import build
+
+RANK, COMES, STANDS = "_o", "_y", "_p"
+"""The rank of a row, what comes to a place with it, and what stands there before it."""
+
+
+def render_firsts(
+    arm: Lifted, blocks: tuple[Block, ...], place: LiftedPlace
+) -> tuple[exp.Select, Ctes]:
+    """The select of the new answers with ``_matched_at``, and its CTEs."""
+    assert isinstance(arm.sums, Firsts)
+    firsts = FirstRows(arm.sums, blocks, place)
+    ctes = [*firsts.ctes(), (firsts.cte("places"), firsts.places())]
+    ctes.append((firsts.cte("rows"), firsts.rows()))
+    return new_answers(arm, place, firsts.cte("rows")), ctes
+
+
+@dataclass(frozen=True)
+class FirstRows(Groups):
+    """The first rows of the keys of one arm at a place."""
+
+    sums: Firsts
+
+    def ctes(self) -> Iterator[tuple[str, exp.Query]]:
+        """The CTEs up to the first rows at the begin of the window."""
+        yield self.cte("changes"), self.changing()
+        if self.frame.tau is not None:
+            yield self.cte("before"), self.before()
+
+    @property
+    def ordering(self) -> list[str]:
+        """What the columns are called that order the rows of a key."""
+        return [f"_a{n}" for n in range(1, len(self.sums.order) + 1)]
+
+    @property
+    def listed(self) -> list[str]:
+        """What the columns behind the key are called."""
+        return [f"_a{n}" for n in range(1, len(self.blocks[0].select) - self.sums.keys + 1)]
+
+    def window(self, function: exp.Expr, alias: str) -> exp.Window:
+        """A rank of the rows of a key, in the order of the query."""
+        order = [
+            exp.Ordered(
+                this=exp.column(one.this.name, table=alias),
+                desc=one.args.get("desc"),
+                nulls_first=one.args.get("nulls_first"),
+            )
+            for one in self.sums.order
+        ] or [exp.Ordered(this=exp.Literal.number(1))]
+        return exp.Window(
+            this=function, partition_by=self.key(alias), order=exp.Order(expressions=order)
+        )
+
+    def first(self, rows: exp.Query) -> exp.Select:
+        """Those of some rows, with their key, order and instant, that stand at the first places."""
+        names = [*(one.name for one in self.key("")), *self.ordering]
+        if self.sums.dense:  # rows that are equal take one place, and one of them says so
+            listed = [exp.column(name, table="_e") for name in names]
+            at = exp.alias_(exp.Min(this=exp.column(AT, table="_e")), AT)
+            once = build.add_from(build.select([*listed, at]), build.subquery(rows, "_e"))
+            once.set("group", exp.Group(expressions=[one.copy() for one in listed]))
+            rows = once
+        place = self.window(exp.RowNumber(), "_f")
+        ranked = build.select([exp.column(n, table="_f") for n in [*names, AT]])
+        ranked.append("expressions", exp.alias_(place, RANK))
+        build.add_from(ranked, build.subquery(rows, "_f"))
+        query = build.select([exp.column(n, table="_g") for n in [*names, AT]])
+        count = exp.Literal.number(self.sums.count)
+        among = exp.LTE(this=exp.column(RANK, table="_g"), expression=count)
+        return build.add_where(build.add_from(query, build.subquery(ranked, "_g")), [among])
+
+    def at(self, rows: exp.Query, instant: exp.Expr) -> exp.Select:
+        """Rows with their key, their order and an instant."""
+        names = [*(one.name for one in self.key("")), *self.ordering]
+        listed = [exp.column(name, table="_h") for name in names]
+        query = build.select([*listed, exp.alias_(instant.copy(), AT)])
+        return build.add_from(query, build.subquery(rows, "_h"))
+
+    def before(self) -> exp.Query:
+        """The first rows at the begin of the window, of the keys of the rows that come."""
+        tau = self.frame.tau
+        assert tau is not None
+        remembers = self.place.remembers
+        found = self.kept("", self.arguments()) if remembers else self.holding(tau)
+        query, key = self.at(found, tau), self.key("_h")
+        if key and (self.frame.few or not remembers):
+            build.add_where(query, [self.changed(key, self.key("_s"))])
+        return query if remembers else self.first(query)
+
+    def arguments(self) -> list[str]:
+        """The columns of the memory that order rows, without its prefix."""
+        return [name[1:] for name in self.ordering]
+
+    def together(self, listed: list[str]) -> exp.Query:
+        """The rows that come and the first ones before them, with their instants."""
+        names = [*(one.name for one in self.key("")), *listed, AT]
+        come = build.select([exp.column(name, table="_c") for name in names])
+        union: exp.Query = build.add_from(come, self.cte_as("changes", "_c"))
+        if self.frame.tau is not None:
+            there = {one.name for one in self.key("")} | set(self.ordering) | {AT}
+            columns = [
+                exp.column(name, table="_b") if name in there else exp.null() for name in names
+            ]
+            before = build.add_from(build.select(columns), self.cte_as("before", "_b"))
+            union = build.union_all([union, before])
+        return union
+
+    def places(self) -> exp.Query:
+        """All of these, with their ranks, and what stood at the last of the places before them."""
+        names = [*(one.name for one in self.key("")), *self.listed, AT]
+        rank = exp.alias_(self.window(exp.Rank(), "_u"), RANK)
+        query = build.select([*(exp.column(name, table="_u") for name in names), rank])
+        build.add_from(query, build.subquery(self.together(self.listed), "_u"))
+        names.append(RANK)
+        comes: exp.Expr = exp.column(RANK, table="_u")
+        for place in range(1, self.sums.count + 1):
+            columns: list[exp.Expr] = [exp.column(name, table="_u") for name in names]
+            moved = build.select([*columns, exp.alias_(comes, COMES)])
+            build.add_from(moved, build.subquery(query, "_u"))
+            last = place == self.sums.count
+            shown = [exp.column(name, table="_v") for name in names + ([] if last else [COMES])]
+            query = build.select([*shown, exp.alias_(self.stands(), STANDS)])
+            build.add_from(query, build.subquery(moved, "_v"))
+            comes = self.moves_down()
+        return query
+
+    def stands(self) -> exp.Window:
+        """The least rank that has come to a place before a row, in order of time."""
+        order = [exp.Ordered(this=exp.column(name, table="_v")) for name in (AT, RANK)]
+        return exp.Window(
+            this=exp.Min(this=exp.column(COMES, table="_v")),
+            partition_by=self.key("_v"),
+            order=exp.Order(expressions=order),
+            spec=exp.WindowSpec(
+                kind="ROWS",
+                start="UNBOUNDED",
+                start_side="PRECEDING",
+                end=exp.Literal.number(1),
+                end_side="PRECEDING",
+            ),
+        )
+
+    def moves_down(self) -> exp.Expr:
+        """What a row moves from a place to the next: nothing where the place was free."""
+        comes, stands = (exp.column(name, table="_u") for name in (COMES, STANDS))
+        moves: list[exp.Expr] = [build.not_null(comes), build.not_null(stands)]
+        if self.sums.dense:
+            moves.append(exp.NEQ(this=comes.copy(), expression=stands.copy()))
+        greater = exp.Greatest(this=comes.copy(), expressions=[stands.copy()])
+        return exp.Case(ifs=[exp.If(this=exp.and_(*moves), true=greater)])
+
+    def rows(self) -> exp.Query:
+        """The select list of the rows that are among the first when they come."""
+        at = exp.column(AT, table=STATES)
+        items = [
+            build.named(timing.as_of(item, at), name)
+            for item, name in zip(self.sums.items, self.place.listed, strict=True)
+        ]
+        query = build.add_from(build.select([*items, at]), self.cte_as("places", STATES))
+        stands = exp.column(STANDS, table=STATES)
+        free = exp.Is(this=stands, expression=exp.Null())
+        among = exp.LTE(this=exp.column(RANK, table=STATES), expression=stands.copy())
+        conditions: list[exp.Expr] = [exp.Paren(this=exp.or_(free, among))]
+        if self.frame.tau is not None:
+            conditions.append(exp.GT(this=at.copy(), expression=self.frame.tau.copy()))
+        if self.sums.where is not None:
+            conditions.append(build.operand(self.sums.where))
+        return build.add_where(query, conditions)
+
+    # -- what is kept -----------------------------------------------------------------------------
+    def remembered(self, whole: bool) -> tuple[dict[str, exp.Expr], exp.Select]:
+        """The columns of the rows to keep, and a SELECT of them, which lists none yet."""
+        tau = self.frame.tau
+        if tau is None:
+            first = self.first(self.at(self.holding(self.frame.t), self.frame.t))
+        elif whole:
+            names = [*(one.name for one in self.key("")), *self.ordering]
+            come = build.select([exp.column(name, table="_c") for name in names])
+            build.add_from(come, self.cte_as("changes", "_c"))
+            both = build.union_all([self.kept("", self.arguments()), come])
+            first = self.first(self.at(both, self.frame.t))
+        else:
+            first = self.first(self.together(self.ordering))
+            new = exp.GT(this=exp.column(AT, table="_g"), expression=tau.copy())
+            build.add_where(first, [new])
+        prefix = self.place.prefix
+        names = [*(one.name for one in self.key("")), *self.ordering]
+        row = {f"{prefix}_{name[1:]}": exp.column(name, table="_r") for name in names}
+        part = {PART: exp.Literal.string(prefix)}
+        return part | row, build.add_from(exp.Select(), build.subquery(first, "_r"))

@@ -1,0 +1,80 @@
+"""The groups of one arm at a place, and what is kept of them: aggregates, sections 5 and 11.
+
+``changes`` are the rows that begin or end in the window; what else a CTE reads is of their keys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tapestry.sql.branches.frame import Frame
+from tapestry.sql.branches.selects import Reads
+from tapestry.sql.cumulative.rows import changing, holding
+from tapestry.sql.ir import Block, Firsts, Sums
+from tapestry.sql.lifted.render_lifted import LiftedPlace
+from tapestry.sql.planner.hints import broadcast
+from tapestry.sql.write import build
+
+MEMORY_CTE, PART = "memory", "part"
+"""What is kept of the groups of all arms, and which of its columns says whose a row is."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups of one arm at a place."""
+
+    sums: Sums | Firsts
+    blocks: tuple[Block, ...]
+    place: LiftedPlace
+
+    @property
+    def frame(self) -> Frame:
+        """The window; where what held at the begin is to be known, all since then."""
+        frame = self.place.frame
+        return Frame(None, frame.t, frame.order, frame.few) if self.place.at_begin else frame
+
+    @property
+    def reads(self) -> Reads:
+        """Names of the CTEs that apply the scans."""
+        return Reads(self.place.reads)
+
+    def cte(self, kind: str) -> str:
+        """The name of a CTE."""
+        return f"{self.place.prefix}_{kind}"
+
+    def cte_as(self, kind: str, alias: str) -> exp.Table:
+        """A CTE in FROM."""
+        return build.table(self.cte(kind), alias)
+
+    def key(self, alias: str) -> list[exp.Expr]:
+        """What it groups by, in a row."""
+        return [exp.column(f"_k{n}", table=alias) for n in range(1, self.sums.keys + 1)]
+
+    def changing(self) -> exp.Query:
+        """The rows that begin or end in the window, each with the instant and its weight."""
+        return changing(self.blocks, self.sums.keys, self.frame, self.reads)
+
+    def changed(self, these: list[exp.Expr], those: list[exp.Expr]) -> exp.Expr:
+        """That a key is one of those of ``changes``, called ``_s``; NULL is one, too."""
+        inner = build.add_from(build.select_one(), self.cte_as("changes", "_s"))
+        if self.frame.few:
+            broadcast(inner, ["_s"])
+        return exp.Exists(this=build.add_where(inner, build.same(these, those)))
+
+    def holding(self, instant: exp.Expr) -> exp.Query:
+        """The rows that hold at an instant."""
+        frame = Frame(None, instant, self.frame.order)
+        return holding(self.blocks, self.sums.keys, instant, frame, self.reads)
+
+    def kept(self, part: str, names: list[str]) -> exp.Query:
+        """What a part of the memory says, its columns under the names that they have here."""
+        keys = [f"k{n}" for n in range(1, self.sums.keys + 1)]
+        listed = [
+            exp.alias_(exp.column(f"{self.place.prefix}_{name}", table="_m"), f"_{name}")
+            for name in [*keys, *names]
+        ]
+        query = build.add_from(build.select(listed), build.table(MEMORY_CTE, "_m"))
+        text = exp.Literal.string(self.place.prefix + part)
+        return build.add_where(query, [exp.EQ(this=exp.column(PART, table="_m"), expression=text)])
