@@ -42,10 +42,9 @@ TEMPLATES = (
     " FROM m JOIN l ON m.k = l.k) AS x WHERE x.n <= 3",
     "SELECT m.k, m.id FROM m QUALIFY row_number() OVER (PARTITION BY m.k ORDER BY m.v DESC) = 1",
     "SELECT 'm' AS w, x.k FROM (SELECT m.k, m.v, rank() OVER (PARTITION BY m.v ORDER BY m.k) AS n"
-    " FROM m) AS x WHERE x.n <= 2 UNION ALL SELECT 'r', r.k FROM r GROUP BY r.k HAVING count(*) > 1",
+    " FROM m) AS x WHERE x.n <= 2 UNION ALL SELECT 'r', r.k FROM r GROUP BY r.k"
+    " HAVING count(*) > 1",
 )
-
-
 
 
 def with_ties(case: Case, number: int) -> Case:

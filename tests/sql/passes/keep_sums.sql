@@ -53,3 +53,28 @@ FROM messages AS m
 JOIN messages AS r ON r.parent = m.id
 WHERE NOT r.author IS NULL
 GROUP BY m.author
+
+-- title: the first rows of each key
+select id, author from (select id, author, row_number() over (partition by author order by ts desc) as n from messages) where n <= 2
+-- becomes
+-- kept of a group: its first 2 rows by messages.ts DESC, messages.id, messages.parent, messages.due
+SELECT _0.id AS id, _0.author AS author
+FROM (SELECT messages.id AS id, messages.author AS author, ROW_NUMBER() OVER (PARTITION BY messages.author ORDER BY messages.ts DESC, messages.id, messages.parent, messages.author, messages.due, messages.ts) AS n FROM messages AS messages) AS _0
+WHERE _0.n <= 2
+
+-- title: first rows of which one may end
+select id from (select id, rank() over (order by id) as n from messages where due > now()) where n <= 2
+-- becomes
+-- may change at messages.due
+SELECT _0.id AS id
+FROM (SELECT messages.id AS id, RANK() OVER (ORDER BY messages.id) AS n FROM messages AS messages WHERE messages.due > NOW()) AS _0
+WHERE _0.n <= 2
+
+-- title: a limit
+select id, author from messages order by author desc limit 3
+-- becomes
+-- kept of a group: its first 3 rows by messages.author DESC, messages.id
+SELECT messages.id AS id, messages.author AS author
+FROM messages AS messages
+ORDER BY messages.author DESC, messages.id, messages.author
+LIMIT 3

@@ -216,6 +216,6 @@ class FirstRows(Groups):
             build.add_where(first, [new])
         prefix = self.place.prefix
         names = [*(one.name for one in self.key("")), *self.ordering]
-        row = {f"{prefix}_{name[1:]}": exp.column(name, table="_r") for name in names}
-        part = {PART: exp.Literal.string(prefix)}
-        return part | row, build.add_from(exp.Select(), build.subquery(first, "_r"))
+        row: dict[str, exp.Expr] = {PART: exp.Literal.string(prefix)}
+        row.update({f"{prefix}_{name[1:]}": exp.column(name, table="_r") for name in names})
+        return row, build.add_from(exp.Select(), build.subquery(first, "_r"))

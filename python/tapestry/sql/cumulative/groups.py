@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -39,6 +40,10 @@ class Groups:
     def reads(self) -> Reads:
         """Names of the CTEs that apply the scans."""
         return Reads(self.place.reads)
+
+    def ctes(self) -> Iterator[tuple[str, exp.Query]]:
+        """The CTEs of what changes in the window, and of what was before it."""
+        raise NotImplementedError
 
     def cte(self, kind: str) -> str:
         """The name of a CTE."""

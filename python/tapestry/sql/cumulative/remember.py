@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot import exp
 
-from tapestry.sql.cumulative.rows import ends
 from tapestry.sql.cumulative.firsts import FirstRows
 from tapestry.sql.cumulative.groups import PART, Groups
+from tapestry.sql.cumulative.rows import ends
 from tapestry.sql.cumulative.running import COUNTED, Running
 from tapestry.sql.lifted.events import Ctes
 from tapestry.sql.write import build

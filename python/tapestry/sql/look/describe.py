@@ -98,11 +98,9 @@ def _kept(part: Part) -> str:
     named = [table for table in rows[0].tables if isinstance(table, SourceTable)]
     kept = []
     if isinstance(sums, Firsts):
-        order = []
-        for one, value in zip(sums.order, rows[0].select[sums.keys :], strict=False):
-            descending = " DESC" if one.args.get("desc") else ""
-            order.append(_over_sources(value, named) + descending)
-        return f"-- kept of a key: its first {sums.count} rows by {', '.join(order)}\n"
+        for one, by in zip(sums.order, rows[0].select[sums.keys :], strict=False):
+            kept.append(_over_sources(by, named) + (" DESC" if one.args.get("desc") else ""))
+        return f"-- kept of a group: its first {sums.count} rows by {', '.join(kept)}\n"
     for state in sums.states:
         value = _over_sources(rows[0].select[max(state.place, 0)], named)
         kept.append(KEPT[state.kind].format(value))

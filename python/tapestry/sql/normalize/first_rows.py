@@ -76,6 +76,15 @@ class _Ranked:
     found: list[exp.Expr] = field(default_factory=list)
     """Values that are listed and are neither keys nor ordered by."""
 
+    def __post_init__(self) -> None:
+        """Order by each value once; rows of one key are equal in it."""
+        values, order = list(self.keys), list[exp.Expr]()
+        for one in self.order:
+            if one.this not in values:
+                values.append(one.this)
+                order.append(one)
+        self.order = order
+
     def rows(self) -> exp.Select:
         """The rows of the block: keys, what orders them, what is listed."""
         values = [*self.keys, *(one.this for one in self.order), *self.found]
