@@ -55,11 +55,11 @@ def _outputs(node: exp.Expr) -> Iterator[exp.Expr]:
         yield from (item.copy() for item in items if not isinstance(item, exp.Literal | exp.Null))
 
 
-def _ordered_columns(query: exp.Query, names: Sequence[str] = ()) -> list[str]:
+def _ordered_columns(query: exp.Expr, names: Sequence[str] = ()) -> list[str]:
     """The columns of a query whose values have an order; ``names``: what they are called there."""
     lists = [arm.selects for arm in _arms(query)]
     ordered = [not any(has_map(item) for item in items) for items in zip(*lists, strict=True)]
-    return list(compress(names or query.named_selects, ordered))
+    return list(compress(names or [item.alias_or_name for item in lists[0]], ordered))
 
 
 def _arms(query: exp.Expr) -> Iterator[exp.Select]:
