@@ -17,8 +17,9 @@
     {%- do exceptions.warn(model.name ~ ': ' ~ warning) -%}
   {%- endfor -%}
   {%- if config.get('contract').enforced -%}
-    {%- do get_assert_columns_equivalent(compiled_code) -%}
-    {%- do adapter.check_new_table(model, compiled_code) -%}
+    {%- set analysed = adapter.without_qualify(compiled_code) -%}
+    {%- do get_assert_columns_equivalent(analysed) -%}
+    {%- do adapter.check_new_table(model, analysed) -%}
   {%- endif -%}
   {%- if plan.action != 'nothing' -%}
     {%- do write(plan.main) -%}

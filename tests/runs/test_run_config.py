@@ -75,8 +75,11 @@ def test_keys_of_dbt_are_known() -> None:
     ModelConfig.parse({"on_query_changes": 1}, known=frozenset({"on_query_changes"}))
 
 
-def test_off_in_yaml_is_false() -> None:
+def test_off_in_yaml_is_false_and_on_is_true() -> None:
     assert ModelConfig.parse({"verify": False}).verify == "off"
+    assert ModelConfig.parse({"memories": True}).memories == "on"
+    with pytest.raises(ConfigurationError, match="verify: True is not a value of this key"):
+        ModelConfig.parse({"verify": True})
 
 
 @pytest.mark.parametrize(

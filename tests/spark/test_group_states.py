@@ -77,6 +77,22 @@ def test_each_run_adds_what_it_changes(world: World) -> None:
     ]
 
 
+@pytest.mark.parametrize("deleted", [False, True])
+def test_it_may_begin_with_the_first_row_that_is_late_or_gone(world: World, deleted: bool) -> None:
+    """No table of such rows is there when the columns of the memory are asked for."""
+    groups = "select m.author, count(*) as n from {s}.messages m group by m.author"
+    model = world.model(groups, memories="off", on_source_rewrite="deletes_ok")
+    world.run(model, 6)
+    if deleted:
+        world.session.run(f"delete from {world.schema}.messages where id = 1")
+    world.add((4, "b", None, 4))
+    model = world.model(groups, memories="on", on_source_rewrite="deletes_ok")
+    world.run(model, 10)
+    assert since(world) == (2, 2)
+    first = [("a", 1, 0.0), ("b", 1, 1.0), ("a", 2, 5.0)]
+    assert sorted(world.answers(columns="author, n")) == sorted([*first, ("b", 2, 6.000001)])
+
+
 def test_it_is_read_in_the_place_of_history(world: World) -> None:
     model = second(world, verify="off")
     world.add((7, "b", 9, 12))

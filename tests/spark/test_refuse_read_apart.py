@@ -12,6 +12,7 @@ from tapestry.errors import Refusal
 from tapestry.runs.query import refuse_read_apart as reading_apart
 from tapestry.runs.query.query import Query, read_query
 from tapestry.runs.query.refuse_read_apart import planned_alike, refuse_read_apart
+from tapestry.sql.read.open_qualify import without_qualify
 
 ALIKE = (
     UNANSWERED,
@@ -101,3 +102,12 @@ def test_a_run_asks_once_for_each_new_text(world: World) -> None:
         world.run(model, t)
         world.add((10 + t, "c", None, t + 0.5))
     assert sum("EXPLAIN EXTENDED" in text for text in world.session.texts) == 1
+
+
+def test_a_query_with_qualify_runs_though_spark_lacks_it(world: World) -> None:
+    sql = "select m.*, row_number() over (partition by author order by ts desc) as n"
+    sql += " from {s}.messages m qualify n = 1"
+    model = world.model(sql)
+    assert world.session.rows(f"DESCRIBE QUERY {without_qualify(model.sql)}")
+    world.run(model, 9)
+    assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0)]

@@ -116,3 +116,18 @@ def test_an_audit_column_is_named() -> None:
 def test_the_clock_is_never_compared_as_a_value(sql: str) -> None:
     with pytest.raises(Refusal):
         rewrite(sql, CATALOG)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("max(ts)", "MAX(messages.ts)"),
+        ("max(ts) filter (where id > 1)", "MAX(messages.ts) FILTER(WHERE"),
+    ],
+)
+def test_what_has_to_be_listed_can_be(value: str, shown: str) -> None:
+    sql = f"select author, datediff(now(), {value}) as age from messages group by author"
+    with pytest.raises(Refusal) as caught:
+        rewrite(sql, CATALOG)
+    assert caught.value.hint.startswith(f"list {shown}")
+    rewrite(sql.replace(" as age", f" as age, {value} as last"), CATALOG)

@@ -19,6 +19,7 @@ GROUPED = "(select m.k, max(m.ts) as t, count(*) as n from m group by m.k) q"
         ("select k, count(*) as n from m group by k having count(*) >= 100", "n"),
         ("select k, sum(v) as s, max(v) + 1 as t from m group by k", "s, t"),
         (f"select q.id, q.n from {RANKED} where q.n <= 3", "n"),
+        ("select k, count(*) as n from m group by k having count(*) = max(v)", "n"),
         ("select id, (select max(r.v) from r) as x from m", "x"),
         ("select 'a' as x, k from m group by k having count(*) > 2"
          " union all select 'b', max(r.k) from r", "k"),
@@ -45,6 +46,9 @@ def test_a_value_that_goes_on_changing_is_named(query: str, columns: str) -> Non
         f"select q.k, q.n from {GROUPED} where q.t < now() - interval 1 hour",
         "select k, min(ts) as since from m group by k",
         f"select q.id from {RANKED} where q.n <= 3",
+        "select id, rank() over (order by v) as n from m qualify n = 1",
+        f"select q.id, q.n from {RANKED} where 1 = q.n and q.id > 2",
+        "select k, count(*) as n from m group by k having count(*) = 3 and max(v) > 1",
         "select id from m order by v limit 3",
         "select id from m where v > 3",
         "select id, now() as seen from m where (select count(*) from r) > 3",

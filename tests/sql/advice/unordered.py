@@ -26,6 +26,19 @@ CASES: tuple[Case, ...] = (
         meant=UNASKED,
     ),
     case(
+        "uncompared",
+        Way("select id, max(tags) as tags from mapped group by id", columns={"mapped": MAPPED}),
+        Way(
+            "select id, max(sort_array(map_entries(tags))) as tags from mapped group by id",
+            columns={"mapped": MAPPED},
+        ),
+        Way(
+            "select id, max(to_json(tags)) as tags from mapped group by id",
+            columns={"mapped": MAPPED},
+        ),
+        meant=UNASKED,
+    ),
+    case(
         "no-order",
         Way("select id, max_by(tags, ts) as x from mapped group by id", columns={"mapped": MAPPED}),
         Way(

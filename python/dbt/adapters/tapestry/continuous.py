@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime, timezone
 from typing import Any
 
 from dbt.adapters.base import available
@@ -37,6 +38,7 @@ from tapestry.runs.query.unit_test import UnitTest
 from tapestry.runs.run.plan import Creation, Decided, WriteRows
 from tapestry.runs.run.run import Outcome, execute, prepare
 from tapestry.runs.run.validate import plan_empty
+from tapestry.sql.read.open_qualify import without_qualify
 
 
 class ContinuousDoors(metaclass=AdapterMeta):
@@ -77,6 +79,11 @@ class ContinuousDoors(metaclass=AdapterMeta):
             return replace(plan, warnings=(*plan.warnings, *node_warnings(node)))
 
     @available
+    def without_qualify(self, sql: str) -> str:
+        """A query with the same columns for Spark to analyse, which has no QUALIFY."""
+        return without_qualify(sql)
+
+    @available
     def run_continuous(self, plan: Decided) -> Outcome:
         """Carry a plan out."""
         session = DbtSession(self)  # type: ignore[arg-type]
@@ -101,15 +108,19 @@ class ContinuousDoors(metaclass=AdapterMeta):
     def answer_as_of(
         self, node: dict[str, Any], graph: dict[str, Any], sql: str, var: Any
     ) -> AskedQuery:
-        """A query at `tapestry_as_of`, where that is given; else as it stands."""
+        """A query at `tapestry_as_of`, where that is given; else as it stands.
+
+        One with QUALIFY, which Spark lacks, is what it is at the clock's instant.
+        """
         with dbt_errors():
             session = DbtSession(self)  # type: ignore[arg-type]
             clock = given_clock(var, session)
-            if clock is None:
+            if clock is None and without_qualify(sql) == sql:
                 return AskedQuery(sql)
+            instant = datetime.now(timezone.utc) if clock is None else clock.instant
             model = shown_model(node, graph, sql)
             kept = f"{self.config.credentials.schema}.{COMMITS_TABLE}"
-            return answer_at(session, model, clock.instant, session.time_zone, kept)
+            return answer_at(session, model, instant, session.time_zone, kept)
 
     @available
     def unit_test_query(self, sql: str, test: dict[str, Any], var: Any) -> AskedQuery:

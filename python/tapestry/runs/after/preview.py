@@ -23,13 +23,16 @@ from tapestry.runs.run.standing import Standing, stand
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.scans import late_scan, plain_scan
 from tapestry.runs.sources.side import Side, read_side, side_name
+from tapestry.runs.tables.beside_target import MEMORY, memory_of
 from tapestry.runs.tables.state import StateRow
+from tapestry.runs.window.group_states import wants_memory
 from tapestry.runs.window.question import refuse_own_names, said_of
 from tapestry.sql import Rewriting, Scan, Window
 from tapestry.sql.look.source_reads import Reading, readings
 from tapestry.sql.timing import text_of
 
 A_DAY = timedelta(days=1)
+KEPT = "says what groups have at the begin of the window: no history is read, as below, for that"
 _SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50}
 _RELATION = re.compile(r"Relation [^\n]*Statistics\(sizeInBytes=([\d.]+) (\w+)")
 
@@ -89,6 +92,8 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     if stored:
         refuse_own_names(model, query)
         notes += said_of(model, query)
+    if row is not None and memory_of(row) is not None and wants_memory(model, query):
+        notes.append(f"{MEMORY.table_of(model.relation)} {KEPT}")
     known = None
     if query.rewriting.asks_known:
         relation = plain(model.relation) if row is not None else ""

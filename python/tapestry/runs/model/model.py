@@ -280,8 +280,9 @@ def _limit(value: Any) -> int:
 
 
 def _choice(key: str, value: Any) -> str:
-    # YAML reads a bare `off` as false.
-    text = "off" if value is False and "off" in CHOICES[key] else str(value)
+    # YAML reads a bare `off` as false, `on` as true.
+    bare = ("on" if value else "off") if isinstance(value, bool) else ""
+    text = bare if bare in CHOICES[key] else str(value)
     if text in CHOICES[key]:
         return text
     near = get_close_matches(text, CHOICES[key], 1)

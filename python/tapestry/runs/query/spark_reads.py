@@ -12,6 +12,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.query import Query
 from tapestry.runs.query.refuse_read_apart import refuse_read_apart
+from tapestry.sql.read.open_qualify import without_qualify
 
 
 def refuse_read_otherwise(session: Session, model: Model, query: Query, select: str = "") -> None:
@@ -49,5 +50,5 @@ def refuse_other_columns(session: Session, model: Model, query: Query, select: s
 
 
 def types_of(session: Session, sql: str) -> list[str]:
-    """The types of a query's columns, as Spark names them; reads no data."""
-    return [kind for _, kind in columns_of_query(session, sql)]
+    """The types of an author's columns, as Spark names them; reads no data."""
+    return [kind for _, kind in columns_of_query(session, without_qualify(sql))]

@@ -9,6 +9,7 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.run.commit import create_sql
 from tapestry.runs.run.plan import Nothing
 from tapestry.runs.tables.target import EMPTY_GENERATION, look
+from tapestry.sql.read.open_qualify import without_qualify
 
 
 def plan_empty(session: Session, model: Model) -> Nothing:
@@ -17,9 +18,8 @@ def plan_empty(session: Session, model: Model) -> Nothing:
     The table's generation says that it stands for no run, so the first real run builds it. The SQL
     of `--empty` holds dbt's own LIMIT 0 subqueries, hence it is analysed and not rewritten.
     """
-    nothing = (
-        f"SELECT *, CAST(NULL AS TIMESTAMP) AS {MATCHED_AT} FROM (\n{model.sql}\n) WHERE false"
-    )
+    sql = without_qualify(model.sql)
+    nothing = f"SELECT *, CAST(NULL AS TIMESTAMP) AS {MATCHED_AT} FROM (\n{sql}\n) WHERE false"
     session.rows(f"DESCRIBE QUERY {nothing}")
     if look(session, model.relation) is not None:
         return Nothing(model)

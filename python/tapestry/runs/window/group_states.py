@@ -17,11 +17,13 @@ from tapestry.runs.engine.column_types import columns_of_query, columns_of_table
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.query import Query
+from tapestry.runs.sources.describe import arrival_column
+from tapestry.runs.sources.scans import plain_scan
 from tapestry.runs.tables.beside_target import MEMORY, memory_of
 from tapestry.runs.tables.side_table import GENERATION, NUMBER, SideRows
 from tapestry.runs.tables.state import StateRow
 from tapestry.runs.tables.target import FIRST_LOOK, Commit, newest_commits
-from tapestry.sql import Scan, Window
+from tapestry.sql import Scan, Source, Window
 from tapestry.sql.scan import KnownAnswers
 
 FORM = 1
@@ -77,14 +79,28 @@ def group_states(
         relation = table.in_force(row, since=began, version=commits[0].version)
         window, states = Window(row.tau, row.t), KnownAnswers("", states=relation)
     anew = began == row.n if crashed else not intact or _long(commits, row, began or 0)
-    text = query.rewriting.states(window, scans, states, whole=anew, few=few)
+    rewriting = query.rewriting
+    text = rewriting.states(window, scans, states, whole=anew, few=few)
     if not crashed:
         row = _noted(row, f"{MEMORY.suffix}:{row.n if anew else began}:{mine}")
     if anew:
-        table = replace(table, columns=dict(columns_of_query(session, text)))
+        typed = rewriting.states(window, _timely(query), states, whole=anew, few=few)
+        table = replace(table, columns=dict(columns_of_query(session, typed)))
         if there:
             _make_way(session, row, table.columns)
     return GroupStates(row, relation, (SideRows(table, text, tidies=anew),))
+
+
+def _timely(query: Query) -> dict[str, Scan]:
+    """The sources as if no row was ever late: the side table of the first is not there yet."""
+    relations, scans = query.relations, {}
+    for name in query.rewriting.sources:
+        pinned, source = relations.tables[name], relations.catalog.relations[name]
+        arrival = relations.arrival(name)
+        column = None if arrival is None else arrival_column(pinned.table, arrival)
+        ends = isinstance(source, Source) and source.ends
+        scans[name] = plain_scan(pinned.table, pinned.pin, column, ends)
+    return scans
 
 
 def wants_memory(model: Model, query: Query) -> bool:

@@ -57,6 +57,8 @@ class _Values:
         closed = closed or _closes(select)
         derived = {table.alias: table for table in derived_tables(select)}
         for part in item.walk(prune=lambda one: _is_value(one) or isinstance(one, exp.Query)):
+            if _is_fixed(part, select):
+                continue
             if isinstance(part, exp.Query):
                 if not closed and not isinstance(part.parent, exp.Exists | exp.In):
                     return True
@@ -84,6 +86,19 @@ class _Values:
 
 def _is_value(node: exp.Expr) -> bool:
     return isinstance(node, exp.Window) or is_aggregate(node)
+
+
+def _is_fixed(value: exp.Expr, select: exp.Select) -> bool:
+    """Do rows with one value alone pass: ``WHERE rn = 1``?"""
+    clauses = (select.args.get("where"), select.args.get("having"))
+    return any(
+        isinstance(one, exp.EQ)
+        and value in (one.left, one.right)
+        and isinstance(one.right if value == one.left else one.left, exp.Literal)
+        for clause in clauses
+        if clause is not None
+        for one in _conjuncts(clause.this)
+    )
 
 
 def _closes(select: exp.Select) -> bool:

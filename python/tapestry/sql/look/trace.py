@@ -26,10 +26,6 @@ from tapestry.sql.write import build
 QUERY, FORM, SOLVED = "query", "normalize_subqueries", "solve_time_atoms"
 Q_M, Q_I = "first_instant", "split_by_bound"
 WRITTEN = "What the author wrote: Q."
-SPLIT = (
-    "max(lower bounds) lies in (tau, t] iff exactly one bound is the first to do so: the"
-    " branches are disjoint, together complete, and each reads a narrow range of one table."
-)
 TAU, T = ":tau", ":t"
 
 
@@ -107,7 +103,8 @@ def last_steps(rewritten: Rewritten) -> tuple[Step, ...]:
     scans = _symbolic_scans(rewritten)
     q_m = symbolic(rewritten.template(scans, None, T))
     q_i = symbolic(rewritten.template(scans, TAU, T))
-    return Step(Q_M, rewritten.costliest.why, q_m), Step(Q_I, SPLIT, q_i)
+    strategy = rewritten.costliest
+    return Step(Q_M, strategy.why, q_m), Step(Q_I, strategy.window, q_i)
 
 
 def symbolic(sql: str) -> str:

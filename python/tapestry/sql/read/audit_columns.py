@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
+from tapestry.sql.read.open_clauses import is_aggregate
 from tapestry.sql.read.open_parentheses import relations_of
 from tapestry.sql.read.parse import table_name
 from tapestry.sql.work import size, spend
@@ -155,6 +156,17 @@ def _origin(
     return None
 
 
+def _value_around(column: exp.Column) -> str:
+    """The value of a group or window that a column stands in, or the column: what can be listed."""
+    value: exp.Expr = column
+    around = column.parent
+    while around is not None and not isinstance(around, exp.Query):
+        if is_aggregate(around) or isinstance(around, exp.Window | exp.Filter | exp.WithinGroup):
+            value = around
+        around = around.parent
+    return value.sql("spark")
+
+
 def _over_values(
     leaf: exp.Select, place: int, places: tuple[int, ...], clocks: _Clocks, ctes: Ctes
 ) -> exp.Expr:
@@ -175,11 +187,11 @@ def _over_values(
             value = inner.selects[origin[2]].unalias() if isinstance(inner, exp.Select) else None
             if value is not None and value.find(exp.Column, exp.Query) is None:
                 return value.copy()
+        part = _value_around(node)
         raise Refusal(
-            f"answers count by value here, and {node.sql('spark')} beside the clock is no part"
-            " of them",
+            f"answers count by value here, and {part} beside the clock is no part of them",
             item.sql("spark"),
-            f"list {node.sql('spark')} as a column of its own, too, or leave it out here",
+            f"list {part} as a column of its own, too, or leave it out here",
             code="audit-column",
         )
 

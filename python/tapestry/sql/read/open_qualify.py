@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tapestry.errors import Refusal
 from tapestry.sql.read.outer_block import OuterBlock
+from tapestry.sql.read.parse import parse
 
 ALIAS = "_qualified"
 
@@ -39,3 +41,25 @@ AS _qualified WHERE _qualified._q2 = 1
         else:
             select.replace(opened)
     return tree
+
+
+def without_qualify(sql: str) -> str:
+    """The text with the same columns for Spark to analyse: QUALIFY leaves rows out, no column.
+
+    A text without the clause, or one that cannot be read, stays as it is.
+
+    >>> without_qualify("select * from m qualify rank() over (order by v) = 1 order by v")
+    'SELECT * FROM m ORDER BY v'
+    >>> without_qualify("select qualify  from m")
+    'select qualify  from m'
+    """
+    if "qualify" not in sql.lower():
+        return sql
+    try:
+        tree = parse(sql)
+    except Refusal:
+        return sql
+    clauses = list(tree.find_all(exp.Qualify))
+    for clause in clauses:
+        clause.pop()
+    return tree.sql("spark") if clauses else sql

@@ -179,9 +179,12 @@ def refuse_uncompared(tree: exp.Query, by_value: bool) -> None:
             odd = next((one for one in parts if one.is_type("map", "variant")), None)
             if odd is None:
                 continue
-            text = item.unalias().sql("spark")
+            value = item.unalias()
+            extreme = isinstance(value, exp.Max | exp.Min)  # of what has no order there is none
+            text = value.this.sql("spark") if extreme else value.sql("spark")
             whole = isinstance(kind, exp.DataType) and kind.is_type("map")
             instead = f"sort_array(map_entries({text}))" if whole else f"to_json({text})"
+            instead += f" in {value.key}(…)" if extreme else ""
             raise Refusal(
                 f"values of type {odd.this.value} are not compared by Spark, and answers of this"
                 " query count by value (an aggregate, a window function, LIMIT)",

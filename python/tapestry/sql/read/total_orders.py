@@ -5,13 +5,15 @@
 
 The columns of FROM: relation by relation as they are written, each with its columns in their order;
 of a block with GROUP BY it is what is grouped by. They are appended ascending, NULLs first, as
-Spark orders them. Rows that are equal in all of them are interchangeable. Aggregates that take any
-of several values are made one value, too (``one_value``).
+Spark orders them; a MAP or VARIANT, or what holds one, has no order and is left out. Rows that are
+equal in all of them are interchangeable. Aggregates that take any of several values are made one
+value, too (``one_value``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import compress
 
 from sqlglot import exp
 
@@ -47,10 +49,28 @@ def total_orders(tree: exp.Query, catalog: Catalog) -> exp.Query:
 def _outputs(node: exp.Expr) -> Iterator[exp.Expr]:
     """What a query's rows are equal in; a constant says nothing, and might be read as a place."""
     if isinstance(node, exp.SetOperation):
-        yield from (exp.column(build.identifier(name)) for name in node.named_selects)
+        yield from (exp.column(build.identifier(name)) for name in _ordered_columns(node))
     elif isinstance(node, exp.Select):
-        items = (item.unalias() for item in node.selects)
+        items = [item.unalias() for item in node.selects if not has_map(item)]
         yield from (item.copy() for item in items if not isinstance(item, exp.Literal | exp.Null))
+
+
+def _ordered_columns(query: exp.Expr, names: Sequence[str] = ()) -> list[str]:
+    """The columns of a query whose values have an order; ``names``: what they are called there."""
+    lists = [arm.selects for arm in _arms(query)]
+    ordered = [not any(has_map(item) for item in items) for items in zip(*lists, strict=True)]
+    return list(compress(names or [item.alias_or_name for item in lists[0]], ordered))
+
+
+def _arms(query: exp.Expr) -> Iterator[exp.Select]:
+    """The SELECTs whose rows a query has."""
+    if isinstance(query, exp.SetOperation):
+        yield from _arms(query.left)
+        yield from _arms(query.right)
+    elif isinstance(query, exp.Subquery):
+        yield from _arms(query.this)
+    elif isinstance(query, exp.Select):
+        yield query
 
 
 def _append(node: exp.Expr, keys: list[exp.Expr]) -> None:
@@ -101,9 +121,11 @@ def _tellers(select: exp.Select, catalog: Catalog) -> Iterator[exp.Expr]:
 
 def has_map(node: exp.Expr) -> bool:
     """Has a value, or a part of it, a type whose values have no order?"""
-    kind = node.type
-    parts = kind.find_all(exp.DataType) if isinstance(kind, exp.DataType) else ()
-    return any(one.is_type("map", "variant") for one in parts)
+    return isinstance(node.type, exp.DataType) and _is_unordered(node.type)
+
+
+def _is_unordered(kind: exp.DataType) -> bool:
+    return any(one.is_type("map", "variant") for one in kind.find_all(exp.DataType))
 
 
 def relations_in_order(select: exp.Select) -> Iterator[exp.Expr]:
@@ -125,21 +147,20 @@ def relations_in_order(select: exp.Select) -> Iterator[exp.Expr]:
 
 
 def columns_of(relation: exp.Expr, catalog: Catalog) -> list[str]:
-    """The names of a relation's columns, in their order."""
+    """The names of a relation's columns whose values have an order, as they stand there."""
     alias = relation.args.get("alias")
-    if alias is not None and alias.columns:
-        return [column.name for column in alias.columns]
+    named = [column.name for column in alias.columns] if alias is not None else []
     if not isinstance(relation, exp.Table):
         assert isinstance(relation, exp.Subquery)
-        return list(relation.named_selects)
+        return _ordered_columns(relation.unnest(), named)
     cte = cte_of(relation)
     if cte is not None:
-        columns = cte.args["alias"].columns
-        return [column.name for column in columns] or list(cte.this.named_selects)
+        return _ordered_columns(cte.this, named or [c.name for c in cte.args["alias"].columns])
     source = catalog.relations[".".join(part.name for part in relation.parts).lower()]
     assert isinstance(source, Source)
+    names = named or [column.name.lower() for column in source.columns]
     return [
-        column.name.lower()
-        for column in source.columns
-        if not column.type.lower().startswith(("map", "variant"))  # they have no order
+        name
+        for name, column in zip(names, source.columns, strict=True)
+        if not _is_unordered(column.data_type)
     ]

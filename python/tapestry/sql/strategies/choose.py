@@ -22,6 +22,10 @@ from tapestry.sql.strategies.least import select_by_least, size_by_least, withou
 from tapestry.sql.strategies.sizes import Sizes, readings_of
 from tapestry.sql.strategies.stages import StagePlan, size_by_stages
 
+SPLIT = (
+    "max(lower bounds) lies in (tau, t] iff exactly one bound is the first to do so: the"
+    " branches are disjoint, together complete, and each reads a narrow range of one table."
+)
 MANY = 5
 """From so many disjuncts on it is too long to compare each with each other."""
 Ctes = tuple[tuple[str, exp.Query], ...]
@@ -53,7 +57,7 @@ class Strategy:
     """A way to find the first instants of a block's derivations.
 
     why
-        Why it is exact for the blocks that it ``fits``.
+        Why it is exact for the blocks that it ``fits``; ``window``: why it is in one window.
     render
         The SQL of a block at a place; ``size``: about how many characters that has; ``readings``:
         how often its plan reads tables, where that grows faster than the text.
@@ -71,6 +75,7 @@ class Strategy:
     readings: Callable[[Block, Sizes], int] = lambda block, sizes: 0
     own_rows: bool = False
     at_bounds: bool = False
+    window: str = SPLIT
 
 
 def _few(block: Block) -> bool:
@@ -143,6 +148,9 @@ STAGES = Strategy(
     is_chain,
     _by_stages,
     size_by_stages,
+    window="Where an answer begins, a bound lies: of a row that is always there, or of a match."
+    " Only rows that a bound in (tau, t] is about are taken, and kept if their first start lies"
+    " there.",
 )
 GAPS = Strategy(
     "gaps",
@@ -169,6 +177,8 @@ INSTANTS = Strategy(
     lambda block: False,
     _by_candidates,
     size_by_candidates,
+    window="Only instants in (tau, t] are looked at, for the groups in which something may change"
+    " there; an answer is new if it was none before.",
 )
 """Of an arm by itself, not of a block (``tapestry.sql.lifted``)."""
 CUMULATIVE = Strategy(
@@ -178,6 +188,8 @@ CUMULATIVE = Strategy(
     lambda block: False,
     _by_candidates,
     size_by_candidates,
+    window="What begins or ends in (tau, t] is added to what a group has at tau, which history or"
+    " the model's memory says; an answer is new if the table does not hold it.",
 )
 """Of an arm whose groups have running states (``tapestry.sql.cumulative``)."""
 STRATEGIES = (BOUNDS, LEAST, ANTI_JOIN, STAGES, GAPS, CANDIDATES)
