@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import plots
+from benchmarks.aggregates import listed as listed_aggregates
 from benchmarks.common import DOCS, RESULTS, ROOT, load
 from benchmarks.markdown import count, picture, seconds, table
 from benchmarks.servers import listed
@@ -355,6 +356,10 @@ def small_runs() -> str:
     return _listed("small_runs", listed_small)
 
 
+def aggregates() -> str:
+    return _listed("aggregates", listed_aggregates)
+
+
 def _listed(name: str, of: Callable[[dict[str, Any]], Listed]) -> str:
     result = load(name)
     if result is None:
@@ -364,9 +369,11 @@ def _listed(name: str, of: Callable[[dict[str, Any]], Listed]) -> str:
 
 
 _ALL = (targets, fig5_generated, fig5_real, fig6_generated, fig6_real, more_rows, paper5)
-PIECES: dict[str, Callable[[], str]] = {
-    made.__name__: made for made in (*_ALL, fig7, fig8, fig9, paper9)
-} | {made.__name__: made for made in (rebuild, lookback, checks, warm, watch, servers, small_runs)}
+PIECES: dict[str, Callable[[], str]] = (
+    {made.__name__: made for made in (*_ALL, fig7, fig8, fig9, paper9)}
+    | {made.__name__: made for made in (aggregates, rebuild, lookback)}
+    | {made.__name__: made for made in (checks, warm, watch, servers, small_runs)}
+)
 
 
 def _missing(module: str, package: str = "benchmarks.figures") -> str:
