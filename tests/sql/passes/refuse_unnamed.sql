@@ -12,12 +12,6 @@ SELECT m.id + 1 AS `(id + 1)`, -1 AS `-1`, m.due IS NULL AS `(due IS NULL)`
 FROM messages AS m
 WHERE m._arrival <= s
 
--- title: so has an aggregate
-select count(*), max(distinct m.due) from messages m
--- becomes
-SELECT COUNT(*) AS `count(1)`, MAX(DISTINCT m.due) AS `max(DISTINCT due)`
-FROM messages AS m
-
 -- title: a function's name may have been another one
 select upper(author) from messages
 -- becomes
