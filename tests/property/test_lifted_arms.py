@@ -150,6 +150,14 @@ TEMPLATES = (
     " < now() - {i}",
     "SELECT m.id, (SELECT count(*) AS c FROM r WHERE r.k = m.k AND {r} GROUP BY r.v"
     " ORDER BY c DESC LIMIT 1) AS x FROM m",
+    # PIVOT
+    "SELECT * FROM (SELECT m.k, m.v, m.id % 2 AS p FROM m WHERE {m})"
+    " PIVOT (count(*) AS c, max(v) AS b FOR k IN (1 AS one, 2 AS two, NULL AS none))",
+    "WITH x AS (SELECT * FROM (SELECT m.k, m.v FROM m WHERE {m}) PIVOT (count(v) FOR v IN"
+    " (1 AS a, 2 AS b))) SELECT x.k, x.b, r.id FROM x JOIN r ON r.k = x.k AND {r}"
+    " WHERE coalesce(x.a, 0) < {n}",
+    "SELECT m.id FROM m WHERE EXISTS (SELECT 1 FROM (SELECT r.k, r.v FROM r WHERE {r}) PIVOT"
+    " (count(*) FOR v IN (1 AS a, 2 AS b)) WHERE k = m.k AND b IS NULL)",
     # copies of values
     "SELECT m.k FROM m WHERE {m} EXCEPT ALL SELECT r.k FROM r WHERE {r}",
     "SELECT m.k, m.v FROM m WHERE {m} INTERSECT ALL SELECT r.k, r.v FROM r WHERE {r}",

@@ -1,4 +1,4 @@
-"""Audit columns, generators, VALUES, UNPIVOT and NATURAL JOIN, run and verified by Spark."""
+"""Audit columns, generators, VALUES, PIVOT, UNPIVOT and NATURAL JOIN, run and verified by Spark."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ FORMS = [
     "select * from {s}.messages natural join (select id, author as who from {s}.messages) q",
     "select m.id from {s}.messages m where not exists (select 1 from {s}.messages r"
     " lateral view explode(array(r.parent, r.id + 9)) t as x where t.x = m.id)",
+    "select * from (select id % 2 as odd, author, parent from {s}.messages)"
+    " pivot (count(*) as n, sum(parent) as s for author in ('ann', 'bob' as b, 'none', NULL))",
+    "select * from (select id, author, parent from {s}.messages)"
+    " pivot (count(*) as n, max(author) as a for (parent) in (1 as one, 9 as nine, NULL as top))",
+    "select `1`, who from (select count(*), -1, author as who, parent from {s}.messages"
+    " group by author, parent) pivot (max(`count(1)`) for parent in (1, 2))",
     "select x from {s}.messages lateral view explode(array(id, parent)) t as x sort by x",
 ]
 

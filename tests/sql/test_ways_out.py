@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.sql.advice import clock, later, names, reading, sizes, unordered
+from tests.sql.advice import clock, later, names, pivots, reading, sizes, unordered
 from tests.sql.advice.case import (
     UNASKED,
     Case,
@@ -29,7 +29,11 @@ from tapestry.sql.read.refuse_unread import INSTEAD
 from tapestry.sql.read.refuse_unsupported import UNSUPPORTED
 
 ROOT = Path(__file__).resolve().parents[2]
-CASES = [one for module in (clock, later, names, reading, sizes, unordered) for one in module.CASES]
+CASES = [
+    one
+    for module in (clock, later, names, pivots, reading, sizes, unordered)
+    for one in module.CASES
+]
 IDS = [f"{n}-{one.code}-{one.refused.query[:60]}" for n, one in enumerate(CASES)]
 SPARK = "tests/spark/test_sources_describe.py: what Spark says of a name is needed"
 WITHIN = "no text leads there: an earlier pass refuses it with other words"

@@ -84,11 +84,12 @@ CASES = (
         "select customer, min_by(amount, ts) as first_one from orders group by customer",
     ),
     Case(
-        "PIVOT",
-        "select * from (select customer, amount from orders)"
-        " pivot (sum(amount) for customer in ('ann'))",
-        "Write an aggregate for each column:",
-        "select sum(amount) filter (where customer = 'ann') as ann from orders",
+        "PIVOT with a name behind it",
+        "select p.ann from (select customer, amount from orders)"
+        " pivot (sum(amount) for customer in ('ann')) as p",
+        "Spark does not read it. Put it into a derived table:",
+        "select p.ann from (select * from (select customer, amount from orders)"
+        " pivot (sum(amount) for customer in ('ann'))) as p",
     ),
     Case(
         "The hour of now()",

@@ -107,7 +107,7 @@ PASSES: tuple[Pass, ...] = (
         "A group whose rows each hold for one interval is known by running states: how many rows"
         " and values there are, and their sums, change as rows begin and end.",
     ),
-    Pass(refuse_unnamed, "A name that the engine makes up may be another one in its next version."),
+    Pass(refuse_unnamed, "A column is called as Spark calls it: what is not certain is refused."),
     Pass(refuse_untyped, "A column that is NULL in every arm has no type that a table could have."),
     Pass(refuse_static, "Where no source grows there is nothing to wait for."),
     Pass(

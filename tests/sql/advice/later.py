@@ -339,12 +339,6 @@ CASES: tuple[Case, ...] = (
     ),
     case(
         "unsupported-clause",
-        "select * from (select id, author from messages) pivot (count(id) for author in ('ann'))",
-        "select count(id) filter (where author = 'ann') as ann from messages",
-        meant=UNASKED,
-    ),
-    case(
-        "unsupported-clause",
         "select id from messages tablesample (50 percent)",
         "select id from messages where pmod(hash(id), 100) < 50",
         meant=UNASKED,  # chance

@@ -140,7 +140,7 @@ CASES: tuple[Case, ...] = (
     ),
     case(
         "odd-star",
-        "select struct(*) as s from (select id, parent + 1 from messages)",
+        "select struct(*) as s from (select id, abs(parent) from messages)",
         "select struct(id, q) as s from (select id, parent + 1 as q from messages)",
         meant=UNASKED,
     ),
@@ -211,11 +211,11 @@ CASES: tuple[Case, ...] = (
         "select id, author as a from messages union by name select author as a, id from messages",
         "select id, author as a from messages union select id, author as a from messages",
     ),
-    case("unnamed-column", "select id + 1 from messages", "select id + 1 as name from messages"),
+    case("unnamed-column", "select abs(id) from messages", "select abs(id) as name from messages"),
     case(
         "unnamed-column",
-        "select * from (select id + 1 from messages) z",
-        "select * from (select id + 1 as next from messages) z",
+        "select * from (select abs(id) from messages) z",
+        "select * from (select abs(id) as next from messages) z",
     ),
     case(
         "untyped-column",

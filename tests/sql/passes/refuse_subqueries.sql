@@ -1,7 +1,7 @@
 -- title: one value whatever there is
 select id, (select max(e.ts) from messages e where e.author = m.author) as latest from messages m
 -- becomes
-SELECT m.id AS id, (SELECT MAX(e.ts) AS _col_0 FROM messages AS e WHERE e.author = m.author) AS latest
+SELECT m.id AS id, (SELECT MAX(e.ts) AS `max(ts)` FROM messages AS e WHERE e.author = m.author) AS latest
 FROM messages AS m
 
 -- title: one of several
@@ -14,7 +14,7 @@ select id, (select a.level from authors a where a.author = m.author) as level fr
 select id, (select max(a.level), min(a.level) from authors a) as level from messages m
 -- becomes
 -- refused by refuse_subqueries: a subquery of 2 columns stands where one value does
--- in: (SELECT MAX(a.level) AS _col_0, MIN(a.level) AS _col_1 FROM authors AS a)
+-- in: (SELECT MAX(a.level) AS `max(level)`, MIN(a.level) AS `min(level)` FROM authors AS a)
 
 -- title: a table two levels up
 select id from messages m where exists (select 1 from messages r where r.parent = m.id and exists (select 1 from authors a where a.author = m.author))

@@ -20,6 +20,7 @@ from tapestry.sql.passes.tree.resolve_names import resolve_names
 from tapestry.sql.read.generators import open_inline, to_laterals
 from tapestry.sql.read.groups_of_nothing import GROUPING_SETS, groups_of_nothing
 from tapestry.sql.read.parse import is_cte, parse, table_name
+from tapestry.sql.read.pivots import open_pivots
 from tapestry.sql.read.tell_apart import tell_apart
 from tapestry.sql.read.total_orders import has_orders, total_orders
 from tapestry.sql.scan import Scan
@@ -41,6 +42,7 @@ def static_answer(
     """
     tree = set_clock(_definition(inline_views(parse(sql), catalog), catalog, dialect), s)
     if dialect not in ("spark", "databricks"):
+        tree = open_pivots(tree, lambda inner: resolve_names(inner, catalog))
         tree = open_inline(to_laterals(tree, catalog))
     tables = [table for table in tree.find_all(exp.Table) if not is_cte(table)]
     read = [(table, table_name(table)) for table in tables if table_name(table) in scans]
@@ -58,6 +60,7 @@ def static_answer(
                 this=exp.to_identifier(names[name]),
                 alias=exp.TableAlias(this=exp.to_identifier(table.alias or table.name)),
                 joins=table.args.get("joins"),
+                pivots=table.args.get("pivots"),
             )
         )
     ctes = ", ".join(

@@ -6,8 +6,6 @@
     FROM m LEFT JOIN LATERAL … ON true              LATERAL VIEW OUTER …
     stack(2, a, b, c, d)                            inline(array(struct(a, b), struct(c, d)))
     VALUES (1, 'a'), (2, 'b')                       the same, in a derived table
-    m UNPIVOT (v FOR n IN (a, b))                   inline(array(struct('a', a), struct('b', b)))
-                                                      WHERE v IS NOT NULL
 
 Sound because Spark defines them so: a generator in the select list makes rows of those that FROM
 and WHERE leave, and a row of FROM and its place among what is generated say which row of the result
@@ -28,7 +26,6 @@ from tapestry.sql.read.rows_of_columns import (
     derived,
     lateral_view,
     stacked,
-    unpivot,
     values,
 )
 
@@ -42,8 +39,6 @@ def to_laterals(tree: exp.Query, catalog: Catalog) -> exp.Query:
     if not any(_is_odd(node) for node in tree.walk()):
         return tree
     tree, names = tree.copy(), FreeAliases(tree)
-    for pivot in list(tree.find_all(exp.Pivot)):
-        unpivot(pivot, names)
     for table in list(tree.find_all(exp.Values)):
         values(table, names)
     for select in list(tree.find_all(exp.Select)):
@@ -56,7 +51,7 @@ def to_laterals(tree: exp.Query, catalog: Catalog) -> exp.Query:
 
 
 def _is_odd(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Lateral | exp.Pivot | exp.Values) or bool(kind_of(node))
+    return isinstance(node, exp.Lateral | exp.Values) or bool(kind_of(node))
 
 
 def kind_of(node: exp.Expr) -> str:

@@ -80,7 +80,8 @@ def inline_inner_ctes(tree: exp.Query) -> exp.Query:
             this=exp.to_identifier(use.alias or use.name),
             columns=[column.copy() for column in columns],
         )
-        body = exp.Subquery(this=cte.this.copy(), alias=alias, joins=use.args.get("joins"))
+        behind = {clause: use.args.get(clause) for clause in ("joins", "pivots")}
+        body = exp.Subquery(this=cte.this.copy(), alias=alias, **behind)
         use.replace(body)
         uses += _outside(body, tree)
     for with_ in [one for one in tree.find_all(exp.With) if one.parent is not tree]:

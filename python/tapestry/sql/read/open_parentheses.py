@@ -14,6 +14,7 @@ def open_parentheses(tree: exp.Query) -> exp.Query:
 
     Sound: around one relation they change nothing but its name, the outer one hiding the inner one;
     and joins are read from left to right, with and without parentheses around the first of them.
+    Around what is pivoted, and where a join is, they are those of a derived table.
 
     Raises Refusal where a join in parentheses has a name, or stands beside USING.
 
@@ -43,9 +44,8 @@ def encloses_relation(node: exp.Expr) -> bool:
     if not isinstance(node, exp.Subquery):
         return False
     inner = node.this
-    return isinstance(inner, exp.Table) or (
-        isinstance(inner, exp.Subquery) and bool(inner.alias or inner.args.get("joins"))
-    )
+    behind = [inner.args.get(clause) for clause in ("alias", "joins", "pivots")]
+    return isinstance(inner, exp.Table) or (isinstance(inner, exp.Subquery) and any(behind))
 
 
 def leaf_selects(query: exp.Expr) -> Iterator[exp.Select]:
@@ -61,7 +61,13 @@ def leaf_selects(query: exp.Expr) -> Iterator[exp.Select]:
 
 def _open(node: exp.Subquery) -> None:
     inner, name, around = node.this, node.args.get("alias"), node.parent
-    joins = inner.args.get("joins") or []
+    joins, pivots = inner.args.get("joins") or [], node.args.get("pivots")
+    if inner.args.get("pivots") or (pivots and joins):
+        body = exp.select("*").from_(inner.copy(), copy=False)
+        body.args["from_"].this.set("joins", None)
+        body.set("joins", [join.copy() for join in joins])
+        node.set("this", body)
+        return
     if joins and name is not None:
         raise Refusal(
             "a join in parentheses has a name",
@@ -71,6 +77,8 @@ def _open(node: exp.Subquery) -> None:
         )
     if name is not None:
         inner.set("alias", name)
+    if pivots:
+        inner.set("pivots", pivots)
     every = [*joins, *(node.args.get("joins") or [])]
     if isinstance(around, exp.From):
         select = around.parent

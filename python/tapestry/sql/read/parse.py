@@ -28,6 +28,7 @@ from tapestry.sql.read.refuse_unsupported import (
     refuse_constructs,
     refuse_windows_of_time,
 )
+from tapestry.sql.read.spark_names import name_items
 from tapestry.sql.timing import has_mark
 from tapestry.sql.work import bounded_by_text, remembered, spend_tree
 
@@ -88,7 +89,7 @@ def parse(sql: str) -> exp.Query:
     for select in list(tree.find_all(exp.Select)):
         _replace_semi_joins(select)
     _refuse_nested_semi_joins(tree)
-    return inline_inner_ctes(tree)
+    return inline_inner_ctes(name_items(tree))
 
 
 def _keep_dollars(tree: exp.Expr, tokens: Sequence[Token], sql: str) -> None:

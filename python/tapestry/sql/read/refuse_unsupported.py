@@ -13,6 +13,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql.read.functions import user_defined
 from tapestry.sql.read.generators import kind_of
+from tapestry.sql.read.pivots import is_read
 
 GENERATORS = frozenset({"inline_outer", "json_tuple", "collations", "sql_keywords"})
 """Those that the parser does not know."""
@@ -27,8 +28,8 @@ UNSUPPORTED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Lateral, "a lateral subquery", "join it, and write what it compares in ON"),
     (
         exp.Pivot,
-        "PIVOT",
-        "write an aggregate for each column: sum(v) FILTER (WHERE c = 'a') AS a … GROUP BY k",
+        "PIVOT or UNPIVOT of this relation",
+        "put what it turns into a derived table: (SELECT … FROM … JOIN …) PIVOT (…)",
     ),
     (exp.TableSample, "TABLESAMPLE", "filter by a hash of a key instead"),
     (exp.Placeholder, "a parameter marker", "write the value"),
@@ -53,10 +54,10 @@ def refuse_constructs(tree: exp.Query) -> None:
 
 
 def _is_read(node: exp.Expr) -> bool:
-    """Is this a generator, or the turning of columns into rows?"""
+    """Is this a generator, or the turning of rows or columns of one relation?"""
     if isinstance(node, exp.Lateral):
         return bool(kind_of(node.this))
-    return isinstance(node, exp.Pivot) and bool(node.args.get("unpivot"))
+    return isinstance(node, exp.Pivot) and is_read(node)
 
 
 def refuse_row_makers(node: exp.Select) -> None:

@@ -101,11 +101,8 @@ def values(table: exp.Values, names: FreeAliases) -> None:
     table.replace(made)
 
 
-def unpivot(pivot: exp.Pivot, names: FreeAliases) -> None:
+def unpivot(relation: exp.Expr, pivot: exp.Pivot, names: FreeAliases) -> exp.Subquery:
     """``m UNPIVOT (v FOR n IN (a AS x, b))``: a row for each of the columns that is not NULL."""
-    relation = pivot.parent
-    if not pivot.args.get("unpivot") or not isinstance(relation, exp.Table | exp.Subquery):
-        return  # refused where it is read
     (group,) = pivot.args["fields"]
     values = [one.name for value in pivot.expressions for one in _parts(value)]
     inner, alias = names.new(), relation.alias_or_name or names.new()
@@ -125,9 +122,7 @@ def unpivot(pivot: exp.Pivot, names: FreeAliases) -> None:
     found = [exp.column(exp.to_identifier(name, quoted=True), table=inner) for name in listed]
     items += [exp.alias_(one.copy(), one.name, quoted=True) for one in found]
     body = exp.Select(expressions=items)
-    bare, joins = relation.copy(), relation.args.get("joins")
-    bare.set("pivots", None)
-    bare.set("joins", None)
+    bare = relation.copy()
     bare.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
     body.set("from_", exp.From(this=bare))
     body.set("laterals", [lateral])
@@ -136,7 +131,7 @@ def unpivot(pivot: exp.Pivot, names: FreeAliases) -> None:
         body.set("where", exp.Where(this=exp.or_(*some, copy=False)))
     given = pivot.args.get("alias")
     name = given.this.copy() if given is not None and given.this else exp.to_identifier(alias)
-    relation.replace(exp.Subquery(this=body, alias=exp.TableAlias(this=name), joins=joins))
+    return exp.Subquery(this=body, alias=exp.TableAlias(this=name))
 
 
 def _parts(value: exp.Expr) -> list[exp.Expr]:

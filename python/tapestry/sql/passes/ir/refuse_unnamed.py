@@ -1,4 +1,4 @@
-"""Refuse a select list that leaves it to the engine to make up a column's name."""
+"""Refuse a select list whose columns Spark would name in a way that is not certain here."""
 
 from __future__ import annotations
 
@@ -6,29 +6,33 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql.query_state import QueryState
-from tapestry.sql.read.generators import kind_of
+from tapestry.sql.read.spark_names import as_written, has_own_name, relation_names_of
 from tapestry.sql.read.spelling import spellings
 
 
 def refuse_unnamed(query: QueryState) -> QueryState:
-    """The query itself; Refusal where it is left to the engine to make up a column's name.
+    """The query itself; Refusal for a column whose name is Spark's and not known here.
 
     A column, a field of a struct, a literal, and a cast of a column have names of their own, which
-    are Spark's too.
+    are Spark's too; operators and plain aggregates have got Spark's (``name_items``).
 
     >>> from sqlglot import parse_one
     >>> from tapestry.sql.catalog import Catalog
-    >>> sql = "select a, t.b, cast(c as int), d + 1 from t"
+    >>> sql = "select a, t.b, cast(c as int), f(d) from t"
     >>> tree = parse_one(sql, dialect="spark")
     >>> refuse_unnamed(QueryState(sql, tree, Catalog({}), ("a", "b", "c", "_col_3"), ("t",), ()))
     Traceback (most recent call last):
     tapestry.errors.Refusal: a column of the select list has no name [unnamed-column]
-      in: d + 1
-      do: give it one: d + 1 AS name
+      in: F(d)
+      do: give it one: F(d) AS name
     """
-    for item in query.written.selects:
-        if not _has_name(item):
-            text = item.sql("spark")
+    first: exp.Expr = query.written
+    while not isinstance(first, exp.Select):
+        first = first.this
+    relations = relation_names_of(first)
+    for item in first.selects:
+        if not has_own_name(item, relations):
+            text = as_written(item)
             raise Refusal(
                 "a column of the select list has no name",
                 text,
@@ -46,15 +50,3 @@ def refuse_unnamed(query: QueryState) -> QueryState:
                 code="unnamed-column",
             )
     return query
-
-
-def _has_name(item: exp.Expr) -> bool:
-    if isinstance(item, exp.Alias | exp.Aliases) or kind_of(item):
-        return True
-    value = item.unnest()
-    inner = value.this if isinstance(value, exp.Cast) else value
-    if isinstance(inner, exp.Column | exp.Star):
-        return True
-    if isinstance(value, exp.Dot):  # a field of a struct, or shop.score(x)
-        return not isinstance(value.expression, exp.Func)
-    return isinstance(value, exp.Literal)

@@ -56,8 +56,9 @@ def _inlined(tree: exp.Query, catalog: Catalog, depth: int) -> exp.Query:
             body = exp.select("*").from_(bare)
         else:
             continue
-        joins = table.args.get("joins")  # of a join on the right of another one
-        table.replace(exp.Subquery(this=body, alias=alias, joins=joins))
+        # The joins are those of a join on the right of another one.
+        behind = {clause: table.args.get(clause) for clause in ("joins", "pivots")}
+        table.replace(exp.Subquery(this=body, alias=alias, **behind))
     return inline_inner_ctes(tree)
 
 
