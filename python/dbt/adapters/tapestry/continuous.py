@@ -32,6 +32,7 @@ from dbt.adapters.tapestry.unit_tests import refuse_as_a_run, tested_model
 from dbt.adapters.tapestry.write_beside_compiled import write_beside_compiled
 from tapestry.errors import TapestryError
 from tapestry.names import COMMITS_TABLE
+from tapestry.quoting import authored
 from tapestry.runs.query.answer_as_of import AskedQuery, answer_at, clock_only
 from tapestry.runs.query.query import read_query
 from tapestry.runs.query.unit_test import UnitTest
@@ -81,7 +82,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
     @available
     def without_qualify(self, sql: str) -> str:
         """A query with the same columns for Spark to analyse, which has no QUALIFY."""
-        return without_qualify(sql)
+        return without_qualify(authored(sql))
 
     @available
     def run_continuous(self, plan: Decided) -> Outcome:
@@ -115,7 +116,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
         with dbt_errors():
             session = DbtSession(self)  # type: ignore[arg-type]
             clock = given_clock(var, session)
-            if clock is None and without_qualify(sql) == sql:
+            if clock is None and without_qualify(authored(sql)) == sql:
                 return AskedQuery(sql)
             instant = datetime.now(timezone.utc) if clock is None else clock.instant
             model = shown_model(node, graph, sql)

@@ -99,7 +99,7 @@ class _Ranked:
         """The column of a value behind the keys."""
         return exp.column(f"_a{place + 1}", table=STATES)
 
-    def listed(self, value: exp.Expr) -> exp.Expr:
+    def as_kept(self, value: exp.Expr) -> exp.Expr:
         """The column of a value that is listed."""
         ordered = [one.this for one in self.order]
         if value in self.keys:
@@ -127,7 +127,7 @@ def _limited(node: exp.Select, scope: Scope) -> _Ranked | None:
     if any(item.find(exp.Query) for item in [*items.values(), *by]):
         return None
     ranked = _Ranked(node, scope, [], by, int(count.name))
-    ranked.items = tuple(ranked.listed(item) for item in items.values())
+    ranked.items = tuple(ranked.as_kept(item) for item in items.values())
     return ranked if len(items) == len(node.selects) else None
 
 
@@ -206,7 +206,7 @@ def _over(node: exp.Select, scope: Scope, windows: list[str], above: _Above) -> 
 
     def read(part: exp.Expr) -> exp.Expr:
         if isinstance(part, exp.Column) and part.table.lower() == above.alias:
-            return ranked.listed(above.inner[part.name.lower()])
+            return ranked.as_kept(above.inner[part.name.lower()])
         return part
 
     ranked.items = tuple(item.transform(read) for item in above.items)

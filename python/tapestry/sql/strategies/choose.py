@@ -184,7 +184,8 @@ INSTANTS = Strategy(
 CUMULATIVE = Strategy(
     "cumulative",
     "A group is known by what is kept of it: how many rows and values it has, their sums and"
-    " extremes, or its first rows. The rows that begin or end in the window change that, instant by instant.",
+    " extremes, or its first rows. The rows that begin or end in the window change that, instant"
+    " by instant.",
     lambda block: False,
     _by_candidates,
     size_by_candidates,
