@@ -48,6 +48,8 @@ TEMPLATES = (
     "SELECT l.v, count(*) AS c FROM l JOIN m ON TRUE WHERE now() > m.ts + {i} GROUP BY l.v",
     "SELECT m.k, count(*) AS c FROM m WHERE m.ts > now() - 2 * {i} AND m.ts + {i} <= now()"
     " GROUP BY m.k",
+    "SELECT m.v, sum(y.w) AS s, avg(y.w) AS a FROM m JOIN (VALUES (1, 2), (2, NULL), (3, 1))"
+    " AS y(k, w) ON y.k = m.k WHERE {m} GROUP BY m.v",
 )
 
 

@@ -49,6 +49,8 @@ SKIPS_NULLS = (
     exp.Anonymous,
 )
 """May be a value where an argument is NULL."""
+SELECTING = (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)
+"""What stands around an aggregate and says which rows it looks at."""
 MOST = 64
 """So many ways in which a bound comes from columns of tables."""
 
@@ -107,7 +109,7 @@ def comparisons_in(atom: exp.Expr) -> Iterator[exp.Expr]:
         yield exp.LTE(this=atom.this.copy(), expression=atom.args["high"].copy())
     elif isinstance(atom, exp.In):
         for item in atom.expressions:
-            if timing.contains_now(atom.this) or timing.contains_now(item):
+            if timing.reads_now(atom.this) or timing.reads_now(item):
                 yield exp.EQ(this=atom.this.copy(), expression=item.copy())
     else:
         yield atom.copy()
@@ -172,7 +174,7 @@ class _Tracer:
                 )
             ] + nothing
         function = node.this if isinstance(node, exp.Window) else node
-        while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        while isinstance(function, SELECTING):
             function = function.this
         if not isinstance(function, ROW_VALUES):
             raise Refusal(
@@ -231,7 +233,7 @@ def _leaves(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _is_leaf(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Column | exp.Window | exp.Query) or is_aggregate(node)
+    return isinstance(node, (exp.Column, exp.Window, exp.Query, *SELECTING)) or is_aggregate(node)
 
 
 def _with(node: exp.Expr, leaves: Sequence[exp.Expr], values: Sequence[exp.Expr]) -> exp.Expr:
