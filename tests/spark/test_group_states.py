@@ -186,3 +186,23 @@ def test_a_rewind_and_a_refresh_begin_anew(world: World) -> None:
     world.run(model, 25, full_refresh=True)
     assert sorted(expected(world)) == sorted(THIRD)
     assert [n for n, *_ in kept(world)] == [1, 1]
+
+
+def test_values_are_counted_anew_once_rows_end(world: World) -> None:
+    """Where no row ends a memory says that a value is there; where one does, how often it is."""
+    model = world.model(
+        "select m.author, count(distinct m.parent) as d from {s}.messages m group by m.author",
+        memories="on",
+        on_source_rewrite="deletes_ok",
+    )
+    world.run(model, 6)
+    world.add((4, "a", 2, 8), (5, "a", 7, 9))
+    world.run(model, 10)
+    world.session.run(f"delete from {world.schema}.messages where id = 4")
+    world.add((6, "a", 8, 12))
+    world.run(model, 20)
+    assert world.answers(columns="author, d") == [
+        *(("a", 0, 0.0), ("a", 1, 5.0), ("a", 2, 9.0), ("a", 3, 12.0)),
+        ("b", 0, 1.0),
+    ]
+    assert since(world) == (3, 3)

@@ -106,7 +106,8 @@ def _noted(row: StateRow, entry: str) -> StateRow:
 
 
 def _fingerprint(query: Query) -> str:
-    text = f"{FORM}\n{query.rewriting.begin}\n{query.canonical}"
+    form = f"{FORM} {query.rewriting.rows_end}"
+    text = f"{form}\n{query.rewriting.begin}\n{query.canonical}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -65,7 +65,7 @@ def changes_of(tree: exp.Query, tables: Sequence[SourceTable], zone: str) -> tup
     found: dict[tuple[object, ...], Change] = {}
     for scope in blocks_of(tree):
         for condition in scope.conditions():
-            for atom in _atoms(condition):
+            for atom in atoms_in(condition):
                 for bound in _bounds(atom, zone):
                     for change in _Tracer(scope, uses).changes(bound, atom):
                         key = (change.tables, change.bound, change.conditions)
@@ -73,7 +73,7 @@ def changes_of(tree: exp.Query, tables: Sequence[SourceTable], zone: str) -> tup
     return tuple(found.values())
 
 
-def _atoms(node: exp.Expr) -> Iterator[exp.Expr]:
+def atoms_in(node: exp.Expr) -> Iterator[exp.Expr]:
     """The innermost comparisons with the clock in a condition, subqueries left out."""
     for part in node.walk(prune=lambda one: isinstance(one, exp.Query)):
         if not timing.is_now(part):
