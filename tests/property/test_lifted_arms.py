@@ -112,6 +112,20 @@ TEMPLATES = (
     " SELECT x.id, y.v, rank() OVER (PARTITION BY x.k ORDER BY y.v, x.id) AS n FROM x LEFT JOIN y"
     " ON x.k = y.k",
     "SELECT m.id FROM m WHERE (SELECT max(r.ts) FROM r WHERE r.k = m.k) < now() - {i}",
+    "SELECT m.k FROM m GROUP BY m.k HAVING max(m.ts) FILTER (WHERE m.v > 1) < now() - {i}",
+    "SELECT x.k FROM (SELECT m.k, min(m.ts) FILTER (WHERE m.v > 1) AS t FROM m GROUP BY m.k) AS x"
+    " WHERE x.t + {i} <= now()",
+    "SELECT m.id FROM m WHERE (SELECT max(r.ts) FROM r WHERE r.k = m.k AND r.ts + {i} <= now())"
+    " <= now() - {i}",
+    "SELECT m.id FROM m WHERE now() BETWEEN m.ts AND (SELECT max(r.ts) FROM r WHERE r.k = m.k"
+    " AND r.ts + {i} > now()) + {i}",
+    # the clock within an aggregate of HAVING, and in an order
+    "SELECT m.k FROM m GROUP BY m.k HAVING count(*) FILTER (WHERE m.ts > now() - {i}) >= 2",
+    "SELECT m.k, m.ts FROM m GROUP BY m.k, m.ts HAVING now() >= m.ts + {i} AND"
+    " sum(CASE WHEN m.ts > now() - {i} THEN 1 ELSE 0 END) BETWEEN 0 AND 1",
+    "SELECT m.k, sum(m.v) AS s FROM m GROUP BY m.k ORDER BY max(m.ts) > now() - {i} DESC, m.k"
+    " LIMIT {n}",
+    "SELECT m.id, rank() OVER (PARTITION BY m.k ORDER BY m.ts + {i} <= now()) AS n FROM m",
     # what takes any of several values
     "SELECT m.k, max_by(m.v, m.id % 2) AS x FROM m WHERE {m} GROUP BY m.k",
     "SELECT m.k, min_by(m.v, m.ts) AS x, any_value(m.v) AS y FROM m WHERE {m} GROUP BY m.k",

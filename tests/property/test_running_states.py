@@ -6,12 +6,15 @@ are summed up, so that a class that falls back to instants fails.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import duckdb
 import pytest
 from tests.property.test_lifted_arms import CASES, CATALOG, check, random_case, scans
 from tests.seeds import seeds
 
 from tapestry.sql import Rewriting, Window, rewrite
+from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.scan import KnownAnswers
 
 TEMPLATES = (
@@ -48,6 +51,8 @@ TEMPLATES = (
     "SELECT l.v, count(*) AS c FROM l JOIN m ON TRUE WHERE now() > m.ts + {i} GROUP BY l.v",
     "SELECT m.k, count(*) AS c FROM m WHERE m.ts > now() - 2 * {i} AND m.ts + {i} <= now()"
     " GROUP BY m.k",
+    "SELECT m.v, sum(y.w) AS s, avg(y.w) AS a FROM m JOIN (VALUES (1, 2), (2, NULL), (3, 1))"
+    " AS y(k, w) ON y.k = m.k WHERE {m} GROUP BY m.v",
 )
 
 
@@ -92,3 +97,14 @@ def test_a_class_equals_the_definition(template: str) -> None:
         if answers and asked >= CASES // 8:
             return
     pytest.fail("no case has an answer")
+
+
+def test_what_is_kept_of_distinct_values_hangs_on_whether_rows_end() -> None:
+    """That a value is there, or how often it is: one must not be read for the other."""
+    sql = "SELECT m.k, count(DISTINCT m.v) AS d FROM m GROUP BY m.k"
+    known = CATALOG.relations["m"]
+    assert isinstance(known, Source)
+    ending = Catalog({**CATALOG.relations, "m": replace(known, ends=True)})
+    assert rewrite(sql, CATALOG).rows_end == (False,)
+    assert rewrite(sql, ending).rows_end == (True,)
+    assert rewrite(sql.replace("count(DISTINCT", "max("), ending).rows_end == (None,)

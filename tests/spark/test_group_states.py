@@ -58,11 +58,11 @@ def second(world: World, **config: Any) -> Any:
     return model
 
 
-def third(world: World, model: Any) -> None:
+def third(world: World, model: Any, *more: tuple[Any, ...]) -> None:
     """Its third run, or a later one, over other rows."""
     world.add((7, "b", 9, 12), (8, "c", None, 11))
     world.run(model, 20)
-    assert sorted(expected(world)) == sorted(THIRD)
+    assert sorted(expected(world)) == sorted([*THIRD, *more])
 
 
 def test_each_run_adds_what_it_changes(world: World) -> None:
@@ -202,3 +202,51 @@ def test_a_rewind_and_a_refresh_begin_anew(world: World) -> None:
     world.run(model, 25, full_refresh=True)
     assert sorted(expected(world)) == sorted(THIRD)
     assert [n for n, *_ in kept(world)] == [1, 1]
+
+
+def test_values_are_counted_anew_once_rows_end(world: World) -> None:
+    """Where no row ends a memory says that a value is there; where one does, how often it is."""
+    model = world.model(
+        "select m.author, count(distinct m.parent) as d from {s}.messages m group by m.author",
+        memories="on",
+        on_source_rewrite="deletes_ok",
+    )
+    world.run(model, 6)
+    world.add((4, "a", 2, 8), (5, "a", 7, 9))
+    world.run(model, 10)
+    world.session.run(f"delete from {world.schema}.messages where id = 4")
+    world.add((6, "a", 8, 12))
+    world.run(model, 20)
+    assert world.answers(columns="author, d") == [
+        *(("a", 0, 0.0), ("a", 1, 5.0), ("a", 2, 9.0), ("a", 3, 12.0)),
+        ("b", 0, 1.0),
+    ]
+    assert since(world) == (3, 3)
+
+
+def test_one_made_anew_reads_late_rows_that_the_run_is_yet_to_keep(world: World) -> None:
+    model = second(world)
+    world.session.run(f"drop table {world.schema}.target__memory")
+    world.add((9, "d", None, 3), (10, "d", None, 4))
+    third(world, model, ("d", 2, 0, 10, 10.000001))
+    assert since(world) == (3, 3)
+
+
+def test_the_first_rows_of_a_key_are_kept(world: World) -> None:
+    model = world.model(
+        "select x.id from (select m.id, row_number() over (partition by m.author order by m.id"
+        " desc) as n from {s}.messages m) x where x.n <= 2",
+        memories="on",
+        verify="full",
+    )
+    world.run(model, 6)
+    begun = len(world.session.rows(f"select * from {world.schema}.target__memory"))
+    world.add((4, "a", None, 8), (-4, "a", None, 8), (5, "a", None, 9), (3, "a", None, 2))
+    world.run(model, 10)
+    world.add((1, "a", None, 12), (6, "b", None, 12))
+    world.run(model, 20)
+    there = {row[0] for row in world.answers(columns="id")}
+    assert {4, 5, 3, 6} <= there
+    assert -4 not in there
+    assert begun < len(world.session.rows(f"select * from {world.schema}.target__memory")) <= 8
+    assert since(world)[1] == 1

@@ -10,6 +10,7 @@ from tapestry.names import KEY
 from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog, Exploded, Source
 from tapestry.sql.cumulative.remember import names_kept
+from tapestry.sql.cumulative.rows import ends
 from tapestry.sql.facts.begin import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import Lifted, Part, ValueTable
@@ -75,6 +76,19 @@ class Rewriting:
     def keeps_states(self) -> bool:
         """Are there groups with running states?"""
         return any(lifted.sums is not None for lifted in self.lifted)
+
+    @property
+    def rows_end(self) -> tuple[bool | None, ...]:
+        """Of each arm at instants: may a row of its groups end? None: it has no running states.
+
+        What is kept of a group hangs on it: of DISTINCT, how many rows have a value, or that one
+        has it.
+        """
+        lifted = [part for part in self.parts if part.lifted is not None]
+        return tuple(
+            ends(part.blocks) if part.lifted is not None and part.lifted.sums is not None else None
+            for part in lifted
+        )
 
     @property
     def running_values(self) -> str:

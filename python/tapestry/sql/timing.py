@@ -39,6 +39,11 @@ def contains_now(node: exp.Expr) -> bool:
     return any(is_now(part) for part in node.walk())
 
 
+def reads_now(node: exp.Expr) -> bool:
+    """Does this expression read the clock itself, not only in a subquery?"""
+    return any(is_now(part) for part in node.walk(prune=lambda one: isinstance(one, exp.Query)))
+
+
 def clock_at(clock: exp.Expr, instant: exp.Expr) -> exp.Expr:
     """What a reading of the clock is at an instant: the instant, or its day."""
     dates = isinstance(clock, exp.CurrentDate) or clock.name.lower() == "curdate"

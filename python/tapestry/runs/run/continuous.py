@@ -172,7 +172,7 @@ class _Planning:
         window, scans = Window(None, row.t), scans_of(found)
         answers = new_answers(query, query, window, found)
         count_instants(session, model, query, window, scans)
-        known = self.known.first(query, row, scans)
+        known = self.known.first(query, row, found)
         row = known.row
         select = answers.sql(scans)
         refuse_read_otherwise(session, model, query, select)
@@ -296,7 +296,7 @@ class _Planning:
         window, scans = Window(row.tau, row.t), scans_of(found)
         answers, query = new_answers(query, knowing, window, found), knowing
         few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
-        row = (known := self.known.later(query, row, scans, few)).row
+        row = (known := self.known.later(query, row, found, few)).row
         answers = replace(answers, few=few, known=known.answers, hashes=known.hashes)
         if not before_of(found):  # else the scans read what is yet to be written
             count_instants(session, model, knowing, window, scans, known.answers)

@@ -15,6 +15,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.query import Query
 from tapestry.runs.run.standing import Standing
+from tapestry.runs.sources.examine import Examination
 from tapestry.runs.tables.side_table import SideRows
 from tapestry.runs.tables.state import StateRow
 from tapestry.runs.window.group_states import (
@@ -24,7 +25,6 @@ from tapestry.runs.window.group_states import (
     without_memory,
 )
 from tapestry.runs.window.new_answers import KnownHashes
-from tapestry.sql import Scan
 from tapestry.sql.scan import KnownAnswers
 
 
@@ -48,19 +48,21 @@ class KnownBefore:
     standing: Standing
     state_table: str
 
-    def first(self, query: Query, row: StateRow, scans: Mapping[str, Scan]) -> Known:
+    def first(self, query: Query, row: StateRow, found: Mapping[str, Examination]) -> Known:
         """Of a first run: nothing is known."""
-        groups = self.groups(query, row, scans)
+        groups = self.groups(query, row, found)
         return Known(groups.row, rows=groups.rows)
 
-    def later(self, query: Query, row: StateRow, scans: Mapping[str, Scan], few: bool) -> Known:
+    def later(
+        self, query: Query, row: StateRow, found: Mapping[str, Examination], few: bool
+    ) -> Known:
         """Of a run that appends; ``few``: so are the rows of its window."""
         session, standing = self.session, self.standing
         erased = self.erased(query, row)
         version = erased.row.target_version if standing.accepted else standing.version
         known = known_answers(session, self.model, query, erased.row, version)
         at_begin = known is not None and known.at_begin
-        groups = self.groups(query, erased.row, scans, few, at_begin)
+        groups = self.groups(query, erased.row, found, few, at_begin)
         hashes = None
         if known is not None:
             known = replace(known, states=groups.relation)
@@ -71,14 +73,14 @@ class KnownBefore:
         self,
         query: Query,
         row: StateRow,
-        scans: Mapping[str, Scan],
+        found: Mapping[str, Examination],
         few: bool = False,
         at_begin: bool = False,
     ) -> GroupStates:
         """What is known of the groups of a query; ``at_begin``: all since then is asked anew."""
         crashed = self.standing.crashed
         if wants_memory(self.model, query) and not at_begin:
-            return group_states(self.session, query, row, scans, few, crashed)
+            return group_states(self.session, query, row, found, few, crashed)
         return GroupStates(row if crashed else without_memory(row))
 
     def erased(self, query: Query, row: StateRow) -> Erased:

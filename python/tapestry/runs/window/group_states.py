@@ -17,13 +17,13 @@ from tapestry.runs.engine.column_types import columns_of_query, columns_of_table
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.query import Query
-from tapestry.runs.sources.describe import arrival_column
-from tapestry.runs.sources.scans import plain_scan
+from tapestry.runs.sources.examine import Examination
 from tapestry.runs.tables.beside_target import MEMORY, memory_of
 from tapestry.runs.tables.side_table import GENERATION, NUMBER, SideRows
 from tapestry.runs.tables.state import StateRow
 from tapestry.runs.tables.target import FIRST_LOOK, Commit, newest_commits
-from tapestry.sql import Scan, Source, Window
+from tapestry.runs.window.sources_of_run import scans_of, standing_scans_of
+from tapestry.sql import Window
 from tapestry.sql.scan import KnownAnswers
 
 FORM = 1
@@ -51,7 +51,7 @@ def group_states(
     session: Session,
     query: Query,
     row: StateRow,
-    scans: Mapping[str, Scan],
+    found: Mapping[str, Examination],
     few: bool = False,
     crashed: bool = False,
 ) -> GroupStates:
@@ -67,7 +67,8 @@ def group_states(
     intact = began is not None and began < row.n and _intact(commits, row, began)
     if crashed and not intact and began != row.n:
         return GroupStates(row)  # what it has written, perhaps, is no longer to be trusted
-    columns = dict.fromkeys(query.rewriting.state_columns(scans), "")
+    standing = standing_scans_of(found)
+    columns = dict.fromkeys(query.rewriting.state_columns(standing), "")
     table, window, relation, states = (
         replace(MEMORY, columns=columns),
         Window(None, row.t),
@@ -79,28 +80,16 @@ def group_states(
         relation = table.in_force(row, since=began, version=commits[0].version)
         window, states = Window(row.tau, row.t), KnownAnswers("", states=relation)
     anew = began == row.n if crashed else not intact or _long(commits, row, began or 0)
-    rewriting = query.rewriting
-    text = rewriting.states(window, scans, states, whole=anew, few=few)
+    text = query.rewriting.states(window, scans_of(found), states, whole=anew, few=few)
     if not crashed:
         row = _noted(row, f"{MEMORY.suffix}:{row.n if anew else began}:{mine}")
     if anew:
-        typed = rewriting.states(window, _timely(query), states, whole=anew, few=few)
-        table = replace(table, columns=dict(columns_of_query(session, typed)))
+        # The late rows that the run finds are not written yet: of the others it is of one shape.
+        shape = query.rewriting.states(window, standing, states, whole=True)
+        table = replace(table, columns=dict(columns_of_query(session, shape)))
         if there:
             _make_way(session, row, table.columns)
     return GroupStates(row, relation, (SideRows(table, text, tidies=anew),))
-
-
-def _timely(query: Query) -> dict[str, Scan]:
-    """The sources as if no row was ever late: the side table of the first is not there yet."""
-    relations, scans = query.relations, {}
-    for name in query.rewriting.sources:
-        pinned, source = relations.tables[name], relations.catalog.relations[name]
-        arrival = relations.arrival(name)
-        column = None if arrival is None else arrival_column(pinned.table, arrival)
-        ends = isinstance(source, Source) and source.ends
-        scans[name] = plain_scan(pinned.table, pinned.pin, column, ends)
-    return scans
 
 
 def wants_memory(model: Model, query: Query) -> bool:
@@ -122,7 +111,8 @@ def _noted(row: StateRow, entry: str) -> StateRow:
 
 
 def _fingerprint(query: Query) -> str:
-    text = f"{FORM}\n{query.rewriting.begin}\n{query.canonical}"
+    form = f"{FORM} {query.rewriting.rows_end}"
+    text = f"{form}\n{query.rewriting.begin}\n{query.canonical}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

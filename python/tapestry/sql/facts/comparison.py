@@ -135,7 +135,7 @@ class ClockComparison:
     def kind_of_sum(self, side: exp.Expr) -> str:
         """What a sum with a reading of the clock evaluates to."""
         left, right = side.this, side.expression
-        on_left = timing.contains_now(left)
+        on_left = timing.reads_now(left)
         kind = self.kind(left if on_left else right)
         rest = right if on_left else left
         if kind == "number":
@@ -186,7 +186,7 @@ class ClockComparison:
 
     def as_integer(self, other: exp.Expr) -> exp.Expr:
         """A count of days or units; Refusal where it is not a whole number, or reads the clock."""
-        if timing.contains_now(other):
+        if timing.reads_now(other):
             raise self.refuse("now() stands twice in one sum", "subtract it away, or write it once")
         if other.is_type(*INTEGERS):
             return other

@@ -49,6 +49,8 @@ SKIPS_NULLS = (
     exp.Anonymous,
 )
 """May be a value where an argument is NULL."""
+SELECTING = (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)
+"""What stands around an aggregate and says which rows it looks at."""
 MOST = 64
 """So many ways in which a bound comes from columns of tables."""
 
@@ -63,7 +65,7 @@ def changes_of(tree: exp.Query, tables: Sequence[SourceTable], zone: str) -> tup
     found: dict[tuple[object, ...], Change] = {}
     for scope in blocks_of(tree):
         for condition in scope.conditions():
-            for atom in _atoms(condition):
+            for atom in atoms_in(condition):
                 for bound in _bounds(atom, zone):
                     for change in _Tracer(scope, uses).changes(bound, atom):
                         key = (change.tables, change.bound, change.conditions)
@@ -71,7 +73,7 @@ def changes_of(tree: exp.Query, tables: Sequence[SourceTable], zone: str) -> tup
     return tuple(found.values())
 
 
-def _atoms(node: exp.Expr) -> Iterator[exp.Expr]:
+def atoms_in(node: exp.Expr) -> Iterator[exp.Expr]:
     """The innermost comparisons with the clock in a condition, subqueries left out."""
     for part in node.walk(prune=lambda one: isinstance(one, exp.Query)):
         if not timing.is_now(part):
@@ -107,7 +109,7 @@ def comparisons_in(atom: exp.Expr) -> Iterator[exp.Expr]:
         yield exp.LTE(this=atom.this.copy(), expression=atom.args["high"].copy())
     elif isinstance(atom, exp.In):
         for item in atom.expressions:
-            if timing.contains_now(atom.this) or timing.contains_now(item):
+            if timing.reads_now(atom.this) or timing.reads_now(item):
                 yield exp.EQ(this=atom.this.copy(), expression=item.copy())
     else:
         yield atom.copy()
@@ -172,7 +174,7 @@ class _Tracer:
                 )
             ] + nothing
         function = node.this if isinstance(node, exp.Window) else node
-        while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        while isinstance(function, SELECTING):
             function = function.this
         if not isinstance(function, ROW_VALUES):
             raise Refusal(
@@ -231,7 +233,7 @@ def _leaves(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _is_leaf(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Column | exp.Window | exp.Query) or is_aggregate(node)
+    return isinstance(node, (exp.Column, exp.Window, exp.Query, *SELECTING)) or is_aggregate(node)
 
 
 def _with(node: exp.Expr, leaves: Sequence[exp.Expr], values: Sequence[exp.Expr]) -> exp.Expr:

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from tapestry.sql import timing
 from tapestry.sql.ir import And, Formula, Lower
-from tapestry.sql.lifted.changes import comparisons_in
+from tapestry.sql.lifted.changes import atoms_in, comparisons_in
 from tapestry.sql.lifted.names import KEY_PLACE
 from tapestry.sql.normalize.solve_comparison import OPERATORS, solve_comparison
 
@@ -41,8 +40,10 @@ def find_opens(
 
 def _compares(part: exp.Expr) -> bool:
     """Is it a comparison with the clock, each of whose bounds has to be met?"""
-    compares = type(part) in OPERATORS or isinstance(part, exp.Between)
-    return compares and timing.contains_now(part) and part.find(exp.Query) is None
+    if not (type(part) in OPERATORS or isinstance(part, exp.Between)) or part.find(exp.Query):
+        return False
+    atoms = list(atoms_in(part))  # of an aggregate inside, FILTER and CASE have their own
+    return bool(atoms) and all(atom is part for atom in atoms)
 
 
 def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:

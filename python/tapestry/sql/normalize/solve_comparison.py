@@ -81,7 +81,7 @@ def solve_comparison(comparison: exp.Expr, zone: str) -> Solution:
     spend(size(comparison) * _PEELED, "comparisons with now()")
     operator = OPERATORS[type(comparison)]
     left, right = comparison.this, comparison.expression
-    if timing.contains_now(left) and timing.contains_now(right):
+    if timing.reads_now(left) and timing.reads_now(right):
         raise Refusal(
             "now() stands on both sides of a comparison",
             comparison.sql("spark"),
@@ -89,7 +89,7 @@ def solve_comparison(comparison: exp.Expr, zone: str) -> Solution:
             code="clock-condition",
         )
     solver = _Solver(comparison, zone)
-    if timing.contains_now(right):
+    if timing.reads_now(right):
         left, right = right, left
         operator = _FLIPPED.get(operator, operator)
     # Every step keeps NULLs: the atom is unknown iff its threshold is NULL.
@@ -162,9 +162,9 @@ class _Solver(ClockComparison):
     def peel_sum(self, side: exp.Expr, operator: str, other: exp.Expr, kind: str) -> Formula:
         left, right = side.this, side.expression
         adding = isinstance(side, exp.Add)
-        if timing.contains_now(left) and timing.contains_now(right):
+        if timing.reads_now(left) and timing.reads_now(right):
             raise self.refuse("now() stands twice in one sum", "subtract it away, or write it once")
-        if timing.contains_now(right):
+        if timing.reads_now(right):
             if adding:
                 return self.peel_sum(exp.Add(this=right, expression=left), operator, other, kind)
             # X - h op e  iff  h flipped(op) X - e
@@ -351,8 +351,8 @@ class _Solver(ClockComparison):
         """datediff counts the midnights between: ``>= n`` from the midnight n days after."""
         self.need_fixed_zone()
         end, start = side.this, side.expression
-        if timing.contains_now(start):
-            if timing.contains_now(end):
+        if timing.reads_now(start):
+            if timing.reads_now(end):
                 raise self.refuse("now() stands twice in one difference")
             mirrored = exp.DateDiff(this=start, expression=end)
             low, high = negative(gt), negative(ge)
@@ -378,8 +378,8 @@ class _Solver(ClockComparison):
         unit = self.fixed_unit(side.args.get("unit"))
         self.need_one_clock()
         end, start = side.this, side.expression
-        if timing.contains_now(start):
-            if timing.contains_now(end):
+        if timing.reads_now(start):
+            if timing.reads_now(end):
                 raise self.refuse("now() stands twice in one difference")
             mirrored = exp.TimestampDiff(this=start, expression=end, unit=exp.var(unit))
             return self._mirrored(mirrored, operator, negative(gt), negative(ge))

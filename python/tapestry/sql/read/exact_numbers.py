@@ -52,6 +52,8 @@ def kind_of_number(node: exp.Expr) -> str:
     """
     if isinstance(node, exp.Column):
         return _of_column(node)
+    if isinstance(node, exp.Dot):
+        return _of_field(node)
     if isinstance(node, exp.Cast):
         return _of_type(type_of(node))
     if isinstance(node, exp.Subquery):
@@ -146,21 +148,43 @@ def _of_column(column: exp.Column) -> str:
 
 def _of_generator(column: exp.Column) -> str:
     """Of a column of LATERAL VIEW: what its list holds."""
+    lateral = _lateral_of(column)
+    if lateral is None:
+        return UNKNOWN
+    names = [one.name for one in lateral.args["alias"].columns]
+    call = lateral.this
+    if isinstance(call, exp.Posexplode) and column.name == names[0]:
+        return WHOLE
+    if isinstance(call.this, exp.Array):
+        return _of_items(call.this.expressions)
+    kinds = dict(zip(names, kinds_made(call), strict=False))
+    return _of_type(kinds[column.name].sql("spark").lower()) if column.name in kinds else UNKNOWN
+
+
+def _of_field(node: exp.Dot) -> str:
+    """Of a field of what a generator makes: what the structs of its list hold there.
+
+    The rows of VALUES are such structs.
+    """
+    column = node.this
+    lateral = _lateral_of(column) if isinstance(column, exp.Column) else None
+    if lateral is None or not isinstance(lateral.this.this, exp.Array):
+        return UNKNOWN
+    fields: list[exp.Expr] = []
+    for one in lateral.this.this.expressions:
+        found = [part for part in one.expressions if part.alias_or_name == node.name]
+        if not isinstance(one, exp.Struct) or len(found) != 1:
+            return UNKNOWN
+        part = found[0]
+        fields.append(part.expression if isinstance(part, exp.PropertyEQ) else part.unalias())
+    return _of_items(fields)
+
+
+def _lateral_of(column: exp.Column) -> exp.Lateral | None:
+    """The LATERAL VIEW of its block that a column is of."""
     select = column.find_ancestor(exp.Select)
-    for lateral in (select.args.get("laterals") or []) if select is not None else []:
-        if lateral.alias != column.table:
-            continue
-        names = [one.name for one in lateral.args["alias"].columns]
-        call = lateral.this
-        if isinstance(call, exp.Posexplode) and column.name == names[0]:
-            return WHOLE
-        if isinstance(call.this, exp.Array):
-            return _of_items(call.this.expressions)
-        kinds = dict(zip(names, kinds_made(call), strict=False))
-        return (
-            _of_type(kinds[column.name].sql("spark").lower()) if column.name in kinds else UNKNOWN
-        )
-    return UNKNOWN
+    laterals = (select.args.get("laterals") or []) if select is not None else []
+    return next((one for one in laterals if one.alias == column.table), None)
 
 
 def _items(query: exp.Expr, place: int) -> Iterator[exp.Expr]:
