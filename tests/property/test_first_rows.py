@@ -9,12 +9,23 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import duckdb
 import pytest
-from tests.property.test_lifted_arms import CASES, CATALOG, Case, at, check, random_case
+from tests.property.test_lifted_arms import (
+    CASES,
+    CATALOG,
+    Case,
+    at,
+    check,
+    load,
+    random_case,
+    scans,
+)
 from tests.property.test_running_states import Memory
 from tests.seeds import seeds
 
-from tapestry.sql import rewrite
+from tapestry.sql import Window, rewrite
+from tapestry.sql.scan import KnownAnswers
 
 TEMPLATES = (
     "SELECT x.id, x.v FROM (SELECT m.id, m.v, row_number() OVER (PARTITION BY m.k ORDER BY m.v"
@@ -73,3 +84,19 @@ def test_a_class_equals_the_definition(template: str) -> None:
         if answers and asked >= CASES // 20:
             return
     pytest.fail("no case has an answer")
+
+
+def test_no_more_is_kept_of_a_key_than_its_first_rows() -> None:
+    query = TEMPLATES[1]
+    rewriting = rewrite(query, CATALOG)
+    known = KnownAnswers("target", states="memory_of_groups")
+    rows = [(n, 1, n, at(n)) for n in (1, 2, 8, 6, 7)]
+    with duckdb.connect() as connection:
+        load(connection, Case(query, {"m": rows, "r": [], "l": []}, (5, 10), None))
+        text = rewriting.states(Window(None, at(5)), scans(), dialect="duckdb")
+        connection.execute(f"CREATE TABLE memory_of_groups AS {text}")
+        assert connection.execute("SELECT p1_a2 FROM memory_of_groups").fetchall() == [(2,)]
+        for whole in (False, True):
+            window = Window(at(5), at(10))
+            text = rewriting.states(window, scans(), known, "duckdb", whole)
+            assert connection.execute(f"SELECT p1_a2 FROM ({text})").fetchall() == [(8,)]

@@ -82,8 +82,11 @@ class FirstRows(Groups):
             this=function, partition_by=self.key(alias), order=exp.Order(expressions=order)
         )
 
-    def first(self, rows: exp.Query) -> exp.Select:
-        """Those of some rows, with their key, order and instant, that stand at the first places."""
+    def first(self, rows: exp.Query, after: exp.Expr | None = None) -> exp.Select:
+        """Those of some rows, with their key, order and instant, that stand at the first places.
+
+        ``after`` an instant, where that is given.
+        """
         names = [*(one.name for one in self.key("")), *self.ordering]
         if self.sums.dense:  # rows that are equal take one place, and one of them says so
             listed = [exp.column(name, table="_e") for name in names]
@@ -97,8 +100,10 @@ class FirstRows(Groups):
         build.add_from(ranked, build.subquery(rows, "_f"))
         query = build.select([exp.column(n, table="_g") for n in [*names, AT]])
         count = exp.Literal.number(self.sums.count)
-        among = exp.LTE(this=exp.column(RANK, table="_g"), expression=count)
-        return build.add_where(build.add_from(query, build.subquery(ranked, "_g")), [among])
+        among: list[exp.Expr] = [exp.LTE(this=exp.column(RANK, table="_g"), expression=count)]
+        if after is not None:
+            among.append(exp.GT(this=exp.column(AT, table="_g"), expression=after.copy()))
+        return build.add_where(build.add_from(query, build.subquery(ranked, "_g")), among)
 
     def at(self, rows: exp.Query, instant: exp.Expr) -> exp.Select:
         """Rows with their key, their order and an instant."""
@@ -211,9 +216,7 @@ class FirstRows(Groups):
             both = build.union_all([self.kept("", self.arguments()), come])
             first = self.first(self.at(both, self.frame.t))
         else:
-            first = self.first(self.together(self.ordering))
-            new = exp.GT(this=exp.column(AT, table="_g"), expression=tau.copy())
-            build.add_where(first, [new])
+            first = self.first(self.together(self.ordering), tau)
         prefix = self.place.prefix
         names = [*(one.name for one in self.key("")), *self.ordering]
         row: dict[str, exp.Expr] = {PART: exp.Literal.string(prefix)}
