@@ -253,7 +253,13 @@ def _with(node: exp.Expr, leaves: Sequence[exp.Expr], values: Sequence[exp.Expr]
 
 
 def _null(node: exp.Expr) -> exp.Expr:
+    """NULL of the type of a value; a bound adds intervals to it, which not every engine lets an
+    untyped one."""
     kind = node.type
     if kind is not None and not kind.is_type("unknown"):
         return exp.cast(exp.null(), kind.copy())
+    if isinstance(node, exp.Subquery):
+        return _null(node.unnest().selects[0].unalias())
+    if isinstance(node, (*SELECTING, exp.Window, exp.Max, exp.Min)):
+        return _null(node.this)
     return exp.null()
