@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from tapestry.sql.branches.order import Order
+from tapestry.sql.ir import Table
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,10 @@ class Frame:
     t: exp.Expr
     order: Order
     few: bool = False
+
+    def within(self, conditions: Iterable[exp.Expr], tables: Iterable[Table]) -> Frame:
+        """The window, with what is known where these conditions hold of rows of these tables."""
+        return replace(self, order=self.order.within(conditions, tables))
 
     def before(self) -> Frame | None:
         """The window ``(-inf, tau]`` of all runs before; None where there was none."""

@@ -8,21 +8,21 @@ time only, and a late row's arrival implies nothing (semantics, section 2).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import permutations
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
 from tapestry.names import ARRIVAL
+from tapestry.sql.branches.net import Edge, Net, edges_in, net_of
 from tapestry.sql.catalog import Catalog, Source
-from tapestry.sql.facts.fixed_lengths import length_of, zone_is_fixed
+from tapestry.sql.facts.fixed_lengths import DAY, base_and_offset, zone_is_fixed
 from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import Part, SourceTable
+from tapestry.sql.ir import Part, SourceTable, Table
 from tapestry.sql.read.read_tokens import read_one
-
-_DAY = 86_400_000_000
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,9 @@ class Order:
         alias -> table, which says how and where in the author's SQL, of which assumptions speak.
     late
         aliases whose rows may have arrived after their ts in this run.
+    net
+        Orders of the columns of tables that are joined: what is assumed of two of them; ``within``
+        a conjunction what its conditions say, too, and what follows from several.
     """
 
     arrival_columns: Mapping[str, str]
@@ -64,6 +67,32 @@ class Order:
     late: frozenset[str]
     assumptions: tuple[Assumption, ...]
     zone: str
+    net: Net = field(default_factory=Net)
+
+    def within(self, conditions: Iterable[exp.Expr], tables: Iterable[Table]) -> Order:
+        """What is known, besides, of rows of these tables for which the conditions hold.
+
+        What is assumed of two tables leads from one to a third only where a row of each is there,
+        which is not certain of what is looked up.
+        """
+        joined = [one.alias for one in tables if isinstance(one, SourceTable) and one.on is None]
+        assumed = self._assumed([one for one in joined if one in self.arrival_columns])
+        return replace(self, net=net_of([*edges_in(conditions, self.zone), *assumed]))
+
+    def assuming(self) -> Order:
+        """What is assumed of any two tables."""
+        return replace(self, net=Net.of(self._assumed(list(self.arrival_columns))))
+
+    def _assumed(self, aliases: Sequence[str]) -> Iterator[Edge]:
+        """The assumptions as edges, each between all tables that it speaks of."""
+        for known in self.assumptions:
+            for later, earlier in permutations(aliases, 2):
+                if self.speaks(known, later, earlier):
+                    yield self.node(earlier), self.node(later), -known.offset
+
+    def node(self, alias: str) -> tuple[str, str]:
+        """The arrival column of a table."""
+        return alias, self.arrival_columns[alias]
 
     def anchor(self, bound: exp.Expr) -> Anchor | None:
         """The bound as an anchor, or None where it is some other expression."""
@@ -83,15 +112,20 @@ class Order:
         (base, offset), (other, later) = (base_and_offset(b, self.zone) for b in (first, second))
         if base == other:
             return offset <= later  # whatever it is, and however late its row: it is the same
-        one, two = self.anchor(first), self.anchor(second)
-        if one is None or two is None:
-            return False
-        if one.alias == two.alias:
-            return one.offset <= two.offset
-        return any(
-            one.offset <= two.offset + known.offset and self.speaks(known, two.alias, one.alias)
-            for known in self.assumptions
-        )
+        least = self.net.over(self.node_of(base), self.node_of(other))
+        return least is not None and offset + least <= later
+
+    def node_of(self, base: exp.Expr) -> tuple[str, str]:
+        """The column that a bound is an instant of; of an arrival its ts, which a row in time has.
+
+        What is no timestamp of a column is a node of no edge.
+        """
+        if isinstance(base, exp.Column):
+            if base.name == ARRIVAL and base.table in self.arrival_columns:
+                return self.node(base.table)
+            if base.is_type("timestamptz", "timestamp"):
+                return base.table, base.name
+        return "", base.sql("spark")
 
     def speaks(self, known: Assumption, later: str, earlier: str) -> bool:
         """Does an assumption speak of these two tables?
@@ -116,7 +150,7 @@ class Order:
 
     def movable(self, micros: int) -> bool:
         """Can an instant be moved so far?  Spark adds whole days by the calendar."""
-        return abs(micros) < _DAY or zone_is_fixed(self.zone)
+        return abs(micros) < DAY or zone_is_fixed(self.zone)
 
     def needs_late(self, bound: exp.Expr) -> bool:
         """Can the bound be later than what its row's ts implies?"""
@@ -143,31 +177,8 @@ def order_of(
             arrivals[table.alias] = source.arrival.lower()
             if table.source in late:
                 aliases.add(table.alias)
-    return Order(arrivals, tables, frozenset(aliases), assumptions, catalog.time_zone)
-
-
-def base_and_offset(bound: exp.Expr, zone: str) -> tuple[exp.Expr, int]:
-    """A bound as ``base + offset`` microseconds, with every interval of fixed length taken off.
-
-    In a zone with transitions less than a day, in all: the whole days of a longer interval that
-    stands on the other side of a comparison would be those of the calendar there.
-    """
-    offset = 0
-    while isinstance(bound, exp.Add | exp.Sub | exp.Paren):
-        if isinstance(bound, exp.Paren):
-            bound = bound.this
-            continue
-        base, moved = bound.this, bound.expression
-        if isinstance(bound, exp.Add) and isinstance(base, exp.Interval):
-            base, moved = moved, base
-        step = length_of(moved)
-        if step is None:
-            break
-        total = offset + (step if isinstance(bound, exp.Add) else -step)
-        if max(abs(step), abs(total)) >= _DAY and not zone_is_fixed(zone):
-            break
-        offset, bound = total, base
-    return bound, offset
+    order = Order(arrivals, tables, frozenset(aliases), assumptions, catalog.time_zone)
+    return order.assuming()
 
 
 def parse_assumptions(

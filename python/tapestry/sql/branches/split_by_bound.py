@@ -16,8 +16,9 @@ from sqlglot import exp
 
 from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame, at_most, greater
-from tapestry.sql.branches.order import Order, base_and_offset
+from tapestry.sql.branches.order import Order
 from tapestry.sql.branches.selects import aliases_of
+from tapestry.sql.facts.fixed_lengths import base_and_offset
 from tapestry.sql.work import spend
 from tapestry.sql.write import build
 
@@ -117,23 +118,22 @@ def own_conditions(
 
 
 def narrowing(bound: exp.Expr, aliases: set[str], frame: Frame) -> list[exp.Expr]:
-    """What ``bound > tau`` and the assumptions imply for the ts of the tables called ``aliases``.
+    """What ``bound > tau`` and known orders imply for the ts of the tables called ``aliases``.
 
-    From ``m.ts + i > tau`` and ``r.ts >= m.ts + k`` follows ``r.ts > tau - i + k``: a range that
+    From ``m.ts + i > tau`` and ``m.ts <= r.ts + k`` follows ``r.ts > tau - i - k``: a range that
     reaches the scan of r.  It holds for ts itself, so late rows do not matter, except that the
     arrival of a late row says nothing about its ts.
     """
     order = frame.order
-    anchor = order.anchor(bound)
-    if frame.tau is None or anchor is None or order.needs_late(bound):
+    if frame.tau is None or order.needs_late(bound):
         return []
-    implied = []
-    for known in order.assumptions:
-        shift = known.offset - anchor.offset
-        for alias in sorted(aliases) if order.movable(shift) else ():
-            if not order.speaks(known, alias, anchor.alias):
-                continue
-            implied.append(greater(ts_of(alias, order), shifted(frame.tau, shift)))
+    base, offset = base_and_offset(bound, order.zone)
+    here, implied = order.node_of(base), []
+    for alias in sorted(aliases & order.arrival_columns.keys()):
+        there = order.node(alias)
+        least = None if here == there else order.net.over(here, there)
+        if least is not None and order.movable(offset + least):
+            implied.append(greater(ts_of(alias, order), shifted(frame.tau, -offset - least)))
     return implied
 
 

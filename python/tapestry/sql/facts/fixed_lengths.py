@@ -10,13 +10,14 @@ from sqlglot import exp
 
 SHORT_UNITS = frozenset({"MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR"})
 DAY_UNITS = frozenset({"DAY", "WEEK"})
+DAY = 86_400_000_000
 _MICROS = {
     "MICROSECOND": 1,
     "MILLISECOND": 1_000,
     "SECOND": 1_000_000,
     "MINUTE": 60_000_000,
     "HOUR": 3_600_000_000,
-    "DAY": 86_400_000_000,
+    "DAY": DAY,
     "WEEK": 604_800_000_000,
 }
 _PART = re.compile(r"\s*([+-]?\s*\d+(?:\.\d+)?)\s+([a-z]+)\s*")
@@ -164,3 +165,27 @@ def most_of(side: exp.Expr) -> int:
     micros, millis = isinstance(side, exp.UnixMicros), isinstance(side, exp.UnixMillis)
     unit = "MICROSECOND" if micros else "MILLISECOND" if millis else "SECOND"
     return _DAYS * _PER_DAY[unit]
+
+
+def base_and_offset(bound: exp.Expr, zone: str) -> tuple[exp.Expr, int]:
+    """A bound as ``base + offset`` microseconds, with every interval of fixed length taken off.
+
+    In a zone with transitions less than a day, in all: the whole days of a longer interval that
+    stands on the other side of a comparison would be those of the calendar there.
+    """
+    offset = 0
+    while isinstance(bound, exp.Add | exp.Sub | exp.Paren):
+        if isinstance(bound, exp.Paren):
+            bound = bound.this
+            continue
+        base, moved = bound.this, bound.expression
+        if isinstance(bound, exp.Add) and isinstance(base, exp.Interval):
+            base, moved = moved, base
+        step = length_of(moved)
+        if step is None:
+            break
+        total = offset + (step if isinstance(bound, exp.Add) else -step)
+        if max(abs(step), abs(total)) >= DAY and not zone_is_fixed(zone):
+            break
+        offset, bound = total, base
+    return bound, offset

@@ -42,7 +42,9 @@ def measure_narrowed(
         for conjunction, tables in _split(block):
             if len(tables) == 1 and part.lifted is None:
                 continue  # nothing is joined to it
-            for branch in split_by_bound(conjunction.lowers, frame):
+            own = conjunction in block.disjuncts  # of a subquery its branches are not led on
+            here = frame.within(conjunction.conditions, conjunction.tables) if own else frame
+            for branch in split_by_bound(conjunction.lowers, here):
                 aliases = narrowed_aliases(branch)
                 narrowed = tuple(table for table in tables if table.alias in aliases)
                 if not narrowed:

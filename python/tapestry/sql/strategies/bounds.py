@@ -43,13 +43,14 @@ def select_by_bounds(
     """Disjoint selects of the derivations whose first instant lies in the frame's window."""
     selects = []
     for i, conjunction in enumerate(block.disjuncts):
-        for branch in split_by_bound(conjunction.lowers, frame):
-            kept = drop_redundant_bounds(conjunction.lowers, frame.order)
+        here = frame.within(conjunction.conditions, conjunction.tables)
+        for branch in split_by_bound(conjunction.lowers, here):
+            kept = drop_redundant_bounds(conjunction.lowers, here.order)
             first = greatest(kept)
             conditions = [*conjunction.conditions, *branch.conditions, *non_empty(conjunction)]
             aliases = {table.alias for table in conjunction.tables}
             if branch.narrowed is not None:
-                conditions += narrowing(branch.narrowed, aliases, frame)
+                conditions += narrowing(branch.narrowed, aliases, here)
             conditions += keys_of_few(block, conjunction, branch, frame, reads)
             conditions += _absent(conjunction, first, frame, reads, branch)
             conditions += _no_earlier(block, i, first, frame, reads)
@@ -94,8 +95,11 @@ def _absent(
     for exists in conjunction.exists:
         started = [at_most(low, first) for low in exists.inner.lowers]
         if branch is not None and branch.narrowed is not None:
-            aliases = {table.alias for table in exists.inner.tables}
-            started += narrowing(branch.narrowed, aliases, frame)
+            inner = exists.inner
+            aliases = {table.alias for table in inner.tables}
+            both = (*conjunction.conditions, *inner.conditions)
+            here = frame.within(both, (*conjunction.tables, *inner.tables))
+            started += narrowing(branch.narrowed, aliases, here)
             started += only_keys_of(conjunction, branch, exists, frame, reads)
         absent.append(reads.exists(exists, frame, started))
     return absent
@@ -110,7 +114,8 @@ def _no_earlier(
         if k == index:
             continue
         compare = at_most if k < index else less
-        starts = drop_redundant_bounds(other.lowers, frame.order)
+        there = frame.within(other.conditions, other.tables)
+        starts = drop_redundant_bounds(other.lowers, there.order)
         conditions = [*other.conditions, *non_empty(other)]
         conditions += [compare(low, first) for low in other.lowers]
         conditions += _absent(other, greatest(starts), frame, reads, None)

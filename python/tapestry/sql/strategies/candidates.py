@@ -31,6 +31,7 @@ from tapestry.sql.branches.selects import (
 )
 from tapestry.sql.branches.split_by_bound import (
     drop_redundant_bounds,
+    narrowing,
     split_by_bound,
 )
 from tapestry.sql.ir import Block, Conjunction, Exists, SourceTable, Table
@@ -218,11 +219,15 @@ class CandidatePlan:
             assert before is not None
             frame = before
             conjunction = self.conjunction_over(conjunction, "_b")
-        lowers = drop_redundant_bounds(conjunction.lowers, frame.order)
+        here = frame.within(conjunction.conditions, conjunction.tables) if base is None else frame
+        lowers = drop_redundant_bounds(conjunction.lowers, here.order)
         own = [*conjunction.conditions, *non_empty(conjunction)]
         if lowers:
-            for branch in split_by_bound(conjunction.lowers, frame):
+            for branch in split_by_bound(conjunction.lowers, here):
                 reached = [*branch.conditions]
+                if branch.narrowed is not None:
+                    aliases = {table.alias for table in conjunction.tables}
+                    reached += narrowing(branch.narrowed, aliases, here)
                 if base is not None:
                     reached = [at_most(low, frame.t) for low in conjunction.lowers]
                 tables = narrowed_first(conjunction.tables, branch, own)

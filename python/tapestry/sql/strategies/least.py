@@ -86,7 +86,8 @@ def _start(conjunction: Conjunction, shared: list[exp.Expr], frame: Frame) -> ex
     conditions = [one for one in conjunction.conditions if one not in shared]
     conditions += [by(low, frame.t, exp.LTE, frame.order) for low in conjunction.lowers]
     conditions += non_empty(conjunction)
-    start = greatest(drop_redundant_bounds(conjunction.lowers, frame.order))
+    here = frame.within(conjunction.conditions, conjunction.tables)
+    start = greatest(drop_redundant_bounds(conjunction.lowers, here.order))
     return exp.Case(ifs=[exp.If(this=_all(conditions), true=start)])
 
 
@@ -101,7 +102,8 @@ def _branches(block: Block, frame: Frame) -> list[Branch]:
         return [Branch(None, ())]
     groups: dict[frozenset[str], dict[exp.Expr, None]] = {}
     for conjunction in block.disjuncts:
-        for low in drop_redundant_bounds(conjunction.lowers, frame.order):
+        here = frame.within(conjunction.conditions, conjunction.tables)
+        for low in drop_redundant_bounds(conjunction.lowers, here.order):
             later = by(low, frame.tau, exp.GT, frame.order)
             groups.setdefault(frozenset(aliases_of(low)), {})[later] = None
     branches = []

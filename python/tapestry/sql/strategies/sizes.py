@@ -42,7 +42,12 @@ class Sizes:
 
     def branches(self, conjunction: Conjunction) -> int:
         """How many branches its lower bounds make."""
-        return max(1, len(drop_redundant_bounds(conjunction.lowers, self.order)))
+        return max(1, len(self.kept(conjunction)))
+
+    def kept(self, conjunction: Conjunction) -> tuple[exp.Expr, ...]:
+        """Its lower bounds that no other one implies."""
+        order = self.order.within(conjunction.conditions, conjunction.tables)
+        return drop_redundant_bounds(conjunction.lowers, order)
 
     def own(self, conjunction: Conjunction) -> int:
         """Its conditions, and that its interval is not empty."""
@@ -56,7 +61,7 @@ class Sizes:
 
     def first(self, conjunction: Conjunction) -> int:
         """The greatest of its lower bounds."""
-        return self.of(drop_redundant_bounds(conjunction.lowers, self.order), 2)
+        return self.of(self.kept(conjunction), 2)
 
     def inner(self, exists: Exists, instant: int, head: int = 0) -> int:
         """``[NOT] EXISTS`` at an instant; ``head``: what a nested one carries along."""
