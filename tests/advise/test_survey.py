@@ -206,7 +206,9 @@ def test_circles_are_named(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_queries(tmp_path: Path) -> None:
-    (tmp_path / "a.sql").write_text("create view v as select id from t; select stddev(n) as d from t")
+    (tmp_path / "a.sql").write_text(
+        "create view v as select id from t; select stddev(n) as d from t"
+    )
     (tmp_path / "b.sql").write_text("drop table t")
     from tapestry.advise.survey import survey
 

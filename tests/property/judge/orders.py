@@ -12,11 +12,11 @@ from judge import values
 from judge.case import Case, random_case, with_ends
 from judge.chains import Chains
 from judge.conditions import Conditions
-from judge.scope import Scope, Visible
 from judge.schema import ARRIVAL
+from judge.scope import Scope, Visible
 from judge.tree import Cond, Exists, Form, Item, Join, Query, Select, Text, tables_of
 
-OPERATORS = ("<=", "<=", "<", ">=", ">", "=", "<>", "BETWEEN")
+OPERATORS = ("<=", "<=", "<", ">=", ">=", ">", "=", "BETWEEN", "BETWEEN")
 
 
 class Orders(Chains):
@@ -25,11 +25,11 @@ class Orders(Chains):
     def ordered(self) -> Query:
         """A whole query."""
         scope = Scope(self.rng)
-        joins = self._joined(scope, self.rng.choice((2, 2, 3, 3, 4)))
+        joins = self._joined(scope, self.rng.choice((2, 2, 2, 3, 3, 4)))
         parts = self._orders(scope.relations, scope.relations)
-        if self.rng.random() < 0.3:
+        if self.rng.random() < 0.15:
             parts.append(Conditions(scope, self.subquery, 3).part(2))
-        if self.rng.random() < 0.35:
+        if self.rng.random() < 0.3:
             parts.append(self._absence(scope))
         if self.rng.random() < 0.2:
             parts = [Form("OR", "", (_all(parts), self._order(scope.relations, scope.relations)))]
@@ -43,7 +43,8 @@ class Orders(Chains):
         joins = []
         for position in range(count):
             relation, visible = self._table(scope, derived=0.1)
-            on = self._pair(scope.relations, visible) if position else None
+            equal = position and self.rng.random() < 0.4
+            on = self._pair(scope.relations, visible) if equal else None
             scope.relations.append(visible)
             if position and on is None:
                 on = self._order(scope.relations[:-1], [visible])
@@ -51,7 +52,7 @@ class Orders(Chains):
         return tuple(joins)
 
     def _orders(self, ones: list[Visible], others: list[Visible]) -> list[Cond]:
-        return [self._order(ones, others) for _ in range(self.rng.choice((1, 1, 2, 2, 3)))]
+        return [self._order(ones, others) for _ in range(self.rng.choice((1, 1, 1, 2, 2)))]
 
     def _order(self, ones: list[Visible], others: list[Visible]) -> Cond:
         one, other = self._time(ones), self._time(others)
@@ -67,7 +68,7 @@ class Orders(Chains):
         one = self.rng.choice(relations)
         times = [name for name, kind in one.columns.items() if kind == "time"]
         name = self.rng.choice(times)
-        if one.arrival is not None and self.rng.random() < 0.7:
+        if one.arrival is not None and self.rng.random() < 0.85:
             name = one.arrival
         return Text(f"{one.alias}.{name}", f"{one.key}.{name}", frozenset({one.key}))
 

@@ -96,8 +96,21 @@ def edges_in(conditions: Iterable[exp.Expr], zone: str) -> Iterator[Edge]:
                 yield other, one, before - after - less
 
 
+_NEGATED: dict[type[exp.Expr], type[exp.Binary]] = {
+    exp.LTE: exp.GT,
+    exp.LT: exp.GTE,
+    exp.GTE: exp.LT,
+    exp.GT: exp.LTE,
+    exp.NEQ: exp.EQ,
+}
+
+
 def _comparisons(condition: exp.Expr) -> Iterator[exp.Expr]:
-    if type(condition) in _SIDES:
+    if isinstance(condition, exp.Not):
+        inner = condition.this.unnest()
+        if type(inner) in _NEGATED:
+            yield _NEGATED[type(inner)](this=inner.this, expression=inner.expression)
+    elif type(condition) in _SIDES:
         yield condition
     elif isinstance(condition, exp.Between) and not condition.args.get("symmetric"):
         low, high = condition.args["low"], condition.args["high"]
