@@ -258,8 +258,9 @@ def _null(node: exp.Expr) -> exp.Expr:
     kind = node.type
     if kind is not None and not kind.is_type("unknown"):
         return exp.cast(exp.null(), kind.copy())
-    if isinstance(node, exp.Subquery):
-        return _null(node.unnest().selects[0].unalias())
+    inner = node.unnest() if isinstance(node, exp.Subquery) else None
+    if isinstance(inner, exp.Query):
+        return _null(inner.selects[0].unalias())
     if isinstance(node, (*SELECTING, exp.Window, exp.Max, exp.Min)):
         return _null(node.this)
     return exp.null()
