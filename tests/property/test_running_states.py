@@ -46,7 +46,7 @@ TEMPLATES = (
     "SELECT m.ts AS t, m.k, count(*) AS c FROM m WHERE m.ts BETWEEN now() - {i} AND now()"
     " GROUP BY m.ts, m.k",
     "SELECT DISTINCT count(*) AS c FROM m WHERE {m} GROUP BY m.k",
-    "SELECT 'm' AS w, m.k, count(*) AS c FROM m GROUP BY m.k UNION ALL"
+    "SELECT 'm' AS w, m.k, coalesce(sum(m.v), 0) AS c FROM m GROUP BY m.k UNION ALL"
     " SELECT 'r', r.k, count(*) FROM r WHERE {r} GROUP BY r.k",
     "SELECT l.v, count(*) AS c FROM l JOIN m ON TRUE WHERE now() > m.ts + {i} GROUP BY l.v",
     "SELECT m.k, count(*) AS c FROM m WHERE m.ts > now() - 2 * {i} AND m.ts + {i} <= now()"

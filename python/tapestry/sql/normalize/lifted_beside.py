@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import reduce
 from itertools import combinations
 
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.sql.facts.common_types import type_of
+from tapestry.sql.facts.common_types import common_type, type_of
 from tapestry.sql.facts.values import universe_of
 from tapestry.sql.ir import Bag, Lifted, SetQuery
 from tapestry.sql.read.exact_numbers import WHOLE, kind_of_number
@@ -65,6 +66,8 @@ def _type(value: exp.Expr) -> str:
     value = value.unalias()
     while isinstance(value, exp.Window | exp.Filter | exp.Paren):
         value = value.this
+    if isinstance(value, exp.Coalesce):
+        return reduce(common_type, [_type(one) for one in (value.this, *value.expressions)])
     if isinstance(value, _BIGINTS):
         return "bigint"
     if isinstance(value, _INTS):
