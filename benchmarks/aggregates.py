@@ -10,6 +10,7 @@ adds to the memory is measured beside (``upkeep``).
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -83,13 +84,11 @@ def run(spark: SparkSession, options: Options) -> None:
         if options.queries and query.name not in options.queries:
             continue
         rewriting = rewrite(query.sql, catalog)
-        known = f"bench.known_{query.name}_{options.rows}"
-        if not spark.catalog.tableExists(known):
-            assert window.tau is not None
-            before = rewriting.incremental(Window(None, window.tau), scans)
-            if not rewriting.keeps_states:  # every instant of 10 million rows takes an hour
-                before = static_answer(query.sql, catalog, window.tau, scans)
-            spark.sql(before).write.format("delta").saveAsTable(known)
+        assert window.tau is not None
+        before = rewriting.incremental(Window(None, window.tau), scans)
+        if not rewriting.keeps_states:  # every instant of 10 million rows takes an hour
+            before = static_answer(query.sql, catalog, window.tau, scans)
+        known = _kept(spark, f"known_{query.name}", before)
         full = query.sql.replace("FROM events", f"FROM {events} AS events")
         variants: dict[str, Action] = {
             "Q": Answering(spark, full.replace("now()", instant(last))),
@@ -99,11 +98,8 @@ def run(spark: SparkSession, options: Options) -> None:
             ),
         }
         if rewriting.keeps_states:
-            memory = f"bench.memory_{query.name}_{options.rows}"
-            if not spark.catalog.tableExists(memory):
-                assert window.tau is not None
-                states = rewriting.states(Window(None, window.tau), scans)
-                spark.sql(states).write.format("delta").saveAsTable(memory)
+            states = rewriting.states(Window(None, window.tau), scans)
+            memory = _kept(spark, f"memory_{query.name}", states)
             at_hand = KnownAnswers(known, states=memory)
             text = rewriting.incremental(window, scans, few=True, known=at_hand)
             variants["QI + memory"] = Answering(spark, text)
@@ -141,6 +137,14 @@ def listed(result: dict[str, Any]) -> tuple[list[str], list[list[str]], str]:
         f" at work), commit {at['commit']}."
     )
     return head, rows, said
+
+
+def _kept(spark: SparkSession, name: str, sql: str) -> str:
+    """What a query gives as a table, made once for this text."""
+    table = f"bench.{name}_{hashlib.sha256(sql.encode()).hexdigest()[:12]}"
+    if not spark.catalog.tableExists(table):
+        spark.sql(sql).write.format("delta").saveAsTable(table)
+    return table
 
 
 def _events(spark: SparkSession, rows: int) -> str:
