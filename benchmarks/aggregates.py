@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.common import save
+from benchmarks.common import load, save
 from benchmarks.figures._compare import report, with_ratios
 from benchmarks.measure import Action, Answering, measure
 from benchmarks.options import Options, main
@@ -114,15 +114,19 @@ def run(spark: SparkSession, options: Options) -> None:
             "strategy": rewriting.strategy,
             "variants": measured,
         }
-    if not options.queries:
-        save("aggregates", {"rows": options.rows, "queries": result})
+    kept = load("aggregates")
+    if kept is not None and kept["rows"] == options.rows:
+        result = kept["queries"] | result
+    save("aggregates", {"rows": options.rows, "queries": result})
 
 
 def listed(result: dict[str, Any]) -> tuple[list[str], list[list[str]], str]:
     """Head, rows and a sentence for the page."""
     rows = []
     for query in QUERIES:
-        found = result["queries"][query.name]
+        found = result["queries"].get(query.name)
+        if found is None:
+            continue
         row = [f"`{query.sql.replace('|', '&#124;')}`", found["strategy"], f"{query.aim:.2f}"]
         row.append(f"{found['variants']['Q']['seconds']:.2f}")
         for variant in ("QI", "QI + memory", "upkeep"):

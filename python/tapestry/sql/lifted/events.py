@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from tapestry.names import ARRIVAL, ENDED
 from tapestry.sql.branches.frame import Frame
+from tapestry.sql.branches.split_by_bound import by
 from tapestry.sql.facts.begin import TIME_BEGINS
 from tapestry.sql.ir import Lifted, SourceTable
 from tapestry.sql.lifted.names import AT, KEY_PLACE
@@ -55,6 +56,13 @@ class Events:
     def size(self) -> int:
         """How many components a key has."""
         return max((len(columns) for columns in self.arm.keys.values()), default=0)
+
+    @property
+    def evaluated(self) -> Frame:
+        """A window that all of its instants lie in; without a begin where some may lie before."""
+        frame = self.frame
+        since_ever = self.arm.by_rows or self.at_begin
+        return Frame(None, frame.t, frame.order) if since_ever else frame
 
     def columns(self, alias: str) -> list[exp.Expr]:
         """The key in a row of events."""
@@ -205,9 +213,9 @@ class Events:
 
     def within(self, at: exp.Expr, frame: Frame) -> Iterator[exp.Expr]:
         """That an instant lies in a window, and not before the first instant of interest."""
-        yield exp.LTE(this=at.copy(), expression=frame.t.copy())
+        yield by(at, frame.t, exp.LTE, frame.order)
         if frame.tau is not None:
-            after: exp.Expr = exp.GT(this=at.copy(), expression=frame.tau.copy())
+            after = by(at, frame.tau, exp.GT, frame.order)
             if self.at_begin:
                 begins = exp.EQ(this=at.copy(), expression=self.start())
                 after = exp.Paren(this=exp.Or(this=after, expression=begins))

@@ -27,8 +27,8 @@ def find_opens(
     found: list[exp.Expr] = []
     for clause in ("where", "having"):
         condition = tree.args.get(clause)
-        for part in _conjuncts(condition.this) if condition is not None else ():
-            if not _compares(part):
+        for part in conjuncts_of(condition.this) if condition is not None else ():
+            if not compares_alone(part):
                 continue
             for comparison in comparisons_in(part):
                 for bound in _lowers(solve_comparison(comparison, zone).true):
@@ -38,7 +38,7 @@ def find_opens(
     return tuple(found)
 
 
-def _compares(part: exp.Expr) -> bool:
+def compares_alone(part: exp.Expr) -> bool:
     """Is it a comparison with the clock, each of whose bounds has to be met?"""
     if not (type(part) in OPERATORS or isinstance(part, exp.Between)) or part.find(exp.Query):
         return False
@@ -46,11 +46,12 @@ def _compares(part: exp.Expr) -> bool:
     return bool(atoms) and all(atom is part for atom in atoms)
 
 
-def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+def conjuncts_of(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that all have to hold."""
     condition = condition.unnest()
     if isinstance(condition, exp.And):
-        yield from _conjuncts(condition.this)
-        yield from _conjuncts(condition.expression)
+        yield from conjuncts_of(condition.this)
+        yield from conjuncts_of(condition.expression)
     else:
         yield condition
 

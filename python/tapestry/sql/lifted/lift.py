@@ -20,6 +20,7 @@ from tapestry.sql.ir import Lifted, SourceTable
 from tapestry.sql.lifted.events import Events
 from tapestry.sql.lifted.global_rows import over_all_instants
 from tapestry.sql.lifted.names import AT, ROWS_KEY
+from tapestry.sql.lifted.ranges import ranges_of
 from tapestry.sql.lifted.totals import first_rows, window_at
 from tapestry.sql.normalize.needs_instants import by_values, is_global
 from tapestry.sql.read.open_parentheses import encloses_relation
@@ -33,6 +34,7 @@ class Lift:
         self.tables = {table.alias: table for table in arm.tables}
         self.reads, self.events, self.keyed = reads, events, arm.by_rows
         self.keys = arm.keys
+        self.ranges = ranges_of(arm.tree, events.evaluated)
         self.columns: dict[str, dict[str, None]] = {}
         for column in arm.tree.find_all(exp.Column):
             if column.table in self.tables:
@@ -177,8 +179,10 @@ class Lift:
         build.add_from(query, build.table(self.reads[table.source], table.alias))
         at = exp.column(AT, table="_e")
         conditions: list[exp.Expr] = []
+        narrowed = [one.copy() for one in self.ranges.get(table.alias, [])]
         if table.appended:
             arrival = exp.column(ARRIVAL, table=table.alias)
+            narrowed.append(exp.LTE(this=arrival.copy(), expression=self.events.frame.t.copy()))
             conditions.append(exp.LTE(this=arrival, expression=at.copy()))
         if table.ends:
             ended = exp.column(ENDED, table=table.alias)
@@ -190,6 +194,7 @@ class Lift:
         on = build.conjunction(conditions)
         kind = None if on is not None else "CROSS"
         query.append("joins", exp.Join(this=events, kind=kind, on=on))
+        build.add_where(query, narrowed)
         return build.subquery(query, table.alias), exp.column(AT, table=table.alias)
 
     def used(self, table: SourceTable) -> list[str]:
