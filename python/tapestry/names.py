@@ -42,3 +42,9 @@ STAGED_PROPERTY: Final = "tapestry.staged"
 
 SIDE_PROPERTY: Final = "tapestry.side"
 """Delta table property of a side table of a target: which kind of rows it has."""
+
+MEMORY_PREFIX: Final = "tapestry_memory__"
+"""How the tables begin that hold rows of sources which several runs need."""
+
+MEMORY_PROPERTY: Final = "tapestry.memory"
+"""Delta table property of such a table: of which source it holds which rows, as JSON."""

@@ -17,13 +17,14 @@ from dbt_common.invocation import get_invocation_id
 from dbt.adapters.tapestry.answer_settings import ZONE, effective, unusual
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import ConfigurationError
-from tapestry.names import CHECKS_TABLE, RUNS_TABLE, STATE_TABLE
+from tapestry.names import CHECKS_TABLE, MEMORY_PREFIX, RUNS_TABLE, STATE_TABLE
 from tapestry.runs.after.documents import FOLDER, build_data_docs, write_results
 from tapestry.runs.context.clock import VARIABLE, Clock, read_clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.engine.instants import parse_zone
 from tapestry.runs.engine.session import meanwhile
+from tapestry.runs.memories.keep import keep_memories
 from tapestry.runs.run.log import write_checks, write_log
 
 logger = AdapterLogger("Tapestry")
@@ -111,6 +112,10 @@ def write_runs(adapter: Any) -> None:
         invocation = _known.get(key)
         if invocation is not None:
             entries, invocation.log = invocation.log + entries, []
+        wishes, invocation_wishes = [], invocation.wishes if invocation is not None else []
+        wishes, invocation_wishes[:] = list(invocation_wishes), []
+    if wishes:
+        _keep_memories(adapter, schema, wishes)
     if not entries:
         return
 
@@ -129,6 +134,16 @@ def write_runs(adapter: Any) -> None:
     except Exception as error:
         logger.warning(f"the logs in {schema} were not written: {error}")
     _write_documents(adapter, key[0], entries)
+
+
+def _keep_memories(adapter: Any, schema: str, wishes: list[Any]) -> None:
+    """Build the memories that runs asked for, and bring them up to date."""
+    try:
+        with adapter.connection_named(MEMORY_PREFIX):
+            for deed in keep_memories(DbtSession(adapter), wishes):
+                logger.debug(f"{deed.action} {deed.wanted.name} in {deed.seconds:.1f} s")
+    except Exception as error:
+        logger.warning(f"the memories in {schema} were not kept: {error}")
 
 
 def _write_documents(adapter: Any, invocation_id: str, entries: list[Any]) -> None:
