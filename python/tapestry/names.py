@@ -25,6 +25,7 @@ RUNS_TABLE: Final = "tapestry_runs"
 CHECKS_TABLE: Final = "tapestry_checks"
 COMMITS_TABLE: Final = "tapestry_commits"
 DELIVERIES_TABLE: Final = "tapestry_deliveries"
+MEMORIES_TABLE: Final = "tapestry_memories"
 REJECTED_SUFFIX: Final = "__rejected"
 STAGED_SUFFIX: Final = "__staged"
 

@@ -115,7 +115,7 @@ def write_runs(adapter: Any) -> None:
         wishes, invocation_wishes = [], invocation.wishes if invocation is not None else []
         wishes, invocation_wishes[:] = list(invocation_wishes), []
     if wishes:
-        _keep_memories(adapter, schema, wishes)
+        _keep_memories(adapter, key, wishes)
     if not entries:
         return
 
@@ -136,14 +136,14 @@ def write_runs(adapter: Any) -> None:
     _write_documents(adapter, key[0], entries)
 
 
-def _keep_memories(adapter: Any, schema: str, wishes: list[Any]) -> None:
+def _keep_memories(adapter: Any, key: tuple[str, str], wishes: list[Any]) -> None:
     """Build the memories that runs asked for, and bring them up to date."""
     try:
         with adapter.connection_named(MEMORY_PREFIX):
-            for deed in keep_memories(DbtSession(adapter), wishes):
+            for deed in keep_memories(DbtSession(adapter), wishes, key[0]):
                 logger.debug(f"{deed.action} {deed.wanted.name} in {deed.seconds:.1f} s")
     except Exception as error:
-        logger.warning(f"the memories in {schema} were not kept: {error}")
+        logger.warning(f"the memories in {key[1]} were not kept: {error}")
 
 
 def _write_documents(adapter: Any, invocation_id: str, entries: list[Any]) -> None:

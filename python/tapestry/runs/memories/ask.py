@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tapestry.errors import ConfigurationError
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.look import Found, find
+from tapestry.runs.memories.reasons import (
+    COMMIT_TIMES,
+    DISTRUSTED,
+    NO_ARRIVAL,
+    NO_PREDICATE,
+    OFF,
+    SMALL_SOURCE,
+)
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import SMALL
@@ -18,18 +26,11 @@ from tapestry.runs.query.query import Query
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.examine import Examination
 from tapestry.runs.window.new_answers import UseScan
+from tapestry.sql import Rewriting, Window
 from tapestry.sql.look.uses_of_sources import Use
 
 VARIABLE = "TAPESTRY_MEMORIES"
 """Environment: `off` lets runs read their sources, and build nothing."""
-OFF = "OFF"
-SMALL_SOURCE = "SMALL_SOURCE"
-NO_PREDICATE = "NO_PREDICATE"
-COMMIT_TIMES = "COMMIT_TIMES"
-DISTRUSTED = "DISTRUSTED"
-"""Why no memory is asked for: the user says so; reading the source costs less; the query needs
-all of its rows; its rows arrive with their commits, which a copy has others of; a run that read
-memories failed."""
 
 
 @dataclass(frozen=True)
@@ -45,93 +46,85 @@ class Wish:
     wanted: Wanted | None
     named: bool
     found: Found
+    rewriting: Rewriting | None = field(default=None, compare=False, repr=False)
+    window: Window | None = None
 
 
-def ask_memories(
-    session: Session,
-    model: Model,
-    invocation: Invocation,
-    query: Query,
-    found: Mapping[str, Examination],
-) -> tuple[Wish, ...]:
+@dataclass(frozen=True)
+class Asking:
+    """A run of a model that asks: which query, over which window."""
+
+    session: Session
+    model: Model
+    invocation: Invocation
+    query: Query
+    window: Window
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The aliases that the model names under ``memories``, in lower case."""
+        rule = self.model.config.memories
+        return frozenset() if isinstance(rule, str) else frozenset(one.lower() for one in rule)
+
+    def wish(self, use: Use) -> Wish:
+        """What it asks for one use."""
+        mine, wanted = use.written.lower() in self.names, self.wanted(use)
+        reason = self.reason(use, mine)
+        if wanted is None:
+            arrives = self.query.relations.arrival(use.source) is not None
+            reason = reason or (COMMIT_TIMES if arrives else NO_ARRIVAL)
+        there = Found(reason=reason)
+        if wanted is not None and not reason:
+            key = ("memory", self.invocation.id, wanted.signature, wanted.pin.version)
+            there = self.invocation.remember(key, partial(find, self.session, wanted))
+        rewriting = self.query.rewriting
+        return Wish(self.model.relation, use, wanted, mine, there, rewriting, self.window)
+
+    def wanted(self, use: Use) -> Wanted | None:
+        """The memory that a use could be read from; None where there can be none."""
+        relations, invocation = self.query.relations, self.invocation
+        pinned, arrival = relations.tables[use.source], relations.arrival(use.source)
+        if arrival is None or pinned.table.commits is not None:
+            return None
+        return Wanted(
+            pinned.table,
+            pinned.pin,
+            arrival_column(pinned.table, arrival),
+            use.conditions,
+            invocation.state_table.rpartition(".")[0],
+            (invocation.time_zone, *invocation.settings),
+        )
+
+    def reason(self, use: Use, mine: bool) -> str:
+        """Why no memory is asked for; "" where one is."""
+        if self.model.config.memories == "off" or os.environ.get(VARIABLE, "").lower() == "off":
+            return OFF
+        if self.model.relation in self.invocation.distrusting:
+            return DISTRUSTED
+        if mine:
+            return ""
+        if not use.conditions:
+            return NO_PREDICATE
+        small = self.query.relations.tables[use.source].table.size <= SMALL
+        return SMALL_SOURCE if small else ""
+
+
+def ask_memories(asking: Asking) -> tuple[Wish, ...]:
     """What stands in the place of each use of a source, or why nothing does.
 
     Raises ConfigurationError for a name under ``memories`` that the query does not have.
     """
-    uses = query.rewriting.uses
-    _refuse_unknown(model, uses)
-    return tuple(_wishes(session, model, invocation, query, found))
-
-
-def _wishes(
-    session: Session,
-    model: Model,
-    invocation: Invocation,
-    query: Query,
-    found: Mapping[str, Examination],
-) -> Iterator[Wish]:
-    names = named(model)
-    for use in query.rewriting.uses:
-        mine = use.written.lower() in names
-        wanted = wanted_of(invocation, query, use)
-        reason = _reason(model, invocation, query, use, mine)
-        if wanted is None or found[use.source].reading is None:
-            yield Wish(model.relation, use, None, mine, Found(reason=reason or COMMIT_TIMES))
-        elif reason:
-            yield Wish(
-                model.relation, use, None if reason == OFF else wanted, mine, Found(reason=reason)
-            )
-        else:
-            key = ("memory", invocation.id, wanted.signature, wanted.pin.version)
-            there = invocation.remember(key, partial(find, session, wanted))
-            yield Wish(model.relation, use, wanted, mine, there)
-
-
-def wanted_of(invocation: Invocation, query: Query, use: Use) -> Wanted | None:
-    """The memory that a use could be read from; None where there can be none."""
-    pinned, arrival = query.relations.tables[use.source], query.relations.arrival(use.source)
-    if arrival is None or pinned.table.commits is not None:
-        return None
-    return Wanted(
-        pinned.table,
-        pinned.pin,
-        arrival_column(pinned.table, arrival),
-        use.conditions,
-        invocation.state_table.rpartition(".")[0],
-        (invocation.time_zone, *invocation.settings),
-    )
-
-
-def _reason(model: Model, invocation: Invocation, query: Query, use: Use, mine: bool) -> str:
-    """Why no memory is asked for; "" where one is."""
-    if model.config.memories == "off" or os.environ.get(VARIABLE, "").lower() == "off":
-        return OFF
-    if model.relation in invocation.distrusting:
-        return DISTRUSTED
-    if mine:
-        return ""
-    if not use.conditions:
-        return NO_PREDICATE
-    small = query.relations.tables[use.source].table.size <= SMALL
-    return SMALL_SOURCE if small else ""
-
-
-def named(model: Model) -> frozenset[str]:
-    """The aliases that a model names under ``memories``, in lower case."""
-    rule = model.config.memories
-    return frozenset() if isinstance(rule, str) else frozenset(one.lower() for one in rule)
-
-
-def _refuse_unknown(model: Model, uses: tuple[Use, ...]) -> None:
+    uses = asking.query.rewriting.uses
     known = {use.written.lower() for use in uses}
-    unknown = sorted(named(model) - known)
+    unknown = sorted(asking.names - known)
     if unknown:
-        listed = ", ".join(sorted(known)) or "none"
+        listed, model = ", ".join(sorted(known)) or "none", asking.model
         raise ConfigurationError(
             f"memories: {unknown[0]} is no table that a memory can stand for in {model.name}",
             where=model.file,
             hint=f"those are, by their aliases: {listed}",
         )
+    return tuple(asking.wish(use) for use in uses)
 
 
 def scans_of_uses(

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from time import monotonic
 from uuid import uuid4
 
@@ -20,14 +20,15 @@ from tapestry.quoting import identifiers, properties, relation_name, token
 from tapestry.runs.engine.errors_of_delta import lost_race
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.ask import Wish
-from tapestry.runs.memories.look import (
+from tapestry.runs.memories.choose import weigh
+from tapestry.runs.memories.log import Deed, left_lately, write_deeds
+from tapestry.runs.memories.look import Kept, covered, generation_of, look_at, new_rows
+from tapestry.runs.memories.reasons import (
     FOREIGN_COMMIT,
+    NEWER,
     NOT_APPENDED_ONLY,
-    Kept,
-    covered,
-    generation_of,
-    look_at,
-    new_rows,
+    NOT_BUILT_YET,
+    WRONG,
 )
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.sources.added_since import remembered_columns
@@ -36,6 +37,8 @@ from tapestry.runs.tables.target import metadata
 
 logger = logging.getLogger(__name__)
 
+LOOKED = (NOT_BUILT_YET, FOREIGN_COMMIT, NOT_APPENDED_ONLY, NEWER)
+"""Why a run that looked for a memory read none."""
 FLUSH_COMMITS = 20
 FLUSH_BYTES = 2**20
 FLUSH_SHARE = 0.1
@@ -43,39 +46,44 @@ FLUSH_SHARE = 0.1
 bytes, or such a share of its own."""
 
 
-@dataclass(frozen=True)
-class Deed:
-    """What was done to a memory: ``build``, ``flush`` or ``drop``."""
-
-    action: str
-    wanted: Wanted
-    seconds: float
-    reason: str = ""
-
-
-def keep_memories(session: Session, wishes: Iterable[Wish]) -> tuple[Deed, ...]:
+def keep_memories(session: Session, wishes: Sequence[Wish], invocation_id: str) -> tuple[Deed, ...]:
     """Do for the memories that were wished for what is due; a failure is told and harms nothing."""
-    by_name: dict[str, list[Wish]] = {}
+    by_signature: dict[str, list[Wish]] = {}
     for wish in wishes:
-        if wish.wanted is not None:
-            by_name.setdefault(wish.wanted.signature, []).append(wish)
+        if wish.wanted is not None and (wish.found.reason in LOOKED or not wish.found.reason):
+            by_signature.setdefault(wish.wanted.signature, []).append(wish)
+    if not by_signature:
+        return ()
+    schema = next(w.wanted.schema for w in wishes if w.wanted is not None)
+    undecided = [s for s, same in by_signature.items() if _undecided(same)]
+    left = left_lately(session, schema, undecided) if undecided else {}
     deeds: list[Deed] = []
-    for same in by_name.values():
-        newest = max(same, key=lambda wish: _version(wish))
+    for signature, same in by_signature.items():
+        same.sort(key=_version, reverse=True)
+        models = tuple(sorted({wish.model for wish in same}))
         try:
-            deeds += _kept(session, newest, any(wish.named for wish in same))
+            deeds += [
+                replace(one, models=models) for one in _kept(session, same, signature in left)
+            ]
         except Exception as error:
-            assert newest.wanted is not None
-            logger.warning("the memory %s was not kept: %s", newest.wanted.name, error)
+            name = same[0].wanted.name if same[0].wanted is not None else ""
+            logger.warning("the memory %s was not kept: %s", name, error)
+    write_deeds(session, schema, invocation_id, deeds)
     return tuple(deeds)
+
+
+def _undecided(same: Sequence[Wish]) -> bool:
+    """Is it to be weighed whether it pays?"""
+    return not any(wish.named or wish.found.relation for wish in same)
 
 
 def _version(wish: Wish) -> int:
     return -1 if wish.wanted is None else wish.wanted.pin.version
 
 
-def _kept(session: Session, wish: Wish, wanted_anyway: bool) -> list[Deed]:
-    wanted, found = wish.wanted, wish.found
+def _kept(session: Session, same: Sequence[Wish], left: bool) -> list[Deed]:
+    """What is due for one memory; ``left``: it was found lately not to pay."""
+    wanted, found = same[0].wanted, same[0].found
     assert wanted is not None
     deeds: list[Deed] = []
     if found.reason in (NOT_APPENDED_ONLY, FOREIGN_COMMIT):
@@ -84,8 +92,17 @@ def _kept(session: Session, wish: Wish, wanted_anyway: bool) -> list[Deed]:
     if found.relation:
         if found.kept is not None and found.pending and _due(wanted, found.kept):
             deeds += flush(session, wanted, found.kept)
-    elif wanted_anyway and found.reason != "NEWER":
+    elif found.reason == NEWER or left:
+        return deeds
+    elif not _undecided(same):
         deeds.append(build(session, wanted))
+    else:
+        weighed = weigh(session, same)
+        if weighed.reason:
+            deeds.append(Deed("leave", wanted, 0.0, weighed.reason, weighed.share, weighed.saved))
+        else:
+            built = build(session, wanted)
+            deeds.append(replace(built, share=weighed.share, saved=weighed.saved))
     return deeds
 
 
@@ -160,5 +177,5 @@ def distrust(session: Session, wishes: Iterable[Wish]) -> tuple[str, ...]:
     read = {w.wanted.name: w.wanted for w in wishes if w.wanted is not None and w.found.relation}
     for wanted in read.values():
         if not isinstance(look_at(session, wanted), str):
-            drop(session, wanted, "WRONG")
+            drop(session, wanted, WRONG)
     return tuple(sorted(read))

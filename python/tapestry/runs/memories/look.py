@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from tapestry.errors import SourceHistoryGone, TapestryError
 from tapestry.quoting import identifiers, relation_name
 from tapestry.runs.engine.session import Session
+from tapestry.runs.memories.reasons import (
+    FOREIGN_COMMIT,
+    NEWER,
+    NOT_APPENDED_ONLY,
+    NOT_BUILT_YET,
+)
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.sources.added_since import added_since
 from tapestry.runs.sources.describe import REMEMBERED_ID
 from tapestry.runs.tables.target import MANY, Commit, look, newest_commits
 
-NOT_BUILT_YET = "NOT_BUILT_YET"
-FOREIGN_COMMIT = "FOREIGN_COMMIT"
-NOT_APPENDED_ONLY = "NOT_APPENDED_ONLY"
-NEWER = "NEWER"
-"""Why a memory is not read: there is none; somebody else wrote to it; its source lost or changed
-rows; all that it holds is newer than what is asked for."""
 _HARMLESS = ("OPTIMIZE", "VACUUM")
 """What others may do to it."""
 

@@ -15,7 +15,7 @@ from tapestry.runs.context.horizons import horizons
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.ask import ask_memories, scans_of_uses
+from tapestry.runs.memories.ask import Asking, ask_memories, scans_of_uses
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.few_rows import few_rows
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
@@ -171,7 +171,7 @@ class _Planning:
         row = self.first_row(query, end.t)
         found = examine_sources(session, model, invocation, query, row)
         window, scans = Window(None, row.t), scans_of(found)
-        wishes = ask_memories(session, model, invocation, query, found)
+        wishes = ask_memories(Asking(session, model, invocation, query, window))
         answers = new_answers(query, query, window, found)
         answers = replace(answers, uses=scans_of_uses(wishes, found))
         count_instants(session, model, query, window, scans)
@@ -301,7 +301,7 @@ class _Planning:
         answers, query = new_answers(query, knowing, window, found), knowing
         few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
         row = (known := self.known.later(query, row, found, few)).row
-        wishes = ask_memories(session, model, self.invocation, query, found)
+        wishes = ask_memories(Asking(session, model, self.invocation, query, window))
         uses = scans_of_uses(wishes, found)
         answers = replace(answers, few=few, known=known.answers, hashes=known.hashes, uses=uses)
         if not before_of(found):  # else the scans read what is yet to be written

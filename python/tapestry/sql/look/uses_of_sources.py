@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
+from tapestry.sql.branches.selects import expressions_of, source_columns
 from tapestry.sql.catalog import Catalog, Exploded, Source
 from tapestry.sql.ir import Block, Conjunction, Part, SourceTable, Table, ValueTable
 from tapestry.sql.write import build
@@ -30,12 +31,15 @@ class Use:
     conditions
         SQL over the source's columns, each implied by the query for every row of the use that
         matters; sorted, so that equal ones read alike.
+    columns
+        Those that the query reads of it.
     """
 
     alias: str
     written: str
     source: str
     conditions: tuple[str, ...]
+    columns: tuple[str, ...] = ()
 
 
 def uses_of(parts: Iterable[Part], catalog: Catalog) -> tuple[Use, ...]:
@@ -46,7 +50,9 @@ def uses_of(parts: Iterable[Part], catalog: Catalog) -> tuple[Use, ...]:
     """
     tables: dict[str, SourceTable] = {}
     common: dict[str, set[str]] = {}
-    for table, conditions in _places(block for part in parts for block in part.blocks):
+    blocks = [block for part in parts for block in part.blocks]
+    columns = source_columns(_expressions(blocks))
+    for table, conditions in _places(blocks):
         source = catalog.relations.get(table.source)
         if not table.appended or not isinstance(source, Source) or isinstance(source, Exploded):
             continue
@@ -54,9 +60,26 @@ def uses_of(parts: Iterable[Part], catalog: Catalog) -> tuple[Use, ...]:
         said = {text for one in conditions if (text := _own_text(one, table.alias))}
         common[table.alias] = common.get(table.alias, said) & said
     return tuple(
-        Use(alias, table.written, table.source, tuple(sorted(common[alias])))
+        Use(
+            alias,
+            table.written,
+            table.source,
+            tuple(sorted(common[alias])),
+            tuple(sorted(set(columns.get(alias, ())) - OWN)),
+        )
         for alias, table in tables.items()
     )
+
+
+def _expressions(blocks: Iterable[Block]) -> Iterator[exp.Expr]:
+    """All that is computed of rows, in tables by value too."""
+    for block in blocks:
+        yield from block.select
+        for conjunction in block.disjuncts:
+            yield from expressions_of(conjunction)
+            for table in conjunction.tables:
+                if isinstance(table, ValueTable):
+                    yield from _expressions(table.universe)
 
 
 def _places(blocks: Iterable[Block]) -> Iterator[tuple[SourceTable, tuple[exp.Expr, ...]]]:
