@@ -30,6 +30,7 @@ from tapestry.runs.memories.reasons import (
     NOT_BUILT_YET,
     WRONG,
 )
+from tapestry.runs.memories.survey import FLUSH_COMMITS, collect
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.sources.added_since import remembered_columns
 from tapestry.runs.sources.describe import REMEMBERED_ID
@@ -39,11 +40,10 @@ logger = logging.getLogger(__name__)
 
 LOOKED = (NOT_BUILT_YET, FOREIGN_COMMIT, NOT_APPENDED_ONLY, NEWER)
 """Why a run that looked for a memory read none."""
-FLUSH_COMMITS = 20
 FLUSH_BYTES = 2**20
 FLUSH_SHARE = 0.1
-"""A memory takes in what came since once that is so many commits of the source, or about so many
-bytes, or such a share of its own."""
+"""A memory takes in what came since once that is ``FLUSH_COMMITS`` commits of the source, or about
+so many bytes, or such a share of its own."""
 
 
 def keep_memories(session: Session, wishes: Sequence[Wish], invocation_id: str) -> tuple[Deed, ...]:
@@ -68,8 +68,19 @@ def keep_memories(session: Session, wishes: Sequence[Wish], invocation_id: str) 
         except Exception as error:
             name = same[0].wanted.name if same[0].wanted is not None else ""
             logger.warning("the memory %s was not kept: %s", name, error)
+    if any(deed.action == "build" for deed in deeds):
+        _collect(session, schema)
     write_deeds(session, schema, invocation_id, deeds)
     return tuple(deeds)
+
+
+def _collect(session: Session, schema: str) -> None:
+    """Where memories are made, drop those that nobody uses; a failure harms nothing."""
+    try:
+        for gone in collect(session, schema):
+            logger.info("the memory %s was dropped: nobody uses it", gone.name)
+    except Exception as error:
+        logger.warning("unused memories were not looked for: %s", error)
 
 
 def _undecided(same: Sequence[Wish]) -> bool:

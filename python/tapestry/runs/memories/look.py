@@ -97,10 +97,22 @@ def look_at(session: Session, wanted: Wanted) -> Kept | str:
         return NOT_BUILT_YET
     if not glance.generation:
         return FOREIGN_COMMIT
-    covers = _covers(newest_commits(session, wanted.name), glance.generation)
+    covers = _all_covers(session, wanted.name, glance.generation)
+    return Kept(glance.generation, covers, glance.size) if covers else FOREIGN_COMMIT
+
+
+def versions_held(session: Session, name: str, generation: str) -> int | None:
+    """Up to which version of its source a memory holds rows; None where that is doubtful."""
+    covers = _all_covers(session, name, generation)
+    return covers[0].version if covers else None
+
+
+def _all_covers(session: Session, name: str, generation: str) -> tuple[Cover, ...]:
+    """Those of ``_covers``, as far back as is needed; () where it is doubtful what they are."""
+    covers = _covers(newest_commits(session, name), generation)
     if covers is None:
-        covers = _covers(newest_commits(session, wanted.name, MANY), glance.generation)
-    return FOREIGN_COMMIT if not covers else Kept(glance.generation, covers, glance.size)
+        covers = _covers(newest_commits(session, name, MANY), generation)
+    return covers or ()
 
 
 def _covers(commits: Sequence[Commit], generation: str) -> tuple[Cover, ...] | None:

@@ -58,7 +58,7 @@ def uses_of(parts: Iterable[Part], catalog: Catalog) -> tuple[Use, ...]:
             continue
         tables.setdefault(table.alias, table)
         said = {text for one in conditions if (text := _own_text(one, table.alias))}
-        common[table.alias] = common.get(table.alias, said) & said
+        common[table.alias] = _agreed(common.get(table.alias, said), said)
     return tuple(
         Use(
             alias,
@@ -69,6 +69,11 @@ def uses_of(parts: Iterable[Part], catalog: Catalog) -> tuple[Use, ...]:
         )
         for alias, table in tables.items()
     )
+
+
+def _agreed(one: set[str], other: set[str]) -> set[str]:
+    """What is said in both of two places of a use: a row may matter in either."""
+    return one & other
 
 
 def _expressions(blocks: Iterable[Block]) -> Iterator[exp.Expr]:
