@@ -16,6 +16,7 @@ from tapestry.runs.memories.look import Kept, look_at
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.model.model import Model
 from tapestry.runs.run.run import Outcome, execute, prepare
+from tapestry.runs.tables.target import metadata
 
 BUSY = (
     "select m.id, r.id as reply from {s}.messages m join {s}.messages r on r.parent = m.id"
@@ -61,6 +62,7 @@ def memories(world: World) -> list[str]:
 
 def wanted_by(world: World, model: Model, seconds: float) -> tuple[Wanted, str]:
     """The memory that a run would ask for, and why it would not read it."""
+    world.memory = type(world.memory)()  # an invocation looks at each memory once
     (wish, *_) = [w for w in world.plan_rows(model, seconds).wishes if w.use.written == "m"]
     assert wish.wanted is not None
     return wish.wanted, wish.found.reason
@@ -189,14 +191,20 @@ def test_a_run_that_crashed_is_executed_again_below_a_newer_memory(
     assert world.answers(columns="id, reply") == THIRD
 
 
-def test_a_statement_that_fails_on_it_is_planned_without(world: World) -> None:
+@pytest.mark.parametrize("when", ["before it is planned", "after it was planned"])
+def test_a_run_does_without_one_whose_folder_is_gone(world: World, when: str) -> None:
     model, name = second(world)
-    ((folder,),) = world.session.rows(f"select distinct _metadata.file_path from {name} limit 1")
-    assert name.partition(".")[2] in folder
-    delete_folder(world.session, name)
     world.add((8, "b", 1, 11))
-    run(world, model, 12)
+    invocation = world.invocation(12)
+    if when == "before it is planned":
+        delete_folder(world.session, name)
+    planned = prepare(world.session, model, invocation)
+    if when == "after it was planned":
+        delete_folder(world.session, name)
+    execute(world.session, planned, invocation)
     assert world.answers(columns="id, reply") == THIRD
+    assert "build" in did(keep_memories(world.session, invocation.wishes, "test"))
+    assert world.session.rows(f"select count(*) from {name}") == [(4,)]
 
 
 def test_one_that_lies_is_found_out_by_the_verification(world: World) -> None:
@@ -206,14 +214,8 @@ def test_one_that_lies_is_found_out_by_the_verification(world: World) -> None:
     wanted, _ = wanted_by(world, model, 12)
     kept = look_at(world.session, wanted)
     assert isinstance(kept, Kept)
-    table = wanted.table
-    lying = Wanted(table, wanted.pin, wanted.arrival, wanted.conditions, wanted.schema, ("x",))
-    world.session.run(f"create table {lying.name} as select * from {table.name} where id = 9")
-    world.session.run(f"drop table {lying.name}")
     flush(world.session, wanted, kept)
     world.session.run(f"insert into {world.schema}.messages values (9, 'b', 3, {_ts(11)})")
-    from tapestry.runs.tables.target import metadata
-
     said = metadata(kept.generation, kept.newest.n + 2, "", {"t": "9:9999"})
     world.session.run(
         f"insert into {name} with ('userMetadata' = '{said}')"

@@ -28,6 +28,7 @@ from tapestry.runs.memories.reasons import (
     NEWER,
     NOT_APPENDED_ONLY,
     NOT_BUILT_YET,
+    UNREADABLE,
     WRONG,
 )
 from tapestry.runs.memories.survey import FLUSH_COMMITS, collect
@@ -38,7 +39,7 @@ from tapestry.runs.tables.target import metadata
 
 logger = logging.getLogger(__name__)
 
-LOOKED = (NOT_BUILT_YET, FOREIGN_COMMIT, NOT_APPENDED_ONLY, NEWER)
+LOOKED = (NOT_BUILT_YET, FOREIGN_COMMIT, NOT_APPENDED_ONLY, UNREADABLE, NEWER)
 """Why a run that looked for a memory read none."""
 FLUSH_BYTES = 2**20
 FLUSH_SHARE = 0.1
@@ -97,7 +98,7 @@ def _kept(session: Session, same: Sequence[Wish], left: bool) -> list[Deed]:
     wanted, found = same[0].wanted, same[0].found
     assert wanted is not None
     deeds: list[Deed] = []
-    if found.reason in (NOT_APPENDED_ONLY, FOREIGN_COMMIT):
+    if found.reason in (NOT_APPENDED_ONLY, FOREIGN_COMMIT, UNREADABLE):
         # Rows that the source has lost are not to stay in a copy of it, nor in its history.
         deeds.append(drop(session, wanted, found.reason))
     if found.relation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,11 +14,14 @@ from tapestry.runs.memories.reasons import (
     NEWER,
     NOT_APPENDED_ONLY,
     NOT_BUILT_YET,
+    UNREADABLE,
 )
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.sources.added_since import added_since
 from tapestry.runs.sources.describe import REMEMBERED_ID
 from tapestry.runs.tables.target import MANY, Commit, look, newest_commits
+
+logger = logging.getLogger(__name__)
 
 _HARMLESS = ("OPTIMIZE", "VACUUM")
 """What others may do to it."""
@@ -147,6 +151,14 @@ def find(session: Session, wanted: Wanted) -> Found:
 
     A memory that cannot be told to hold what it should is left alone: ``Found.reason`` says why.
     """
+    try:
+        return _find(session, wanted)
+    except Exception as error:
+        logger.debug("the memory %s cannot be read: %s", wanted.name, error)
+        return Found(reason=UNREADABLE)
+
+
+def _find(session: Session, wanted: Wanted) -> Found:
     kept = look_at(session, wanted)
     if isinstance(kept, str):
         return Found(reason=kept)

@@ -14,6 +14,7 @@ DISTRUSTED: Final = "DISTRUSTED"
 NOT_BUILT_YET: Final = "NOT_BUILT_YET"
 FOREIGN_COMMIT: Final = "FOREIGN_COMMIT"
 NOT_APPENDED_ONLY: Final = "NOT_APPENDED_ONLY"
+UNREADABLE: Final = "UNREADABLE"
 NEWER: Final = "NEWER"
 NOT_SELECTIVE: Final = "NOT_SELECTIVE"
 RANGES_PRUNE: Final = "RANGES_PRUNE"
@@ -31,6 +32,7 @@ REASONS: Mapping[str, str] = {
     NOT_BUILT_YET: "there is none yet: one is weighed at the end of a run",
     FOREIGN_COMMIT: "somebody else wrote to it: it is dropped at the end of the run",
     NOT_APPENDED_ONLY: "its source lost or changed rows, or its log does not reach back far enough",
+    UNREADABLE: "its files, or its log, cannot be read",
     NEWER: "all that it holds is newer than what the run reads",
     NOT_SELECTIVE: "it would hold more than a tenth of the source (OPTIMIZE the source instead)",
     RANGES_PRUNE: "runs read narrow ranges of the source anyway",

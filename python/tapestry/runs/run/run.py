@@ -20,6 +20,8 @@ from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.read_volume import ReadVolume
 from tapestry.runs.engine.session import Session, for_little, meanwhile
 from tapestry.runs.memories.keep import distrust
+from tapestry.runs.memories.look import Found
+from tapestry.runs.memories.reasons import UNREADABLE, WRONG
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import release
 from tapestry.runs.query.relations import plain
@@ -139,15 +141,20 @@ def _without_memories(
 ) -> Outcome:
     """The run once more, which reads its sources alone.
 
-    Where it holds although the one before had answers that were wrong, its memories are dropped.
+    Where it holds its memories are dropped, at once if the one before had answers that were wrong.
     """
     model = planned.model
     logger.warning("%s is run again without memories: %s", model.name, error)
     invocation.distrusting.add(model.relation)
     outcome = execute(session, prepare(session, model, invocation), invocation)
+    reason = UNREADABLE
     if isinstance(error, VerificationFailed):
-        names = distrust(session, planned.wishes)
+        reason, names = WRONG, distrust(session, planned.wishes)
         logger.warning("answers from %s were wrong: it was dropped", ", ".join(names))
+    invocation.wishes[:] = [
+        replace(wish, found=Found(reason=reason)) if wish in planned.wishes else wish
+        for wish in invocation.wishes
+    ]
     return outcome
 
 
