@@ -25,6 +25,7 @@ RUNS_TABLE: Final = "tapestry_runs"
 CHECKS_TABLE: Final = "tapestry_checks"
 COMMITS_TABLE: Final = "tapestry_commits"
 DELIVERIES_TABLE: Final = "tapestry_deliveries"
+QUERIES_TABLE: Final = "tapestry_queries"
 REJECTED_SUFFIX: Final = "__rejected"
 STAGED_SUFFIX: Final = "__staged"
 
@@ -42,3 +43,6 @@ STAGED_PROPERTY: Final = "tapestry.staged"
 
 SIDE_PROPERTY: Final = "tapestry.side"
 """Delta table property of a side table of a target: which kind of rows it has."""
+
+SWITCHED_OFF: Final = "switched off"
+"""What dbt's response of a model says (``code``) that the operator has switched off."""

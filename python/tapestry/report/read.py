@@ -14,13 +14,15 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
+from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, QUERIES_TABLE, RUNS_TABLE
 from tapestry.quoting import relation_name
 from tapestry.report.record import CHECK_COLUMNS, DELIVERY_COLUMNS, RUN_COLUMNS, Record
 from tapestry.report.rows import TEXT, Unread
 from tapestry.runs.engine.errors_of_delta import files_gone, not_found
 from tapestry.runs.engine.locations import WAREHOUSE, local_folder, own_catalog
+from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.queries import COLUMNS, QueryRow, queries_of
 
 Found = TypeVar("Found")
 TEXTS = ("string", "varchar")
@@ -161,9 +163,14 @@ def read_record(tables: Tables, now: datetime | None = None) -> Record:
     sql = asked(RUNS_TABLE, nowhere, lambda: _newest_sql(tables))
     nobody: list[dict[str, Any]] = []
     waiting = asked(DELIVERIES_TABLE, nobody, lambda: list(_waiting(tables)))
+    queries = asked(QUERIES_TABLE, {}, lambda: _queries(tables))
+    odd = [row for row in queries.values() if isinstance(row, OddRow)]
+    unread += [Unread(QUERIES_TABLE, len(odd), str(odd[0]))] if odd else []
     told = {one.table: one for one in reversed(unread)}.values()
     record = Record.from_rows(runs, checks, waiting, now)
-    return replace(record, sql=sql, limited=limited, unread=(*told, *record.unread))
+    known = {model: row for model, row in queries.items() if isinstance(row, QueryRow)}
+    unread = [*told, *record.unread]
+    return replace(record, sql=sql, limited=limited, queries=known, unread=tuple(unread))
 
 
 def _or_else(
@@ -226,6 +233,19 @@ def _newest_sql(tables: Tables) -> dict[str, str]:
         " FROM {table} WHERE sql IS NOT NULL AND model IS NOT NULL) AS numbered WHERE nth = 1",
     )
     return dict(rows)
+
+
+def _queries(tables: Tables) -> dict[str, QueryRow | OddRow]:
+    """What the operator says of each model."""
+    there = tables.columns(QUERIES_TABLE)
+    if not there:
+        return {}
+    missing = [name for name in COLUMNS if name not in there]
+    if missing:
+        raise ValueError(f"it has no column {missing[0]}")
+    items = [f"{_item(tables, name, there[name])} AS {name}" for name in COLUMNS]
+    rows = tables.rows(QUERIES_TABLE, f"SELECT {', '.join(items)} FROM {{table}}")
+    return queries_of(QUERIES_TABLE, [dict(zip(COLUMNS, row, strict=True)) for row in rows])
 
 
 def _waiting(tables: Tables) -> Iterable[dict[str, Any]]:

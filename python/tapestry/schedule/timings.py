@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
 from tapestry.errors import ConfigurationError
-from tapestry.runs.model.model import SCHEDULE, ModelConfig
+from tapestry.runs.model.model import schedule_of
 from tapestry.schedule.ticks import Timing
 from tapestry.schedule.warm import name_of
 
@@ -22,16 +22,10 @@ def timings(nodes: Iterable[Any], every: timedelta) -> list[Timing]:
 
 
 def _timing(node: Any, every: timedelta) -> Timing:
-    config = node.config.to_dict()
     try:
-        given = {**_ours(config), "meta": _ours(config.get("meta") or {})}
-        parsed = ModelConfig.parse(given)
+        parsed = schedule_of(node.config.to_dict())
     except ConfigurationError as error:
         where = str(node.original_file_path)
         raise ConfigurationError(error.reason, where, error.hint) from error
     seconds = (parsed.every or every).total_seconds()
     return Timing(name_of(str(node.unique_id)), seconds, parsed.priority)
-
-
-def _ours(place: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: place[key] for key in SCHEDULE if place.get(key) is not None}

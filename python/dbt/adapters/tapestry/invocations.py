@@ -17,7 +17,7 @@ from dbt_common.invocation import get_invocation_id
 from dbt.adapters.tapestry.answer_settings import ZONE, effective, unusual
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import ConfigurationError
-from tapestry.names import CHECKS_TABLE, RUNS_TABLE, STATE_TABLE
+from tapestry.names import CHECKS_TABLE, QUERIES_TABLE, RUNS_TABLE, STATE_TABLE
 from tapestry.runs.after.documents import FOLDER, build_data_docs, write_results
 from tapestry.runs.context.clock import VARIABLE, Clock, read_clock
 from tapestry.runs.context.invocation import Invocation
@@ -25,6 +25,7 @@ from tapestry.runs.context.memory import Memory
 from tapestry.runs.engine.instants import parse_zone
 from tapestry.runs.engine.session import meanwhile
 from tapestry.runs.run.log import write_checks, write_log
+from tapestry.runs.tables.queries import write_queries
 
 logger = AdapterLogger("Tapestry")
 KEPT = 16
@@ -103,7 +104,8 @@ def refuse_other_settings(session: DbtSession, invocation: Invocation, file: str
 
 
 def write_runs(adapter: Any) -> None:
-    """Append the current invocation's runs and checks to the logs; a failure harms nothing."""
+    """Append the current invocation's runs and checks to the logs, and write what the project says
+    of its models anew where that has changed; a failure harms nothing."""
     schema = adapter.config.credentials.schema
     key = (str(get_invocation_id()), schema)
     with _lock:
@@ -111,24 +113,32 @@ def write_runs(adapter: Any) -> None:
         invocation = _known.get(key)
         if invocation is not None:
             entries, invocation.log = invocation.log + entries, []
-    if not entries:
+    queries = [] if invocation is None else invocation.switches.changed()
+    if not entries and not queries:
         return
 
-    def written(session: DbtSession, name: str, write: Callable[..., None]) -> None:
+    def written(session: DbtSession, name: str, write: Callable[..., None], *what: Any) -> None:
         try:
-            write(session, f"{schema}.{name}", key[0], entries)
+            write(session, f"{schema}.{name}", *what)
         except Exception as error:
             logger.warning(f"{schema}.{name} was not written: {error}")
+
+    def beside(session: DbtSession) -> None:
+        if entries:
+            written(session, CHECKS_TABLE, write_checks, key[0], entries)
+        if queries:
+            written(session, QUERIES_TABLE, write_queries, queries)
 
     try:
         with adapter.connection_named(RUNS_TABLE):
             session = DbtSession(adapter)
-            checks = partial(written, session, CHECKS_TABLE, write_checks)
-            with meanwhile(session, checks, wanted=True):
-                written(session, RUNS_TABLE, write_log)
+            with meanwhile(session, partial(beside, session), wanted=bool(entries)):
+                if entries:
+                    written(session, RUNS_TABLE, write_log, key[0], entries)
     except Exception as error:
         logger.warning(f"the logs in {schema} were not written: {error}")
-    _write_documents(adapter, key[0], entries)
+    if entries:
+        _write_documents(adapter, key[0], entries)
 
 
 def _write_documents(adapter: Any, invocation_id: str, entries: list[Any]) -> None:
