@@ -92,7 +92,7 @@ def _fingerprint(tables: Tables, folder: Path) -> Callable[[], str]:
     at_hand = isinstance(tables, DeltaFolder)
     watched = [folder / "manifest.json", folder / "run_results.json"]
     if isinstance(tables, DeltaFolder):
-        names = (RUNS_TABLE, CHECKS_TABLE, DELIVERIES_TABLE)
+        names = (RUNS_TABLE, CHECKS_TABLE, DELIVERIES_TABLE, QUERIES_TABLE)
         watched += [tables.folder / name / "_delta_log" for name in names]
     return ask
 

@@ -4,9 +4,9 @@ A model is **not well** when its last run failed, when dbt's last invocation cou
 test of it failed, or when rows that did not pass the verification stand in its table (they stay
 there until it is built again, whatever later runs say). It **needs a look** when an expectation of
 its last run was broken without stopping it, when a sink does not take what is new, when dbt skipped
-the model, the operator has switched it off, or a dbt test warned. A project **needs a look** when its logs hold rows that no run has
-written, or when nobody has run it for much longer than usual; it is not well when that is longer
-than the caller allows (``stale_after``).
+the model, when the operator has switched it off, or a dbt test warned. A project **needs a look**
+when its logs hold rows that no run has written, or when nobody has run it for much longer than
+usual; it is not well when that is longer than the caller allows (``stale_after``).
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ class Trouble:
 class ModelStanding:
     """How one model stands. ``gone``: it has runs, and the project no longer has it.
 
-    ``off``: the operator has switched it off. ``quiet_at``: dbt's last invocation ended then and found nothing new for it, which writes no
-    row into the record.
+    ``off``: the operator has switched it off. ``quiet_at``: dbt's last invocation ended then and
+    found nothing new for it, which writes no row into the record.
     """
 
     name: str
