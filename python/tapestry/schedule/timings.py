@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from tapestry.errors import ConfigurationError
 from tapestry.runs.model.model import schedule_of
+from tapestry.schedule.levels import lifted
 from tapestry.schedule.ticks import Timing
 from tapestry.schedule.warm import name_of
 
@@ -19,6 +21,13 @@ def timings(nodes: Iterable[Any], every: timedelta) -> list[Timing]:
     ConfigurationError for values that are none, with the model's file.
     """
     return [_timing(node, every) for node in nodes]
+
+
+def by_graph(planned: Iterable[Timing], parents: Mapping[str, Iterable[str]]) -> list[Timing]:
+    """The same, where a model has at least the priority of those that read it."""
+    every = list(planned)
+    found = lifted({one.name: one.priority for one in every}, parents)
+    return [replace(one, priority=found[one.name]) for one in every]
 
 
 def _timing(node: Any, every: timedelta) -> Timing:
