@@ -131,13 +131,14 @@ def _layers(boxes: list[Box], lines: list[Box], heads: list[Box]) -> list[Box]:
     """Edges first, so that boxes stand on them; names that lead somewhere are links."""
     linked = [box for box in boxes if box["link"]]
     plain = [box for box in boxes if not box["link"]]
+    noted = [box for box in boxes if box["note"]]
     return [
         _edges(lines),
         _heads(heads),
         _rectangles(boxes),
         _names(plain, {}),
         _names(linked, {"href": {"field": "link", "type": "nominal"}}),
-        _notes([box for box in boxes if box["note"]]),
+        *([_notes(noted)] if noted else []),
     ]
 
 

@@ -57,11 +57,12 @@ def relevant(nodes: Mapping[str, Node]) -> dict[str, Node]:
             children[parent].append(name)
     start = [name for name, node in nodes.items() if node.continuous]
     parents = {name: node.parents for name, node in nodes.items()}
-    kept = _reached(start, parents) | _reached(start, children)
+    kept = reached(start, parents) | reached(start, children)
     return {name: node for name, node in nodes.items() if name in kept}
 
 
-def _reached(start: Iterable[str], edges: Mapping[str, Sequence[str]]) -> set[str]:
+def reached(start: Iterable[str], edges: Mapping[str, Sequence[str]]) -> set[str]:
+    """What can be reached along the edges, with where one starts."""
     found: set[str] = set()
     left = list(start)
     while left:

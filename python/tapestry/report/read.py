@@ -86,6 +86,19 @@ class DeltaFolder:
         found = pyarrow.table(builder.execute(sql.format(table=table)).read_all())
         return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
+    def files(self, table: str) -> list[tuple[int, int | None]] | None:
+        """Bytes and rows of each file, as the log has them; None where there is no such table."""
+        if not (self.folder / table / "_delta_log").is_dir():
+            return None
+        import pyarrow
+
+        added = self._library.DeltaTable(str(self.folder / table)).get_add_actions(flatten=True)
+        found = pyarrow.table(added)
+        sizes = found.column("size_bytes").to_pylist()
+        there = "num_records" in found.column_names
+        rows = found.column("num_records").to_pylist() if there else [None] * len(sizes)
+        return list(zip(sizes, rows, strict=True))
+
 
 class SessionTables:
     """Tables through a session, whatever engine stands behind it."""
@@ -118,6 +131,20 @@ class SessionTables:
     def rows(self, table: str, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a SELECT."""
         return self._session.rows(sql.format(table=self._name(table)))
+
+    def size(self, table: str) -> tuple[int, int, int] | None:
+        """Files, bytes and rows; None for a table that is no Delta table.
+
+        Delta counts rows by its log alone where every file has statistics.
+        """
+        name = self._name(table)
+        ((kind, files, size),) = [
+            (row[0], row[9], row[10]) for row in self._session.rows(f"DESCRIBE DETAIL {name}")
+        ]
+        if str(kind).lower() != "delta":
+            return None
+        ((rows,),) = self._session.rows(f"SELECT count(*) FROM {name}")
+        return int(files), int(size), int(rows)
 
     def _name(self, table: str) -> str:
         return relation_name(f"{self._schema}.{table}")
