@@ -111,7 +111,7 @@ def _spec(cards: Mapping[str, Card], layout: Layout, half: int) -> Box:
                 "text": card.label,
                 "note": card.note,
                 "color": f"var(--{card.edge})",
-                "dash": [3, 3] if card.dashed else [1, 0],
+                "dashed": card.dashed,
                 "link": card.link,
                 "tip": card.tip,
             }
@@ -135,7 +135,7 @@ def _layers(boxes: list[Box], lines: list[Box], heads: list[Box]) -> list[Box]:
     return [
         _edges(lines),
         _heads(heads),
-        _rectangles(boxes),
+        *(_rectangles(found, dash) for dash, found in _by_dash(boxes)),
         _names(plain, {}),
         _names(linked, {"href": {"field": "link", "type": "nominal"}}),
         *([_notes(noted)] if noted else []),
@@ -165,17 +165,23 @@ def _heads(heads: list[Box]) -> Box:
     }
 
 
-def _rectangles(boxes: list[Box]) -> Box:
+def _by_dash(boxes: list[Box]) -> list[tuple[list[int], list[Box]]]:
+    """Solid borders, then dashed ones: of a rectangle Vega-Lite takes no dash from its data."""
+    kinds = ([box for box in boxes if box["dashed"] is dashed] for dashed in (False, True))
+    return [(dash, found) for dash, found in zip(([1, 0], [4, 3]), kinds, strict=True) if found]
+
+
+def _rectangles(boxes: list[Box], dash: list[int]) -> Box:
+    mark = {"type": "rect", "cornerRadius": 5, "fill": "var(--card)", "strokeWidth": 1.5}
     return {
         "data": {"values": boxes},
-        "mark": {"type": "rect", "cornerRadius": 5, "fill": "var(--card)", "strokeWidth": 1.5},
+        "mark": {**mark, "strokeDash": dash},
         "encoding": {
             "x": _X,
             "y": _Y,
             "x2": {"field": "x2"},
             "y2": {"field": "y2"},
             "stroke": {"field": "color", **_AS_IT_IS},
-            "strokeDash": {"field": "dash", **_AS_IT_IS},
             "description": {"field": "tip"},
         },
     }

@@ -104,8 +104,8 @@ def make_network(
     }
     edges = {(p, name) for name, node in nodes.items() for p in node.parents if p in nodes}
     ids = {node.relation: name for name, node in nodes.items()}
-    # Sums stand next to their model, memories before them.
-    for one in sorted(kept, key=lambda one: (-ORDER.index(one.kind), one.name)):
+    # Memories first: sums then stand between them and their model.
+    for one in sorted(kept, key=lambda one: (ORDER.index(one.kind), one.name)):
         users = [ids[user] for user in one.users if user in ids]
         if not users:
             continue

@@ -11,7 +11,7 @@ from tapestry.report.network_text import HEADER, figures, says, table
 from tapestry.report.page import environment
 from tapestry.report.plots import Plot
 
-EDGES = {SOURCE: "line", MEMORY: "s2", SUMS: "s4", MODEL: "s1"}
+EDGES = {SOURCE: "line", MEMORY: "s3", SUMS: "s4", MODEL: "s1"}
 """The colours of kinds, by their names in the style."""
 TITLE = "What reads what"
 
@@ -48,7 +48,8 @@ def _card(node: NetworkNode) -> Card:
     edge = "look" if off else "bad" if failed else EDGES[node.kind]
     ours = node.kind != MODEL or "priority" in node.facts
     why = node.facts.get("why") or ""
-    said = figures(node)
+    other = node.facts.get("materialized") if node.kind == MODEL else "its size is not known"
+    said = figures(node) or str(other)
     return Card(
         "‖ " * off + "✕ " * (failed and not off) + name,
         note=said,

@@ -19,7 +19,7 @@ def figures(node: NetworkNode) -> str:
         known += [size_text(facts["bytes"])] if facts.get("bytes") is not None else []
         return ", ".join(known)
     if "priority" not in facts:
-        return str(facts.get("materialized") or "")
+        return ""
     parts = [f"priority {facts['priority']}"] * bool(facts["priority"])
     parts += ["switched off"] * (not facts["active"])
     parts += ["failed"] * facts["failed"]
@@ -67,7 +67,6 @@ def _branch(
 def _line(node: NetworkNode) -> str:
     kind = node.facts.get("materialized", node.kind) if node.kind == MODEL else node.kind
     said = figures(node)
-    said = "" if said == kind else said
     return f"{printable(node.name)}  [{kind}]" + f"  {said}" * bool(said)
 
 
@@ -87,7 +86,7 @@ def table(network: Network) -> tuple[tuple[str, ...], ...]:
             figures(node),
             _when(node.facts.get("last_run")),
             number(node.facts.get("runs")),
-            seconds(node.facts.get("all_seconds")),
+            seconds(node.facts.get("all_seconds") or None),
             str(node.facts.get("why") or ""),
             ", ".join(network.nodes[one].name for one in parents[name]),
         )
@@ -95,7 +94,7 @@ def table(network: Network) -> tuple[tuple[str, ...], ...]:
     )
 
 
-HEADER = ("name", "kind", "figures", "last run", "runs", "all of them", "why off", "reads")
+HEADER = ("name", "kind", "figures", "last run", "runs", "all runs", "off because", "reads")
 
 
 def _when(moment: object) -> str:
