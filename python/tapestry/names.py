@@ -44,5 +44,8 @@ STAGED_PROPERTY: Final = "tapestry.staged"
 SIDE_PROPERTY: Final = "tapestry.side"
 """Delta table property of a side table of a target: which kind of rows it has."""
 
+SWITCHED_PROPERTY: Final = "tapestry.switched"
+"""Delta table property of ``tapestry_queries``: a model is switched off there, or once was."""
+
 SWITCHED_OFF: Final = "switched off"
 """What dbt's response of a model says (``code``) that the operator has switched off."""

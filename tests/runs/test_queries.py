@@ -13,10 +13,19 @@ from tapestry.errors import StateUnreadable
 from tapestry.instants import micros
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.context.switches import Switches
+from tapestry.runs.engine.capabilities import Capabilities
+from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables import queries
-from tapestry.runs.tables.queries import COLUMNS, QueryRow, read_queries, readable, write_queries
+from tapestry.runs.tables.queries import (
+    COLUMNS,
+    QueryRow,
+    read_queries,
+    readable,
+    switch,
+    write_queries,
+)
 
 TABLE = "s.tapestry_queries"
 SINCE = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -138,15 +147,85 @@ def test_switches_of_an_invocation() -> None:
     assert len(session.texts) == 1, "the table is read once"
 
 
-def test_what_an_invocation_writes() -> None:
-    odd = {**GOOD, "model": "s.odd", "active": None}
-    session = session_of(GOOD, {**GOOD, "model": "s.b"}, odd)
+class Written(FakeSession):
+    """A session that keeps the statements that it cannot execute."""
+
+    def __init__(self, delta: FakeDelta) -> None:
+        super().__init__(delta)
+        self.merged: list[str] = []
+
+    def run(self, sql: str) -> None:
+        """Keep a statement."""
+        self.merged.append(sql)
+
+
+def written(*rows: dict[str, Any], plans: dict[str, int]) -> list[str]:
+    session = Written(session_of(*rows).delta)
     asked = switches(session)
     asked.off(session, "s.a")
-    for model in ("s.a", "s.b", "s.new", "s.odd"):
-        asked.plans(model, "model.shop.a", 4 if model == "s.b" else 3)
-    assert [(row.model, row.priority) for row in asked.changed()] == [("s.b", 4), ("s.new", 3)]
-    assert asked.changed() == []
+    for model, priority in plans.items():
+        asked.plans(model, "model.shop.a", priority)
+    if asked.due(wrote=False):
+        asked.write(session)
+    return session.merged
+
+
+def test_what_an_invocation_writes() -> None:
+    odd = {**GOOD, "model": "s.odd", "active": None}
+    plans = {"s.a": 3, "s.b": 4, "s.new": 3, "s.odd": 3}
+    (merge,) = written(GOOD, {**GOOD, "model": "s.b"}, odd, plans=plans)
+    assert "'s.b', CAST(4 AS BIGINT)" in merge
+    assert "'s.new', CAST(3 AS BIGINT), true" in merge
+    assert "'s.a'" not in merge
+    assert "'s.odd'" not in merge
+    assert written(GOOD, plans={"s.a": 3}) == [], "it says so already"
+
+
+def seen(definition: str, version: int = 1) -> Glance:
+    return Glance(TABLE, "id", None, f"at {version}", 1, 100, version, definition)
+
+
+def looking(session: FakeSession, found: Glance) -> FakeSession:
+    session.can = Capabilities(glance=lambda name: found if name == TABLE else None)
+    return session
+
+
+def test_a_table_in_which_nothing_was_ever_switched_off_is_not_read() -> None:
+    session = looking(session_of(GOOD), seen("{}"))
+    asked = switches(session)
+    assert asked.off(session, "s.a") is None
+    asked.plans("s.a", "model.shop.a", 3)
+    assert session.texts == []
+    assert not asked.due(wrote=False), "an invocation that finds nothing new costs nothing"
+    assert asked.due(wrote=True)
+
+
+def test_who_switches_off_by_hand_is_heard_after_the_next_run() -> None:
+    session = Written(session_of(GOOD).delta)
+    asked = switches(looking(session, seen("{}")))
+    asked.off(session, "s.a")
+    asked.plans("s.a", "model.shop.a", 3)
+    asked.write(session)
+    (marked,) = session.merged
+    assert marked.startswith("ALTER TABLE `s`.`tapestry_queries` SET TBLPROPERTIES ")
+
+
+def test_a_process_reads_a_table_again_when_it_has_changed() -> None:
+    memory, session = Memory(), session_of(GOOD)
+    for version, reads in ((1, 1), (1, 1), (2, 2)):
+        looking(session, seen("tapestry.switched", version))
+        assert switches(session, memory).off(session, "s.a") == OFF
+        assert len(session.texts) == reads
+
+
+def test_the_operator_marks_the_table_before_he_switches_off() -> None:
+    session = Refusing("[TABLE_OR_VIEW_NOT_FOUND]")
+    switch(session, TABLE, OFF)
+    begun = [text.split()[0] for text in session.texts]
+    assert begun == ["ALTER", "MERGE", "CREATE", "DESCRIBE", "MERGE"]
+    assert (
+        "UPDATE SET q.id = w.id, q.priority = w.priority, q.active = w.active" in session.texts[1]
+    )
 
 
 def test_a_table_that_is_not_ours_switches_nothing_off_and_is_told_once() -> None:
@@ -160,4 +239,4 @@ def test_a_table_that_is_not_ours_switches_nothing_off_and_is_told_once() -> Non
         " no model counts as switched off"
     )
     assert asked.warnings() == ()
-    assert asked.changed() == [], "it is left alone"
+    assert not asked.due(wrote=True), "it is left alone"

@@ -80,7 +80,7 @@ def _switch(manifest: Manifest, name: str, active: bool, why: str) -> QueryRow:
     from tapestry.cli.models import continuous_names
     from tapestry.names import QUERIES_TABLE
     from tapestry.runs.engine.odd_rows import OddRow
-    from tapestry.runs.tables.queries import ALL, read_queries, write_queries
+    from tapestry.runs.tables.queries import read_queries, switch
 
     (name,) = continuous_names(manifest, [name], "dbt alone decides when it runs")
     row = replace(_rows(manifest)[name], active=active, why=why)
@@ -89,7 +89,7 @@ def _switch(manifest: Manifest, name: str, active: bool, why: str) -> QueryRow:
         there = read_queries(project.session, table).get(row.model)
         if there is not None and not isinstance(there, OddRow) and there.active == active:
             row = replace(row, since=there.since)
-        write_queries(project.session, table, [row], ALL)
+        switch(project.session, table, row)
     return row
 
 

@@ -25,7 +25,6 @@ from tapestry.runs.context.memory import Memory
 from tapestry.runs.engine.instants import parse_zone
 from tapestry.runs.engine.session import meanwhile
 from tapestry.runs.run.log import write_checks, write_log
-from tapestry.runs.tables.queries import write_queries
 
 logger = AdapterLogger("Tapestry")
 KEPT = 16
@@ -113,28 +112,32 @@ def write_runs(adapter: Any) -> None:
         invocation = _known.get(key)
         if invocation is not None:
             entries, invocation.log = invocation.log + entries, []
-    queries = [] if invocation is None else invocation.switches.changed()
-    if not entries and not queries:
+    switches = None if invocation is None else invocation.switches
+    due = switches is not None and switches.due(wrote=bool(entries))
+    if not entries and not due:
         return
 
-    def written(session: DbtSession, name: str, write: Callable[..., None], *what: Any) -> None:
+    def written(name: str, write: Callable[[], None]) -> None:
         try:
-            write(session, f"{schema}.{name}", *what)
+            write()
         except Exception as error:
             logger.warning(f"{schema}.{name} was not written: {error}")
 
-    def beside(session: DbtSession) -> None:
+    def log(name: str, write: Callable[..., None], session: DbtSession) -> None:
         if entries:
-            written(session, CHECKS_TABLE, write_checks, key[0], entries)
-        if queries:
-            written(session, QUERIES_TABLE, write_queries, queries)
+            table = f"{schema}.{name}"
+            written(name, partial(write, session, table, key[0], entries))
+
+    def beside(session: DbtSession) -> None:
+        log(CHECKS_TABLE, write_checks, session)
+        if switches is not None and due:
+            written(QUERIES_TABLE, partial(switches.write, session))
 
     try:
         with adapter.connection_named(RUNS_TABLE):
             session = DbtSession(adapter)
             with meanwhile(session, partial(beside, session), wanted=bool(entries)):
-                if entries:
-                    written(session, RUNS_TABLE, write_log, key[0], entries)
+                log(RUNS_TABLE, write_log, session)
     except Exception as error:
         logger.warning(f"the logs in {schema} were not written: {error}")
     if entries:

@@ -1,7 +1,8 @@
 """Which models the operator has switched off, as an invocation finds it, and what it writes of it.
 
-Of the table nothing but that is asked. It is read once an invocation, so that all models of it see
-the same, and where a process has seen it as it still is, not at all.
+The table is read once an invocation, so that all models of it see the same. It is not read where
+a look at it tells enough: nothing was ever switched off there, or this process has seen it as it
+still is. Then it is read when the invocation has written anyway, to bring it up to date.
 """
 
 from __future__ import annotations
@@ -9,14 +10,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from threading import Lock
-from typing import Any
 
 from tapestry.errors import StateUnreadable
+from tapestry.names import SWITCHED_PROPERTY
 from tapestry.runs.context.memory import Memory
+from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
-from tapestry.runs.tables.queries import QueryRow, read_queries, readable
+from tapestry.runs.tables.queries import (
+    QueryRow,
+    mark_switched,
+    read_queries,
+    readable,
+    write_queries,
+)
+
+Rows = Mapping[str, QueryRow | OddRow]
 
 
 @dataclass
@@ -31,7 +42,8 @@ class Switches:
     now: datetime
     memory: Memory = field(default_factory=Memory)
     skipped: set[str] = field(default_factory=set)
-    _rows: Mapping[str, QueryRow | OddRow] | None = None
+    _rows: Rows | None = None
+    _asked: bool = False
     _unreadable: str = ""
     _told: bool = False
     _planned: dict[str, QueryRow] = field(default_factory=dict)
@@ -44,7 +56,7 @@ class Switches:
         """
         with self._lock:
             if self._rows is None:
-                self._rows = self._read(session)
+                self._rows = self._looked(session)
             return readable(self._rows.get(model))
 
     def off(self, session: Session, model: str) -> QueryRow | None:
@@ -68,33 +80,55 @@ class Switches:
             told, self._told = self._told, True
         return (self._unreadable,) if self._unreadable and not told else ()
 
-    def changed(self) -> list[QueryRow]:
-        """Rows that the table lacks, or has with another id or priority; asked for once."""
-        with self._lock:
-            planned, self._planned = self._planned, {}
-        known: Mapping[str, Any] = self._rows or {}
+    def due(self, wrote: bool) -> bool:
+        """Is there something to be written at the end of the invocation, as far as one knows?
+
+        ``wrote``: it has written something else.
+        """
+        return bool(self._planned) and (bool(self._changed()) if self._asked else wrote)
+
+    def write(self, session: Session) -> None:
+        """Bring the table up to date with what the project says of the models."""
+        seen = self._asked
+        if not seen:
+            self._rows = self._read(session, session.can.glance(self.table))
+        changed, self._planned = self._changed(), {}
+        if changed:
+            write_queries(session, self.table, changed)
+        # Somebody else may have switched one off, who does not know of the mark.
+        rows = (self._rows or {}).values()
+        if not seen and any(isinstance(row, OddRow) or not row.active for row in rows):
+            mark_switched(session, self.table)
+
+    def _changed(self) -> list[QueryRow]:
+        """Rows that the table lacks, or has with another id or priority."""
         rows: list[QueryRow] = []
-        if self._unreadable:
-            return rows
-        for model, row in planned.items():
-            there = known.get(model)
+        for model, row in self._planned.items() if not self._unreadable else ():
+            there = (self._rows or {}).get(model)
             if isinstance(there, OddRow):
                 continue
             if there is None or (there.id, there.priority) != (row.id, row.priority):
                 rows.append(row if there is None else replace(row, since=there.since))
         return rows
 
-    def _read(self, session: Session) -> Mapping[str, QueryRow | OddRow]:
-        """All rows; of a table that is not as runs make it none, for then none is switched off."""
-
-        def read() -> dict[str, QueryRow | OddRow]:
-            return read_queries(session, self.table)
-
+    def _looked(self, session: Session) -> Rows:
+        """All rows; none where nothing was ever switched off, which a look at the table tells."""
         seen = session.can.glance(self.table)
+        if seen is not None and seen.definition and SWITCHED_PROPERTY not in seen.definition:
+            return {}
+        return self._read(session, seen)
+
+    def _read(self, session: Session, seen: Glance | None) -> Rows:
+        """All rows; of a table that is not as runs make it none, for then none is switched off.
+
+        ``seen``: as this process may have read it before.
+        """
+        self._asked = True
+        find = partial(read_queries, session, self.table)
         try:
             if seen is None:
-                return read()
-            return self.memory.change((self.table, seen, seen.version), read)
+                return find()
+            return self.memory.change((self.table, seen, seen.version), find)
         except StateUnreadable as error:
             self._unreadable = f"{error.reason}: no model counts as switched off"
             return {}

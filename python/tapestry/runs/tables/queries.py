@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from tapestry.errors import StateUnreadable
 from tapestry.instants import micros
-from tapestry.names import QUERIES_TABLE
-from tapestry.quoting import Sql, relation_name, string
+from tapestry.names import QUERIES_TABLE, SWITCHED_PROPERTY
+from tapestry.quoting import Sql, properties, relation_name, string
 from tapestry.runs.engine.errors_of_delta import files_gone, lost_race, not_found
 from tapestry.runs.engine.odd_rows import Fields, OddRow, read_row
 from tapestry.runs.engine.own_tables import ATTEMPTS, create_own, lost_own, refuse_other
@@ -109,6 +109,24 @@ def readable(row: QueryRow | OddRow | None) -> QueryRow | None:
     )
 
 
+def switch(session: Session, table: str, row: QueryRow) -> None:
+    """Write a model's row, whatever stands there.
+
+    Raises StateUnreadable where the table is not as runs make it.
+    """
+    if not row.active:
+        mark_switched(session, table)  # first: a run that does not see it would not look
+    write_queries(session, table, [row], ALL)
+
+
+def mark_switched(session: Session, table: str) -> None:
+    """Let everybody know that the table is to be read."""
+    marked = properties({SWITCHED_PROPERTY: "true"})
+    _until_won(
+        session, table, Sql(f"ALTER TABLE {relation_name(table)} SET TBLPROPERTIES ({marked})")
+    )
+
+
 def write_queries(
     session: Session, table: str, rows: Sequence[QueryRow], changes: Sequence[str] = OF_PROJECT
 ) -> None:
@@ -121,11 +139,11 @@ def write_queries(
         _until_won(session, table, _merge(table, rows[start : start + AT_ONCE], changes))
 
 
-def _until_won(session: Session, table: str, merge: Sql) -> None:
+def _until_won(session: Session, table: str, statement: Sql) -> None:
     for attempt in range(ATTEMPTS):
         last = attempt + 1 == ATTEMPTS
         try:
-            session.run(merge)
+            session.run(statement)
             return
         except Exception as error:
             if lost_own(session, table, error) and not last:
