@@ -1,4 +1,4 @@
-"""`tapestry run` on Spark: several runs of dbt at one instant; and what `tapestry network` shows."""
+"""`tapestry run` on Spark: several runs of dbt at one instant; what `tapestry network` shows."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_three_priorities_at_one_instant(spark: Any) -> None:
 
 
 def test_one_priority_is_one_dbt_run(spark: Any) -> None:
-    told = ran("--select", "first", "later", "--threads", "1")
+    told = ran("--select", "first later", "--threads", "1")
     assert (told["as_of"], told["priorities"], told["exit"]) == (None, [], 0)
     assert {one["message"] for one in told["models"]} == {"nothing new"}
 
@@ -103,7 +103,7 @@ def test_the_network(spark: Any) -> None:
     first = shown.stdout.splitlines()[0]
     assert first.startswith("ordered.messages  [source]  2 rows, 2 files, ")
     assert "later  [continuous]  switched off, " in shown.stdout
-    assert "ordered.urgent  [continuous]  priority 7, failed, " in shown.stdout
+    assert "ordered.urgent  [continuous]  priority 7, bounds, " in shown.stdout
     told = json.loads(tapestry("network", "urgent", "--json").stdout)
     assert [node["name"].split(".")[1] for node in told["nodes"]] == [
         *("messages", "urgent", "first", "seldom"),
