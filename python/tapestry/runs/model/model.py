@@ -130,7 +130,8 @@ class ModelConfig:
     """How often `tapestry watch` runs the model. Without it: as often as its option `--every`
     says."""
     priority: int = 0
-    """Of two models that are due, `tapestry watch` runs the one with the greater number first."""
+    """Of two models that are due, `tapestry watch` runs the one with the greater number first, with
+    what it reads; `tapestry run` and `tapestry replay` run the greatest numbers first."""
 
     @classmethod
     def parse(
@@ -180,9 +181,23 @@ class Model:
     file: str = ""
     materialized: str = "continuous"
     """Which kind of model it is (``runs/run/kinds.py``)."""
+    unique_id: str = ""
+    """What dbt calls it: the same in every schema."""
     options: str = ""
     """What stands between the table's properties and AS in CREATE TABLE: partitions, location."""
     properties: Mapping[str, str] = field(default_factory=dict)
+
+
+def schedule_of(config: Mapping[str, Any]) -> ModelConfig:
+    """Of a configuration, ``meta`` included, `every` and `priority` alone.
+
+    Raises ConfigurationError for values that are none.
+    """
+
+    def ours(place: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: place[key] for key in SCHEDULE if place.get(key) is not None}
+
+    return ModelConfig.parse({**ours(config), "meta": ours(config.get("meta") or {})})
 
 
 def check_spelling(config: Mapping[str, Any], known: frozenset[str] = frozenset()) -> None:
