@@ -28,7 +28,7 @@ LAST_DAY = date(2004, 3, 3)
 """The day that the example queries ask for."""
 SEED = 2004
 BANKS = 9_000
-"""An even number: an account and its bank, the rest of dividing by it, are both even or both odd."""
+"""An even number: an account and its bank, what is left of dividing by it, are even both or odd."""
 CITIBANK, FLEET = 222, 224
 MEDIAN, SIGMA = 1_451, 1.889
 """Of the amounts, in dollars: 0.099 % lie above 500,000, 0.027 % above 1,000,000."""
