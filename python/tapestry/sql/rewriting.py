@@ -39,7 +39,7 @@ class Rewriting:
     audit: tuple[str, ...] = ()
     """Those of ``columns`` that read the clock, evaluated at ``_matched_at``."""
     begin: datetime | None = None
-    rendered: dict[tuple[frozenset[str], str, bool, bool, bool, bool, bool], Body] = field(
+    rendered: dict[tuple[frozenset[str], str, tuple[bool, ...]], Body] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -188,7 +188,8 @@ class Rewriting:
         remembers = known is not None and bool(known.states)
         few = few and not rendering.first
         rendering = replace(rendering, few=few, at_begin=at_begin, remembers=remembers)
-        key = (rendering.late, dialect, rendering.first, few, keyed, at_begin, remembers)
+        flags = (rendering.first, few, keyed, at_begin, remembers, rendering.unsplit)
+        key = (rendering.late, dialect, flags)
         if key not in self.rendered:
             self.rendered[key] = rendering.incremental()
         if self.asks_known and window.tau is not None and known is None:
@@ -312,6 +313,7 @@ class Rewriting:
             dialect,
             first,
             begin=self.begin,
+            unsplit=all(scans[name].little for name in self.sources),
         )
 
 

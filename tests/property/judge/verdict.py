@@ -99,11 +99,15 @@ def utc(moment: datetime | None) -> datetime | None:
 
 
 def scans(
-    case: Problem, t: datetime, names: tuple[str, ...], living: bool = False
+    case: Problem,
+    t: datetime,
+    names: tuple[str, ...],
+    living: bool = False,
+    little: bool = False,
 ) -> dict[str, Any]:
     """The scans of one run: by effective arrival if rows may be late, else by the column.
 
-    ``living``: without the rows that have ended by t.
+    ``living``: without the rows that have ended by t; ``little``: of tables said to be small.
     """
     found = {}
     for name in names:
@@ -117,9 +121,8 @@ def scans(
             relation = f"(SELECT * FROM {relation} WHERE {seen})"
         if arrival is not None and case.data.late:
             arrival = "_arr"
-        found[name] = judged.Scan(
-            relation, arrival, "_rid", late=arrival is not None and case.data.late
-        )
+        late = arrival is not None and case.data.late
+        found[name] = judged.Scan(relation, arrival, "_rid", late, little)
     return found
 
 
@@ -150,7 +153,7 @@ ENGINE_FAULT = "Duplicate named argument"
 def statements(
     case: Problem, rewriting: Any, dialect: str, living: Any = None
 ) -> list[tuple[datetime, str]]:
-    """The SQL of every run; every other one is told that its rows are few.
+    """The SQL of every run; every other one is told that its rows are few, some that all are.
 
     ``living`` is for what comes after the last end of a window, or for all of a window in which no
     row ends: over the rows that have not ended by then.
@@ -159,13 +162,14 @@ def statements(
     tau: datetime | None = None
     for t in case.ends:
         few, parts = len(texts) % 2 == 1, [(rewriting, tau, t)]
+        little = (len(case.sql) + len(texts)) % 3 == 0
         if living is not None and tau is not None:
             last = max((end for end in case.data.ended.values() if tau < end <= t), default=tau)
             parts = [(rewriting, tau, last), (living, last, t)]
         asked = [
             one.incremental(
                 judged.Window(utc(low), utc(high)),
-                scans(case, t, one.sources, living=one is living),
+                scans(case, t, one.sources, one is living, little),
                 dialect=dialect,
                 few=few,
             )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlglot import exp
 
 from tapestry.names import ARRIVAL, KEY, MATCHED_AT, ROW_ID
 from tapestry.sql import timing
-from tapestry.sql.branches.frame import Frame
+from tapestry.sql.branches.frame import Frame, greater
 from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.selects import Reads, where
 from tapestry.sql.catalog import Catalog, Exploded, Source
@@ -67,7 +67,8 @@ class Rendering:
 
     ``few``: the rows that the branches narrow their sources to are known to be few; ``at_begin``:
     what was an answer by value at the begin is no new one (``KnownAnswers.at_begin``);
-    ``remembers``: running states are at hand (``KnownAnswers.states``).
+    ``remembers``: running states are at hand (``KnownAnswers.states``); ``unsplit``: the sources are
+    so small that reading less of them is not worth a branch (``Scan.little``).
     """
 
     parts: tuple[Part, ...]
@@ -82,11 +83,12 @@ class Rendering:
     begin: datetime | None = None
     at_begin: bool = False
     remembers: bool = False
+    unsplit: bool = False
 
     def frame(self) -> Frame:
         """The window ``(TAU, T]`` of placeholders."""
         tau = None if self.first else timing.placeholder(TAU)
-        return Frame(tau, timing.placeholder(T), self.order(), self.few)
+        return Frame(tau, timing.placeholder(T), self.order(), self.few, self.unsplit)
 
     def incremental(self) -> Body:
         """Q^I over the window."""
@@ -109,17 +111,26 @@ class Rendering:
             statement.ctes += ctes
             statement.selects.append(select)
             return
+        if part.by_value and (part.audit or not self.unique(part)):
+            self.add_values(statement, part, prefix, frame)
+        else:
+            statement.selects += self.selects(statement, part, prefix, frame)
+
+    def add_values(self, statement: _Statement, part: Part, prefix: str, frame: Frame) -> None:
+        """Add an arm whose answers count by value.
+
+        One is new iff none of its derivations was an answer at or before tau. Where the frame is
+        unsplit that is seen in all derivations up to t: the first of them lies after tau.
+        """
+        before, after = frame.before(), frame.tau
+        if frame.unsplit and after is not None:
+            frame, before = replace(frame, tau=None, few=False), None
         selects = self.selects(statement, part, prefix, frame)
-        if not part.by_value or (self.unique(part) and not part.audit):
-            statement.selects += selects
-            return
         statement.ctes.append((f"{prefix}_new", build.union_all(selects)))
         columns = [name for n, name in enumerate(self.columns) if n not in part.audit]
         named = [build.column(name, "_n") for name in columns]
         conditions = []
-        before = frame.before()
         if before is not None:
-            # An answer by value is new iff none of its derivations was an answer at or before tau.
             old = self.selects(statement, part, f"{prefix}_old", before)
             statement.ctes.append((f"{prefix}_old", build.union_all(old)))
             same = build.same(
@@ -137,6 +148,8 @@ class Rendering:
         listed.append(exp.alias_(first, MATCHED_AT))
         select = build.add_from(build.select(listed), build.table(f"{prefix}_new", "_n"))
         select.set("group", exp.Group(expressions=[name.copy() for name in named]))
+        if before is None and after is not None:
+            select.set("having", exp.Having(this=greater(first, after)))
         statement.selects.append(where(select, conditions))
 
     def lifted_place(self, part: Part, prefix: str, frame: Frame) -> LiftedPlace:
