@@ -21,6 +21,7 @@ from benchmarks.tables import detail
 from tapestry.demo.transfers import PLANTED, TransferPlan, write_transfers
 from tapestry.instants import from_micros
 from tapestry.runs.query.few_rows import few_rows
+from tapestry.runs.query.holding import SMALL
 from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
 from tapestry.sql.scan import KnownAnswers
 
@@ -55,9 +56,10 @@ class Split:
     columns: tuple[Column, ...]
     window: Window
 
-    def scans(self) -> dict[str, Scan]:
-        """How a run reads the table."""
-        return {SOURCE: Scan(self.relation, "arrived_at", ROW_ID)}
+    def scans(self, split: bool = False) -> dict[str, Scan]:
+        """How a run reads the table; ``split``: as if it was a large one, in any case."""
+        little = self.file_bytes <= SMALL and not split
+        return {SOURCE: Scan(self.relation, "arrived_at", ROW_ID, little=little)}
 
 
 @dataclass(frozen=True)
