@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from tapestry.demo import generator
 from tapestry.demo.archive import Archive, even_steps, monthly_steps
 from tapestry.demo.choose import choose_variables
-from tapestry.demo.transfers import TransferPlan, start, transfers
+from tapestry.demo.transfers import TransferPlan, first_midnight, transfers
 
 SEED, DAYS = 1, 120
 
@@ -58,7 +58,7 @@ def made_up_transfers(rows: int, steps: int, folder: Path) -> Archive:
     delay = rng.integers(0, per_day // 2, len(made)) * (rng.random(len(made)) < 0.02)
     made = made.take(pa.array(np.argsort(np.arange(len(made)) + delay, kind="stable")))
     paths = _written({"transaction": made}, folder)
-    return Archive(paths, even_steps(start(plan), plan.days, steps), {})
+    return Archive(paths, even_steps(first_midnight(plan), plan.days, steps), {})
 
 
 def _written(tables: Mapping[str, pa.Table], folder: Path) -> dict[str, Path]:

@@ -246,7 +246,7 @@ def _or_null(values: pa.Array, missing: NDArray[np.bool_]) -> pa.Array:
     return pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), values)
 
 
-def start(plan: TransferPlan) -> datetime:
+def first_midnight(plan: TransferPlan) -> datetime:
     """The midnight at which the first day begins."""
     first = LAST_DAY - timedelta(days=plan.days - 1)
     return datetime(first.year, first.month, first.day, tzinfo=timezone.utc)

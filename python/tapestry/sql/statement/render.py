@@ -67,8 +67,8 @@ class Rendering:
 
     ``few``: the rows that the branches narrow their sources to are known to be few; ``at_begin``:
     what was an answer by value at the begin is no new one (``KnownAnswers.at_begin``);
-    ``remembers``: running states are at hand (``KnownAnswers.states``); ``unsplit``: the sources are
-    so small that reading less of them is not worth a branch (``Scan.little``).
+    ``remembers``: running states are at hand (``KnownAnswers.states``); ``unsplit``: no branch
+    is worth its plan, so small are the sources (``Scan.little``).
     """
 
     parts: tuple[Part, ...]
