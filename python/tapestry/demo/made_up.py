@@ -57,8 +57,9 @@ def made_up_transfers(rows: int, steps: int, folder: Path) -> Archive:
     rng = np.random.default_rng(SEED)
     delay = rng.integers(0, per_day // 2, len(made)) * (rng.random(len(made)) < 0.02)
     made = made.take(pa.array(np.argsort(np.arange(len(made)) + delay, kind="stable")))
-    paths = _written({"transaction": made}, folder)
-    return Archive(paths, even_steps(first_midnight(plan), plan.days, steps), {})
+    path = folder / "all_transaction.parquet"
+    pq.write_table(made, path)
+    return Archive({"transaction": path}, even_steps(first_midnight(plan), plan.days, steps), {})
 
 
 def _written(tables: Mapping[str, pa.Table], folder: Path) -> dict[str, Path]:
