@@ -9,12 +9,6 @@ from benchmarks.figures.argus_fig4 import AIMS
 from benchmarks.markdown import count, seconds, table
 
 DATA = ("data1", "data2")
-PAPER = (
-    ("4", "most of Q1 to Q7 gain much over the SQL; Q3 little, Q5 nothing: both aggregate"),
-    ("5", "Q2, Q4: fastest with inference; SQL with hidden conditions far faster than without"),
-    ("6", "Q4 without inference: fastest with the copy of the selective table alone"),
-)
-"""The paper draws its times and prints none: what its text says of each picture."""
 
 
 def argus_fig4() -> str:
@@ -52,12 +46,7 @@ def argus_fig6() -> str:
     return _variants("fig6", ("Q", "Q^I", "Q10", "Q11"))
 
 
-def argus_paper() -> str:
-    """What the paper found."""
-    return table(["ARGUS, Figure", "what it says"], [list(row) for row in PAPER])
-
-
-MADE = (argus_fig4, argus_fig5, argus_fig6, argus_paper)
+MADE = (argus_fig4, argus_fig5, argus_fig6)
 
 
 def _variants(figure: str, names: tuple[str, ...]) -> str:
