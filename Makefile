@@ -1,6 +1,7 @@
 # Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
 #   make demo                           a small generated message archive, run in steps of simulated time
-#   make demo MODELS=all                 with all example models
+#   make demo MODELS=all                 with all example models over messages
+#   make demo MODELS=transfers           seven others: money that is passed on too fast
 #   make demo DATA=messages.parquet     the same on a file of messages, in monthly steps
 #   make test                           the gate;  make test ARGS="tests/sql -k bounds" some of it;
 #   make test QUERIES=20000              more random queries; TAPESTRY_SEED=7 make test  others
@@ -29,6 +30,7 @@ WITH_SPARK := tests/cli/test_load.py tests/cli/test_new_project.py
 QUICK := tests/test_house.py tests/test_circles.py tests/test_splices.py tests/test_quoting.py tests/test_seed_of_commit.py tests/sql tests/runs tests/tools \
   tests/property $(JUDGES:%=--ignore=%) --ignore=$(ORACLE) tests/mail tests/report \
   tests/docs tests/expectations tests/demo/test_expected.py tests/demo/test_generator.py \
+  tests/demo/test_transfers.py tests/demo/test_expected_transfers.py \
   tests/eject/test_duckdb_and_postgres.py tests/eject/test_postgres_dialect.py \
   tests/delivery tests/advise tests/schedule tests/adapter/test_elsewhere.py tests/adapter/test_folders.py \
   tests/adapter/test_packages.py tests/adapter/test_warehouse.py tests/adapter/test_workers.py \
@@ -53,7 +55,7 @@ WITH_JAVA = export JAVA_HOME="$$(tools/java.sh)";
 .PHONY: help demo test test-all judge check lint types layers docs docs-serve reference setup wheel clean
 
 help:
-	@sed -n '1,10s/^# \{0,1\}//p' Makefile
+	@sed -n '1,11s/^# \{0,1\}//p' Makefile
 
 demo: setup
 	@$(WITH_JAVA) $(BIN)/python -m tapestry.demo $(if $(DATA),--data "$(DATA)") $(if $(MODELS),--models "$(MODELS)")

@@ -1,6 +1,7 @@
 """All benchmarks one after the other, then the page: ``python -m benchmarks [--rows N] [names]``.
 
-Names choose some: fig5 fig6 fig7 fig8 fig9 rebuild lookback; ``page`` alone only writes the page.
+Names choose some: fig5 fig6 fig7 fig8 fig9 argus4 argus5 argus6 rebuild
+lookback; ``page`` alone only writes the page.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ MODULES = {
     "fig7": "benchmarks.figures.tapestry_fig7",
     "fig8": "benchmarks.figures.tapestry_fig8",
     "fig9": "benchmarks.figures.tapestry_fig9",
+    "argus4": "benchmarks.figures.argus_fig4",
+    "argus5": "benchmarks.figures.argus_fig5",
+    "argus6": "benchmarks.figures.argus_fig6",
     "rebuild": "benchmarks.rebuild",
 }
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import plots
+from benchmarks import argus_page, plots
 from benchmarks.aggregates import listed as listed_aggregates
 from benchmarks.common import DOCS, RESULTS, ROOT, load
 from benchmarks.markdown import count, picture, seconds, table
@@ -373,6 +373,7 @@ PIECES: dict[str, Callable[[], str]] = (
     {made.__name__: made for made in (*_ALL, fig7, fig8, fig9, paper9)}
     | {made.__name__: made for made in (aggregates, rebuild, lookback)}
     | {made.__name__: made for made in (checks, warm, watch, servers, small_runs)}
+    | {made.__name__: made for made in argus_page.MADE}
 )
 
 

@@ -1,8 +1,8 @@
 """The archive that a demonstration plays: which step brings which row, and when it arrived.
 
-A row can be read when the archive has reached it: the latest ``ts`` of the rows up to it. A row
-that can be read only after a run although its ``ts`` lies before that run is late: it arrives one
-microsecond after that run (`arr`).
+A row can be read when the archive has reached it: the latest arrival of the rows up to it. A row
+that can be read only after a run although it arrived before that run is late: it counts from one
+microsecond after that run on (`arr`).
 """
 
 from __future__ import annotations
@@ -18,18 +18,24 @@ from tapestry.quoting import standard_identifier, standard_string
 
 TABLES = ("messages", "votes", "reminders")
 EXPECTED = Path(__file__).parent / "expected"
+_ARRIVAL = {"transaction": "arrived_at"}
+_PLACE = {"messages": "archive_seq", "transaction": "rid"}
+"""What gives the order of the archive; that of arrival where nothing else does."""
+_APART = {"messages": "partition by newsgroup"}
+"""Each list has an archive of its own."""
 
 _STEPS = """
 create table {name} as
 with numbered as (select row_number() over () as rid, * from read_parquet({path})),
 reached as (
-  select *, max(ts) over ({order}, rid rows unbounded preceding) as readable from numbered
+  select *, max({arrival}) over ({apart} order by {place}, rid rows unbounded preceding) as readable
+  from numbered
 ),
 stepped as (
   select *, coalesce((select min(n) from steps where t >= readable), 1) as step from reached
 )
 select s.* exclude (readable),
-  case when s.ts <= b.t then b.t + interval 1 microsecond else s.ts end as arr
+  case when s.{arrival} <= b.t then b.t + interval 1 microsecond else s.{arrival} end as arr
 from stepped s left join steps b on b.n = s.step - 1
 """
 
@@ -49,11 +55,10 @@ class Archive:
         self.database.executemany("insert into steps values (?, ?)", list(enumerate(self.steps, 1)))
         # sql: the names of our own tables
         for name, path in self.files.items():
-            order = "order by ts"
-            if name == "messages":  # each list has an archive of its own
-                order = "partition by newsgroup order by archive_seq"
+            arrival, file = _arrival(name), standard_string(str(path))
+            place, apart = _PLACE.get(name, arrival), _APART.get(name, "")
             self.database.execute(
-                _STEPS.format(name=name, path=standard_string(str(path)), order=order)
+                _STEPS.format(name=name, path=file, arrival=arrival, place=place, apart=apart)
             )
         for variable, value in self.variables.items():
             # sql: the value is bound
@@ -62,7 +67,7 @@ class Archive:
     def write_step(self, name: str, step: int, path: Path) -> int:
         """Write the rows that a step brings to a parquet file; their number."""
         columns = "* exclude (rid, step, arr)"
-        order = "archive_seq" if name == "messages" else "ts"
+        order = _PLACE.get(name, _arrival(name))
         self.database.execute(
             f"copy (select {columns} from main.{name} where step = {step} order by {order}, rid) "
             f"to {standard_string(str(path))} (format parquet)"
@@ -71,7 +76,10 @@ class Archive:
 
     def late_rows(self, step: int) -> int:
         """How many rows of a step are late."""
-        rows = (f"select arr, ts from main.{name} where step = {step}" for name in self.files)
+        rows = (
+            f"select arr, {_arrival(name)} as ts from main.{name} where step = {step}"
+            for name in self.files
+        )
         return self.number(
             f"select count(*) from ({' union all '.join(rows)}) where arr is distinct from ts"
         )
@@ -80,20 +88,21 @@ class Archive:
         """Name of a view with what a model must hold at the end; at once: as if no row was late."""
         self._show_rows(at_once)
         # sql: a query of our own
-        query = (EXPECTED / f"{model}.sql").read_text("utf-8")
+        query = next(EXPECTED.rglob(f"{model}.sql")).read_text("utf-8")
         end = self.steps[-1].isoformat()
         self.database.execute(f"set variable t = timestamptz {standard_string(end)}")
         self.database.execute(f"create or replace table due.expected as {query}")
         return "due.expected"
 
     def _show_rows(self, at_once: bool) -> None:
-        """The tables as the expected queries see them: a row without ts is never visible."""
+        """The tables as the expected queries see them: a row without arrival is never visible."""
         self.database.execute("create schema if not exists due")
         for name in self.files:
-            replace = "* replace (ts as arr)" if at_once else "*"
+            arrival = _arrival(name)
+            replace = f"* replace ({arrival} as arr)" if at_once else "*"
             self.database.execute(
                 f"create or replace view due.{name} as "
-                f"select {replace} from main.{name} where ts is not null"
+                f"select {replace} from main.{name} where {arrival} is not null"
             )
         self.database.execute("set search_path = 'due'")
 
@@ -102,6 +111,11 @@ class Archive:
         row = self.database.execute(query).fetchone()
         assert row is not None
         return int(row[0])
+
+
+def _arrival(table: str) -> str:
+    """The arrival column of a table."""
+    return _ARRIVAL.get(table, "ts")
 
 
 def even_steps(start: datetime, days: float, count: int) -> list[datetime]:

@@ -21,7 +21,8 @@ _SHOWN = 3  # models with a column of their own
 def show_model(console: Console, path: Path) -> None:
     """One of the models: plain SQL, nothing incremental about it."""
     text = Syntax(path.read_text("utf-8").strip(), "sql", background_color="default")
-    console.print(Panel(text, title=f"models/bboard/{path.name}", width=90, highlight=True))
+    title = f"models/{path.parent.name}/{path.name}"
+    console.print(Panel(text, title=title, width=90, highlight=True))
 
 
 def show_steps(console: Console, steps: Iterable[Played], models: Sequence[str]) -> None:

@@ -42,7 +42,7 @@ class Rewriting:
     begin: datetime | None = None
     apart: Mapping[str, Scan] = field(default_factory=dict, compare=False, repr=False)
     """By alias, how ``incremental`` reads a use that has a scan of its own."""
-    rendered: dict[tuple[frozenset[str] | str | bool, ...], Body] = field(
+    rendered: dict[tuple[frozenset[str] | str | tuple[bool, ...], ...], Body] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -205,8 +205,8 @@ class Rewriting:
         rendering = replace(
             rendering, few=few, at_begin=at_begin, remembers=remembers, uses=self.apart
         )
-        late, apart = rendering.late, frozenset(self.apart)
-        key = (late, dialect, rendering.first, few, keyed, at_begin, remembers, apart)
+        flags = (rendering.first, few, keyed, at_begin, remembers, rendering.unsplit)
+        key = (rendering.late, dialect, flags, frozenset(self.apart))
         if key not in self.rendered:
             self.rendered[key] = rendering.incremental()
         if self.asks_known and window.tau is not None and known is None:
@@ -330,6 +330,7 @@ class Rewriting:
             dialect,
             first,
             begin=self.begin,
+            unsplit=all(scans[name].little for name in self.sources),
         )
 
 

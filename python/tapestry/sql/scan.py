@@ -18,12 +18,16 @@ class Scan:
         SQL that tells every row of this pinned relation from every other.
     late
         May a row's arrival differ from its ts? False allows cheaper branches.
+    little
+        Is reading all rows cheaper than planning to read some? Where all of a query's sources are
+        so small, its bounds make no branches.
     """
 
     relation: str
     arrival: str | None
     row_id: str
     late: bool = False
+    little: bool = False
 
 
 @dataclass(frozen=True)

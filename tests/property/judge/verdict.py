@@ -101,11 +101,15 @@ def utc(moment: datetime | None) -> datetime | None:
 
 
 def scans(
-    case: Problem, t: datetime, names: tuple[str, ...], living: bool = False
+    case: Problem,
+    t: datetime,
+    names: tuple[str, ...],
+    living: bool = False,
+    little: bool = False,
 ) -> dict[str, Any]:
     """The scans of one run: by effective arrival if rows may be late, else by the column.
 
-    ``living``: without the rows that have ended by t.
+    ``living``: without the rows that have ended by t; ``little``: of tables said to be small.
     """
     found = {}
     for name in names:
@@ -119,9 +123,8 @@ def scans(
             relation = f"(SELECT * FROM {relation} WHERE {seen})"
         if arrival is not None and case.data.late:
             arrival = "_arr"
-        found[name] = judged.Scan(
-            relation, arrival, "_rid", late=arrival is not None and case.data.late
-        )
+        late = arrival is not None and case.data.late
+        found[name] = judged.Scan(relation, arrival, "_rid", late, little)
     return found
 
 
@@ -166,8 +169,8 @@ def remembered(rewriting: Any, read: dict[str, Any], dialect: str) -> dict[str, 
 def statements(
     case: Problem, rewriting: Any, dialect: str, living: Any = None
 ) -> list[tuple[datetime, str]]:
-    """The SQL of every run; every other one is told that its rows are few, and two of
-    three read their sources from memories.
+    """The SQL of every run; every other one is told that its rows are few, some that all are, and
+    two of three read their sources from memories.
 
     ``living`` is for what comes after the last end of a window, or for all of a window in which no
     row ends: over the rows that have not ended by then.
@@ -176,13 +179,14 @@ def statements(
     tau: datetime | None = None
     for t in case.ends:
         few, parts = len(texts) % 2 == 1, [(rewriting, tau, t)]
+        little = (len(case.sql) + len(texts)) % 3 == 0
         if living is not None and tau is not None:
             last = max((end for end in case.data.ended.values() if tau < end <= t), default=tau)
             parts = [(rewriting, tau, last), (living, last, t)]
         asked = []
         for one, low, high in parts:
             if low is None or low < high:
-                read = scans(case, t, one.sources, living=one is living)
+                read = scans(case, t, one.sources, one is living, little)
                 apart = remembered(one, read, dialect) if len(texts) % 3 else {}
                 window = judged.Window(utc(low), utc(high))
                 form = one.reading(apart)

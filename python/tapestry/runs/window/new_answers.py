@@ -13,7 +13,7 @@ gone, or the one after a rewind, covers that one instant by itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tapestry.names import KEY, MATCHED_AT
@@ -102,6 +102,8 @@ class KnownHashes:
 class NewAnswers:
     """The new answers of a run: the parts of its window, one after the other.
 
+    little
+        All that the query reads is small: it is read whole, whatever the window.
     few
         The rows of the window are few: Spark is told to begin with them.
     known
@@ -113,6 +115,7 @@ class NewAnswers:
     """
 
     parts: tuple[WindowPart, ...]
+    little: bool = False
     few: bool = False
     known: KnownAnswers | None = None
     hashes: KnownHashes | None = None
@@ -140,12 +143,15 @@ class NewAnswers:
 
     def _all(self, scans: Mapping[str, Scan], keyed: bool) -> str:
         """The same, those that are known by their hashes too."""
-        selects = [
-            part.over(self.uses).incremental(
-                part.window, part.scans(scans), few=self.few, keyed=keyed, known=self.known
+        selects = []
+        for part in self.parts:
+            read = part.scans(scans)
+            read = {name: replace(scan, little=self.little) for name, scan in read.items()}
+            selects.append(
+                part.over(self.uses).incremental(
+                    part.window, read, few=self.few, keyed=keyed, known=self.known
+                )
             )
-            for part in self.parts
-        ]
         if len(selects) == 1:
             return selects[0]
         return "\nUNION ALL ".join(f"SELECT * FROM (\n{select}\n)" for select in selects)
@@ -163,10 +169,11 @@ def new_answers(
     ends = [one.last_end for one in found.values() if one.last_end is not None]
     tau, t = window.tau, window.t
     if not ends or tau is None or not query.rewriting.forgets_ended:
-        return NewAnswers((WindowPart(executed.rewriting, window),))
+        return NewAnswers((WindowPart(executed.rewriting, window),), query.little)
     last = min(t, max(tau, *ends))
-    parts = (
+    both = (
         WindowPart(executed.rewriting, Window(tau, last)),
         WindowPart(query.rewriting, Window(last, t), late),
     )
-    return NewAnswers(tuple(part for part in parts if part.window.tau != part.window.t))
+    parts = tuple(part for part in both if part.window.tau != part.window.t)
+    return NewAnswers(parts, query.little)

@@ -18,12 +18,16 @@ class Frame:
     few
         The rows that a branch narrows its source to are known to be few: Spark, which plans with
         the size of the whole table, is told so.
+    unsplit
+        The sources are so small that branches for the sake of reading less cost more than they
+        save.
     """
 
     tau: exp.Expr | None
     t: exp.Expr
     order: Order
     few: bool = False
+    unsplit: bool = False
 
     def within(self, conditions: Iterable[exp.Expr], tables: Iterable[Table]) -> Frame:
         """The window, with what is known where these conditions hold of rows of these tables."""

@@ -5,6 +5,12 @@
 The branches are disjoint and together exactly ``max L in (tau, t]``.  A bound known never to lie
 after another one makes no branch; where its row may have come late the branch stays, narrowed to
 rows whose ts is not after tau, which are the late ones only.
+
+Where all sources are small, what a branch reads less is not worth its plan:
+
+    unsplit:   greatest(L_1 ... L_k) > tau,  all L <= t
+
+is the same, for greatest skips a NULL, but ``L <= t`` does not.
 """
 
 from __future__ import annotations
@@ -15,7 +21,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.branches.frame import Frame, at_most, greater
+from tapestry.sql.branches.frame import Frame, at_most, greater, greatest
 from tapestry.sql.branches.order import Order
 from tapestry.sql.branches.selects import aliases_of
 from tapestry.sql.facts.fixed_lengths import base_and_offset
@@ -25,7 +31,7 @@ from tapestry.sql.write import build
 
 @dataclass(frozen=True)
 class Branch:
-    """One branch: the bound that falls into the window (None: all of history), its conditions."""
+    """One branch: the bound that falls into the window (None: any of them), its conditions."""
 
     narrowed: exp.Expr | None
     conditions: tuple[exp.Expr, ...]
@@ -54,13 +60,15 @@ def drop_redundant_bounds(bounds: tuple[exp.Expr, ...], order: Order) -> tuple[e
 
 
 def split_by_bound(bounds: tuple[exp.Expr, ...], frame: Frame) -> list[Branch]:
-    """The branches of ``max(bounds) in (tau, t]``."""
+    """The branches of ``max(bounds) in (tau, t]``; a single one where the frame is unsplit."""
     order = frame.order
     listed, bounds = bounds, drop_redundant_bounds(bounds, order)
     reached = tuple(by(bound, frame.t, exp.LTE, order) for bound in bounds)
     present = _present(listed, bounds, order)
     if frame.tau is None or not bounds:
         return [Branch(None, reached + present)]
+    if frame.unsplit and len(bounds) > 1:
+        return [Branch(None, (greater(greatest(bounds), frame.tau), *reached, *present))]
     branches = []
     for j, bound in enumerate(bounds):
         conditions = [by(bound, frame.tau, exp.GT, order), reached[j]]

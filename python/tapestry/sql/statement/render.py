@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlglot import exp
 
 from tapestry.names import ARRIVAL, KEY, MATCHED_AT, ROW_ID
 from tapestry.sql import timing
-from tapestry.sql.branches.frame import Frame
+from tapestry.sql.branches.frame import Frame, greater
 from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.selects import Reads, where
 from tapestry.sql.catalog import Catalog, Exploded, Source
@@ -72,7 +72,8 @@ class Rendering:
     ``few``: the rows that the branches narrow their sources to are known to be few; ``at_begin``:
     what was an answer by value at the begin is no new one (``KnownAnswers.at_begin``);
     ``remembers``: running states are at hand (``KnownAnswers.states``); ``uses``: by
-    alias, the scans of uses that have one of their own.
+    alias, the scans of uses that have one of their own; ``unsplit``: no branch is worth its plan,
+    so small are the sources (``Scan.little``).
     """
 
     parts: tuple[Part, ...]
@@ -88,11 +89,12 @@ class Rendering:
     at_begin: bool = False
     remembers: bool = False
     uses: Mapping[str, Scan] = field(default_factory=dict)
+    unsplit: bool = False
 
     def frame(self) -> Frame:
         """The window ``(TAU, T]`` of placeholders."""
         tau = None if self.first else timing.placeholder(TAU)
-        return Frame(tau, timing.placeholder(T), self.order(), self.few)
+        return Frame(tau, timing.placeholder(T), self.order(), self.few, self.unsplit)
 
     def incremental(self) -> Body:
         """Q^I over the window."""
@@ -115,17 +117,26 @@ class Rendering:
             statement.ctes += ctes
             statement.selects.append(select)
             return
+        if part.by_value and (part.audit or not self.unique(part)):
+            self.add_values(statement, part, prefix, frame)
+        else:
+            statement.selects += self.selects(statement, part, prefix, frame)
+
+    def add_values(self, statement: _Statement, part: Part, prefix: str, frame: Frame) -> None:
+        """Add an arm whose answers count by value.
+
+        One is new iff none of its derivations was an answer at or before tau. Where the frame is
+        unsplit that is seen in all derivations up to t: the first of them lies after tau.
+        """
+        before, after = frame.before(), frame.tau
+        if frame.unsplit and after is not None:
+            frame, before = replace(frame, tau=None, few=False), None
         selects = self.selects(statement, part, prefix, frame)
-        if not part.by_value or (self.unique(part) and not part.audit):
-            statement.selects += selects
-            return
         statement.ctes.append((f"{prefix}_new", build.union_all(selects)))
         columns = [name for n, name in enumerate(self.columns) if n not in part.audit]
         named = [build.column(name, "_n") for name in columns]
         conditions = []
-        before = frame.before()
         if before is not None:
-            # An answer by value is new iff none of its derivations was an answer at or before tau.
             old = self.selects(statement, part, f"{prefix}_old", before)
             statement.ctes.append((f"{prefix}_old", build.union_all(old)))
             same = build.same(
@@ -143,6 +154,8 @@ class Rendering:
         listed.append(exp.alias_(first, MATCHED_AT))
         select = build.add_from(build.select(listed), build.table(f"{prefix}_new", "_n"))
         select.set("group", exp.Group(expressions=[name.copy() for name in named]))
+        if before is None and after is not None:
+            select.set("having", exp.Having(this=greater(first, after)))
         statement.selects.append(where(select, conditions))
 
     def lifted_place(self, part: Part, prefix: str, frame: Frame) -> LiftedPlace:

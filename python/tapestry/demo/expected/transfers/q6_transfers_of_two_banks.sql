@@ -1,0 +1,5 @@
+select tran_id, tran_date, amount, sbank_name, orig_account, rbank_name, benef_account,
+  arr as _matched_at
+from transaction
+where (sbank_name in ('CITIBANK', 'FLEET') or rbank_name in ('CITIBANK', 'FLEET'))
+  and tran_date = date '2004-03-03' and arr <= getvariable('t')

@@ -1,0 +1,69 @@
+"""The archives that the demonstration plays: made-up rows, or a file of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tapestry.demo import generator
+from tapestry.demo.archive import Archive, even_steps, monthly_steps
+from tapestry.demo.choose import choose_variables
+from tapestry.demo.transfers import TransferPlan, first_midnight, transfers
+
+SEED, DAYS = 1, 120
+
+
+def made_up_messages(rows: int, steps: int, folder: Path) -> Archive:
+    """Made-up messages, votes on them, and reminders."""
+    messages = generator.messages(rows, seed=SEED, days=DAYS, late=0.06)
+    tables = {
+        "messages": messages,
+        "votes": generator.votes(rows // 8, messages, seed=SEED),
+        "reminders": generator.reminders(max(rows // 20, 1), seed=SEED, days=DAYS),
+    }
+    paths = _written(tables, folder)
+    variables = choose_variables(paths["messages"]) | {
+        "one_list": "comp.databases",
+        "list_pattern": "comp.sys.%",
+        "keyword": "database",
+    }
+    # one message in two weeks arrives after its run's end: play a little longer than they come
+    return Archive(paths, even_steps(generator.START, DAYS + 30, steps), variables)
+
+
+def real_messages(data: Path, folder: Path) -> Archive:
+    """A file of messages; votes and reminders are made up to go with it."""
+    steps: Sequence[datetime] = monthly_steps(data)
+    days = (steps[-1] - steps[0]).days
+    messages = pq.read_table(data, columns=["msgid", "ts"])
+    made_up = {
+        "votes": generator.votes(len(messages) // 8, messages, seed=SEED),
+        "reminders": generator.reminders(1_000, seed=SEED, start=steps[0], days=days),
+    }
+    paths = {"messages": data.resolve(), **_written(made_up, folder)}
+    return Archive(paths, steps, choose_variables(data))
+
+
+def made_up_transfers(rows: int, steps: int, folder: Path) -> Archive:
+    """Transfers of three days; one in fifty is read up to half a day after it arrived."""
+    per_day = max(rows // 3, 100)
+    plan = TransferPlan(per_day=per_day, accounts=2_000, chains=per_day // 20)
+    made = transfers(plan)
+    rng = np.random.default_rng(SEED)
+    delay = rng.integers(0, per_day // 2, len(made)) * (rng.random(len(made)) < 0.02)
+    made = made.take(pa.array(np.argsort(np.arange(len(made)) + delay, kind="stable")))
+    path = folder / "all_transaction.parquet"
+    pq.write_table(made, path)
+    return Archive({"transaction": path}, even_steps(first_midnight(plan), plan.days, steps), {})
+
+
+def _written(tables: Mapping[str, pa.Table], folder: Path) -> dict[str, Path]:
+    paths = {name: folder / f"all_{name}.parquet" for name in tables}
+    for name, table in tables.items():
+        pq.write_table(table, paths[name])
+    return paths
