@@ -17,6 +17,7 @@ from dbt.adapters.tapestry.deliveries import deliver_noted, note_sinks
 from dbt.adapters.tapestry.invocations import (
     current_invocation,
     given_clock,
+    keep_noted_memories,
     refuse_other_settings,
     write_runs,
 )
@@ -157,9 +158,11 @@ class ContinuousDoors(metaclass=AdapterMeta):
             return AskedQuery(sql if s is None else asked.at(s), untold)
 
     def cleanup_connections(self) -> None:
-        """dbt calls this once, when all nodes are done: runs are logged, answers delivered."""
+        """dbt calls this once, when all nodes are done: runs are logged, answers delivered,
+        memories kept."""
         write_runs(self)
         deliver_noted(self)
+        keep_noted_memories(self)
         super().cleanup_connections()  # type: ignore[misc]
 
 

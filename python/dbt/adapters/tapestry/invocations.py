@@ -17,13 +17,20 @@ from dbt_common.invocation import get_invocation_id
 from dbt.adapters.tapestry.answer_settings import ZONE, effective, unusual
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import ConfigurationError
-from tapestry.names import CHECKS_TABLE, QUERIES_TABLE, RUNS_TABLE, STATE_TABLE
+from tapestry.names import (
+    CHECKS_TABLE,
+    MEMORIES_TABLE,
+    QUERIES_TABLE,
+    RUNS_TABLE,
+    STATE_TABLE,
+)
 from tapestry.runs.after.documents import FOLDER, build_data_docs, write_results
 from tapestry.runs.context.clock import VARIABLE, Clock, read_clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.engine.instants import parse_zone
 from tapestry.runs.engine.session import meanwhile
+from tapestry.runs.memories.keep import keep_memories
 from tapestry.runs.run.log import write_checks, write_log
 
 logger = AdapterLogger("Tapestry")
@@ -142,6 +149,27 @@ def write_runs(adapter: Any) -> None:
         logger.warning(f"the logs in {schema} were not written: {error}")
     if entries:
         _write_documents(adapter, key[0], entries)
+
+
+def keep_noted_memories(adapter: Any) -> None:
+    """Build the memories that the current invocation's runs asked for, and bring them up to date.
+
+    It comes last, for nothing waits for it; a failure harms nothing.
+    """
+    key = (str(get_invocation_id()), adapter.config.credentials.schema)
+    with _lock:
+        invocation = _known.get(key)
+        wishes = [] if invocation is None else list(invocation.wishes)
+        if invocation is not None:
+            invocation.wishes.clear()
+    if not wishes:
+        return
+    try:
+        with adapter.connection_named(MEMORIES_TABLE):
+            for deed in keep_memories(DbtSession(adapter), wishes, key[0]):
+                logger.debug(f"{deed.action} {deed.wanted.name} in {deed.seconds:.1f} s")
+    except Exception as error:
+        logger.warning(f"the memories in {key[1]} were not kept: {error}")
 
 
 def _write_documents(adapter: Any, invocation_id: str, entries: list[Any]) -> None:

@@ -35,6 +35,10 @@ class Invocation:
         Which models the operator has switched off.
     log
         Entries for ``tapestry_runs``, one for each run that committed or whose checks failed.
+    wishes
+        What its runs asked of memories (``tapestry.runs.memories.ask``).
+    distrusting
+        Models whose runs are to read no memory, for one that did has failed.
     """
 
     id: str
@@ -47,6 +51,8 @@ class Invocation:
     switches: Switches = field(init=False)
     complete: dict[str, datetime] = field(default_factory=dict)
     log: list[Any] = field(default_factory=list)
+    wishes: list[Any] = field(default_factory=list)
+    distrusting: set[str] = field(default_factory=set)
     _states: dict[str, dict[str, StateRow | OddRow] | None] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
