@@ -45,7 +45,7 @@ def deed(action: str, signature: str = SIGN, **more: Any) -> dict[str, Any]:
         "source": "`Raw`.`T`",
         "conditions": json.dumps(["`amount` > 10"]),
         "models": json.dumps(["shop.a"]),
-        "action": action,
+        "deed": action,
         "reason": "",
         "share": None,
         "seconds": 1.5,

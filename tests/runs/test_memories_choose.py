@@ -81,5 +81,11 @@ def test_the_share_is_of_the_rows_of_the_window() -> None:
     assert "VERSION AS OF 7" in text
 
 
+def test_groups_are_weighed_too() -> None:
+    """Such a query is asked beside what is known of its answers."""
+    groups = "select a.parent, count(*) as n from db.t a where a.kind = 1 group by a.parent"
+    assert weigh(Counted(10_000, 10), [wish(groups, GIB)]).reason in ("", "RANGES_PRUNE")
+
+
 def test_a_first_run_has_no_window_to_count_in() -> None:
     assert weigh(Counted(200, 20), [wish(PAIRS, GIB, None)]).reason == "NOT_MEASURED"

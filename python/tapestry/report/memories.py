@@ -11,7 +11,7 @@ from tapestry.report.network import MEMORY, Kept, Sizes
 from tapestry.report.read import Tables
 from tapestry.report.rows import TEXT
 
-COLUMNS = ("signature", "source", "conditions", "models", "action", "reason")
+COLUMNS = ("signature", "source", "conditions", "models", "deed", "reason")
 NUMBERS = ("share", "seconds", "saved_seconds")
 MOST = 10_000
 """So many of the newest deeds are looked at."""
@@ -36,7 +36,7 @@ def memories_of(tables: Tables, schema: str, sizes: Sizes) -> list[Kept]:
     found = []
     for signature, same in by_signature.items():
         name = f"{schema}.{MEMORY_PREFIX}{signature}"
-        size = sizes(name) if _is_hash(signature) and same[0]["action"] in THERE else None
+        size = sizes(name) if _is_hash(signature) and same[0]["deed"] in THERE else None
         if size is None:
             continue
         conditions = _texts(same[0]["conditions"])
