@@ -4,15 +4,22 @@
   {%- set existing_relation = load_cached_relation(this) -%}
   {%- set full_refresh_mode = should_full_refresh() -%}
   {%- do adapter.check_continuous_flags(invocation_args_dict, model) -%}
+  {%- set said = {
+    'as_of': var('tapestry_as_of', none), 'started_at': run_started_at,
+    'full_refresh': full_refresh_mode, 'empty': flags.EMPTY} -%}
+
+  {#- A model that is switched off stays as it is: no hook runs, nothing is read. -#}
+  {%- set skipped = adapter.skip_continuous(model, said) -%}
+  {%- if skipped is not none -%}
+    {%- do store_result('main', response=skipped) -%}
+    {{ return({'relations': [] if existing_relation is none else [existing_relation]}) }}
+  {%- endif -%}
 
   {{ run_hooks(pre_hooks) }}
 
   {%- set clauses = options_clause() ~ partition_cols(label="partitioned by")
     ~ clustered_cols(label="clustered by") ~ location_clause() ~ comment_clause() -%}
-  {%- set plan = adapter.plan_continuous(
-    model, graph, compiled_code, clauses, {
-      'as_of': var('tapestry_as_of', none), 'started_at': run_started_at,
-      'full_refresh': full_refresh_mode, 'empty': flags.EMPTY}) -%}
+  {%- set plan = adapter.plan_continuous(model, graph, compiled_code, clauses, said) -%}
   {%- for warning in plan.warnings -%}
     {%- do exceptions.warn(model.name ~ ': ' ~ warning) -%}
   {%- endfor -%}

@@ -25,6 +25,8 @@ RUNS_TABLE: Final = "tapestry_runs"
 CHECKS_TABLE: Final = "tapestry_checks"
 COMMITS_TABLE: Final = "tapestry_commits"
 DELIVERIES_TABLE: Final = "tapestry_deliveries"
+MEMORIES_TABLE: Final = "tapestry_memories"
+QUERIES_TABLE: Final = "tapestry_queries"
 REJECTED_SUFFIX: Final = "__rejected"
 STAGED_SUFFIX: Final = "__staged"
 
@@ -42,3 +44,15 @@ STAGED_PROPERTY: Final = "tapestry.staged"
 
 SIDE_PROPERTY: Final = "tapestry.side"
 """Delta table property of a side table of a target: which kind of rows it has."""
+
+MEMORY_PREFIX: Final = "tapestry_memory__"
+"""How the tables begin that hold rows of sources which several runs need."""
+
+MEMORY_PROPERTY: Final = "tapestry.memory"
+"""Delta table property of such a table: of which source it holds which rows, as JSON."""
+
+SWITCHED_PROPERTY: Final = "tapestry.switched"
+"""Delta table property of ``tapestry_queries``: a model is switched off there, or once was."""
+
+SWITCHED_OFF: Final = "switched off"
+"""What dbt's response of a model says (``code``) that the operator has switched off."""

@@ -13,8 +13,9 @@ from tests.report.made_up import HOSTILE, NOW, company, fail, runs, well
 
 from tapestry.errors import ConfigurationError
 from tapestry.report.buckets import MOST, make_axis
+from tapestry.report.drawing import _joined
 from tapestry.report.figures import project_figures
-from tapestry.report.graph import _joined, graph
+from tapestry.report.graph import graph
 from tapestry.report.judge import judge
 from tapestry.report.plots import bars, render
 from tapestry.report.record import Record

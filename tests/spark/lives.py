@@ -83,6 +83,15 @@ def _left(there: list[Copy], s: int) -> Found:
     yield from (((m.number,), (m.id, None)) for m in there if m.id not in answered)
 
 
+def _chosen(there: list[Copy], s: int) -> Found:
+    yield from ((k, v) for k, v in _joined(there, s) if v[0] != 2 and v[0] < 4)
+
+
+def _plain(there: list[Copy], _: int) -> Found:
+    answered = {r.parent for r in there if r.id in (1, 3)}
+    yield from (((m.number,), (m.id,)) for m in there if m.id > 1 and m.id not in answered)
+
+
 def _parents(there: list[Copy], _: int) -> Found:
     yield from (((m.parent,), (m.parent,)) for m in there)
 
@@ -130,12 +139,16 @@ def _often(there: list[Copy], _: int) -> Found:
 
 @dataclass(frozen=True)
 class Kind:
-    """A query, as SQL and as what it answers; ``grows``: a column more gives no other answer."""
+    """A query, as SQL and as what it answers; ``grows``: a column more gives no other answer.
+
+    ``aliases``: the tables that a memory may stand for.
+    """
 
     sql: str
     answers: Callable[[list[Copy], int], Found]
     columns: str = "id"
     grows: bool = True
+    aliases: str = "m"
 
 
 _M = "{s}.messages"
@@ -146,15 +159,35 @@ KINDS = {
         f"select m.id from {_M} m where now() >= m.ts + interval 10 seconds"
         f" and not exists (select 1 {_REPLY})",
         _unanswered,
+        aliases="mr",
     ),
     "calm": Kind(
         f"select m.id from {_M} m"
         f" where not exists (select 1 {_REPLY} and now() < r.ts + interval 5 seconds)",
         _calm,
+        aliases="mr",
     ),
-    "answered": Kind(f"select m.id from {_M} m where exists (select 1 {_REPLY})", _answered),
+    "answered": Kind(
+        f"select m.id from {_M} m where exists (select 1 {_REPLY})", _answered, aliases="mr"
+    ),
+    "chosen": Kind(
+        f"select m.id, r.id as r from {_M} m join {_M} r on r.parent = m.id"
+        " where m.id <> 2 and r.parent < 4",
+        _chosen,
+        "id, r",
+        aliases="mr",
+    ),
+    "plain": Kind(
+        f"select m.id from {_M} m where m.id > 1"
+        f" and not exists (select 1 {_REPLY} and r.id in (1, 3))",
+        _plain,
+        aliases="mr",
+    ),
     "joined": Kind(
-        f"select m.id, r.id as r from {_M} m join {_M} r on r.parent = m.id", _joined, "id, r"
+        f"select m.id, r.id as r from {_M} m join {_M} r on r.parent = m.id",
+        _joined,
+        "id, r",
+        aliases="mr",
     ),
     "left": Kind(
         f"select m.id, r.id as r from {_M} m left join {_M} r on r.parent = m.id", _left, "id, r"
@@ -180,6 +213,7 @@ KINDS = {
         _silent,
         "id, n",
         grows=False,
+        aliases="",
     ),
     "latest": Kind(
         "select x.id from (select m.id, row_number() over"
@@ -188,7 +222,9 @@ KINDS = {
         grows=False,
     ),
     "total": Kind(f"select count(*) as id from {_M} m", _total, grows=False),
-    "often": Kind(f"select m.id from {_M} m where (select count(*) {_REPLY}) >= 2", _often),
+    "often": Kind(
+        f"select m.id from {_M} m where (select count(*) {_REPLY}) >= 2", _often, aliases=""
+    ),
 }
 
 

@@ -14,6 +14,7 @@ from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.engine.session import Session
+from tapestry.runs.memories.keep import keep_memories
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.run.plan import Decided, WriteRows
 from tapestry.runs.run.run import Outcome, execute, prepare
@@ -63,6 +64,8 @@ class World:
     session: Session
     schema: str
     memory: Memory = field(default_factory=Memory)
+    keeps: bool = False
+    """Are memories built and brought up to date at the end of an invocation?"""
 
     def create(self) -> World:
         """The source, with three messages: two at 0 and 1, an answer to the second at 5."""
@@ -119,9 +122,11 @@ class World:
     ) -> Outcome:
         """One invocation with this model only."""
         invocation = self.invocation(seconds, given)
-        return execute(
-            self.session, prepare(self.session, model, invocation, full_refresh), invocation
-        )
+        planned = prepare(self.session, model, invocation, full_refresh)
+        outcome = execute(self.session, planned, invocation)
+        if self.keeps:
+            keep_memories(self.session, invocation.wishes, "test")
+        return outcome
 
     def answers(
         self, name: str = "target", columns: str = "id", order: bool = True

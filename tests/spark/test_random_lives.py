@@ -21,6 +21,7 @@ from tests.spark.run_world import World, at, literal
 from tests.spark.test_commit_once import Killed
 
 from tapestry.runs.after.rewind import plan_rewind, rewind
+from tapestry.runs.memories import keep
 from tapestry.runs.model.model import Model
 from tapestry.runs.query import few_rows, holding, query
 from tapestry.runs.run import crash, run
@@ -49,7 +50,7 @@ def test_a_life(
     verify = rng.choice(["off", "off", "sample", "full"])
     kinds = rng.choice([TAME, WILD, WILD])
     life = _Lived(World(session, schema), kind, verify, rng, monkeypatch)
-    life.told.append(f"seed {seed}: {kind}, verify {verify}")
+    life.told.append(f"seed {seed}: {kind}, verify {verify}, memories {life.memories}")
     for _ in range(events):
         life.now += rng.choice([SECOND // 2, 3 * SECOND, 8 * SECOND])
         life.live(rng.choice(kinds))
@@ -79,6 +80,11 @@ class _Lived:
         self.world, self.verify, self.rng = world, verify, rng
         self.monkeypatch, self.life = monkeypatch, Life(KINDS[kind])
         self.now, self.told = 0, list[str]()
+        aliases = KINDS[kind].aliases
+        some = [[*aliases], [*aliases[:1]], [*aliases[-1:]], []]
+        self.memories = rng.choice(some)
+        world.keeps = bool(self.memories)
+        monkeypatch.setattr(keep, "FLUSH_COMMITS", rng.choice([1, 2, 20]))
         self.closed = False  # a refresh died after it closed the table's generation
         world.session.run(
             f"create table {world.schema}.messages (id int, parent int, ts timestamp) using delta"
@@ -202,6 +208,7 @@ class _Lived:
             on_schema_change="append_new_columns",
             on_source_rewrite="deletes_ok",
             on_target_change="accept",
+            **({"memories": self.memories} if self.memories else {}),
         )
 
     def compare(self) -> None:

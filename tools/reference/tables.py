@@ -10,12 +10,14 @@ from tapestry.names import (
     COMMITS_TABLE,
     DELIVERIES_TABLE,
     MATCHED_AT,
+    QUERIES_TABLE,
     REJECTED_SUFFIX,
     RUNS_TABLE,
     STATE_TABLE,
 )
 from tapestry.runs.checks.rejected import OURS
 from tapestry.runs.run.log import CHECKS, RUNS
+from tapestry.runs.tables.queries import COLUMNS as QUERIES
 
 MEANINGS: Mapping[str, str] = {
     "invocation_id": "dbt's id of the invocation",
@@ -53,6 +55,11 @@ MEANINGS: Mapping[str, str] = {
     "details": "instants, and some of these rows, as JSON",
     "attempt": "which execution of the run",
     "expectations": "all names that the row breaks",
+    "id": "dbt's id of the model",
+    "priority": "what the project says: the greater number goes first",
+    "active": "false: the operator has switched the model off",
+    "why": "the operator's reason",
+    "since": "since when it is active, or not",
 }
 TEXT = f"""\
 # Tables
@@ -67,6 +74,8 @@ What runs write into the target schema besides your models.
 | `{STATE_TABLE}` | where each continuous model stands | no: runs stop without it |
 | `{RUNS_TABLE}` | a log: one row for each run that found something, or failed | yes |
 | `{CHECKS_TABLE}` | a log: one row for each check of such a run | yes |
+| `{QUERIES_TABLE}` | the continuous models, one row each: priority, and whether it is \
+switched off | every model is active again |
 | `{DELIVERIES_TABLE}` | how far each sink of `deliver:` got | all sinks begin anew |
 | `{COMMITS_TABLE}` | when commits of sources were made (`arrival: commit`) | \
 no: runs stop without it once the sources' logs are cleaned up |
@@ -98,6 +107,7 @@ bear. The seal tells accidents, not forgers.
 | `{STATE_TABLE}` | its model ([StateUnreadable](errors.md#stateunreadable)) | put it right |
 | `<model>__late_…` | the model | put it right |
 | `{COMMITS_TABLE}` | models over that source | put it right, or delete it |
+| `{QUERIES_TABLE}` | its model | `tapestry queries --on …` or `--off …` writes it anew |
 | `{DELIVERIES_TABLE}` | its sink: the model and the other sinks go on | put it right |
 | `{RUNS_TABLE}`, `{CHECKS_TABLE}` | nothing: the report leaves it out | delete it |
 
@@ -108,7 +118,8 @@ anew. A model whose row cannot be read is never taken for one that has not run y
 `tapestry doctor` finds those of the state.
 
 Rows of other generations and of models that nobody has do not matter. A table with a missing
-column, another type or another format is named as a whole.
+column, another type or another format is named as a whole. Where that is `{QUERIES_TABLE}`, runs
+warn and take every model for active.
 """
 
 
@@ -118,7 +129,11 @@ def page(root: Path) -> str:
     Raises LookupError for a column that nobody has described.
     """
     parts = [TEXT]
-    for name, columns in ((RUNS_TABLE, RUNS), (CHECKS_TABLE, CHECKS)):
+    for name, columns in (
+        (RUNS_TABLE, RUNS),
+        (CHECKS_TABLE, CHECKS),
+        (QUERIES_TABLE, QUERIES),
+    ):
         parts += [f"## {name}\n", *_rows(columns)]
     ours = {name: "bigint" if name == "n" else "string" for name in OURS}
     parts += [

@@ -109,6 +109,7 @@ def show_explanation(to: Console, explained: Explanation) -> None:
         to.print(str(explained.refusal), markup=False)
         return
     _show_reads(to, explained)
+    _show_memories(to, explained)
     to.print("\n[bold cyan]cheaper[/bold cyan]")
     for line in explained.advice or ["nothing is known that would make this cheaper"]:
         to.print(f"  - {line}", markup=False)
@@ -144,6 +145,25 @@ def _show_reads(to: Console, explained: Explanation) -> None:
             "?" if here.files is None else f"{here.files} of {whole.files}",
             f"{size_text(here.size)} of {size_text(whole.size)}",
         )
+    to.print(table)
+
+
+def _show_memories(to: Console, explained: Explanation) -> None:
+    from rich.table import Table
+
+    from tapestry.words import size_text
+
+    looked_at = explained.looked_at
+    if looked_at is None or not looked_at.memories:
+        return
+    title = "Rows of sources that a memory holds, or could hold"
+    table = Table(title=title, title_justify="left")
+    for column in ("source", "rows", "memory", "size", "or why none is read"):
+        table.add_column(column, overflow="fold")
+    for one in looked_at.memories:
+        size = "" if one.size is None else size_text(one.size)
+        rows = " and ".join(one.conditions) or "all of them"
+        table.add_row(f"{one.source} {one.alias}", rows, one.memory, size, one.why)
     to.print(table)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tapestry.cli.advice import Table, advise
@@ -115,7 +115,7 @@ def _refused(refusal: Refusal | None) -> dict[str, str] | None:
 
 def _next_run(looked_at: Preview | None, costs: Mapping[tuple[str, str], Cost]) -> dict[str, Any]:
     if looked_at is None:
-        return {"window": None, "reads": [], "notes": []}
+        return {"window": None, "reads": [], "notes": [], "memories": []}
     window = looked_at.window
     reads = []
     for reading in looked_at.readings:
@@ -143,4 +143,5 @@ def _next_run(looked_at: Preview | None, costs: Mapping[tuple[str, str], Cost]) 
         },
         "reads": reads,
         "notes": list(looked_at.notes),
+        "memories": [asdict(one) for one in looked_at.memories],
     }

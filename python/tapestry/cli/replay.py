@@ -15,7 +15,7 @@ from tapestry.cli.project import (
     runtime_config,
 )
 from tapestry.errors import ConfigurationError
-from tapestry.words import counted
+from tapestry.words import counted, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +62,9 @@ def replay(
     """Run the project over past data in steps; then a table of what each step delivered."""
     from tapestry.cli.models import read_manifest
     from tapestry.cli.show import console
+    from tapestry.schedule.by_priority import ByPriority, parents_of
     from tapestry.schedule.replay import Replay
+    from tapestry.schedule.timings import timings
     from tapestry.schedule.warm import Warm, name_of
 
     steps = read_steps(since, until, step)
@@ -79,9 +81,12 @@ def replay(
         )
     others = [name for name in named if name not in continuous]
     refuse_fixed_instant(runtime_config(given))
+    priorities = {one.name: one.priority for one in timings(chosen, timedelta(0))}
+    runner = ByPriority(warm, priorities, parents_of(manifest.parsed))
     with open_project(given) as project:
-        reached = _reached(project.session, project.schema, continuous)
-        run = Replay(warm, steps, reached, others, full_refresh=full_refresh)
+        going = _going(project.session, project.schema, continuous)
+        reached = _reached(project.session, project.schema, going)
+        run = Replay(runner, steps, reached, others, full_refresh=full_refresh)
         done = _play(run, console(), as_json)
     if not done:
         click.echo("stopped; the same command goes on from there", err=True)
@@ -129,6 +134,31 @@ def _reached(session: Any, schema: str, nodes: Mapping[str, Any]) -> dict[str, R
     states = read_states(session, f"{schema}.{STATE_TABLE}")
     found = nodes.items()
     return {name: reached(session, plain(node.relation_name), states) for name, node in found}
+
+
+def _going(session: Any, schema: str, nodes: Mapping[str, Any]) -> dict[str, Any]:
+    """The models that are not switched off; says of each other one that it is left out.
+
+    Raises ConfigurationError where none is left.
+    """
+    from tapestry.names import QUERIES_TABLE
+    from tapestry.runs.query.relations import plain
+    from tapestry.runs.tables.queries import QueryRow, read_queries
+
+    rows = read_queries(session, f"{schema}.{QUERIES_TABLE}")
+    going = {}
+    for name, node in nodes.items():
+        row = rows.get(plain(node.relation_name))
+        if isinstance(row, QueryRow) and not row.active:
+            click.echo(f"{name} is switched off: left out ({printable(row.why)})", err=True)
+        else:
+            going[name] = node
+    if going:
+        return going
+    raise ConfigurationError(
+        "every model that is selected is switched off: there is nothing to replay",
+        hint="tapestry queries --on … switches one on",
+    )
 
 
 def _play(run: Replay, to: Console, as_json: bool) -> bool:

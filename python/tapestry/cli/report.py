@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tapestry.cli.options import DbtOptions, project_options
-from tapestry.cli.project import Project, open_project
+from tapestry.cli.project import open_project
 
 if TYPE_CHECKING:
     from tapestry.report.make import Report
@@ -53,13 +53,14 @@ def report(
     given: DbtOptions,
 ) -> None:
     """One page for a person with one minute: which models are well, which not, since when, why."""
+    from tapestry.cli.at_hand import tables_of
     from tapestry.report.make import FILE, make_report
     from tapestry.runs.engine.instants import parse_length
 
     allowed = parse_length(stale_after, "--stale-after") if stale_after else None
     with open_project(given) as project:
         folder = Path(project.config.project_target_path)
-        tables = _tables(project)
+        tables = tables_of(project)
 
         def make() -> Report:
             return make_report(tables, folder, project.schema, stale_after=allowed)
@@ -77,21 +78,9 @@ def report(
     click.get_current_context().exit(0 if made.verdict.well else 1)
 
 
-def _tables(project: Project) -> Tables:
-    """Without Spark where that is possible."""
-    from tapestry.report.read import SessionTables, tables_at_hand
-
-    credentials = project.config.credentials
-    at_hand = None
-    if credentials.embedded:
-        settings = credentials.server_side_parameters
-        at_hand = tables_at_hand(settings, project.schema, project.root, credentials.master)
-    return at_hand or SessionTables(project.session, project.schema)
-
-
 def _fingerprint(tables: Tables, folder: Path) -> Callable[[], str]:
     """Cheap to ask: names and times of files; through a session only the clock."""
-    from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
+    from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, QUERIES_TABLE, RUNS_TABLE
     from tapestry.report.read import DeltaFolder
 
     def ask() -> str:
@@ -103,7 +92,7 @@ def _fingerprint(tables: Tables, folder: Path) -> Callable[[], str]:
     at_hand = isinstance(tables, DeltaFolder)
     watched = [folder / "manifest.json", folder / "run_results.json"]
     if isinstance(tables, DeltaFolder):
-        names = (RUNS_TABLE, CHECKS_TABLE, DELIVERIES_TABLE)
+        names = (RUNS_TABLE, CHECKS_TABLE, DELIVERIES_TABLE, QUERIES_TABLE)
         watched += [tables.folder / name / "_delta_log" for name in names]
     return ask
 

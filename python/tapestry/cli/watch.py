@@ -28,10 +28,11 @@ Examples:
   tapestry watch --every 5m --workers 3 --json >> watch.jsonl
 
 A model runs every `every:` of its configuration, or as often as --every says; of two that are due
-the one with the greater `priority:` goes first. Ticks do not drift: those that pass while a model
-runs are counted, not made up for. A model that fails is left alone for a while, twice as long each
-time, up to ten minutes; the others go on. SIGTERM or Ctrl-C ends it after what is under way; a
-second one at once. Started again it goes on where the tables are.
+the one with the greater `priority:` goes first, with what it reads. One that `tapestry queries` has
+switched off is skipped. Ticks do not drift: those that pass while a model runs are counted, not
+made up for. A model that fails is left alone for a while, twice as long each time, up to ten
+minutes; the others go on. SIGTERM or Ctrl-C ends it after what is under way; a second one at once.
+Started again it goes on where the tables are.
 
 Exit codes: 0 it was ended, or --for is over, and no model is failing; 1 the last run of a model
 failed, or it could not start; 2 wrong usage or settings.
@@ -60,16 +61,19 @@ def watch(
     from tapestry.cli.engine import Engine
     from tapestry.cli.models import read_manifest
     from tapestry.runs.engine.instants import parse_every, parse_length
+    from tapestry.schedule.by_priority import parents_of
     from tapestry.schedule.pool import Pool
     from tapestry.schedule.ticks import Ticks
-    from tapestry.schedule.timings import timings
+    from tapestry.schedule.timings import by_graph, timings
 
     length = parse_every(every, "--every")
     seconds = parse_length(lasting, "--for").total_seconds() if lasting else None
     manifest = read_manifest(given)
     config = runtime_config(given)
     _refuse_fixed_clock(config)
-    planned = timings(_chosen(manifest, select, exclude), length)
+    planned = by_graph(
+        timings(_chosen(manifest, select, exclude), length), parents_of(manifest.parsed)
+    )
     engine = Engine(config)
     with ExitStack() as stack:
         stack.callback(engine.close)

@@ -9,6 +9,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from tapestry.errors import ConfigurationError
+from tapestry.runs.model.model import schedule_of
 from tapestry.runs.query.relations import plain
 
 CONTINUOUS = "continuous"
@@ -34,6 +36,7 @@ class Node:
     source: str = ""
     parents: tuple[str, ...] = ()
     sinks: tuple[str, ...] = ()
+    priority: int = 0
 
     @property
     def continuous(self) -> bool:
@@ -132,7 +135,16 @@ def _node(name: str, node: Mapping[str, Any]) -> Node:
         source=str(node.get("raw_code") or ""),
         parents=tuple((node.get("depends_on") or {}).get("nodes") or ()),
         sinks=tuple(str(sink.get("name")) for sink in sinks if isinstance(sink, Mapping)),
+        priority=_priority(config),
     )
+
+
+def _priority(config: Mapping[str, Any]) -> int:
+    """0 where it is none: that is for a run to say."""
+    try:
+        return schedule_of(config).priority
+    except ConfigurationError:
+        return 0
 
 
 def _tested(manifest: Mapping[str, Any]) -> dict[str, str]:

@@ -4,25 +4,27 @@ A model is **not well** when its last run failed, when dbt's last invocation cou
 test of it failed, or when rows that did not pass the verification stand in its table (they stay
 there until it is built again, whatever later runs say). It **needs a look** when an expectation of
 its last run was broken without stopping it, when a sink does not take what is new, when dbt skipped
-the model, or a dbt test warned. A project **needs a look** when its logs hold rows that no run has
-written, or when nobody has run it for much longer than usual; it is not well when that is longer
-than the caller allows (``stale_after``).
+the model, when the operator has switched it off, or a dbt test warned. A project **needs a look**
+when its logs hold rows that no run has written, or when nobody has run it for much longer than
+usual; it is not well when that is longer than the caller allows (``stale_after``).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TypeVar
 
 from tapestry.errors import parted
-from tapestry.names import DELIVERIES_TABLE
+from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, QUERIES_TABLE, RUNS_TABLE
 from tapestry.report.artifacts import Artifacts, Node, NodeResult
 from tapestry.report.record import VERIFICATION_KINDS, Record, RecordedCheck, Run, Waiting
 from tapestry.report.standing import ModelStanding, Trouble, Verdict
 from tapestry.report.text import instant, length, natural
+from tapestry.runs.tables.queries import QueryRow
 from tapestry.words import counted
 
 Item = TypeVar("Item", Run, RecordedCheck, Waiting)
@@ -31,6 +33,13 @@ USUAL_RUNS = 5
 """Gaps between invocations that it takes to speak of a rhythm."""
 OVERDUE_FACTOR = 3
 OVERDUE_AT_LEAST = timedelta(hours=1)
+_LOG = "put that right or delete it: nothing but this page depends on it"
+_READ_BY = {
+    RUNS_TABLE: _LOG,
+    CHECKS_TABLE: _LOG,
+    DELIVERIES_TABLE: "tapestry deliver says which sink that concerns, and what to do",
+    QUERIES_TABLE: "tapestry queries says what is wrong; --on or --off writes a model's row anew",
+}
 ON_ITS_WAY = timedelta(minutes=1)
 """A batch may be on its way to a sink so long: one invocation tries no longer, unless it is told
 to (``patience``)."""
@@ -48,7 +57,10 @@ def judge(
     wanted = [name for name, node in nodes.items() if node.continuous]
     waiting = _by_model(one for one in record.waiting if now - one.since > ON_ITS_WAY)
     standings = [
-        _standing(name, nodes.get(name), runs[name], checks[name], waiting[name], artifacts)
+        _switched(
+            _standing(name, nodes.get(name), runs[name], checks[name], waiting[name], artifacts),
+            record.queries.get(name),
+        )
         for name in dict.fromkeys([*wanted, *runs, *checks])
     ]
     last = max(
@@ -99,6 +111,22 @@ def _standing(
         gone=gone,
         quiet_at=artifacts.finished_at if quiet else None,
     )
+
+
+def _switched(standing: ModelStanding, row: QueryRow | None) -> ModelStanding:
+    """What the operator says of the model besides; of one that is gone nothing."""
+    if row is None or row.active or standing.gone:
+        return standing
+    name = standing.name
+    told = Trouble(
+        name,
+        "it is switched off",
+        serious=False,
+        since=row.since,
+        why=row.why,
+        do=f"tapestry queries --on {_short(name)} switches it on; its next run covers the gap",
+    )
+    return replace(standing, off=row, troubles=(told, *standing.troubles))
 
 
 def _of_runs(name: str, runs: Sequence[Run], checks: Sequence[RecordedCheck]) -> Iterable[Trouble]:
@@ -332,16 +360,13 @@ def _unread(record: Record) -> Iterable[Trouble]:
     """What stands in the tables and no run has written: what is shown is without it."""
     for one in record.unread:
         what = one.table if one.rows is None else f"{counted(one.rows, 'row')} of {one.table}"
-        log = one.table != DELIVERIES_TABLE
         yield Trouble(
             "",
             f"{what} cannot be read",
             serious=False,
             since=None,
             why=one.why if one.rows is None else f"the first: {one.why}",
-            do="put that right or delete it: nothing but this page depends on it"
-            if log
-            else "tapestry deliver says which sink that concerns, and what to do",
+            do=_READ_BY.get(one.table, "put that right"),
         )
 
 

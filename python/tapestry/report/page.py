@@ -79,7 +79,7 @@ def make_page(
     sections = _within_budget(sections)
     drawn = strips(verdict)
     return (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(
             verdict=verdict,
@@ -175,15 +175,16 @@ def _links(links: Mapping[str, Path], folder: Path | None) -> dict[str, str]:
     }
 
 
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """Where the pages come from: what is put into them is escaped."""
+    made = Environment(
         loader=PackageLoader("tapestry.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(
+    made.filters.update(
         instant=text.instant,
         duration=text.length,
         number=text.number,
@@ -194,11 +195,11 @@ def _environment() -> Environment:
         joints=_joints,
         svg=lambda plot: Markup(plot.svg),  # Vega escapes what it draws
     )
-    environment.globals.update(
+    made.globals.update(
         icons=ICONS, classes=CLASSES, counted=counted, ago=text.ago, style=_file("style.css")
     )
-    environment.globals["live_script"] = _file("live.js")
-    return environment
+    made.globals["live_script"] = _file("live.js")
+    return made
 
 
 def _joints(name: str) -> Markup:

@@ -14,13 +14,15 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
+from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, QUERIES_TABLE, RUNS_TABLE
 from tapestry.quoting import relation_name
 from tapestry.report.record import CHECK_COLUMNS, DELIVERY_COLUMNS, RUN_COLUMNS, Record
 from tapestry.report.rows import TEXT, Unread
 from tapestry.runs.engine.errors_of_delta import files_gone, not_found
 from tapestry.runs.engine.locations import WAREHOUSE, local_folder, own_catalog
+from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.queries import COLUMNS, QueryRow, queries_of
 
 Found = TypeVar("Found")
 TEXTS = ("string", "varchar")
@@ -84,6 +86,19 @@ class DeltaFolder:
         found = pyarrow.table(builder.execute(sql.format(table=table)).read_all())
         return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
+    def files(self, table: str) -> list[tuple[int, int | None]] | None:
+        """Bytes and rows of each file, as the log has them; None where there is no such table."""
+        if not (self.folder / table / "_delta_log").is_dir():
+            return None
+        import pyarrow
+
+        added = self._library.DeltaTable(str(self.folder / table)).get_add_actions(flatten=True)
+        found = pyarrow.table(added)
+        sizes = found.column("size_bytes").to_pylist()
+        there = "num_records" in found.column_names
+        rows = found.column("num_records").to_pylist() if there else [None] * len(sizes)
+        return list(zip(sizes, rows, strict=True))
+
 
 class SessionTables:
     """Tables through a session, whatever engine stands behind it."""
@@ -116,6 +131,20 @@ class SessionTables:
     def rows(self, table: str, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a SELECT."""
         return self._session.rows(sql.format(table=self._name(table)))
+
+    def size(self, table: str) -> tuple[int, int, int] | None:
+        """Files, bytes and rows; None for a table that is no Delta table.
+
+        Delta counts rows by its log alone where every file has statistics.
+        """
+        name = self._name(table)
+        ((kind, files, size),) = [
+            (row[0], row[9], row[10]) for row in self._session.rows(f"DESCRIBE DETAIL {name}")
+        ]
+        if str(kind).lower() != "delta":
+            return None
+        ((rows,),) = self._session.rows(f"SELECT count(*) FROM {name}")
+        return int(files), int(size), int(rows)
 
     def _name(self, table: str) -> str:
         return relation_name(f"{self._schema}.{table}")
@@ -161,9 +190,15 @@ def read_record(tables: Tables, now: datetime | None = None) -> Record:
     sql = asked(RUNS_TABLE, nowhere, lambda: _newest_sql(tables))
     nobody: list[dict[str, Any]] = []
     waiting = asked(DELIVERIES_TABLE, nobody, lambda: list(_waiting(tables)))
+    nothing_said: dict[str, QueryRow | OddRow] = {}
+    queries = asked(QUERIES_TABLE, nothing_said, lambda: _queries(tables))
+    odd = [row for row in queries.values() if isinstance(row, OddRow)]
+    unread += [Unread(QUERIES_TABLE, len(odd), str(odd[0]))] if odd else []
     told = {one.table: one for one in reversed(unread)}.values()
     record = Record.from_rows(runs, checks, waiting, now)
-    return replace(record, sql=sql, limited=limited, unread=(*told, *record.unread))
+    known = {model: row for model, row in queries.items() if isinstance(row, QueryRow)}
+    unread = [*told, *record.unread]
+    return replace(record, sql=sql, limited=limited, queries=known, unread=tuple(unread))
 
 
 def _or_else(
@@ -226,6 +261,19 @@ def _newest_sql(tables: Tables) -> dict[str, str]:
         " FROM {table} WHERE sql IS NOT NULL AND model IS NOT NULL) AS numbered WHERE nth = 1",
     )
     return dict(rows)
+
+
+def _queries(tables: Tables) -> dict[str, QueryRow | OddRow]:
+    """What the operator says of each model."""
+    there = tables.columns(QUERIES_TABLE)
+    if not there:
+        return {}
+    missing = [name for name in COLUMNS if name not in there]
+    if missing:
+        raise ValueError(f"it has no column {missing[0]}")
+    items = [f"{_item(tables, name, there[name])} AS {name}" for name in COLUMNS]
+    rows = tables.rows(QUERIES_TABLE, f"SELECT {', '.join(items)} FROM {{table}}")
+    return queries_of(QUERIES_TABLE, [dict(zip(COLUMNS, row, strict=True)) for row in rows])
 
 
 def _waiting(tables: Tables) -> Iterable[dict[str, Any]]:

@@ -23,6 +23,7 @@ from tapestry.report.rows import (
     parse_run,
     parse_waiting,
 )
+from tapestry.runs.tables.queries import QueryRow
 
 CLOCKS_DIFFER = timedelta(days=1)
 """A run on another machine may have ended so long after now, by its clock."""
@@ -179,7 +180,8 @@ class Record:
     """All that is known of the past: runs and checks, oldest first; the newest SQL of a model.
 
     ``limited`` says that older runs exist and were not read; ``waiting`` are sinks that lack
-    something; ``unread`` is what of the tables no run can have written.
+    something; ``queries`` is what the operator says of each model; ``unread`` is what of the tables
+    no run can have written.
     """
 
     runs: tuple[Run, ...] = ()
@@ -187,6 +189,7 @@ class Record:
     sql: Mapping[str, str] = field(default_factory=dict)
     limited: bool = False
     waiting: tuple[Waiting, ...] = ()
+    queries: Mapping[str, QueryRow] = field(default_factory=dict)
     unread: tuple[Unread, ...] = ()
 
     @classmethod

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from tapestry.report.artifacts import Node
 from tapestry.report.record import VERIFICATION_KINDS, RecordedCheck, Run
 from tapestry.report.text import ago
+from tapestry.runs.tables.queries import QueryRow
 from tapestry.words import counted
 
 NOT_WELL, LOOK, WELL, NEVER, GONE = "not well", "needs a look", "well", "never run", "gone"
@@ -33,8 +34,8 @@ class Trouble:
 class ModelStanding:
     """How one model stands. ``gone``: it has runs, and the project no longer has it.
 
-    ``quiet_at``: dbt's last invocation ended then and found nothing new for it, which writes no
-    row into the record.
+    ``off``: the operator has switched it off. ``quiet_at``: dbt's last invocation ended then and
+    found nothing new for it, which writes no row into the record.
     """
 
     name: str
@@ -44,6 +45,7 @@ class ModelStanding:
     troubles: tuple[Trouble, ...] = ()
     gone: bool = False
     quiet_at: datetime | None = None
+    off: QueryRow | None = None
 
     @property
     def state(self) -> str:

@@ -39,6 +39,7 @@ def _model(model: ModelStanding, now: datetime) -> dict[str, Any]:
     return {
         "model": model.name,
         "state": model.state,
+        "switched_off": None if model.off is None else model.off.why,
         "complete_until": _iso(model.complete_until),
         "behind_seconds": None if behind is None else behind.total_seconds(),
         "replayed": model.replayed,

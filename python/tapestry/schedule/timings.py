@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from tapestry.errors import ConfigurationError
-from tapestry.runs.model.model import SCHEDULE, ModelConfig
+from tapestry.runs.model.model import schedule_of
+from tapestry.schedule.levels import lifted
 from tapestry.schedule.ticks import Timing
 from tapestry.schedule.warm import name_of
 
@@ -21,17 +23,18 @@ def timings(nodes: Iterable[Any], every: timedelta) -> list[Timing]:
     return [_timing(node, every) for node in nodes]
 
 
+def by_graph(planned: Iterable[Timing], parents: Mapping[str, Iterable[str]]) -> list[Timing]:
+    """The same, where a model has at least the priority of those that read it."""
+    every = list(planned)
+    found = lifted({one.name: one.priority for one in every}, parents)
+    return [replace(one, priority=found[one.name]) for one in every]
+
+
 def _timing(node: Any, every: timedelta) -> Timing:
-    config = node.config.to_dict()
     try:
-        given = {**_ours(config), "meta": _ours(config.get("meta") or {})}
-        parsed = ModelConfig.parse(given)
+        parsed = schedule_of(node.config.to_dict())
     except ConfigurationError as error:
         where = str(node.original_file_path)
         raise ConfigurationError(error.reason, where, error.hint) from error
     seconds = (parsed.every or every).total_seconds()
     return Timing(name_of(str(node.unique_id)), seconds, parsed.priority)
-
-
-def _ours(place: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: place[key] for key in SCHEDULE if place.get(key) is not None}

@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from tapestry.errors import TapestryError
+from tapestry.names import SWITCHED_OFF
 from tapestry.runs.context.clock import ENVIRONMENT
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
@@ -196,7 +197,8 @@ def ran_of(
     model: str, status: str, response: Mapping[str, Any], seconds: float, message: str
 ) -> Ran:
     """From dbt's words to ours."""
-    kind = OK if status in _GOOD else SKIPPED if status == "skipped" else FAILED
+    off = response.get("code") == SWITCHED_OFF
+    kind = SKIPPED if off or status == "skipped" else OK if status in _GOOD else FAILED
     try:
         rows = max(0, int(response.get("rows_affected") or 0))
     except (TypeError, ValueError):

@@ -16,6 +16,7 @@ from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import Lifted, Part, ValueTable
 from tapestry.sql.look.running_values import running_columns, running_values
 from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
+from tapestry.sql.look.uses_of_sources import Use, uses_of
 from tapestry.sql.planner.measure_narrowed import measure_narrowed
 from tapestry.sql.scan import KnownAnswers, Scan, Window
 from tapestry.sql.statement.check_assumptions import check_assumptions
@@ -39,7 +40,9 @@ class Rewriting:
     audit: tuple[str, ...] = ()
     """Those of ``columns`` that read the clock, evaluated at ``_matched_at``."""
     begin: datetime | None = None
-    rendered: dict[tuple[frozenset[str], str, tuple[bool, ...]], Body] = field(
+    apart: Mapping[str, Scan] = field(default_factory=dict, compare=False, repr=False)
+    """By alias, how ``incremental`` reads a use that has a scan of its own."""
+    rendered: dict[tuple[frozenset[str] | str | tuple[bool, ...], ...], Body] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -47,6 +50,18 @@ class Rewriting:
     def values(self) -> tuple[str, ...]:
         """The columns that an answer consists of: all but its audit columns."""
         return tuple(name for name in self.columns if name not in self.audit)
+
+    @property
+    def uses(self) -> tuple[Use, ...]:
+        """The uses of its sources, each with the conditions on its rows alone."""
+        return uses_of(self.parts, self.catalog)
+
+    def reading(self, apart: Mapping[str, Scan]) -> Rewriting:
+        """The same, some uses read by a scan of their own, by alias.
+
+        Each has every row of the source's scan for which the ``conditions`` of that use hold.
+        """
+        return replace(self, apart=apart)
 
     @property
     def costliest(self) -> Strategy:
@@ -187,9 +202,11 @@ class Rewriting:
         at_begin = known is not None and known.at_begin
         remembers = known is not None and bool(known.states)
         few = few and not rendering.first
-        rendering = replace(rendering, few=few, at_begin=at_begin, remembers=remembers)
+        rendering = replace(
+            rendering, few=few, at_begin=at_begin, remembers=remembers, uses=self.apart
+        )
         flags = (rendering.first, few, keyed, at_begin, remembers, rendering.unsplit)
-        key = (rendering.late, dialect, flags)
+        key = (rendering.late, dialect, flags, frozenset(self.apart))
         if key not in self.rendered:
             self.rendered[key] = rendering.incremental()
         if self.asks_known and window.tau is not None and known is None:

@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from typing import Any, Protocol
 
 import duckdb
+from sqlglot import parse_one
 
 from judge.case import Case, expected, normalized
 from judge.data import Data
@@ -18,6 +19,7 @@ from judge.oracle import Answers, literal, load
 from judge.schema import ARRIVAL, SPARK_TYPES, TABLES
 from tapestry import errors
 from tapestry import sql as judged
+from tapestry.sql.write.dialects import for_dialect
 
 
 @dataclass(frozen=True)
@@ -150,10 +152,25 @@ ENGINE_FAULT = "Duplicate named argument"
 """DuckDB 2.0 cannot copy a plan with greatest(a.x, b.x): nothing can be said of such a query."""
 
 
+def remembered(rewriting: Any, read: dict[str, Any], dialect: str) -> dict[str, Any]:
+    """Each use of a source without the rows that its own conditions leave out, as memories are."""
+    apart = {}
+    for use in rewriting.uses:
+        scan = read[use.source]
+        if use.conditions:
+            spark = parse_one(" AND ".join(f"({one})" for one in use.conditions), dialect="spark")
+            kept = for_dialect(spark, dialect).sql(dialect)
+            apart[use.alias] = replace(
+                scan, relation=f"(SELECT * FROM {scan.relation} WHERE {kept})"
+            )
+    return apart
+
+
 def statements(
     case: Problem, rewriting: Any, dialect: str, living: Any = None
 ) -> list[tuple[datetime, str]]:
-    """The SQL of every run; every other one is told that its rows are few, some that all are.
+    """The SQL of every run; every other one is told that its rows are few, some that all are, and
+    two of three read their sources from memories.
 
     ``living`` is for what comes after the last end of a window, or for all of a window in which no
     row ends: over the rows that have not ended by then.
@@ -166,16 +183,14 @@ def statements(
         if living is not None and tau is not None:
             last = max((end for end in case.data.ended.values() if tau < end <= t), default=tau)
             parts = [(rewriting, tau, last), (living, last, t)]
-        asked = [
-            one.incremental(
-                judged.Window(utc(low), utc(high)),
-                scans(case, t, one.sources, one is living, little),
-                dialect=dialect,
-                few=few,
-            )
-            for one, low, high in parts
-            if low is None or low < high
-        ]
+        asked = []
+        for one, low, high in parts:
+            if low is None or low < high:
+                read = scans(case, t, one.sources, one is living, little)
+                apart = remembered(one, read, dialect) if len(texts) % 3 else {}
+                window = judged.Window(utc(low), utc(high))
+                form = one.reading(apart)
+                asked.append(form.incremental(window, read, dialect=dialect, few=few))
         texts.append((t, "\nUNION ALL ".join(f"SELECT * FROM ({text}) AS asked" for text in asked)))
         tau = t
     return texts

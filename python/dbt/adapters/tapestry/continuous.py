@@ -17,6 +17,7 @@ from dbt.adapters.tapestry.deliveries import deliver_noted, note_sinks
 from dbt.adapters.tapestry.invocations import (
     current_invocation,
     given_clock,
+    keep_noted_memories,
     refuse_other_settings,
     write_runs,
 )
@@ -28,6 +29,7 @@ from dbt.adapters.tapestry.nodes import (
 )
 from dbt.adapters.tapestry.response import ContinuousResponse, response_of
 from dbt.adapters.tapestry.session import DbtSession
+from dbt.adapters.tapestry.switched_off import skipped
 from dbt.adapters.tapestry.unit_tests import refuse_as_a_run, tested_model
 from dbt.adapters.tapestry.write_beside_compiled import write_beside_compiled
 from tapestry.errors import TapestryError
@@ -54,6 +56,19 @@ class ContinuousDoors(metaclass=AdapterMeta):
             refuse_flags(flags, node)
 
     @available
+    def skip_continuous(
+        self, node: dict[str, Any], said: dict[str, Any]
+    ) -> ContinuousResponse | None:
+        """What dbt is told of a model that the operator has switched off; None: it is to be run.
+
+        `said` is what the command says, as for `plan_continuous`.
+        """
+        session = DbtSession(self)  # type: ignore[arg-type]
+        with dbt_errors():
+            invocation = current_invocation(self.config, session, said["as_of"], said["started_at"])
+            return skipped(session, invocation.switches, node, noted=not said["empty"])
+
+    @available
     def plan_continuous(
         self,
         node: dict[str, Any],
@@ -77,7 +92,8 @@ class ContinuousDoors(metaclass=AdapterMeta):
             plan = prepare(session, model, invocation, said["full_refresh"])
             if isinstance(plan, WriteRows) and plan.action == Creation.action:
                 refuse_unmapped(session, node, plan.rows.columns)
-            return replace(plan, warnings=(*plan.warnings, *node_warnings(node)))
+            told = (*plan.warnings, *invocation.switches.warnings(), *node_warnings(node))
+            return replace(plan, warnings=told)
 
     @available
     def without_qualify(self, sql: str) -> str:
@@ -142,9 +158,11 @@ class ContinuousDoors(metaclass=AdapterMeta):
             return AskedQuery(sql if s is None else asked.at(s), untold)
 
     def cleanup_connections(self) -> None:
-        """dbt calls this once, when all nodes are done: runs are logged, answers delivered."""
+        """dbt calls this once, when all nodes are done: runs are logged, answers delivered,
+        memories kept."""
         write_runs(self)
         deliver_noted(self)
+        keep_noted_memories(self)
         super().cleanup_connections()  # type: ignore[misc]
 
 

@@ -17,13 +17,20 @@ from dbt_common.invocation import get_invocation_id
 from dbt.adapters.tapestry.answer_settings import ZONE, effective, unusual
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import ConfigurationError
-from tapestry.names import CHECKS_TABLE, RUNS_TABLE, STATE_TABLE
+from tapestry.names import (
+    CHECKS_TABLE,
+    MEMORIES_TABLE,
+    QUERIES_TABLE,
+    RUNS_TABLE,
+    STATE_TABLE,
+)
 from tapestry.runs.after.documents import FOLDER, build_data_docs, write_results
 from tapestry.runs.context.clock import VARIABLE, Clock, read_clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.engine.instants import parse_zone
 from tapestry.runs.engine.session import meanwhile
+from tapestry.runs.memories.keep import keep_memories
 from tapestry.runs.run.log import write_checks, write_log
 
 logger = AdapterLogger("Tapestry")
@@ -103,7 +110,8 @@ def refuse_other_settings(session: DbtSession, invocation: Invocation, file: str
 
 
 def write_runs(adapter: Any) -> None:
-    """Append the current invocation's runs and checks to the logs; a failure harms nothing."""
+    """Append the current invocation's runs and checks to the logs, and write what the project says
+    of its models anew where that has changed; a failure harms nothing."""
     schema = adapter.config.credentials.schema
     key = (str(get_invocation_id()), schema)
     with _lock:
@@ -111,24 +119,57 @@ def write_runs(adapter: Any) -> None:
         invocation = _known.get(key)
         if invocation is not None:
             entries, invocation.log = invocation.log + entries, []
-    if not entries:
+    switches = None if invocation is None else invocation.switches
+    due = switches is not None and switches.due(wrote=bool(entries))
+    if not entries and not due:
         return
 
-    def written(session: DbtSession, name: str, write: Callable[..., None]) -> None:
+    def written(name: str, write: Callable[[], None]) -> None:
         try:
-            write(session, f"{schema}.{name}", key[0], entries)
+            write()
         except Exception as error:
             logger.warning(f"{schema}.{name} was not written: {error}")
+
+    def log(name: str, write: Callable[..., None], session: DbtSession) -> None:
+        if entries:
+            table = f"{schema}.{name}"
+            written(name, partial(write, session, table, key[0], entries))
+
+    def beside(session: DbtSession) -> None:
+        log(CHECKS_TABLE, write_checks, session)
+        if switches is not None and due:
+            written(QUERIES_TABLE, partial(switches.write, session))
 
     try:
         with adapter.connection_named(RUNS_TABLE):
             session = DbtSession(adapter)
-            checks = partial(written, session, CHECKS_TABLE, write_checks)
-            with meanwhile(session, checks, wanted=True):
-                written(session, RUNS_TABLE, write_log)
+            with meanwhile(session, partial(beside, session), wanted=bool(entries)):
+                log(RUNS_TABLE, write_log, session)
     except Exception as error:
         logger.warning(f"the logs in {schema} were not written: {error}")
-    _write_documents(adapter, key[0], entries)
+    if entries:
+        _write_documents(adapter, key[0], entries)
+
+
+def keep_noted_memories(adapter: Any) -> None:
+    """Build the memories that the current invocation's runs asked for, and bring them up to date.
+
+    It comes last, for nothing waits for it; a failure harms nothing.
+    """
+    key = (str(get_invocation_id()), adapter.config.credentials.schema)
+    with _lock:
+        invocation = _known.get(key)
+        wishes = [] if invocation is None else list(invocation.wishes)
+        if invocation is not None:
+            invocation.wishes.clear()
+    if not wishes:
+        return
+    try:
+        with adapter.connection_named(MEMORIES_TABLE):
+            for deed in keep_memories(DbtSession(adapter), wishes, key[0]):
+                logger.debug(f"{deed.action} {deed.wanted.name} in {deed.seconds:.1f} s")
+    except Exception as error:
+        logger.warning(f"the memories in {key[1]} were not kept: {error}")
 
 
 def _write_documents(adapter: Any, invocation_id: str, entries: list[Any]) -> None:

@@ -42,6 +42,7 @@ def continuous_model(
         config=parsed,
         arrivals=_arrivals(node, graph),
         file=_file(node),
+        unique_id=str(node.get("unique_id") or ""),
         options=authored(clauses),
         properties=config.get("tblproperties") or {},
     )

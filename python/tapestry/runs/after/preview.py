@@ -11,6 +11,8 @@ from tapestry.errors import TapestryError
 from tapestry.runs.checks.published_rows import answers_of
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.memories.ask import Asking, ask_memories
+from tapestry.runs.memories.tell import MemoryUse, memory_uses
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
 from tapestry.runs.query.query import Query, read_query
@@ -51,6 +53,7 @@ class Preview:
     scans: Mapping[str, Scan]
     readings: tuple[Reading, ...]
     notes: tuple[str, ...] = ()
+    memories: tuple[MemoryUse, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,9 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     select = query.rewriting.incremental(window, scans, known=known)
     notes += _as_spark_reads(session, model, query, select)
     found = readings(plain_statement(query.rewriting, window, scans), scans)
-    return Preview(query, window, tau is None, scans, found, tuple(notes))
+    asked = ask_memories(Asking(session, model, invocation, query, window))
+    memories = memory_uses(session, asked) if stored else ()
+    return Preview(query, window, tau is None, scans, found, tuple(notes), memories)
 
 
 def _of_changed(

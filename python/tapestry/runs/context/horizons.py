@@ -43,8 +43,21 @@ def horizons(
         else:
             limits[name] = until
             if until < invocation.clock.instant and name not in invocation.complete:
-                warnings.append(f"{name} has run to {show(until)} only: run it too, or first")
+                warnings += _behind(session, invocation, name, until)
     return limits, tuple(warnings)
+
+
+def _behind(session: Session, invocation: Invocation, name: str, until: datetime) -> list[str]:
+    """Why a model that is read has not got as far; nothing where this invocation has told it."""
+    if name in invocation.switches.skipped:
+        return []
+    try:
+        row = invocation.switches.row(session, name)
+    except StateUnreadable:
+        row = None  # the model itself stops at that
+    if row is None or row.active:
+        return [f"{name} has run to {show(until)} only: run it too, or first"]
+    return [f"{name} is switched off and has run to {show(until)} only: {row.why}"]
 
 
 def _of_state(

@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.switches import Switches
 from tapestry.runs.context.warm_pins import WarmPins
 from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.kept_commits import commits_beside
 from tapestry.runs.sources.pins import Pins
+from tapestry.runs.tables.queries import queries_beside
 from tapestry.runs.tables.state import StateRow, read_states, readable
 
 T = TypeVar("T")
@@ -29,8 +31,14 @@ class Invocation:
     complete
         Continuous models that this invocation has dealt with: the instant up to which their
         answers are complete in their tables.
+    switches
+        Which models the operator has switched off.
     log
         Entries for ``tapestry_runs``, one for each run that committed or whose checks failed.
+    wishes
+        What its runs asked of memories (``tapestry.runs.memories.ask``).
+    distrusting
+        Models whose runs are to read no memory, for one that did has failed.
     """
 
     id: str
@@ -40,13 +48,18 @@ class Invocation:
     memory: Memory = field(default_factory=Memory)
     settings: tuple[str, ...] = ()
     pins: Pins = field(init=False)
+    switches: Switches = field(init=False)
     complete: dict[str, datetime] = field(default_factory=dict)
     log: list[Any] = field(default_factory=list)
+    wishes: list[Any] = field(default_factory=list)
+    distrusting: set[str] = field(default_factory=set)
     _states: dict[str, dict[str, StateRow | OddRow] | None] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
         self.pins = WarmPins(self.memory, self.time_zone, commits_beside(self.state_table))
+        now = self.clock.read_at or self.clock.instant
+        self.switches = Switches(queries_beside(self.state_table), now, self.memory)
 
     def state(self, session: Session, generation: str, table: str = "") -> StateRow | None:
         """The newest row of a generation, from the state table (or another one).

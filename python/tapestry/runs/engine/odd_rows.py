@@ -114,6 +114,15 @@ class Fields:
             raise self._no(name, f"whole number from {least} on")
         return int(value)
 
+    def truth(self, name: str) -> bool:
+        """True or false."""
+        value = self._values.get(name)
+        if value is None:
+            raise Odd(f"{name} is null")
+        if not isinstance(value, bool):
+            raise self._no(name, "truth value")
+        return value
+
     def optional_number(self, name: str, least: float, most: float) -> float | None:
         """A finite number from ``least`` to ``most``, or None."""
         value = self._values.get(name)

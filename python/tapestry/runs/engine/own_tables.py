@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import sleep
 from types import MappingProxyType
 from typing import Any
@@ -24,6 +24,8 @@ from tapestry.runs.engine.session import Session
 
 ATTEMPTS = 6
 NOTHING: Mapping[str, str] = MappingProxyType({})
+AT_ONCE = 500
+"""So many rows are written by one statement."""
 CHECKPOINTS = 50
 """So many commits lie between two checkpoints of Delta's log.
 
@@ -81,6 +83,31 @@ def _unknown_folder(table: str, folder: str) -> StateMissing:
         hint=f"if that is the table, CREATE TABLE {relation_name(table)} USING delta LOCATION"
         f" {token(folder)}; else move it away",
     )
+
+
+def append_own(
+    session: Session,
+    table: str,
+    columns: Mapping[str, str],
+    rows: Sequence[Mapping[str, str]],
+    comment: str,
+) -> None:
+    """Append rows, each value as SQL; the table is made at the first, an older one widened."""
+    for start in range(0, len(rows), AT_ONCE):
+        values = ", ".join(
+            f"({', '.join(row[name] for name in columns)})" for row in rows[start : start + AT_ONCE]
+        )
+        inserted = f"INSERT INTO {relation_name(table)} ({', '.join(columns)}) VALUES {values}"
+        try:
+            session.run(inserted)
+        except Exception as error:
+            if lost_own(session, table, error):
+                create_own(session, table, columns, comment)
+            elif lacks_column(error):
+                widen_own(session, table, columns)
+            else:
+                raise
+            session.run(inserted)
 
 
 def remove_rows(session: Session, table: str, gone: str) -> None:

@@ -21,7 +21,6 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "verify": ("sample", "full", "off"),
     "on_verify_failure": ("fail", "warn"),
     "running_values": ("warn", "wanted"),
-    "memories": ("auto", "on", "off"),
 }
 """The values that a key takes; the first is the default."""
 
@@ -46,7 +45,9 @@ OTHERS = (
     "expectations",
     "verify_share",
     "deliver",
+    "memories",
 )
+MEMORIES = ("auto", "on", "off")
 KEYS = (*CHOICES, *OTHERS, *SCHEDULE)
 _LISTS = {
     "assume": ("conditions", '["r.ts >= m.ts"]'),
@@ -94,10 +95,12 @@ class ModelConfig:
     running_values: str = "warn"
     """What to say where the select list shows a count or another value that changes as rows come:
     every value that it ever had is an answer. `warn`: a run says so. `wanted`: it is meant."""
-    memories: str = "auto"
-    """Whether what is known of the groups of a query is kept in `<model>__memory`, so that a run
-    reads its new rows only. `auto`: where a source is larger than 32 MiB. `on`: always. `off`:
-    never, and each run reads the history of the groups that change."""
+    memories: str | tuple[str, ...] = "auto"
+    """What is kept between runs so that they read less. `auto`: where it pays. `off`: nothing. A
+    list of aliases, like `[r1, r2]`: of each, those rows of its source that the query can need, in
+    a table that all models of the schema share, whether that pays or not. Of a query with groups,
+    what is known of each group is kept in `<model>__memory`: with `auto` where a source is larger
+    than 32 MiB, with `on` always."""
     verify_share: float = 1 / 200
     """The part of the history that a `sample` looks at. With 0.005 all of it is seen once in 200
     runs."""
@@ -127,7 +130,8 @@ class ModelConfig:
     """How often `tapestry watch` runs the model. Without it: as often as its option `--every`
     says."""
     priority: int = 0
-    """Of two models that are due, `tapestry watch` runs the one with the greater number first."""
+    """Of two models that are due, `tapestry watch` runs the one with the greater number first, with
+    what it reads; `tapestry run` and `tapestry replay` run the greatest numbers first."""
 
     @classmethod
     def parse(
@@ -177,9 +181,23 @@ class Model:
     file: str = ""
     materialized: str = "continuous"
     """Which kind of model it is (``runs/run/kinds.py``)."""
+    unique_id: str = ""
+    """What dbt calls it: the same in every schema."""
     options: str = ""
     """What stands between the table's properties and AS in CREATE TABLE: partitions, location."""
     properties: Mapping[str, str] = field(default_factory=dict)
+
+
+def schedule_of(config: Mapping[str, Any]) -> ModelConfig:
+    """Of a configuration, ``meta`` included, `every` and `priority` alone.
+
+    Raises ConfigurationError for values that are none.
+    """
+
+    def ours(place: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: place[key] for key in SCHEDULE if place.get(key) is not None}
+
+    return ModelConfig.parse({**ours(config), "meta": ours(config.get("meta") or {})})
 
 
 def check_spelling(config: Mapping[str, Any], known: frozenset[str] = frozenset()) -> None:
@@ -210,6 +228,8 @@ def _meant(key: str) -> str | None:
     for ours in KEYS:
         if plain(key) == plain(ours):
             return ours
+    if key.lower() == "memory":
+        return "memories"
     near = get_close_matches(key.lower(), [k for k in KEYS if k not in NOT_KEYS], 1, cutoff=0.85)
     return near[0] if near else None
 
@@ -223,6 +243,8 @@ def _value(key: str, value: Any, zone: tzinfo) -> Any:
         return parse_every(value, key)
     if key == "priority":
         return _priority(value)
+    if key == "memories":
+        return _memories(value)
     if key == "instants_limit":
         return _limit(value)
     if key == "begin":
@@ -279,21 +301,32 @@ def _limit(value: Any) -> int:
         ) from None
 
 
-def _choice(key: str, value: Any) -> str:
+def _memories(value: Any) -> str | tuple[str, ...]:
+    if not isinstance(value, (list, tuple)):
+        return _choice("memories", value, MEMORIES)
+    if not value or not all(isinstance(one, str) and one.strip() for one in value):
+        raise ConfigurationError(
+            f"memories: {value!r} is not a list of aliases",
+            hint="write it like [r1, r2]: each is a table of the query, by its alias in FROM",
+        )
+    return tuple(value)
+
+
+def _choice(key: str, value: Any, choices: tuple[str, ...] = ()) -> str:
     # YAML reads a bare `off` as false, `on` as true.
+    choices = choices or CHOICES[key]
     bare = ("on" if value else "off") if isinstance(value, bool) else ""
-    text = bare if bare in CHOICES[key] else str(value)
-    if text in CHOICES[key]:
+    text = bare if bare in choices else str(value)
+    if text in choices:
         return text
-    near = get_close_matches(text, CHOICES[key], 1)
+    near = get_close_matches(text, choices, 1)
     if (key, text) in REFUSED:
         raise ConfigurationError(
             f"{key}: {text} is not for continuous models", hint=REFUSED[key, text]
         )
     raise ConfigurationError(
         f"{key}: {text} is not a value of this key",
-        hint=(f"did you mean {near[0]}? " if near else "")
-        + f"Valid are: {', '.join(CHOICES[key])}",
+        hint=(f"did you mean {near[0]}? " if near else "") + f"Valid are: {', '.join(choices)}",
     )
 
 

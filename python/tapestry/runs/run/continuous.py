@@ -15,6 +15,7 @@ from tapestry.runs.context.horizons import horizons
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
+from tapestry.runs.memories.ask import Asking, ask_memories, scans_of_uses
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.few_rows import few_rows
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
@@ -170,7 +171,9 @@ class _Planning:
         row = self.first_row(query, end.t)
         found = examine_sources(session, model, invocation, query, row)
         window, scans = Window(None, row.t), scans_of(found)
+        wishes = ask_memories(Asking(session, model, invocation, query, window))
         answers = new_answers(query, query, window, found)
+        answers = replace(answers, uses=scans_of_uses(wishes, found))
         count_instants(session, model, query, window, scans)
         known = self.known.first(query, row, found)
         row = known.row
@@ -189,7 +192,7 @@ class _Planning:
                 selected=columns,
                 columns=columns,
                 expected=query.expected,
-                keyed=keyed(answers, question),
+                keyed=keyed(answers, question, query),
                 holding=holding,
                 creates=True,
                 audit=query.rewriting.audit,
@@ -207,6 +210,7 @@ class _Planning:
                 *far_ahead(invocation.clock, row.t, query.commits),
             ),
             little=query.little,
+            wishes=wishes,
         )
 
     def first_row(self, query: Query, t: datetime) -> StateRow:
@@ -297,7 +301,9 @@ class _Planning:
         answers, query = new_answers(query, knowing, window, found), knowing
         few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
         row = (known := self.known.later(query, row, found, few)).row
-        answers = replace(answers, few=few, known=known.answers, hashes=known.hashes)
+        wishes = ask_memories(Asking(session, model, self.invocation, query, window))
+        uses = scans_of_uses(wishes, found)
+        answers = replace(answers, few=few, known=known.answers, hashes=known.hashes, uses=uses)
         if not before_of(found):  # else the scans read what is yet to be written
             count_instants(session, model, knowing, window, scans, known.answers)
         select = answers.sql(scans)
@@ -332,6 +338,7 @@ class _Planning:
             figures=_figures(answers.strategy, found, {}),
             warnings=(*warnings_of(found), *said_of(model, query), *known.warnings),
             little=query.little,
+            wishes=wishes,
         )
 
     def due_by_time(self, query: Query, last: StateRow) -> datetime | None:

@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
-from tapestry.quoting import relation_name, string, timestamp
+from tapestry.quoting import string, timestamp
 from tapestry.runs.checks.checks import CheckResult
-from tapestry.runs.engine.errors_of_delta import lacks_column
-from tapestry.runs.engine.own_tables import create_own, lost_own, widen_own
+from tapestry.runs.engine.own_tables import append_own
 from tapestry.runs.engine.read_volume import ReadVolume
 from tapestry.runs.engine.session import Session
 from tapestry.runs.run.plan import WriteRows
@@ -67,8 +66,6 @@ CHECKS: Mapping[str, str] = {
     "ended_at": "timestamp",
 }
 VERIFICATIONS = ("enough", "not_too_much")
-AT_ONCE = 500
-"""So many rows are written by one statement."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +105,7 @@ def write_log(session: Session, table: str, invocation_id: str, entries: Sequenc
     """Append an invocation's runs to ``tapestry_runs``; the table is made at the first."""
     comment = "tapestry: a log of runs; nothing depends on it"
     rows = [_run(invocation_id, entry, entry.run) for entry in entries if entry.run is not None]
-    _append(session, table, RUNS, rows, comment)
+    append_own(session, table, RUNS, rows, comment)
 
 
 def write_checks(
@@ -119,31 +116,7 @@ def write_checks(
     rows = [
         _check(invocation_id, entry, result) for entry in entries for result in entry.done.results
     ]
-    _append(session, table, CHECKS, rows, comment)
-
-
-def _append(
-    session: Session,
-    table: str,
-    columns: Mapping[str, str],
-    rows: Sequence[Mapping[str, str]],
-    comment: str,
-) -> None:
-    for start in range(0, len(rows), AT_ONCE):
-        values = ", ".join(
-            f"({', '.join(row[name] for name in columns)})" for row in rows[start : start + AT_ONCE]
-        )
-        inserted = f"INSERT INTO {relation_name(table)} ({', '.join(columns)}) VALUES {values}"
-        try:
-            session.run(inserted)
-        except Exception as error:
-            if lost_own(session, table, error):
-                create_own(session, table, columns, comment)
-            elif lacks_column(error):
-                widen_own(session, table, columns)
-            else:
-                raise
-            session.run(inserted)
+    append_own(session, table, CHECKS, rows, comment)
 
 
 def _identity(invocation_id: str, entry: Entry) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol, TypeAlias
 
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.memories.ask import Wish
 from tapestry.runs.model.model import Model
 from tapestry.runs.run.commit import append_sql, create_sql
 from tapestry.runs.sources.kept_commits import UnkeptCommits
@@ -160,6 +161,8 @@ class WriteRows:
         All that the query reads is small.
     finished
         What a run did that had crashed and was brought to its end before this one was planned.
+    wishes
+        What it asked of memories.
     """
 
     row: StateRow
@@ -177,6 +180,7 @@ class WriteRows:
     warnings: tuple[str, ...] = ()
     little: bool = False
     finished: str = ""
+    wishes: tuple[Wish, ...] = ()
 
     @property
     def model(self) -> Model:
@@ -216,6 +220,11 @@ class WriteRows:
             and bool(self.rows.holding.rows)
             and not (self.before or self.beside)
         )
+
+    @property
+    def remembers(self) -> bool:
+        """Does it read a memory?"""
+        return any(wish.found.relation for wish in self.wishes)
 
     @property
     def checks_rows(self) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
 
+from tapestry.errors import TapestryError, VerificationFailed
 from tapestry.quoting import relation_name
 from tapestry.runs.checks import rejected, staging
 from tapestry.runs.checks.checks import ERROR, WARN, CheckResult, sentences
@@ -18,6 +19,9 @@ from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.read_volume import ReadVolume
 from tapestry.runs.engine.session import Session, for_little, meanwhile
+from tapestry.runs.memories.keep import distrust
+from tapestry.runs.memories.look import Found
+from tapestry.runs.memories.reasons import UNREADABLE, WRONG
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import release
 from tapestry.runs.query.relations import plain
@@ -117,8 +121,41 @@ def execute(session: Session, planned: Decided, invocation: Invocation) -> Outco
     if isinstance(planned, Nothing):
         _complete(invocation, planned)
         return Outcome("nothing", None, planned.t, finished=planned.finished)
-    with for_little(session, planned.little):
-        return _execute(session, planned, invocation)
+    invocation.wishes += planned.wishes
+    try:
+        with for_little(session, planned.little):
+            return _execute(session, planned, invocation)
+    except Exception as error:
+        if not planned.remembers or _would_be_again(error):
+            raise
+        return _without_memories(session, planned, invocation, error)
+
+
+def _would_be_again(error: Exception) -> bool:
+    """Is an error one that a run without memories would meet, too?"""
+    return isinstance(error, TapestryError) and not isinstance(error, VerificationFailed)
+
+
+def _without_memories(
+    session: Session, planned: WriteRows, invocation: Invocation, error: Exception
+) -> Outcome:
+    """The run once more, which reads its sources alone.
+
+    Where it holds its memories are dropped, at once if the one before had answers that were wrong.
+    """
+    model = planned.model
+    logger.warning("%s is run again without memories: %s", model.name, error)
+    invocation.distrusting.add(model.relation)
+    outcome = execute(session, prepare(session, model, invocation), invocation)
+    reason = UNREADABLE
+    if isinstance(error, VerificationFailed):
+        reason, names = WRONG, distrust(session, planned.wishes)
+        logger.warning("answers from %s were wrong: it was dropped", ", ".join(names))
+    invocation.wishes[:] = [
+        replace(wish, found=Found(reason=reason)) if wish in planned.wishes else wish
+        for wish in invocation.wishes
+    ]
+    return outcome
 
 
 def _execute(session: Session, planned: WriteRows, invocation: Invocation) -> Outcome:

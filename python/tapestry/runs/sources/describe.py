@@ -27,6 +27,8 @@ LATE = "_late"
 RESERVED = frozenset({ARRIVAL, ENDED, ROW_ID, LATE, "_metadata"})
 OWN_PREFIX = "_tap_"
 """How a run's queries over a source name what they add to its columns."""
+REMEMBERED_ID = f"{OWN_PREFIX}row"
+"""The id that Delta keeps of a row, where another table has a copy of it."""
 LOCAL = "timestamp_ntz"
 ARRIVAL_TYPES = ("timestamp", LOCAL, "date")
 DETAILS = "# Detailed Table Information"
@@ -48,6 +50,9 @@ class DeltaSource:
     commits: CommitTimes | None = None
     """When its commits were made, where its rows arrive with them: ``_committed_at`` is among the
     columns then."""
+    remembered: str = ""
+    """A relation that is read in its place at any version: those of its rows that matter, with
+    their ids in ``REMEMBERED_ID`` where the table keeps ids (``tapestry.runs.memories``)."""
 
     @property
     def row_tracking(self) -> bool:
@@ -56,6 +61,8 @@ class DeltaSource:
 
     def at(self, version: int) -> str:
         """The table at one version, as it stands behind FROM."""
+        if self.remembered:
+            return self.remembered
         pinned = f"{relation_name(self.name)} VERSION AS OF {version}"
         if self.commits is None:
             return pinned

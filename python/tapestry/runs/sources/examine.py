@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import uuid4
 
@@ -28,7 +28,7 @@ from tapestry.runs.sources.rewrites import (
     touched_files,
 )
 from tapestry.runs.sources.row_warnings import count_nulls, late_warning, null_warning
-from tapestry.runs.sources.scans import late_scan, plain_scan
+from tapestry.runs.sources.scans import Reading, plain_scan
 from tapestry.runs.sources.side import SIDE_COLUMNS, Side, read_side, side_name
 from tapestry.runs.sources.since_last_run import Rules, Since
 from tapestry.sql.catalog import Column
@@ -61,6 +61,8 @@ class Examination:
         The scans have rows that were deleted, ``_ended`` says when: the last of them (None: none).
     living_late
         Did rows come late that are still there?
+    reading
+        How ``scan`` reads a source with an arrival: what stands in its place can be read so, too.
     """
 
     changed: bool
@@ -75,6 +77,7 @@ class Examination:
     standing: Scan | None = None
     last_end: datetime | None = None
     living_late: bool = False
+    reading: Reading | None = None
 
     @property
     def ends(self) -> bool:
@@ -152,12 +155,13 @@ def _since(
     old = change.old if looks_back else ""
     before, grown = keep(since, side, late, change.vanished_contents, old)
     last_end = grown.last_end if looks_back else None
-    scan, standing = (_scan(table, pin, column, of, last_end is not None) for of in (grown, side))
+    reading = Reading(pin, column, grown, last_end is not None)
+    standing = replace(reading, side=side).of(table)
     return Examination(
         True,
         late.rows,
         late.nulls,
-        scan,
+        reading.of(table),
         before,
         warnings=warnings,
         vanished_rows=gone,
@@ -165,6 +169,7 @@ def _since(
         standing=standing,
         last_end=last_end,
         living_late=bool(grown.live),
+        reading=reading,
     )
 
 
@@ -172,8 +177,14 @@ def _first_read(
     table: DeltaSource, pin: Pin, column: Column, side: Side, nulls: int
 ) -> Examination:
     """A source that no run before read: nothing of it is late."""
-    scan, warnings = plain_scan(table, pin, column), null_warning(table, column, nulls)
-    return Examination(True, 0, nulls, scan, clean(side), warnings=warnings, kept=side.exists)
+    warnings, reading = (
+        null_warning(table, column, nulls),
+        Reading(pin, column, replace(side, live=0)),
+    )
+    scan, before = plain_scan(table, pin, column), clean(side)
+    return Examination(
+        True, 0, nulls, scan, before, warnings=warnings, kept=side.exists, reading=reading
+    )
 
 
 def _as_it_was(
@@ -181,8 +192,14 @@ def _as_it_was(
 ) -> Examination:
     """A source that this run reads as the last one did."""
     last_end, before, kept = side.last_end if looks_back else None, clean(side), side.needed
-    scan, late = _scan(table, pin, column, side, last_end is not None), bool(side.live)
-    return Examination(False, 0, 0, scan, before, kept=kept, last_end=last_end, living_late=late)
+    reading, late = Reading(pin, column, side, last_end is not None), bool(side.live)
+    return Examination(
+        *(False, 0, 0, reading.of(table), before),
+        kept=kept,
+        last_end=last_end,
+        living_late=late,
+        reading=reading,
+    )
 
 
 def _as_left(side: Side, table: DeltaSource, last_pin: Pin | None) -> Side:
@@ -205,12 +222,6 @@ def _key(since: Since) -> Hashable:
     table, rule = since.table, since.rules.on_source_rewrite
     described = (table.name, table.columns, table.row_tracking, since.arrival)
     return (*described, since.last, since.pin, since.tau, since.stored, since.grave_until, rule)
-
-
-def _scan(table: DeltaSource, pin: Pin, column: Column, side: Side, ends: bool) -> Scan:
-    if side.live or (ends and side.gone):
-        return late_scan(table, pin, column, side, ends)
-    return plain_scan(table, pin, column, ends)
 
 
 def _change(since: Since) -> _Change:

@@ -85,7 +85,7 @@ def _selections(
         condition = f"_tap_s._metadata.row_commit_version > {since.last.version}"
         yield "row tracking", _rows(since, since.pin.version, condition, low)
     names = sum(len(commit.late_files) for commit in candidates)
-    stretches = _stretches(since, commits, candidates)
+    stretches = stretches_of(since.pin.version, commits, candidates)
     moved = any(version != since.pin.version for version in stretches)
     if names <= NAMES and len(stretches) <= SEGMENTS and not (moved and evolved):
         yield (
@@ -97,15 +97,16 @@ def _selections(
         )
 
 
-def _stretches(
-    since: Since, commits: Sequence[SourceCommit], candidates: Sequence[SourceCommit]
+def stretches_of(
+    until: int, commits: Sequence[SourceCommit], candidates: Sequence[SourceCommit]
 ) -> dict[int, list[str]]:
-    """For each added file a version that still has it: the last one before the next compaction."""
+    """For each file that was added with early rows a version up to ``until`` that still has it:
+    the last one before the next compaction."""
     compactions = [commit.version for commit in commits if commit.kind == "compaction"]
     stretches: dict[int, list[str]] = {}
     for commit in candidates:
         later = [version for version in compactions if version > commit.version]
-        version = min(later) - 1 if later else since.pin.version
+        version = min(later) - 1 if later else until
         stretches.setdefault(version, []).extend(commit.late_files)
     return stretches
 

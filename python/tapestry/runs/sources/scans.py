@@ -7,9 +7,11 @@ the side table. Predicates go down into both arms, on the arrival too: in the fi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
 from tapestry.runs.sources.contents import column_list, content_hash, keys
-from tapestry.runs.sources.describe import DeltaSource, arrival_sql
+from tapestry.runs.sources.describe import REMEMBERED_ID, DeltaSource, arrival_sql
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.side import Side, not_late
 from tapestry.sql.catalog import Column
@@ -59,6 +61,22 @@ def late_scan(
     return Scan(f"({' UNION ALL '.join(arms)})", ARRIVAL, ROW_ID, late=True)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How a run reads a source: at which version, with which late rows, with those that ended."""
+
+    pin: Pin
+    arrival: Column
+    side: Side
+    ends: bool = False
+
+    def of(self, table: DeltaSource) -> Scan:
+        """The scan of the source, or of what stands in its place (``DeltaSource.remembered``)."""
+        if self.side.live or (self.ends and self.side.gone):
+            return late_scan(table, self.pin, self.arrival, self.side, self.ends)
+        return plain_scan(table, self.pin, self.arrival, self.ends)
+
+
 def living(scan: Scan, late: bool) -> Scan:
     """The rows of a scan with ``ends`` that have not ended; ``late``: did any of them come late?"""
     relation = f"(SELECT * FROM {scan.relation} WHERE {ENDED} = {NEVER})"
@@ -74,6 +92,8 @@ def row_id(table: DeltaSource, alias: str = "") -> str:
     dropped by Spark where nobody asks for the id.
     """
     prefix = f"{alias}." if alias else ""
+    if table.row_tracking and table.remembered:
+        return f"{prefix}{REMEMBERED_ID}"
     if table.row_tracking:
         return f"CAST({prefix}_metadata.row_id AS STRING)"
     parts = keys(table.columns, alias)

@@ -43,7 +43,7 @@ def ask(
     question, holding = held(ripened(session, question), query, in_memory)
     if in_memory and query.little and not before and not holding.rows:
         holding = hold_rows(holding)  # unchecked rows: computed while the run is claimed
-    text = keyed(answers, question)
+    text = keyed(answers, question, query)
     if answers.few and question is not None:
         text, question, holding = share(model, question, holding, text)
     return Asked(question, row, holding, text)

@@ -43,6 +43,31 @@ class WindowPart:
         left = {name: living(scans[name], late) for name, late in self.late.items()}
         return {**scans, **left}
 
+    def over(self, uses: Mapping[str, UseScan]) -> Rewriting:
+        """Its query, which reads these uses by their own scans: those that it has itself."""
+        mine = {use.alias: use.conditions for use in self.rewriting.uses} if uses else {}
+        return self.rewriting.reading(
+            {
+                alias: living(use.scan, self.late[use.source])
+                if use.source in self.late
+                else use.scan
+                for alias, use in uses.items()
+                if mine.get(alias) == use.conditions
+            }
+        )
+
+
+@dataclass(frozen=True)
+class UseScan:
+    """How one use of a source is read by a scan of its own.
+
+    ``conditions``: it has every row of the source's for which they hold, of those of the use.
+    """
+
+    source: str
+    conditions: tuple[str, ...]
+    scan: Scan
+
 
 @dataclass(frozen=True)
 class KnownHashes:
@@ -85,6 +110,8 @@ class NewAnswers:
         The answers so far, where the query tells new ones from them by their values.
     hashes
         Those that the table does not hold.
+    uses
+        By alias, the uses of sources that are read from memories.
     """
 
     parts: tuple[WindowPart, ...]
@@ -92,6 +119,7 @@ class NewAnswers:
     few: bool = False
     known: KnownAnswers | None = None
     hashes: KnownHashes | None = None
+    uses: Mapping[str, UseScan] = field(default_factory=dict)
 
     @property
     def strategy(self) -> str:
@@ -120,7 +148,7 @@ class NewAnswers:
             read = part.scans(scans)
             read = {name: replace(scan, little=self.little) for name, scan in read.items()}
             selects.append(
-                part.rewriting.incremental(
+                part.over(self.uses).incremental(
                     part.window, read, few=self.few, keyed=keyed, known=self.known
                 )
             )

@@ -124,14 +124,18 @@ def ripened(session: Session, question: Question | None) -> Question | None:
 
 def stamped(question: Question, query: Query, scans: Mapping[str, Scan]) -> Question:
     """The question over these scans, each row id with its stamp: keys tell whose turn it is."""
-    found, relations = dict(scans), query.relations
-    for name, scan in scans.items():
-        arrival = relations.arrival(name)
-        if arrival is not None:
-            column = arrival_column(relations.tables[name].table, arrival)
-            us = f"unix_micros({arrival_sql(column)})"
-            found[name] = replace(scan, row_id=keys.stamped(scan.row_id, us))
+    found = {name: _stamped(query, name, scan) for name, scan in scans.items()}
     return replace(question, definition=replace(question.definition, scans=found))
+
+
+def _stamped(query: Query, name: str, scan: Scan) -> Scan:
+    """The scan with the stamp of each row in its id, where the source has an arrival."""
+    arrival = query.relations.arrival(name)
+    if arrival is None:
+        return scan
+    column = arrival_column(query.relations.tables[name].table, arrival)
+    us = f"unix_micros({arrival_sql(column)})"
+    return replace(scan, row_id=keys.stamped(scan.row_id, us))
 
 
 def incomparable(query: Query) -> str:
@@ -178,6 +182,15 @@ def not_comparable(column: str) -> str:
     return f"values of {column}, a MAP, cannot be compared"
 
 
-def keyed(answers: NewAnswers, question: Question | None) -> str:
-    """Q^I with the keys that its rows are verified by; '' where they are not."""
-    return "" if question is None else answers.sql(question.scans, keyed=True)
+def keyed(answers: NewAnswers, question: Question | None, query: Query) -> str:
+    """Q^I with the keys that its rows are verified by; '' where they are not.
+
+    The question is ``stamped``; so are the scans of uses here.
+    """
+    if question is None:
+        return ""
+    uses = {
+        alias: replace(use, scan=_stamped(query, use.source, use.scan))
+        for alias, use in answers.uses.items()
+    }
+    return replace(answers, uses=uses).sql(question.scans, keyed=True)

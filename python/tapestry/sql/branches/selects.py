@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -17,9 +17,13 @@ from tapestry.sql.write import build
 
 @dataclass(frozen=True)
 class Reads:
-    """What a rendering reads: source name -> name of the CTE that applies its scan."""
+    """What a rendering reads: source name -> name of the CTE that applies its scan.
+
+    ``uses``: alias -> name of the CTE that applies the scan of that use alone.
+    """
 
     names: Mapping[str, str]
+    uses: Mapping[str, str] = field(default_factory=dict)
 
     def from_clause(
         self, select: exp.Select, tables: tuple[Table, ...], frame: Frame
@@ -33,7 +37,8 @@ class Reads:
         """One table of a FROM clause under its alias."""
         alias = exp.TableAlias(this=exp.to_identifier(table.alias))
         if isinstance(table, SourceTable):
-            return exp.Table(this=exp.to_identifier(self.names[table.source]), alias=alias)
+            name = self.uses.get(table.alias) or self.names[table.source]
+            return exp.Table(this=exp.to_identifier(name), alias=alias)
         return exp.Subquery(this=self.universe(table, frame), alias=alias)
 
     def universe(self, table: ValueTable, frame: Frame) -> exp.Query:

@@ -39,7 +39,7 @@ class Groups:
     @property
     def reads(self) -> Reads:
         """Names of the CTEs that apply the scans."""
-        return Reads(self.place.reads)
+        return Reads(self.place.reads, self.place.uses)
 
     def ctes(self) -> Iterator[tuple[str, exp.Query]]:
         """The CTEs of what changes in the window, and of what was before it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -26,6 +26,7 @@ class LiftedPlace:
 
     ``audited``: by its place, an audit column over the values ``_n`` of an answer. ``at_begin``:
     what was an answer at the begin is no new one. ``remembers``: running states are at hand.
+    ``uses`` as in ``Reads``.
     """
 
     columns: tuple[str, ...]
@@ -37,6 +38,7 @@ class LiftedPlace:
     audited: Mapping[int, exp.Expr]
     at_begin: bool = False
     remembers: bool = False
+    uses: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def listed(self) -> tuple[str, ...]:

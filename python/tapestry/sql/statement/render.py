@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlglot import exp
@@ -51,9 +51,13 @@ class _Statement:
 
 @dataclass(frozen=True)
 class Body:
-    """A rendered statement without its scans; the window's ends are placeholders in it."""
+    """A rendered statement without its scans; the window's ends are placeholders in it.
+
+    ``columns`` are those that it reads of a source, ``uses`` those of a use with a scan of its own.
+    """
 
     columns: Mapping[str, tuple[str, ...]]
+    uses: Mapping[str, tuple[str, ...]]
     begins: bool
     ctes: tuple[str, ...]
     query: str
@@ -68,7 +72,8 @@ class Rendering:
     ``few``: the rows that the branches narrow their sources to are known to be few; ``at_begin``:
     what was an answer by value at the begin is no new one (``KnownAnswers.at_begin``);
     ``remembers``: running states are at hand (``KnownAnswers.states``); ``unsplit``: no branch
-    is worth its plan, so small are the sources (``Scan.little``).
+    is worth its plan, so small are the sources (``Scan.little``); ``uses``: by alias, the scans of
+    uses that have one of their own.
     """
 
     parts: tuple[Part, ...]
@@ -84,6 +89,7 @@ class Rendering:
     at_begin: bool = False
     remembers: bool = False
     unsplit: bool = False
+    uses: Mapping[str, Scan] = field(default_factory=dict)
 
     def frame(self) -> Frame:
         """The window ``(TAU, T]`` of placeholders."""
@@ -155,16 +161,18 @@ class Rendering:
     def lifted_place(self, part: Part, prefix: str, frame: Frame) -> LiftedPlace:
         """Where an arm that is evaluated at instants is rendered."""
         first = exp.Min(this=exp.column(AT, table="_n"))
+        reads = self.reads()
         return LiftedPlace(
             self.columns,
             frame,
-            self.reads().names,
+            reads.names,
             prefix,
             None if self.begin is None else timing.literal(self.begin),
             self.columns[-1] == KEY,
             {n: self.audited(part, n, first) for n in part.audit},
             self.at_begin,
             self.remembers,
+            reads.uses,
         )
 
     def remembered(self, whole: bool) -> Body:
@@ -233,13 +241,11 @@ class Rendering:
         """Names of the CTEs that apply the scans."""
         names: dict[str, str] = {}
         for source in self.sources:
-            # The names stand in texts as they are.
-            # sql: letters, digits and _ are left
-            name = "read_" + re.sub(r"\W", "_", source.rsplit(".", 1)[-1], flags=re.ASCII)
-            while name in names.values():
-                name += "_"
-            names[source] = name
-        return Reads(names)
+            names[source] = _unused(f"read_{source.rsplit('.', 1)[-1]}", names.values())
+        uses: dict[str, str] = {}
+        for alias in sorted(self.uses):
+            uses[alias] = _unused(f"read_for_{alias}", [*names.values(), *uses.values()])
+        return Reads(names, uses)
 
     def order(self) -> Order:
         """What is known about the bounds in this rendering."""
@@ -259,7 +265,7 @@ class Rendering:
             read = [n for n in tree.walk() if isinstance(n, (exp.Table, exp.Column))]
             nodes += sorted(read, key=lambda node: isinstance(node, exp.Column))
         begins = any(isinstance(n, exp.Table) and n.name == TIME_BEGINS_CTE for n in nodes)
-        columns = self.used_columns(nodes, begins)
+        columns, uses = self.used_columns(nodes, begins)
         structs = structs_in(trees) if self.dialect == "postgres" else {}
         texts = []
         if begins:
@@ -272,7 +278,7 @@ class Rendering:
             texts.append(f"{name} AS (\n  {indented}\n)")
         named = {n.name for n in nodes if isinstance(n, exp.Table)}
         given = frozenset(named & {KNOWN_CTE, MEMORY_CTE})
-        return Body(columns, begins, tuple(texts), self.sql(query, structs), given)
+        return Body(columns, uses, begins, tuple(texts), self.sql(query, structs), given)
 
     def sql(self, tree: exp.Expr, structs: Structs) -> str:
         """The tree in this rendering's dialect; it is used up, for nothing in it is shared."""
@@ -287,13 +293,18 @@ class Rendering:
         t: datetime | str,
         known: KnownAnswers | None = None,
     ) -> str:
-        """The statement: one CTE a source that applies its scan, the other CTEs, the query."""
-        names = self.reads().names
+        """The statement: one CTE a scan that applies it, the other CTEs, the query."""
+        reading = self.reads()
+        names = reading.names
         # PostgreSQL computes a CTE that is used twice as a whole, past every index, unless told.
         how = "NOT MATERIALIZED " if self.dialect == "postgres" else ""
         reads = [
             f"{names[source]} AS {how}(\n  {self.read(self.scan(source, scans), columns)}\n)"
             for source, columns in body.columns.items()
+        ]
+        reads += [
+            f"{reading.uses[alias]} AS {how}(\n  {self.read(self.uses[alias], columns)}\n)"
+            for alias, columns in body.uses.items()
         ]
         if known is not None:
             given = {KNOWN_CTE: known.relation, MEMORY_CTE: known.states}
@@ -318,25 +329,30 @@ class Rendering:
 
     def used_columns(
         self, nodes: list[exp.Table | exp.Column], begins: bool
-    ) -> Mapping[str, tuple[str, ...]]:
-        """source -> names of the columns that the statement of these nodes reads of it."""
+    ) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]:
+        """source -> names of the columns that the statement of these nodes reads of it.
+
+        The same of the uses that have a scan of their own, by their aliases.
+        """
         by_alias: dict[str, dict[str, None]] = {}
         for table in all_tables(self.parts):
             if isinstance(table, SourceTable):
                 by_alias.setdefault(table.alias, {})[table.source] = None
         used: dict[str, dict[str, None]] = {}
+        apart: dict[str, dict[str, None]] = {}
         for node in nodes:
-            if isinstance(node, exp.Table):
-                for source in by_alias.get(node.alias, ()):
-                    used.setdefault(source, {})
-                continue
-            for source in by_alias.get(node.table, ()):
-                if node.name != AT and self.has(source, node.name):
-                    used.setdefault(source, {})[node.name] = None
+            alias = node.alias if isinstance(node, exp.Table) else node.table
+            for source in by_alias.get(alias, ()):
+                of_alias = alias in self.uses
+                names = apart.setdefault(alias, {}) if of_alias else used.setdefault(source, {})
+                is_column = isinstance(node, exp.Column)
+                if is_column and node.name != AT and self.has(source, node.name):
+                    names[node.name] = None
         if begins:
             for source in self.growing():
                 used.setdefault(source, {})[ARRIVAL] = None
-        return {source: tuple(names) for source, names in used.items()}
+        listed = [{name: tuple(names) for name, names in one.items()} for one in (used, apart)]
+        return listed[0], listed[1]
 
     def read(self, scan: Scan, columns: tuple[str, ...]) -> str:
         """The body of the CTE that applies a scan."""
@@ -373,3 +389,12 @@ class Rendering:
         names = self.reads().names
         arms = [f"SELECT {ARRIVAL} FROM {names[source]}" for source in self.growing()]
         return f"SELECT MIN({ARRIVAL}) AS at FROM ({' UNION ALL '.join(arms)}) AS arrivals"
+
+
+def _unused(wanted: str, taken: Iterable[str]) -> str:
+    """A name for a CTE: the names stand in texts as they are."""
+    # sql: letters, digits and _ are left
+    name = re.sub(r"\W", "_", wanted, flags=re.ASCII)
+    while name in taken:
+        name += "_"
+    return name

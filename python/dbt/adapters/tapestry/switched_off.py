@@ -1,0 +1,36 @@
+"""A model that the operator has switched off: what dbt is told instead of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dbt.adapters.tapestry.response import ContinuousResponse
+from tapestry.errors import ConfigurationError
+from tapestry.names import SWITCHED_OFF
+from tapestry.runs.context.switches import Switches
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import schedule_of
+from tapestry.runs.query.relations import plain
+
+
+def skipped(
+    session: Session, switches: Switches, node: Mapping[str, Any], noted: bool
+) -> ContinuousResponse | None:
+    """The response for a model that is switched off; None: it is to be run.
+
+    ``noted``: the table is to say that there is this model. Raises StateUnreadable for a row of it
+    that nobody of ours has written.
+    """
+    model = plain(node["relation_name"])
+    off = switches.off(session, model)
+    if noted:
+        try:
+            priority = schedule_of(node["config"]).priority
+        except ConfigurationError:
+            return None  # whoever plans the run says what is wrong
+        switches.plans(model, str(node.get("unique_id") or ""), priority)
+    if off is None:
+        return None
+    why = " ".join(off.why.split())
+    return ContinuousResponse(_message=f"switched off: {why}", code=SWITCHED_OFF, rows_affected=0)

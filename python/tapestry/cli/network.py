@@ -1,0 +1,88 @@
+"""`tapestry network`: sources, what is kept of them, and models; what reads what."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tapestry.cli.complete import continuous_models
+from tapestry.cli.options import DbtOptions, project_options
+from tapestry.cli.project import Project, open_project
+
+if TYPE_CHECKING:
+    from tapestry.report.network import Network
+
+EXAMPLE = """\b
+Examples:
+  tapestry network
+  tapestry network unanswered
+  tapestry network --html network.html
+  tapestry network --json | jq '.nodes[] | select(.kind == "source") | [.name, .rows]'
+
+Sources stand first, with rows, files and bytes as their Delta logs have them; below each what reads
+it: priority, strategy, answers and seconds of a model's last run, and whether it is switched off.
+Between them stands what is kept: sums are the states of the groups of a model (`<model>__memory`).
+
+Exit codes: 0 shown, 1 failed, 2 wrong usage or settings.
+"""
+
+
+@click.command(epilog=EXAMPLE, short_help="Show what reads what: sources, what is kept, models.")
+@click.argument("model", required=False, shell_complete=continuous_models)
+@click.option("--json", "as_json", is_flag=True, help="Nodes and edges as JSON.")
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write one HTML page with a drawing.",
+)
+@project_options
+def network(model: str | None, as_json: bool, html: Path | None, given: DbtOptions) -> None:
+    """Show the network of sources and models: all of it, or what is around MODEL."""
+    from tapestry.cli.models import read_manifest
+    from tapestry.report.network import described
+    from tapestry.report.network_page import network_page
+    from tapestry.report.network_text import says, tree
+
+    read_manifest(given)  # dbt writes what it has read
+    with open_project(given) as project:
+        name, found = _read(project, model)
+        schema = project.schema
+    if html is not None:
+        _write(html, network_page(found, name or schema, schema, datetime.now(timezone.utc)))
+    if as_json:
+        click.echo(json.dumps(described(found), indent=2))
+    elif html is not None:
+        click.echo(f"network: {html}")
+    else:
+        lines = tree(found) or ["the project has no continuous models"]
+        click.echo("\n".join([*lines, "", says(found)] if found.nodes else lines))
+
+
+def _read(project: Project, model: str | None) -> tuple[str, Network]:
+    """The project's name, and its network; of a model what is around it."""
+    from tapestry.cli.at_hand import tables_of
+    from tapestry.report.artifacts import read_artifacts
+    from tapestry.report.network import find_model, make_network, sums_of
+    from tapestry.report.read import read_record
+    from tapestry.report.sizes import sizes_of
+
+    artifacts = read_artifacts(Path(project.config.project_target_path))
+    wanted = None if model is None else find_model(artifacts, model)
+    record = read_record(tables_of(project))
+    sizes = sizes_of(lambda schema: tables_of(project, schema))
+    found = make_network(artifacts, record, sizes, sums_of(artifacts, sizes))
+    return artifacts.project, found if wanted is None else found.around(wanted)
+
+
+def _write(path: Path, page: str) -> None:
+    """In one step: whoever has it open never sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(f".{path.name}.{os.getpid()}")
+    half.write_bytes(page.encode("utf-8", "replace"))
+    half.replace(path)

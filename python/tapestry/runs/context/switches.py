@@ -1,0 +1,134 @@
+"""Which models the operator has switched off, as an invocation finds it, and what it writes of it.
+
+The table is read once an invocation, so that all models of it see the same. It is not read where
+a look at it tells enough: nothing was ever switched off there, or this process has seen it as it
+still is. Then it is read when the invocation has written anyway, to bring it up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from threading import Lock
+
+from tapestry.errors import StateUnreadable
+from tapestry.names import SWITCHED_PROPERTY
+from tapestry.runs.context.memory import Memory
+from tapestry.runs.engine.glance import Glance
+from tapestry.runs.engine.odd_rows import OddRow
+from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.queries import (
+    QueryRow,
+    mark_switched,
+    read_queries,
+    readable,
+    write_queries,
+)
+
+Rows = Mapping[str, QueryRow | OddRow]
+
+
+@dataclass
+class Switches:
+    """The switches of one invocation, which began at ``now``; threads share it.
+
+    skipped
+        Models of this invocation that are switched off.
+    """
+
+    table: str
+    now: datetime
+    memory: Memory = field(default_factory=Memory)
+    skipped: set[str] = field(default_factory=set)
+    _rows: Rows | None = None
+    _asked: bool = False
+    _unreadable: str = ""
+    _told: bool = False
+    _planned: dict[str, QueryRow] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def row(self, session: Session, model: str) -> QueryRow | None:
+        """What stands there of a model, by its table; None: nothing, and it is active.
+
+        Raises StateUnreadable where that cannot be read.
+        """
+        with self._lock:
+            if self._rows is None:
+                self._rows = self._looked(session)
+            return readable(self._rows.get(model))
+
+    def off(self, session: Session, model: str) -> QueryRow | None:
+        """The row of a model that is switched off, and is skipped by this invocation.
+
+        Raises StateUnreadable for a row that nobody of ours has written.
+        """
+        row = self.row(session, model)
+        if row is None or row.active:
+            return None
+        self.skipped.add(model)
+        return row
+
+    def plans(self, model: str, id: str, priority: int) -> None:
+        """The project has this model, with this priority: the table is to say so."""
+        self._planned[model] = QueryRow(model, id, priority, self.now)
+
+    def warnings(self) -> tuple[str, ...]:
+        """What is wrong with the table as a whole; told once, to whoever asks first."""
+        with self._lock:
+            told, self._told = self._told, True
+        return (self._unreadable,) if self._unreadable and not told else ()
+
+    def due(self, wrote: bool) -> bool:
+        """Is there something to be written at the end of the invocation, as far as one knows?
+
+        ``wrote``: it has written something else.
+        """
+        return bool(self._planned) and (bool(self._changed()) if self._asked else wrote)
+
+    def write(self, session: Session) -> None:
+        """Bring the table up to date with what the project says of the models."""
+        seen = self._asked
+        if not seen:
+            self._rows = self._read(session, session.can.glance(self.table))
+        changed, self._planned = self._changed(), {}
+        if changed:
+            write_queries(session, self.table, changed)
+        # Somebody else may have switched one off, who does not know of the mark.
+        rows = (self._rows or {}).values()
+        if not seen and any(isinstance(row, OddRow) or not row.active for row in rows):
+            mark_switched(session, self.table)
+
+    def _changed(self) -> list[QueryRow]:
+        """Rows that the table lacks, or has with another id or priority."""
+        rows: list[QueryRow] = []
+        for model, row in self._planned.items() if not self._unreadable else ():
+            there = (self._rows or {}).get(model)
+            if isinstance(there, OddRow):
+                continue
+            if there is None or (there.id, there.priority) != (row.id, row.priority):
+                rows.append(row if there is None else replace(row, since=there.since))
+        return rows
+
+    def _looked(self, session: Session) -> Rows:
+        """All rows; none where nothing was ever switched off, which a look at the table tells."""
+        seen = session.can.glance(self.table)
+        if seen is not None and seen.definition and SWITCHED_PROPERTY not in seen.definition:
+            return {}
+        return self._read(session, seen)
+
+    def _read(self, session: Session, seen: Glance | None) -> Rows:
+        """All rows; of a table that is not as runs make it none, for then none is switched off.
+
+        ``seen``: as this process may have read it before.
+        """
+        self._asked = True
+        find = partial(read_queries, session, self.table)
+        try:
+            if seen is None:
+                return find()
+            return self.memory.change((self.table, seen, seen.version), find)
+        except StateUnreadable as error:
+            self._unreadable = f"{error.reason}: no model counts as switched off"
+            return {}

@@ -1,0 +1,193 @@
+"""Build, bring up to date and drop memories, at the end of an invocation: no run waits for one.
+
+A build is one CREATE OR REPLACE TABLE, a flush one INSERT under Delta's transaction (generation,
+n): whoever is killed leaves the memory as it was or as it is to be. Of two processes that flush at
+once one lands, for both write n; the other is skipped. A flush of a generation that was replaced
+meanwhile is a foreign commit to whoever looks next.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from time import monotonic
+from uuid import uuid4
+
+from tapestry.names import GENERATION_PROPERTY, MEMORY_PROPERTY
+from tapestry.quoting import identifiers, properties, relation_name, token
+from tapestry.runs.engine.errors_of_delta import lost_race
+from tapestry.runs.engine.session import Session
+from tapestry.runs.memories.ask import Wish
+from tapestry.runs.memories.choose import weigh
+from tapestry.runs.memories.log import Deed, left_lately, write_deeds
+from tapestry.runs.memories.look import Kept, covered, generation_of, look_at, new_rows
+from tapestry.runs.memories.reasons import (
+    FOREIGN_COMMIT,
+    NEWER,
+    NOT_APPENDED_ONLY,
+    NOT_BUILT_YET,
+    UNREADABLE,
+    WRONG,
+)
+from tapestry.runs.memories.survey import FLUSH_COMMITS, collect
+from tapestry.runs.memories.wanted import Wanted
+from tapestry.runs.sources.added_since import remembered_columns
+from tapestry.runs.sources.describe import REMEMBERED_ID
+from tapestry.runs.tables.target import metadata
+
+logger = logging.getLogger(__name__)
+
+LOOKED = (NOT_BUILT_YET, FOREIGN_COMMIT, NOT_APPENDED_ONLY, UNREADABLE, NEWER)
+"""Why a run that looked for a memory read none."""
+FLUSH_BYTES = 2**20
+FLUSH_SHARE = 0.1
+"""A memory takes in what came since once that is ``FLUSH_COMMITS`` commits of the source, or about
+so many bytes, or such a share of its own."""
+
+
+def keep_memories(session: Session, wishes: Sequence[Wish], invocation_id: str) -> tuple[Deed, ...]:
+    """Do for the memories that were wished for what is due; a failure is told and harms nothing."""
+    by_signature: dict[str, list[Wish]] = {}
+    for wish in wishes:
+        if wish.wanted is not None and (wish.found.reason in LOOKED or not wish.found.reason):
+            by_signature.setdefault(wish.wanted.signature, []).append(wish)
+    if not by_signature:
+        return ()
+    schema = next(w.wanted.schema for w in wishes if w.wanted is not None)
+    undecided = [s for s, same in by_signature.items() if _undecided(same)]
+    left = left_lately(session, schema, undecided) if undecided else {}
+    deeds: list[Deed] = []
+    for signature, same in by_signature.items():
+        same.sort(key=_version, reverse=True)
+        models = tuple(sorted({wish.model for wish in same}))
+        try:
+            deeds += [
+                replace(one, models=models) for one in _kept(session, same, signature in left)
+            ]
+        except Exception as error:
+            name = same[0].wanted.name if same[0].wanted is not None else ""
+            logger.warning("the memory %s was not kept: %s", name, error)
+    if any(deed.action == "build" for deed in deeds):
+        _collect(session, schema)
+    write_deeds(session, schema, invocation_id, deeds)
+    return tuple(deeds)
+
+
+def _collect(session: Session, schema: str) -> None:
+    """Where memories are made, drop those that nobody uses; a failure harms nothing."""
+    try:
+        for gone in collect(session, schema):
+            logger.info("the memory %s was dropped: nobody uses it", gone.name)
+    except Exception as error:
+        logger.warning("unused memories were not looked for: %s", error)
+
+
+def _undecided(same: Sequence[Wish]) -> bool:
+    """Is it to be weighed whether it pays?"""
+    return not any(wish.named or wish.found.relation for wish in same)
+
+
+def _version(wish: Wish) -> int:
+    return -1 if wish.wanted is None else wish.wanted.pin.version
+
+
+def _kept(session: Session, same: Sequence[Wish], left: bool) -> list[Deed]:
+    """What is due for one memory; ``left``: it was found lately not to pay."""
+    wanted, found = same[0].wanted, same[0].found
+    assert wanted is not None
+    deeds: list[Deed] = []
+    if found.reason in (NOT_APPENDED_ONLY, FOREIGN_COMMIT, UNREADABLE):
+        # Rows that the source has lost are not to stay in a copy of it, nor in its history.
+        deeds.append(drop(session, wanted, found.reason))
+    if found.relation:
+        if found.kept is not None and found.pending and _due(wanted, found.kept):
+            deeds += flush(session, wanted, found.kept)
+    elif found.reason == NEWER or left:
+        return deeds
+    elif not _undecided(same):
+        deeds.append(build(session, wanted))
+    else:
+        weighed = weigh(session, same)
+        if weighed.reason:
+            deeds.append(Deed("leave", wanted, 0.0, weighed.reason, weighed.share, weighed.saved))
+        else:
+            built = build(session, wanted)
+            deeds.append(replace(built, share=weighed.share, saved=weighed.saved))
+    return deeds
+
+
+def _due(wanted: Wanted, kept: Kept) -> bool:
+    """Is what came in since so much that reading it costs more than to take it in?"""
+    newest = kept.newest
+    if wanted.pin.version - newest.version >= FLUSH_COMMITS:
+        return True
+    share = kept.size / max(newest.size, 1)
+    pending = max(wanted.table.size - newest.size, 0) * share
+    return pending >= min(FLUSH_BYTES, FLUSH_SHARE * kept.size)
+
+
+def build(session: Session, wanted: Wanted) -> Deed:
+    """Make the memory of its source at its pin, in one statement."""
+    began = monotonic()
+    table, version = wanted.table, wanted.pin.version
+    said = {
+        GENERATION_PROPERTY: generation_of(version, table.size, uuid4().hex),
+        MEMORY_PROPERTY: json.dumps(
+            {"source": table.name, "table_id": table.table_id, "conditions": wanted.conditions}
+        ),
+    }
+    comment = f"tapestry: a copy of rows of {table.name}, to be deleted at any time"
+    columns = remembered_columns(table)
+    session.run(
+        f"CREATE OR REPLACE TABLE {relation_name(wanted.name)} USING delta"
+        f" COMMENT {token(comment)} TBLPROPERTIES ({properties(said)}) AS\n"
+        f"SELECT /*+ REBALANCE */ * FROM (SELECT {columns} FROM {table.at(version)} AS _tap_s)"
+        f" WHERE {wanted.where}"
+    )
+    return Deed("build", wanted, monotonic() - began)
+
+
+def flush(session: Session, wanted: Wanted, kept: Kept) -> list[Deed]:
+    """Add what came in since, once; nothing where another process has done so."""
+    began = monotonic()
+    new = new_rows(session, wanted, kept.newest.version)
+    if not new:
+        return []
+    n, until = kept.newest.n + 1, covered(wanted.pin.version, wanted.table.size)
+    said = {"t": until, "from": kept.newest.version}
+    options = {
+        "txnAppId": f"tapestry.memory.{kept.generation}",
+        "txnVersion": str(n),
+        "userMetadata": metadata(kept.generation, n, "", said),
+    }
+    names = [column.name for column in wanted.table.columns]
+    listed = identifiers([*names, *([REMEMBERED_ID] if wanted.table.row_tracking else [])])
+    rows = " UNION ALL ".join(new)
+    try:
+        session.run(
+            f"INSERT INTO {relation_name(wanted.name)} WITH ({properties(options)}) ({listed})\n"
+            f"SELECT /*+ REBALANCE */ {listed} FROM ({rows})"
+        )
+    except Exception as error:
+        if not lost_race(error):
+            raise
+        return []
+    return [Deed("flush", wanted, monotonic() - began)]
+
+
+def drop(session: Session, wanted: Wanted, reason: str) -> Deed:
+    """Remove a memory with all of its history, which may hold rows that its source has lost."""
+    began = monotonic()
+    session.run(f"DROP TABLE IF EXISTS {relation_name(wanted.name)}")
+    return Deed("drop", wanted, monotonic() - began, reason)
+
+
+def distrust(session: Session, wishes: Iterable[Wish]) -> tuple[str, ...]:
+    """Drop the memories that a run has read whose answers were wrong; their names."""
+    read = {w.wanted.name: w.wanted for w in wishes if w.wanted is not None and w.found.relation}
+    for wanted in read.values():
+        if not isinstance(look_at(session, wanted), str):
+            drop(session, wanted, WRONG)
+    return tuple(sorted(read))

@@ -1,0 +1,188 @@
+"""A memory as it stands: which version of its source it holds, if nothing is doubtful."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tapestry.errors import SourceHistoryGone, TapestryError
+from tapestry.quoting import identifiers, relation_name
+from tapestry.runs.engine.session import Session
+from tapestry.runs.memories.reasons import (
+    FOREIGN_COMMIT,
+    NEWER,
+    NOT_APPENDED_ONLY,
+    NOT_BUILT_YET,
+    UNREADABLE,
+)
+from tapestry.runs.memories.wanted import Wanted
+from tapestry.runs.sources.added_since import added_since
+from tapestry.runs.sources.describe import REMEMBERED_ID
+from tapestry.runs.tables.target import MANY, Commit, look, newest_commits
+
+logger = logging.getLogger(__name__)
+
+_HARMLESS = ("OPTIMIZE", "VACUUM")
+"""What others may do to it."""
+
+
+@dataclass(frozen=True)
+class Cover:
+    """What a commit of a memory makes it hold: a version of the source, which has ``size`` bytes.
+
+    n
+        1 of the commit that built it, then one more each time.
+    at
+        The memory's own version.
+    """
+
+    n: int
+    at: int
+    version: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A memory that can be read.
+
+    covers
+        Newest first.
+    size
+        Bytes of its files.
+    """
+
+    generation: str
+    covers: tuple[Cover, ...]
+    size: int
+
+    @property
+    def newest(self) -> Cover:
+        """All that it holds."""
+        return self.covers[0]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run reads in the place of a source; "" where it reads the source, for a ``reason``.
+
+    pending
+        Are there rows in it that the memory has not got?
+    """
+
+    relation: str = ""
+    reason: str = ""
+    kept: Kept | None = None
+    pending: bool = False
+
+
+def covered(version: int, size: int) -> str:
+    """What a commit of a memory says that it holds up to.
+
+    >>> covered(12, 4096)
+    '12:4096'
+    """
+    return f"{version:d}:{size:d}"
+
+
+def generation_of(version: int, size: int, token: str) -> str:
+    """The name of what one statement built; its commit can say nothing else of itself."""
+    return f"{covered(version, size)}:{token}"
+
+
+def look_at(session: Session, wanted: Wanted) -> Kept | str:
+    """How a memory stands; a text says why it cannot be read."""
+    try:
+        glance = look(session, wanted.name)
+    except TapestryError:
+        return FOREIGN_COMMIT  # a table of another format
+    if glance is None:
+        return NOT_BUILT_YET
+    if not glance.generation:
+        return FOREIGN_COMMIT
+    covers = _all_covers(session, wanted.name, glance.generation)
+    return Kept(glance.generation, covers, glance.size) if covers else FOREIGN_COMMIT
+
+
+def versions_held(session: Session, name: str, generation: str) -> int | None:
+    """Up to which version of its source a memory holds rows; None where that is doubtful."""
+    covers = _all_covers(session, name, generation)
+    return covers[0].version if covers else None
+
+
+def _all_covers(session: Session, name: str, generation: str) -> tuple[Cover, ...]:
+    """Those of ``_covers``, as far back as is needed; () where it is doubtful what they are."""
+    covers = _covers(newest_commits(session, name), generation)
+    if covers is None:
+        covers = _covers(newest_commits(session, name, MANY), generation)
+    return covers or ()
+
+
+def _covers(commits: Sequence[Commit], generation: str) -> tuple[Cover, ...] | None:
+    """What the commits back to the one that built it hold; () where one is foreign, None where
+    that one is not among them."""
+    found: list[Cover] = []
+    for commit in commits:
+        if commit.operation.upper().startswith(_HARMLESS):
+            continue
+        cover = _cover(commit, generation)
+        if cover is None or (found and found[-1].n != cover.n + 1):
+            return ()
+        found.append(cover)
+        if cover.n == 1:
+            return tuple(found)
+    return None
+
+
+def _cover(commit: Commit, generation: str) -> Cover | None:
+    """What a commit of this generation holds; None of any other commit."""
+    if commit.generation != generation or commit.n is None:
+        return None
+    said = generation.rpartition(":")[0] if commit.n == 1 else commit.until
+    version, _, size = said.partition(":")
+    if not (version.isdecimal() and size.isdecimal()):
+        return None
+    return Cover(commit.n, commit.version, int(version), int(size))
+
+
+def find(session: Session, wanted: Wanted) -> Found:
+    """What stands in the place of the source at its pin: the memory, and what came in since.
+
+    A memory that cannot be told to hold what it should is left alone: ``Found.reason`` says why.
+    """
+    try:
+        return _find(session, wanted)
+    except Exception as error:
+        logger.debug("the memory %s cannot be read: %s", wanted.name, error)
+        return Found(reason=UNREADABLE)
+
+
+def _find(session: Session, wanted: Wanted) -> Found:
+    kept = look_at(session, wanted)
+    if isinstance(kept, str):
+        return Found(reason=kept)
+    cover = next((one for one in kept.covers if one.version <= wanted.pin.version), None)
+    if cover is None:
+        return Found(reason=NEWER, kept=kept)
+    new = new_rows(session, wanted, cover.version)
+    if new is None:
+        return Found(reason=NOT_APPENDED_ONLY, kept=kept)
+    ids = [REMEMBERED_ID] if wanted.table.row_tracking else []
+    listed = identifiers([*(column.name for column in wanted.table.columns), *ids])
+    main = f"SELECT {listed} FROM {relation_name(wanted.name)} VERSION AS OF {cover.at:d}"
+    return Found(f"({' UNION ALL '.join([main, *new])})", kept=kept, pending=bool(new))
+
+
+def new_rows(session: Session, wanted: Wanted, after: int) -> tuple[str, ...] | None:
+    """SELECTs of the wanted rows that the source got after a version; None: they are not told."""
+    table, until = wanted.table, wanted.pin.version
+    if after == until:
+        return ()
+    try:
+        added = added_since(session, table, after, until, wanted.arrival)
+    except SourceHistoryGone:
+        return None
+    if added is None:
+        return None
+    return tuple(f"SELECT * FROM ({one}) WHERE {wanted.where}" for one in added)

@@ -1,0 +1,42 @@
+"""Why a use of a source is read from no memory: the codes, and what each means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+OFF: Final = "OFF"
+SMALL_SOURCE: Final = "SMALL_SOURCE"
+NO_PREDICATE: Final = "NO_PREDICATE"
+COMMIT_TIMES: Final = "COMMIT_TIMES"
+NO_ARRIVAL: Final = "NO_ARRIVAL"
+DISTRUSTED: Final = "DISTRUSTED"
+NOT_BUILT_YET: Final = "NOT_BUILT_YET"
+FOREIGN_COMMIT: Final = "FOREIGN_COMMIT"
+NOT_APPENDED_ONLY: Final = "NOT_APPENDED_ONLY"
+UNREADABLE: Final = "UNREADABLE"
+NEWER: Final = "NEWER"
+NOT_SELECTIVE: Final = "NOT_SELECTIVE"
+RANGES_PRUNE: Final = "RANGES_PRUNE"
+DOES_NOT_PAY: Final = "DOES_NOT_PAY"
+NOT_MEASURED: Final = "NOT_MEASURED"
+WRONG: Final = "WRONG"
+
+REASONS: Mapping[str, str] = {
+    OFF: "memories are switched off (memories: off, or TAPESTRY_MEMORIES=off)",
+    SMALL_SOURCE: "the source has 32 MiB or less: reading all of it costs less",
+    NO_PREDICATE: "the query needs all of its rows",
+    COMMIT_TIMES: "its rows arrive with their commits, and a copy has other ones",
+    NO_ARRIVAL: "a look-up table, whose rows have no arrival",
+    DISTRUSTED: "a run of this model that read memories has failed",
+    NOT_BUILT_YET: "there is none yet: one is weighed at the end of a run",
+    FOREIGN_COMMIT: "somebody else wrote to it: it is dropped at the end of the run",
+    NOT_APPENDED_ONLY: "its source lost or changed rows, or its log does not reach back far enough",
+    UNREADABLE: "its files, or its log, cannot be read",
+    NEWER: "all that it holds is newer than what the run reads",
+    NOT_SELECTIVE: "it would hold more than a tenth of the source (OPTIMIZE the source instead)",
+    RANGES_PRUNE: "runs read narrow ranges of the source anyway",
+    DOES_NOT_PAY: "building and keeping it costs more than it saves",
+    NOT_MEASURED: "too few rows were new to tell how many it would hold",
+    WRONG: "answers from it were wrong",
+}

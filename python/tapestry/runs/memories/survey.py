@@ -1,0 +1,101 @@
+"""All memories of a schema, whoever uses them: what they hold, and which nobody uses any more.
+
+A memory that runs read is brought up to date at least every ``FLUSH_COMMITS`` commits of its
+source. So one that is further behind, and that nobody wrote to for a week, is used by nobody.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+from tapestry.names import MEMORY_PREFIX, MEMORY_PROPERTY
+from tapestry.quoting import relation_name, token
+from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.values import as_list
+from tapestry.runs.memories.look import versions_held
+from tapestry.runs.sources.pins import newest_version
+from tapestry.runs.tables.target import look
+
+logger = logging.getLogger(__name__)
+
+FLUSH_COMMITS = 20
+"""A memory takes in what came since once that is so many commits of its source."""
+UNUSED = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """A memory as a stranger finds it.
+
+    source, conditions
+        Of which table it holds which rows, as it says itself.
+    behind
+        Versions of the source that it has not taken in; None: there is no such source any more.
+    """
+
+    name: str
+    source: str
+    conditions: tuple[str, ...]
+    files: int
+    size: int
+    written_at: datetime
+    behind: int | None
+
+    def unused(self, now: datetime) -> bool:
+        """Does nobody use it? Nobody can where its source is gone."""
+        old = self.written_at < now - UNUSED
+        return self.behind is None or (old and self.behind >= FLUSH_COMMITS)
+
+
+def survey(session: Session, schema: str) -> tuple[Surveyed, ...]:
+    """The memories of a schema, by name; a table that is none of ours is left out."""
+    found = []
+    for name in _names(session, schema):
+        try:
+            one = _surveyed(session, name)
+        except Exception as error:
+            logger.warning("the memory %s cannot be read: %s", name, error)
+            continue
+        if one is not None:
+            found.append(one)
+    return tuple(found)
+
+
+def collect(session: Session, schema: str, now: datetime | None = None) -> tuple[Surveyed, ...]:
+    """Drop the memories that nobody uses; those that were dropped."""
+    now = now or datetime.now(timezone.utc)
+    gone = [one for one in survey(session, schema) if one.unused(now)]
+    for one in gone:
+        session.run(f"DROP TABLE IF EXISTS {relation_name(one.name)}")
+    return tuple(gone)
+
+
+def _names(session: Session, schema: str) -> Iterator[str]:
+    pattern = f"{MEMORY_PREFIX}*"
+    rows = session.rows(f"SHOW TABLES IN {relation_name(schema)} LIKE {token(pattern)}")
+    for _, table, *_ in sorted(rows):
+        if str(table).startswith(MEMORY_PREFIX):
+            yield f"{schema}.{table}"
+
+
+def _surveyed(session: Session, name: str) -> Surveyed | None:
+    glance = look(session, name)
+    asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({token(MEMORY_PROPERTY)})"
+    ((_, text),) = session.rows(asked)
+    if glance is None or not glance.generation or not str(text).startswith("{"):
+        return None
+    said = json.loads(text)
+    source, table_id = str(said["source"]), str(said["table_id"])
+    behind, there = None, look(session, source)
+    if there is not None and there.table_id == table_id:
+        held = versions_held(session, name, glance.generation)
+        newest = there.version if there.version is not None else newest_version(session, source)
+        behind = max(0, newest - held) if held is not None else newest
+    written = datetime.fromisoformat(glance.last_commit)
+    written = written if written.tzinfo else written.replace(tzinfo=timezone.utc)
+    conditions = tuple(map(str, as_list(said["conditions"])))
+    return Surveyed(name, source, conditions, glance.files, glance.size, written, behind)

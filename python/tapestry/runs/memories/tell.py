@@ -1,0 +1,57 @@
+"""What people are told of the memories of a query: which stand for its tables, or why none does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tapestry.runs.engine.session import Session
+from tapestry.runs.memories.ask import Wish
+from tapestry.runs.memories.log import left_lately
+from tapestry.runs.memories.reasons import NOT_BUILT_YET, REASONS
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """One use of a source.
+
+    conditions
+        SQL over the source's columns: the rows that the query can need.
+    memory
+        The table that a run reads them from; "" for none, and ``reason`` and ``why`` say why.
+    size
+        Bytes of that table.
+    behind
+        Versions of the source that it has not taken in.
+    """
+
+    alias: str
+    source: str
+    conditions: tuple[str, ...]
+    memory: str = ""
+    reason: str = ""
+    why: str = ""
+    size: int | None = None
+    behind: int | None = None
+
+
+def memory_uses(session: Session, wishes: Iterable[Wish]) -> tuple[MemoryUse, ...]:
+    """The uses of a query as its next run would read them."""
+    listed = tuple(wishes)
+    open_ = [w.wanted for w in listed if w.wanted and w.found.reason == NOT_BUILT_YET]
+    left = left_lately(session, open_[0].schema, [w.signature for w in open_]) if open_ else {}
+    found: list[MemoryUse] = []
+    for wish in listed:
+        use, wanted, kept = wish.use, wish.wanted, wish.found.kept
+        reason = wish.found.reason
+        if wanted is not None and reason == NOT_BUILT_YET and not wish.named:
+            reason = left.get(wanted.signature, reason)
+        name = wanted.name if wanted is not None and wish.found.relation else ""
+        behind = None
+        if name and wanted is not None and kept is not None:
+            behind = max(0, wanted.pin.version - kept.newest.version)
+        size = kept.size if name and kept is not None else None
+        why = REASONS.get(reason, "")
+        told = (use.written, use.source, use.conditions, name, reason, why, size, behind)
+        found.append(MemoryUse(*told))
+    return tuple(found)

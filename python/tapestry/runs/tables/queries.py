@@ -1,0 +1,192 @@
+"""``tapestry_queries``: the continuous models, how urgent each is, and which are switched off.
+
+Runs write what the project says of a model (``id``, ``priority``), the operator's command what he
+says of it (``active``, ``why``, ``since``); neither changes what the other wrote. No answer depends
+on the table: without it every model is active, and the next invocation writes it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from time import sleep
+from typing import Any, Final
+
+from tapestry.errors import StateUnreadable
+from tapestry.instants import micros
+from tapestry.names import QUERIES_TABLE, SWITCHED_PROPERTY
+from tapestry.quoting import Sql, properties, relation_name, string
+from tapestry.runs.engine.errors_of_delta import files_gone, lost_race, not_found
+from tapestry.runs.engine.odd_rows import Fields, OddRow, read_row
+from tapestry.runs.engine.own_tables import ATTEMPTS, create_own, lost_own, refuse_other
+from tapestry.runs.engine.session import Session
+
+COLUMNS: Mapping[str, str] = {
+    "id": "string",
+    "model": "string",
+    "priority": "bigint",
+    "active": "boolean",
+    "why": "string",
+    "since": "timestamp",
+}
+COMMENT: Final = "tapestry: the continuous models; `tapestry queries` switches them off and on"
+OF_PROJECT: Final = ("id", "priority")
+"""What a run writes of a model that is there already."""
+ALL: Final = tuple(name for name in COLUMNS if name != "model")
+AT_ONCE: Final = 500
+LONGEST_REASON: Final = 2_000
+"""Characters of a reason that are kept and shown."""
+
+
+@dataclass(frozen=True)
+class QueryRow:
+    """One model: its table, dbt's id of it, and what the project and the operator say of it.
+
+    since
+        Since when it is active, or not.
+    """
+
+    model: str
+    id: str
+    priority: int
+    since: datetime
+    active: bool = True
+    why: str = ""
+
+
+def queries_beside(state_table: str) -> str:
+    """The table's name: it stands in the schema of the state.
+
+    >>> queries_beside("demo.tapestry_state")
+    'demo.tapestry_queries'
+    """
+    schema, dot, _ = state_table.rpartition(".")
+    return f"{schema}{dot}{QUERIES_TABLE}"
+
+
+def read_queries(session: Session, table: str) -> dict[str, QueryRow | OddRow]:
+    """The row of every model by its table; none where there is no ``tapestry_queries``.
+
+    A row that nobody of ours has written stands for its model as an `OddRow`. Raises
+    StateUnreadable where the table itself is not as runs make it.
+    """
+    try:
+        rows = session.rows(
+            "SELECT id, model, priority, active, why, unix_micros(since) AS since"
+            f" FROM {relation_name(table)}"
+        )
+    except Exception as error:
+        if not_found(error) or files_gone(error):
+            return {}
+        refuse_other(session, table, COLUMNS)
+        raise
+    return queries_of(table, [dict(zip(COLUMNS, row, strict=True)) for row in rows])
+
+
+def queries_of(table: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, QueryRow | OddRow]:
+    """The rows of the table by model, from their values by column."""
+    found: dict[str, QueryRow | OddRow] = {}
+    for values in rows:
+        model = values.get("model")
+        if not isinstance(model, str) or not model:
+            continue  # it is about no model
+        row = read_row(table, ("model",), values, _parse)
+        known = found.setdefault(model, row)
+        if known != row:
+            found[model] = OddRow(table, (("model", model),), "there are two rows of it")
+    return found
+
+
+def readable(row: QueryRow | OddRow | None) -> QueryRow | None:
+    """The row; raises StateUnreadable for one that nobody of ours has written."""
+    if not isinstance(row, OddRow):
+        return row
+    raise StateUnreadable(
+        f"whether {row.named('model') or 'a model'} is switched off cannot be read: {row.reason}",
+        where=row.where,
+        hint="`tapestry queries --on …` or `--off …` writes the row anew",
+    )
+
+
+def switch(session: Session, table: str, row: QueryRow) -> None:
+    """Write a model's row, whatever stands there.
+
+    Raises StateUnreadable where the table is not as runs make it.
+    """
+    if not row.active:
+        mark_switched(session, table)  # first: a run that does not see it would not look
+    write_queries(session, table, [row], ALL)
+
+
+def mark_switched(session: Session, table: str) -> None:
+    """Let everybody know that the table is to be read."""
+    marked = properties({SWITCHED_PROPERTY: "true"})
+    _until_won(
+        session, table, Sql(f"ALTER TABLE {relation_name(table)} SET TBLPROPERTIES ({marked})")
+    )
+
+
+def write_queries(
+    session: Session, table: str, rows: Sequence[QueryRow], changes: Sequence[str] = OF_PROJECT
+) -> None:
+    """Insert the rows; of a model that has one set the columns ``changes``.
+
+    Another writer may come first: then once more, over what it has written. Raises StateUnreadable
+    where the table is not as runs make it.
+    """
+    for start in range(0, len(rows), AT_ONCE):
+        _until_won(session, table, _merge(table, rows[start : start + AT_ONCE], changes))
+
+
+def _until_won(session: Session, table: str, statement: Sql) -> None:
+    for attempt in range(ATTEMPTS):
+        last = attempt + 1 == ATTEMPTS
+        try:
+            session.run(statement)
+            return
+        except Exception as error:
+            if lost_own(session, table, error) and not last:
+                create_own(session, table, COLUMNS, COMMENT)
+            elif lost_race(error) and not last:
+                sleep(0.2 * (attempt + 1))
+            else:
+                refuse_other(session, table, COLUMNS)
+                raise
+
+
+def _merge(table: str, rows: Sequence[QueryRow], changes: Sequence[str]) -> Sql:
+    values = ", ".join(f"({', '.join(_values(row))})" for row in rows)
+    listed = ", ".join(COLUMNS)
+    # <=>: a NULL that somebody wrote is another value, too
+    other = " OR ".join(f"NOT (q.{name} <=> w.{name})" for name in changes)
+    sets = ", ".join(f"q.{name} = w.{name}" for name in changes)
+    inserted = ", ".join(f"w.{name}" for name in COLUMNS)
+    return Sql(
+        f"MERGE INTO {relation_name(table)} AS q"
+        f" USING (SELECT * FROM VALUES {values} AS v({listed})) AS w ON q.model = w.model"
+        f" WHEN MATCHED AND ({other}) THEN UPDATE SET {sets}"
+        f" WHEN NOT MATCHED THEN INSERT ({listed}) VALUES ({inserted})"
+    )
+
+
+def _values(row: QueryRow) -> tuple[str, ...]:
+    return (
+        string(row.id),
+        string(row.model),
+        f"CAST({row.priority} AS BIGINT)",
+        "true" if row.active else "false",
+        string(row.why),
+        f"timestamp_micros({micros(row.since)})",
+    )
+
+
+def _parse(fields: Fields) -> QueryRow:
+    return QueryRow(
+        model=fields.text("model"),
+        id=fields.optional_text("id") or "",
+        priority=fields.whole("priority", -(2**63)),
+        since=fields.instant("since"),
+        active=fields.truth("active"),
+        why=fields.optional_text("why", LONGEST_REASON) or "",
+    )

@@ -1,0 +1,71 @@
+"""One run of some models as several of dbt's: a priority at a time, the greatest first.
+
+dbt orders what is ready by its place in the graph and has no hook for another order. All runs end
+at one instant, so that the tables are those of one run. Models of one priority are one run of dbt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from tapestry.schedule.levels import below, levels
+from tapestry.schedule.replay import Runner
+from tapestry.schedule.warm import FAILED, SKIPPED, Ran, name_of
+
+REFERABLE = ("model", "seed", "snapshot")
+
+
+class ByPriority:
+    """Runs models through ``runner``, each once, after what it reads.
+
+    priorities, parents
+        Of each model its priority, and what it reads.
+    after
+        Called when a run of dbt is over, with the priority and what it did.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        priorities: Mapping[str, int],
+        parents: Mapping[str, Iterable[str]],
+        after: Callable[[int, list[Ran]], None] = lambda priority, ran: None,
+    ) -> None:
+        self._runner, self._priorities, self._parents = runner, priorities, parents
+        self._after = after
+
+    def run(
+        self,
+        models: Sequence[str] = (),
+        as_of: datetime | None = None,
+        options: Sequence[str] = (),
+    ) -> list[Ran]:
+        """What became of each model; one that reads what failed in a run before is left out."""
+        done: list[Ran] = []
+        for priority, names in levels(
+            {n: self._priorities.get(n, 0) for n in models}, self._parents
+        ):
+            stopped = below([one.model for one in done if one.status == FAILED], self._parents)
+            going = [name for name in names if name not in stopped]
+            ran = list(self._runner.run(going, as_of, options)) if going else []
+            ran += [
+                Ran(
+                    name, SKIPPED, message=f"{stopped[name]}, which it reads, failed or was skipped"
+                )
+                for name in names
+                if name in stopped
+            ]
+            done += ran
+            self._after(priority, ran)
+        return done
+
+
+def parents_of(manifest: Any) -> dict[str, list[str]]:
+    """What each model, seed and snapshot of a parsed project reads, by the names of `name_of`."""
+    nodes = {i: one for i, one in manifest.nodes.items() if one.resource_type in REFERABLE}
+    return {
+        name_of(unique_id): [name_of(one) for one in node.depends_on_nodes if one in nodes]
+        for unique_id, node in nodes.items()
+    }

@@ -1,0 +1,76 @@
+"""dbt's run_results.json for several runs that are one: `dbt retry` and the report go by it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+FILE = "run_results.json"
+
+
+class RunResults:
+    """Collects what each run of dbt leaves in the target folder.
+
+    A file that is missing or half written counts as one without results.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self._path = target / FILE
+        self._last: dict[str, Any] = {}
+        self._results: list[Any] = []
+        self._seconds = 0.0
+        self._seen: set[str] = set()
+
+    def add(self) -> None:
+        """A run of dbt is over; where it has written nothing there is the file of one before."""
+        try:
+            found = json.loads(self._path.read_text("utf-8"))
+            invocation = str(found["metadata"]["invocation_id"])
+            results, seconds = list(found["results"]), float(found["elapsed_time"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return
+        if invocation in self._seen:
+            return
+        self._seen.add(invocation)
+        self._last = found
+        self._results += results
+        self._seconds += seconds
+
+    @property
+    def unique_ids(self) -> set[str]:
+        """What there is a result of."""
+        return {str(one.get("unique_id")) for one in self._results if isinstance(one, dict)}
+
+    def write(self, skipped: Iterable[tuple[str, str]] = ()) -> None:
+        """Put all results into the file; ``skipped`` are models (dbt's id, message) beside them."""
+        if not self._last:
+            return
+        left_out = [_skipped(unique_id, message) for unique_id, message in skipped]
+        whole = {
+            **self._last,
+            "results": [*self._results, *left_out],
+            "elapsed_time": self._seconds,
+        }
+        half = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        half.write_text(json.dumps(whole), "utf-8")
+        half.replace(self._path)
+
+
+def _skipped(unique_id: str, message: str) -> dict[str, Any]:
+    return {
+        "status": "skipped",
+        "timing": [],
+        "thread_id": "",
+        "execution_time": 0.0,
+        "adapter_response": {},
+        "message": message,
+        "failures": None,
+        "unique_id": unique_id,
+        "compiled": False,
+        "compiled_code": None,
+        "relation_name": None,
+        "batch_results": None,
+    }

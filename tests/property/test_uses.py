@@ -1,0 +1,42 @@
+"""Rows that a memory leaves out change no answer (``judge.verdict``): is that noticed?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from judge.case import random_case
+from judge.oracle import connect
+from judge.verdict import judge
+
+from tapestry.sql.look import uses_of_sources
+
+MOST = 250
+
+
+def _any_place_says_it(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(uses_of_sources, "_agreed", lambda one, other: one | other)
+
+
+def _the_other_rows_are_kept(patch: pytest.MonkeyPatch) -> None:
+    known = uses_of_sources._own_text
+
+    def own(condition: Any, alias: str) -> str:
+        text = known(condition, alias)
+        return f"NOT ({text})" if text else ""
+
+    patch.setattr(uses_of_sources, "_own_text", own)
+
+
+MUTANTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "what one place says counts for all": _any_place_says_it,
+    "the other rows are kept": _the_other_rows_are_kept,
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_slip_is_noticed(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    MUTANTS[name](monkeypatch)
+    connection = connect()
+    assert any(judge(random_case(number), connection).failed for number in range(MOST))

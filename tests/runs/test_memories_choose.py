@@ -1,0 +1,85 @@
+"""Does a memory pay? By what a run's new rows say, and by estimates of seconds."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from tapestry.runs.engine.session import Session
+from tapestry.runs.memories import choose
+from tapestry.runs.memories.ask import Wish
+from tapestry.runs.memories.choose import weigh
+from tapestry.runs.memories.look import Found
+from tapestry.runs.memories.wanted import Wanted
+from tapestry.runs.sources.describe import DeltaSource
+from tapestry.runs.sources.pins import Pin
+from tapestry.sql import Catalog, Column, Source, Window, rewrite
+
+COLUMNS = tuple(
+    Column(*one.split()) for one in ("id int", "parent int", "kind int", "ts timestamp")
+)
+NOW = datetime(2026, 3, 1, tzinfo=timezone.utc)
+PAIRS = "select a.id from db.t a join db.t b on b.parent = a.id where a.kind = 1"
+NEW = "select a.id from db.t a where a.kind = 1"
+
+
+class Counted(Session):
+    """Says how many rows are new and how many of them a memory would hold."""
+
+    def __init__(self, rows: int, held: int) -> None:
+        self.answer, self.texts = (rows, held), list[str]()
+
+    def run(self, sql: str) -> None:
+        raise AssertionError(sql)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        self.texts.append(sql)
+        return [self.answer]
+
+
+def wish(sql: str, size: int, tau: datetime | None = NOW - timedelta(days=1)) -> Wish:
+    rewriting = rewrite(sql, Catalog({"db.t": Source("db.t", COLUMNS, "ts")}))
+    use = rewriting.uses[0]
+    table = DeltaSource("db.t", COLUMNS, "id", "/t", size=size)
+    wanted = Wanted(table, Pin("id", 7), COLUMNS[-1], use.conditions, "db", ("UTC",))
+    return Wish("db.m", use, wanted, False, Found(), rewriting, Window(tau, NOW))
+
+
+@pytest.fixture(autouse=True)
+def files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "look", lambda session, name: None)
+
+
+GIB = 2**30
+
+
+@pytest.mark.parametrize(
+    ("sql", "size", "counted", "models", "reason"),
+    [
+        (PAIRS, GIB, (10_000, 10), 1, ""),
+        (PAIRS, GIB, (10_000, 1_001), 1, "NOT_SELECTIVE"),
+        (PAIRS, GIB, (99, 0), 1, "NOT_MEASURED"),
+        (NEW, GIB, (10_000, 10), 1, "RANGES_PRUNE"),
+        (PAIRS, 64 * 2**20, (10_000, 10), 1, "DOES_NOT_PAY"),
+        (PAIRS, 64 * 2**20, (10_000, 10), 5, ""),
+    ],
+)
+def test_what_pays(sql: str, size: int, counted: tuple[int, int], models: int, reason: str) -> None:
+    weighed = weigh(Counted(*counted), [wish(sql, size)] * models)
+    assert weighed.reason == reason
+
+
+def test_the_share_is_of_the_rows_of_the_window() -> None:
+    session = Counted(200, 20)
+    weighed = weigh(session, [wish(PAIRS, GIB, None), wish(PAIRS, GIB)])
+    (text,) = session.texts
+    assert weighed.share == 0.1
+    assert "count_if((`kind` = 1))" in text
+    assert "`ts` > TIMESTAMP '2026-02-28 00:00:00" in text
+    assert "VERSION AS OF 7" in text
+
+
+def test_a_first_run_has_no_window_to_count_in() -> None:
+    assert weigh(Counted(200, 20), [wish(PAIRS, GIB, None)]).reason == "NOT_MEASURED"
