@@ -106,7 +106,7 @@ def test_the_network(spark: Any) -> None:
     assert "ordered.urgent  [continuous]  priority 7, bounds, " in shown.stdout
     told = json.loads(tapestry("network", "urgent", "--json").stdout)
     assert [node["name"].split(".")[1] for node in told["nodes"]] == [
-        *("messages", "urgent", "first", "seldom"),
+        *("messages", "first", "seldom", "urgent"),
     ]
     assert tapestry("network", "--html", "out/net.html").stdout == "network: out/net.html\n"
     assert "too dear" in Path("out/net.html").read_text()

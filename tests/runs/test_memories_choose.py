@@ -11,7 +11,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.memories import choose
 from tapestry.runs.memories.ask import Wish
 from tapestry.runs.memories.choose import weigh
-from tapestry.runs.memories.look import Found
+from tapestry.runs.memories.look import InPlace
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.pins import Pin
@@ -44,7 +44,7 @@ def wish(sql: str, size: int, tau: datetime | None = NOW - timedelta(days=1)) ->
     use = rewriting.uses[0]
     table = DeltaSource("db.t", COLUMNS, "id", "/t", size=size)
     wanted = Wanted(table, Pin("id", 7), COLUMNS[-1], use.conditions, "db", ("UTC",))
-    return Wish("db.m", use, wanted, False, Found(), rewriting, Window(tau, NOW))
+    return Wish("db.m", use, wanted, False, InPlace(), rewriting, Window(tau, NOW))
 
 
 @pytest.fixture(autouse=True)

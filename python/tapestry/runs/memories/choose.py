@@ -90,10 +90,8 @@ def _ranges_prune(wish: Wish) -> bool:
     rewriting, window = wish.rewriting, wish.window
     if rewriting is None or window is None or window.tau is None:
         return False
-    scans = {
-        name: Scan(name, "arrival", "id") if name in rewriting.sources else Scan(name, None, "id")
-        for name in rewriting.sources
-    }
+    # sql: rendered to be read again, never run
+    scans = {name: Scan(name, "arrival", "row_id") for name in rewriting.sources}
     statement = rewriting.incremental(window, scans)
     mine = [one for one in readings(statement, scans) if one.alias == wish.use.alias]
     return bool(mine) and all(one.narrowed for one in mine)

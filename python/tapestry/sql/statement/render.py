@@ -71,9 +71,9 @@ class Rendering:
 
     ``few``: the rows that the branches narrow their sources to are known to be few; ``at_begin``:
     what was an answer by value at the begin is no new one (``KnownAnswers.at_begin``);
-    ``remembers``: running states are at hand (``KnownAnswers.states``); ``unsplit``: no branch
-    is worth its plan, so small are the sources (``Scan.little``); ``uses``: by alias, the scans of
-    uses that have one of their own.
+    ``remembers``: running states are at hand (``KnownAnswers.states``); ``uses``: by
+    alias, the scans of uses that have one of their own; ``unsplit``: no branch is worth its plan,
+    so small are the sources (``Scan.little``).
     """
 
     parts: tuple[Part, ...]
@@ -88,8 +88,8 @@ class Rendering:
     begin: datetime | None = None
     at_begin: bool = False
     remembers: bool = False
-    unsplit: bool = False
     uses: Mapping[str, Scan] = field(default_factory=dict)
+    unsplit: bool = False
 
     def frame(self) -> Frame:
         """The window ``(TAU, T]`` of placeholders."""
