@@ -26,7 +26,8 @@ Examples:
 
 Sources stand first, with rows, files and bytes as their Delta logs have them; below each what reads
 it: priority, strategy, answers and seconds of a model's last run, and whether it is switched off.
-Between them stands what is kept: sums are the states of the groups of a model (`<model>__memory`).
+Between them stands what is kept: memories are copies of rows of a source (`tapestry_memory__…`),
+sums the states of the groups of a model (`<model>__memory`).
 
 Exit codes: 0 shown, 1 failed, 2 wrong usage or settings.
 """
@@ -68,6 +69,7 @@ def _read(project: Project, model: str | None) -> tuple[str, Network]:
     """The project's name, and its network; of a model what is around it."""
     from tapestry.cli.at_hand import tables_of
     from tapestry.report.artifacts import read_artifacts
+    from tapestry.report.memories import memories_of
     from tapestry.report.network import find_model, make_network, sums_of
     from tapestry.report.read import read_record
     from tapestry.report.sizes import sizes_of
@@ -76,7 +78,9 @@ def _read(project: Project, model: str | None) -> tuple[str, Network]:
     wanted = None if model is None else find_model(artifacts, model)
     record = read_record(tables_of(project))
     sizes = sizes_of(lambda schema: tables_of(project, schema))
-    found = make_network(artifacts, record, sizes, sums_of(artifacts, sizes))
+    memories = memories_of(tables_of(project), project.schema, sizes)
+    kept = [*memories, *sums_of(artifacts, sizes)]
+    found = make_network(artifacts, record, sizes, kept)
     return artifacts.project, found if wanted is None else found.around(wanted)
 
 
