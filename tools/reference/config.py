@@ -23,6 +23,7 @@ KINDS = {
     "int": "a whole number",
     "tuple[Any, ...]": "a list",
     "tuple[str, ...]": "a list of texts",
+    "str | tuple[str, ...]": "`auto`, `on`, `off`, or a list of aliases",
     "tuple[Expectation, ...]": "a list ([expectations](../expectations.md))",
 }
 TEXT = """\
