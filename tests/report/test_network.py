@@ -15,7 +15,6 @@ from tests.report.made_up import HOSTILE, NAMES, NOW, fail, runs, write_target
 
 from tapestry.errors import ConfigurationError
 from tapestry.report.artifacts import Artifacts, Node
-from tapestry.report.memories import COLUMNS, memories_of
 from tapestry.report.network import (
     MEMORY,
     MODEL,
@@ -158,53 +157,6 @@ def test_plain_data() -> None:
     told = json.loads(json.dumps(described(network())))
     assert [node["kind"] for node in told["nodes"]] == [SOURCE, SOURCE, SUMS, *[MODEL] * 4]
     assert {"from": "model.urgent", "to": "model.below"} in told["edges"]
-
-
-class Log:
-    """A log of what was done to memories."""
-
-    def __init__(self, *rows: tuple[Any, ...]) -> None:
-        self._rows = list(rows)
-
-    def columns(self, table: str) -> dict[str, str]:
-        """The columns that are read."""
-        return {name: "timestamp" if name == "at" else "string" for name in COLUMNS}
-
-    def micros(self, expression: str) -> str:
-        """Values are microseconds already."""
-        return expression
-
-    def alive(self) -> bool:
-        """Always."""
-        return True
-
-    def rows(self, table: str, sql: str) -> list[tuple[Any, ...]]:
-        """All rows."""
-        return self._rows
-
-
-def test_memories_are_those_that_are_still_there() -> None:
-    def deed(signature: str, at: int, action: str, **other: Any) -> tuple[Any, ...]:
-        values = {
-            **{"signature": signature, "at": at, "action": action, "source": "raw.messages"},
-            **{"conditions": '["amount > 3"]', "models": '["shop.urgent"]'},
-            **{"saved_seconds": 1.5, "share": None, **other},
-        }
-        return tuple(values[name] for name in COLUMNS)
-
-    log = Log(
-        deed("kept", 2, "flush"),
-        deed("kept", 1, "build", share=0.01),
-        deed("dropped", 1, "build"),
-        deed("dropped", 2, "drop"),
-        deed("odd", 1, "build", models='"shop.urgent"'),
-        deed("gone", 1, "build"),
-    )
-    sizes = {f"shop.tapestry_memory__{name}": TableSize(1, 2, 3) for name in ("kept", "dropped")}
-    (found,) = memories_of(log, "shop", sizes.get)
-    assert (found.name, found.users) == ("shop.tapestry_memory__kept", ("shop.urgent",))
-    assert (found.sources, found.facts["rows"]) == (("raw.messages",), 3)
-    assert found.facts["share"] == 0.01
 
 
 class Elements(HTMLParser):

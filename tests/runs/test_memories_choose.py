@@ -11,7 +11,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.memories import choose
 from tapestry.runs.memories.ask import Wish
 from tapestry.runs.memories.choose import weigh
-from tapestry.runs.memories.look import Found
+from tapestry.runs.memories.look import InPlace
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.pins import Pin
@@ -44,7 +44,7 @@ def wish(sql: str, size: int, tau: datetime | None = NOW - timedelta(days=1)) ->
     use = rewriting.uses[0]
     table = DeltaSource("db.t", COLUMNS, "id", "/t", size=size)
     wanted = Wanted(table, Pin("id", 7), COLUMNS[-1], use.conditions, "db", ("UTC",))
-    return Wish("db.m", use, wanted, False, Found(), rewriting, Window(tau, NOW))
+    return Wish("db.m", use, wanted, False, InPlace(), rewriting, Window(tau, NOW))
 
 
 @pytest.fixture(autouse=True)
@@ -79,6 +79,12 @@ def test_the_share_is_of_the_rows_of_the_window() -> None:
     assert "count_if((`kind` = 1))" in text
     assert "`ts` > TIMESTAMP '2026-02-28 00:00:00" in text
     assert "VERSION AS OF 7" in text
+
+
+def test_groups_are_weighed_too() -> None:
+    """Such a query is asked beside what is known of its answers."""
+    groups = "select a.parent, count(*) as n from db.t a where a.kind = 1 group by a.parent"
+    assert weigh(Counted(10_000, 10), [wish(groups, GIB)]).reason in ("", "RANGES_PRUNE")
 
 
 def test_a_first_run_has_no_window_to_count_in() -> None:

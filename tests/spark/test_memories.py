@@ -12,7 +12,7 @@ from tapestry.errors import ConfigurationError
 from tapestry.names import MEMORY_PREFIX
 from tapestry.runs.memories.keep import build, flush, keep_memories
 from tapestry.runs.memories.log import Deed
-from tapestry.runs.memories.look import Kept, look_at
+from tapestry.runs.memories.look import HeldMemory, look_at
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.model.model import Model
 from tapestry.runs.run.run import Outcome, execute, prepare
@@ -155,7 +155,7 @@ def test_of_two_flushes_one_lands(world: World) -> None:
     world.add((8, "a", None, 11))
     wanted, _ = wanted_by(world, model, 12)
     kept = look_at(world.session, wanted)
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, HeldMemory)
     flush(world.session, wanted, kept)
     flush(world.session, wanted, kept)
     found = [(1,), (3,), (4,), (7,), (8,)]
@@ -168,7 +168,7 @@ def test_a_flush_of_what_was_built_anew_meanwhile_is_noticed(world: World) -> No
     world.add((8, "b", 1, 11), (9, "a", None, 11))
     wanted, _ = wanted_by(world, model, 12)
     kept = look_at(world.session, wanted)
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, HeldMemory)
     build(world.session, wanted)
     flush(world.session, wanted, kept)
     assert wanted_by(world, model, 12)[1] == "FOREIGN_COMMIT"
@@ -213,7 +213,7 @@ def test_one_that_lies_is_found_out_by_the_verification(world: World) -> None:
     world.add((8, "b", 1, 11))
     wanted, _ = wanted_by(world, model, 12)
     kept = look_at(world.session, wanted)
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, HeldMemory)
     flush(world.session, wanted, kept)
     world.session.run(f"insert into {world.schema}.messages values (9, 'b', 3, {_ts(11)})")
     said = metadata(kept.generation, kept.newest.n + 2, "", {"t": "9:9999"})

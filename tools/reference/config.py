@@ -21,9 +21,9 @@ KINDS = {
     "timedelta | None": "a length of time, like `30 seconds` or `1 hour`",
     "float": "a number above 0, up to 1",
     "int": "a whole number",
+    "str | tuple[str, ...]": "`auto`, `on`, `off`, or a list of aliases",
     "tuple[Any, ...]": "a list",
     "tuple[str, ...]": "a list of texts",
-    "str | tuple[str, ...]": "`auto`, `on`, `off`, or a list of aliases",
     "tuple[Expectation, ...]": "a list ([expectations](../expectations.md))",
 }
 TEXT = """\

@@ -10,12 +10,15 @@ from tapestry.names import (
     COMMITS_TABLE,
     DELIVERIES_TABLE,
     MATCHED_AT,
+    MEMORIES_TABLE,
+    MEMORY_PREFIX,
     QUERIES_TABLE,
     REJECTED_SUFFIX,
     RUNS_TABLE,
     STATE_TABLE,
 )
 from tapestry.runs.checks.rejected import OURS
+from tapestry.runs.memories.log import MEMORIES
 from tapestry.runs.run.log import CHECKS, RUNS
 from tapestry.runs.tables.queries import COLUMNS as QUERIES
 
@@ -60,6 +63,15 @@ MEANINGS: Mapping[str, str] = {
     "active": "false: the operator has switched the model off",
     "why": "the operator's reason",
     "since": "since when it is active, or not",
+    "at": "when it was done, by the engine's clock",
+    "signature": "the end of the memory's name",
+    "source": "the table of which it holds rows",
+    "conditions": "those for which all of these hold, as JSON",
+    "models": "the models that asked for it in this invocation, as JSON",
+    "deed": "`build`, `flush` (what came since was added), `drop`; `leave`: it would not pay",
+    "reason": "why it was dropped, or left",
+    "share": "of the source's new rows, those that it would hold",
+    "saved_seconds": "about what a run is expected to take less with it",
 }
 TEXT = f"""\
 # Tables
@@ -82,6 +94,9 @@ no: runs stop without it once the sources' logs are cleaned up |
 | `<model>{REJECTED_SUFFIX}` | rows that an expectation dropped | they are gone then |
 | `<model>__memory` | what is known of the groups of a query | \
 yes: the next run works it out from history |
+| `{MEMORY_PREFIX}…` | rows of a source that several runs need, copied | \
+yes: the next run reads the source |
+| `{MEMORIES_TABLE}` | a log: what was done to those | yes |
 | `<model>__staged` | rows of a run that failed its checks, until the next run | yes |
 | `<model>__late_…` | late rows of a source, with their arrival | no: runs stop without it |
 | `<model>__known` | hashes of answers that were deleted from the table \
@@ -110,6 +125,7 @@ bear. The seal tells accidents, not forgers.
 | `{QUERIES_TABLE}` | its model | `tapestry queries --on …` or `--off …` writes it anew |
 | `{DELIVERIES_TABLE}` | its sink: the model and the other sinks go on | put it right |
 | `{RUNS_TABLE}`, `{CHECKS_TABLE}` | nothing: the report leaves it out | delete it |
+| `{MEMORIES_TABLE}` | nothing: the network leaves it out | delete it |
 
 An earlier version of the table (`VERSION AS OF`) has a row as it was; a row too many can be
 deleted. Else `tapestry adopt` the model, or `--full-refresh` it; a sink without any line begins
@@ -133,6 +149,7 @@ def page(root: Path) -> str:
         (RUNS_TABLE, RUNS),
         (CHECKS_TABLE, CHECKS),
         (QUERIES_TABLE, QUERIES),
+        (MEMORIES_TABLE, MEMORIES),
     ):
         parts += [f"## {name}\n", *_rows(columns)]
     ours = {name: "bigint" if name == "n" else "string" for name in OURS}

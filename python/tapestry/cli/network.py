@@ -26,8 +26,8 @@ Examples:
 
 Sources stand first, with rows, files and bytes as their Delta logs have them; below each what reads
 it: priority, strategy, answers and seconds of a model's last run, and whether it is switched off.
-Between them stands what is kept: memories are copies of rows of a source (`tapestry_memory__…`),
-sums the states of the groups of a model (`<model>__memory`).
+Between them stands what is kept: a memory has those rows of a source that its models can need, sums
+are the states of the groups of a model (`<model>__memory`). --gc drops memories that nobody uses.
 
 Exit codes: 0 shown, 1 failed, 2 wrong usage or settings.
 """
@@ -42,8 +42,11 @@ Exit codes: 0 shown, 1 failed, 2 wrong usage or settings.
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write one HTML page with a drawing.",
 )
+@click.option("--gc", is_flag=True, help="First drop the memories that nobody uses.")
 @project_options
-def network(model: str | None, as_json: bool, html: Path | None, given: DbtOptions) -> None:
+def network(
+    model: str | None, as_json: bool, html: Path | None, gc: bool, given: DbtOptions
+) -> None:
     """Show the network of sources and models: all of it, or what is around MODEL."""
     from tapestry.cli.models import read_manifest
     from tapestry.report.network import described
@@ -52,6 +55,8 @@ def network(model: str | None, as_json: bool, html: Path | None, given: DbtOptio
 
     read_manifest(given)  # dbt writes what it has read
     with open_project(given) as project:
+        if gc:
+            _collect(project)
         name, found = _read(project, model)
         schema = project.schema
     if html is not None:
@@ -63,6 +68,16 @@ def network(model: str | None, as_json: bool, html: Path | None, given: DbtOptio
     else:
         lines = tree(found) or ["the project has no continuous models"]
         click.echo("\n".join([*lines, "", says(found)] if found.nodes else lines))
+
+
+def _collect(project: Project) -> None:
+    from tapestry.runs.memories.survey import collect
+    from tapestry.words import counted, size_text
+
+    gone = collect(project.session, project.schema)
+    for one in gone:
+        click.echo(f"dropped {one.name} ({size_text(one.size)} of {one.source})", err=True)
+    click.echo(f"{counted(len(gone), 'memory', 'memories')} dropped", err=True)
 
 
 def _read(project: Project, model: str | None) -> tuple[str, Network]:
@@ -78,9 +93,8 @@ def _read(project: Project, model: str | None) -> tuple[str, Network]:
     wanted = None if model is None else find_model(artifacts, model)
     record = read_record(tables_of(project))
     sizes = sizes_of(lambda schema: tables_of(project, schema))
-    memories = memories_of(tables_of(project), project.schema, sizes)
-    kept = [*memories, *sums_of(artifacts, sizes)]
-    found = make_network(artifacts, record, sizes, kept)
+    kept = memories_of(tables_of(project), project.schema, sizes)
+    found = make_network(artifacts, record, sizes, [*kept, *sums_of(artifacts, sizes)])
     return artifacts.project, found if wanted is None else found.around(wanted)
 
 

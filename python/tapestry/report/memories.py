@@ -1,73 +1,88 @@
-"""The memories of a schema for the network, from the log of what was done to them."""
+"""The memories of a schema as the network shows them, told by the log ``tapestry_memories``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tapestry.names import MEMORIES_TABLE, MEMORY_PREFIX
-from tapestry.report.network import MEMORY, KeptTable, Sizes, size_facts
+from tapestry.report.network import MEMORY, KeptTable, Sizes
 from tapestry.report.read import Tables
-from tapestry.report.rows import NAME, TEXT
-from tapestry.runs.engine.odd_rows import Fields, Odd, OddRow, read_row
+from tapestry.report.rows import TEXT
 
-COLUMNS = ("signature", "at", "source", "conditions", "models", "action", "saved_seconds", "share")
-GONE = ("drop", "leave")
-"""Deeds after which there is no memory."""
+COLUMNS = ("signature", "source", "conditions", "models", "deed", "reason")
+NUMBERS = ("share", "seconds", "saved_seconds")
+MOST = 10_000
+"""So many of the newest deeds are looked at."""
+THERE = ("build", "flush")
+"""What is done to a memory that is there afterwards."""
 
 
 def memories_of(tables: Tables, schema: str, sizes: Sizes) -> list[KeptTable]:
-    """What was built and is still there; a row that no run has written is left out."""
-    newest: dict[str, dict[str, Any]] = {}
-    read = (read_row(MEMORIES_TABLE, ("signature",), one, _parse) for one in _rows(tables))
-    rows = [row for row in read if not isinstance(row, OddRow)]
-    for row in sorted(rows, key=lambda row: row["at"]):
-        known = newest.get(row["signature"], row)
-        measured = known["share"] if row["share"] is None else row["share"]
-        newest[row["signature"]] = {**row, "share": measured}
+    """The memories of a schema that are there, with who uses them and what they cost so far.
+
+    Whatever cannot be read is left out: nothing depends on it.
+    """
+    try:
+        deeds = _deeds(tables)
+    except Exception:
+        if not tables.alive():
+            raise
+        return []
+    by_signature: dict[str, list[dict[str, Any]]] = {}
+    for deed in deeds:
+        by_signature.setdefault(str(deed["signature"]), []).append(deed)
     found = []
-    for signature, row in sorted(newest.items()):
+    for signature, same in by_signature.items():
         name = f"{schema}.{MEMORY_PREFIX}{signature}"
-        size = None if row["action"] in GONE else sizes(name)
-        if size is not None:
-            facts = {
-                **size_facts(size),
-                "conditions": row["conditions"],
-                "share": row["share"],
-                "saved_seconds": row["saved_seconds"],
-                "written_at": row["at"],
-            }
-            found.append(KeptTable(MEMORY, name, row["models"], (row["source"],), facts))
+        size = sizes(name) if _is_hash(signature) and same[0]["deed"] in THERE else None
+        if size is None:
+            continue
+        conditions = _texts(same[0]["conditions"])
+        facts = {
+            "rows": size.rows,
+            "files": size.files,
+            "bytes": size.bytes,
+            "conditions": conditions,
+            "share": _last(same, "share"),
+            "saved_seconds": _last(same, "saved_seconds"),
+            "spent_seconds": sum(deed["seconds"] or 0.0 for deed in same),
+        }
+        users = sorted({model for deed in same for model in _texts(deed["models"])})
+        source = str(same[0]["source"]).replace("`", "").lower()
+        found.append(KeptTable(MEMORY, name, tuple(users), (source,), facts))
     return found
 
 
-def _rows(tables: Tables) -> list[Mapping[str, Any]]:
-    """The log's rows; none where it is not there, or is another table."""
+def _deeds(tables: Tables) -> list[dict[str, Any]]:
+    """What was done to memories, the newest first; nothing where the table is of another kind."""
     there = tables.columns(MEMORIES_TABLE)
-    if not set(COLUMNS) <= set(there) or not there["at"].startswith("timestamp"):
+    if any(name not in there for name in (*COLUMNS, *NUMBERS, "at")):
         return []
-    items = [f"{tables.micros('at')} AS at" if one == "at" else one for one in COLUMNS]
-    rows = tables.rows(MEMORIES_TABLE, f"SELECT {', '.join(items)} FROM {{table}}")
-    return [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+    items = [f"substring({name}, 1, {TEXT}) AS {name}" for name in COLUMNS]
+    items += [f"CAST({name} AS DOUBLE) AS {name}" for name in NUMBERS]
+    rows = tables.rows(
+        MEMORIES_TABLE,
+        f"SELECT {', '.join(items)} FROM (SELECT * FROM {{table}} ORDER BY at DESC LIMIT {MOST})"
+        " AS newest ORDER BY at DESC",
+    )
+    return [dict(zip((*COLUMNS, *NUMBERS), row, strict=True)) for row in rows]
 
 
-def _parse(fields: Fields) -> dict[str, Any]:
-    at: datetime = fields.instant("at")
-    return {
-        "signature": fields.text("signature", NAME),
-        "at": at,
-        "source": fields.text("source", NAME),
-        "conditions": fields.optional_text("conditions", TEXT),
-        "models": _names(fields),
-        "action": fields.text("action", NAME),
-        "share": fields.optional_number("share", 0, 1),
-        "saved_seconds": fields.optional_number("saved_seconds", -1e9, 1e9),
-    }
+def _is_hash(text: str) -> bool:
+    return bool(text) and all(sign in "0123456789abcdef" for sign in text)
 
 
-def _names(fields: Fields) -> tuple[str, ...]:
-    found = fields.json("models")
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise Odd("models is no list of names")
-    return tuple(found)
+def _texts(text: object) -> list[str]:
+    """A list of texts as JSON; what is none is none."""
+    try:
+        found = json.loads(str(text))
+    except ValueError:
+        return []
+    return [str(one) for one in found] if isinstance(found, list) else []
+
+
+def _last(same: Sequence[Mapping[str, Any]], name: str) -> float | None:
+    known: Iterable[float] = (deed[name] for deed in same if deed[name] is not None)
+    return next(iter(known), None)

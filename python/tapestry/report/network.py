@@ -129,7 +129,7 @@ def _between(
 
 def _node(node: Node, runs: Sequence[Run], record: Record, sizes: Sizes) -> NetworkNode:
     if node.kind != MODEL:
-        return NetworkNode(node.id, SOURCE, node.relation, size_facts(sizes(node.relation)))
+        return NetworkNode(node.id, SOURCE, node.relation, _size(sizes(node.relation)))
     facts: dict[str, Any] = {"materialized": node.materialized}
     if node.continuous:
         facts |= _of_model(node, runs, record)
@@ -154,8 +154,7 @@ def _of_model(node: Node, runs: Sequence[Run], record: Record) -> dict[str, Any]
     }
 
 
-def size_facts(size: TableSize | None) -> dict[str, Any]:
-    """Rows, files and bytes as facts; none where the size is not known."""
+def _size(size: TableSize | None) -> dict[str, Any]:
     return {} if size is None else {"rows": size.rows, "files": size.files, "bytes": size.bytes}
 
 
@@ -167,7 +166,7 @@ def sums_of(artifacts: Artifacts, sizes: Sizes) -> list[KeptTable]:
             name = GROUPS.table_of(node.relation)
             size = sizes(name)
             if size is not None:
-                found.append(KeptTable(SUMS, name, (node.relation,), facts=size_facts(size)))
+                found.append(KeptTable(SUMS, name, (node.relation,), facts=_size(size)))
     return found
 
 

@@ -17,7 +17,13 @@ def figures(node: NetworkNode) -> str:
         known = [counted(facts["rows"], "row")] if facts.get("rows") is not None else []
         known += [counted(facts["files"], "file")] if facts.get("files") is not None else []
         known += [size_text(facts["bytes"])] if facts.get("bytes") is not None else []
-        return ", ".join(known)
+        known += [_share(facts["share"])] if facts.get("share") is not None else []
+        if facts.get("saved_seconds") is not None:
+            known.append(f"saves about {seconds(facts['saved_seconds'])} a run")
+        if facts.get("spent_seconds"):
+            known.append(f"cost {seconds(facts['spent_seconds'])} so far")
+        rows = printable(" and ".join(facts.get("conditions") or ()))
+        return ", ".join(known) + f": {rows}" * bool(rows)
     if "priority" not in facts:
         return ""
     parts = [f"priority {facts['priority']}"] * bool(facts["priority"])
@@ -28,6 +34,10 @@ def figures(node: NetworkNode) -> str:
         parts.append(counted(facts["answers"], "answer"))
     parts += [seconds(facts["seconds"])] if facts["seconds"] is not None else []
     return ", ".join(parts or ["never run"])
+
+
+def _share(share: float) -> str:
+    return f"{share:.2%} of its source"
 
 
 def tree(network: Network) -> list[str]:

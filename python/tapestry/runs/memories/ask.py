@@ -10,7 +10,7 @@ from functools import partial
 from tapestry.errors import ConfigurationError
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.look import Found, find
+from tapestry.runs.memories.look import InPlace, find
 from tapestry.runs.memories.reasons import (
     COMMIT_TIMES,
     DISTRUSTED,
@@ -45,7 +45,7 @@ class Wish:
     use: Use
     wanted: Wanted | None
     named: bool
-    found: Found
+    found: InPlace
     rewriting: Rewriting | None = field(default=None, compare=False, repr=False)
     window: Window | None = None
 
@@ -73,7 +73,7 @@ class Asking:
         if wanted is None:
             arrives = self.query.relations.arrival(use.source) is not None
             reason = reason or (COMMIT_TIMES if arrives else NO_ARRIVAL)
-        there = Found(reason=reason)
+        there = InPlace(reason=reason)
         if wanted is not None and not reason:
             key = ("memory", self.invocation.id, wanted.signature, wanted.pin.version)
             there = self.invocation.remember(key, partial(find, self.session, wanted))

@@ -23,6 +23,7 @@ from tapestry.runs.sources.describe import arrival_sql
 from tapestry.runs.tables.target import look
 from tapestry.sql import Scan
 from tapestry.sql.look.source_reads import readings
+from tapestry.sql.timing import text_of
 
 FILE_SECONDS = 0.007
 BYTES_A_SECOND = 150 * 2**20
@@ -90,10 +91,8 @@ def _ranges_prune(wish: Wish) -> bool:
     rewriting, window = wish.rewriting, wish.window
     if rewriting is None or window is None or window.tau is None:
         return False
-    scans = {
-        name: Scan(name, "arrival", "id") if name in rewriting.sources else Scan(name, None, "id")
-        for name in rewriting.sources
-    }
-    statement = rewriting.incremental(window, scans)
+    # sql: rendered to be read again, never run
+    scans = {name: Scan(name, "arrival", "row_id") for name in rewriting.sources}
+    statement = rewriting.template(scans, text_of(window.tau), text_of(window.t))
     mine = [one for one in readings(statement, scans) if one.alias == wish.use.alias]
     return bool(mine) and all(one.narrowed for one in mine)

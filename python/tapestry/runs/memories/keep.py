@@ -22,7 +22,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.ask import Wish
 from tapestry.runs.memories.choose import weigh
 from tapestry.runs.memories.log import Deed, left_lately, write_deeds
-from tapestry.runs.memories.look import Kept, covered, generation_of, look_at, new_rows
+from tapestry.runs.memories.look import HeldMemory, covered, generation_of, look_at, new_rows
 from tapestry.runs.memories.reasons import (
     FOREIGN_COMMIT,
     NEWER,
@@ -118,7 +118,7 @@ def _kept(session: Session, same: Sequence[Wish], left: bool) -> list[Deed]:
     return deeds
 
 
-def _due(wanted: Wanted, kept: Kept) -> bool:
+def _due(wanted: Wanted, kept: HeldMemory) -> bool:
     """Is what came in since so much that reading it costs more than to take it in?"""
     newest = kept.newest
     if wanted.pin.version - newest.version >= FLUSH_COMMITS:
@@ -149,7 +149,7 @@ def build(session: Session, wanted: Wanted) -> Deed:
     return Deed("build", wanted, monotonic() - began)
 
 
-def flush(session: Session, wanted: Wanted, kept: Kept) -> list[Deed]:
+def flush(session: Session, wanted: Wanted, kept: HeldMemory) -> list[Deed]:
     """Add what came in since, once; nothing where another process has done so."""
     began = monotonic()
     new = new_rows(session, wanted, kept.newest.version)

@@ -24,7 +24,7 @@ MEMORIES: Mapping[str, str] = {
     "source": "string",
     "conditions": "string",
     "models": "string",
-    "action": "string",
+    "deed": "string",
     "reason": "string",
     "share": "double",
     "seconds": "double",
@@ -64,7 +64,7 @@ def write_deeds(session: Session, schema: str, invocation_id: str, deeds: Sequen
             "source": string(deed.wanted.table.name),
             "conditions": string(json.dumps(deed.wanted.conditions, ensure_ascii=False)),
             "models": string(json.dumps(deed.models, ensure_ascii=False)),
-            "action": string(deed.action),
+            "deed": string(deed.action),
             "reason": string(deed.reason),
             "share": _number(deed.share),
             "seconds": _number(deed.seconds),
@@ -81,7 +81,7 @@ def left_lately(session: Session, schema: str, signatures: Iterable[str]) -> dic
     try:
         rows = session.rows(
             f"SELECT signature, max_by(reason, at) FROM {table}"
-            f" WHERE action = 'leave' AND at > current_timestamp() - {AGAIN}"
+            f" WHERE deed = 'leave' AND at > current_timestamp() - {AGAIN}"
             f" AND signature IN ({strings(signatures)}) GROUP BY signature"
         )
     except Exception as error:

@@ -44,7 +44,7 @@ class Cover:
 
 
 @dataclass(frozen=True)
-class Kept:
+class HeldMemory:
     """A memory that can be read.
 
     covers
@@ -64,7 +64,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Found:
+class InPlace:
     """What a run reads in the place of a source; "" where it reads the source, for a ``reason``.
 
     pending
@@ -73,7 +73,7 @@ class Found:
 
     relation: str = ""
     reason: str = ""
-    kept: Kept | None = None
+    kept: HeldMemory | None = None
     pending: bool = False
 
 
@@ -91,7 +91,7 @@ def generation_of(version: int, size: int, token: str) -> str:
     return f"{covered(version, size)}:{token}"
 
 
-def look_at(session: Session, wanted: Wanted) -> Kept | str:
+def look_at(session: Session, wanted: Wanted) -> HeldMemory | str:
     """How a memory stands; a text says why it cannot be read."""
     try:
         glance = look(session, wanted.name)
@@ -102,7 +102,7 @@ def look_at(session: Session, wanted: Wanted) -> Kept | str:
     if not glance.generation:
         return FOREIGN_COMMIT
     covers = _all_covers(session, wanted.name, glance.generation)
-    return Kept(glance.generation, covers, glance.size) if covers else FOREIGN_COMMIT
+    return HeldMemory(glance.generation, covers, glance.size) if covers else FOREIGN_COMMIT
 
 
 def versions_held(session: Session, name: str, generation: str) -> int | None:
@@ -146,32 +146,32 @@ def _cover(commit: Commit, generation: str) -> Cover | None:
     return Cover(commit.n, commit.version, int(version), int(size))
 
 
-def find(session: Session, wanted: Wanted) -> Found:
+def find(session: Session, wanted: Wanted) -> InPlace:
     """What stands in the place of the source at its pin: the memory, and what came in since.
 
-    A memory that cannot be told to hold what it should is left alone: ``Found.reason`` says why.
+    A memory that cannot be told to hold what it should is left alone: ``InPlace.reason`` says why.
     """
     try:
         return _find(session, wanted)
     except Exception as error:
         logger.debug("the memory %s cannot be read: %s", wanted.name, error)
-        return Found(reason=UNREADABLE)
+        return InPlace(reason=UNREADABLE)
 
 
-def _find(session: Session, wanted: Wanted) -> Found:
+def _find(session: Session, wanted: Wanted) -> InPlace:
     kept = look_at(session, wanted)
     if isinstance(kept, str):
-        return Found(reason=kept)
+        return InPlace(reason=kept)
     cover = next((one for one in kept.covers if one.version <= wanted.pin.version), None)
     if cover is None:
-        return Found(reason=NEWER, kept=kept)
+        return InPlace(reason=NEWER, kept=kept)
     new = new_rows(session, wanted, cover.version)
     if new is None:
-        return Found(reason=NOT_APPENDED_ONLY, kept=kept)
+        return InPlace(reason=NOT_APPENDED_ONLY, kept=kept)
     ids = [REMEMBERED_ID] if wanted.table.row_tracking else []
     listed = identifiers([*(column.name for column in wanted.table.columns), *ids])
     main = f"SELECT {listed} FROM {relation_name(wanted.name)} VERSION AS OF {cover.at:d}"
-    return Found(f"({' UNION ALL '.join([main, *new])})", kept=kept, pending=bool(new))
+    return InPlace(f"({' UNION ALL '.join([main, *new])})", kept=kept, pending=bool(new))
 
 
 def new_rows(session: Session, wanted: Wanted, after: int) -> tuple[str, ...] | None:

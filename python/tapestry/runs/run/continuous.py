@@ -329,12 +329,7 @@ class _Planning:
             assumptions=query.rewriting.assumption_checks(window, scans),
             question=asked.question,
             ready=ready,
-            circumstances=Circumstances(
-                again=standing.crashed,
-                complete_history=standing.complete_history,
-                warm=standing.warm,
-                attempt=standing.attempt,
-            ),
+            circumstances=_circumstances(standing),
             figures=_figures(answers.strategy, found, {}),
             warnings=(*warnings_of(found), *said_of(model, query), *known.warnings),
             little=query.little,
@@ -359,6 +354,16 @@ class _Planning:
             due = None if least is None else from_micros(int(least))
         invocation.memory.note_quiet(key, due)
         return due
+
+
+def _circumstances(standing: Standing) -> Circumstances:
+    """What a run has to know of how it came about."""
+    return Circumstances(
+        again=standing.crashed,
+        complete_history=standing.complete_history,
+        warm=standing.warm,
+        attempt=standing.attempt,
+    )
 
 
 def _figures(

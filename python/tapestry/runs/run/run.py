@@ -20,7 +20,7 @@ from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.read_volume import ReadVolume
 from tapestry.runs.engine.session import Session, for_little, meanwhile
 from tapestry.runs.memories.keep import distrust
-from tapestry.runs.memories.look import Found
+from tapestry.runs.memories.look import InPlace
 from tapestry.runs.memories.reasons import UNREADABLE, WRONG
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import release
@@ -152,7 +152,7 @@ def _without_memories(
         reason, names = WRONG, distrust(session, planned.wishes)
         logger.warning("answers from %s were wrong: it was dropped", ", ".join(names))
     invocation.wishes[:] = [
-        replace(wish, found=Found(reason=reason)) if wish in planned.wishes else wish
+        replace(wish, found=InPlace(reason=reason)) if wish in planned.wishes else wish
         for wish in invocation.wishes
     ]
     return outcome

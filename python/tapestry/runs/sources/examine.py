@@ -28,7 +28,7 @@ from tapestry.runs.sources.rewrites import (
     touched_files,
 )
 from tapestry.runs.sources.row_warnings import count_nulls, late_warning, null_warning
-from tapestry.runs.sources.scans import Reading, plain_scan
+from tapestry.runs.sources.scans import SourceReading, plain_scan
 from tapestry.runs.sources.side import SIDE_COLUMNS, Side, read_side, side_name
 from tapestry.runs.sources.since_last_run import Rules, Since
 from tapestry.sql.catalog import Column
@@ -77,7 +77,7 @@ class Examination:
     standing: Scan | None = None
     last_end: datetime | None = None
     living_late: bool = False
-    reading: Reading | None = None
+    reading: SourceReading | None = None
 
     @property
     def ends(self) -> bool:
@@ -155,7 +155,7 @@ def _since(
     old = change.old if looks_back else ""
     before, grown = keep(since, side, late, change.vanished_contents, old)
     last_end = grown.last_end if looks_back else None
-    reading = Reading(pin, column, grown, last_end is not None)
+    reading = SourceReading(pin, column, grown, last_end is not None)
     standing = replace(reading, side=side).of(table)
     return Examination(
         True,
@@ -179,7 +179,7 @@ def _first_read(
     """A source that no run before read: nothing of it is late."""
     warnings, reading = (
         null_warning(table, column, nulls),
-        Reading(pin, column, replace(side, live=0)),
+        SourceReading(pin, column, replace(side, live=0)),
     )
     scan, before = plain_scan(table, pin, column), clean(side)
     return Examination(
@@ -192,7 +192,7 @@ def _as_it_was(
 ) -> Examination:
     """A source that this run reads as the last one did."""
     last_end, before, kept = side.last_end if looks_back else None, clean(side), side.needed
-    reading, late = Reading(pin, column, side, last_end is not None), bool(side.live)
+    reading, late = SourceReading(pin, column, side, last_end is not None), bool(side.live)
     return Examination(
         *(False, 0, 0, reading.of(table), before),
         kept=kept,

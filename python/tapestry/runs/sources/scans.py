@@ -62,7 +62,7 @@ def late_scan(
 
 
 @dataclass(frozen=True)
-class Reading:
+class SourceReading:
     """How a run reads a source: at which version, with which late rows, with those that ended."""
 
     pin: Pin
