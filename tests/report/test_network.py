@@ -20,7 +20,7 @@ from tapestry.report.network import (
     MODEL,
     SOURCE,
     SUMS,
-    Kept,
+    KeptTable,
     Network,
     described,
     find_model,
@@ -69,7 +69,7 @@ def record() -> Record:
     return replace(Record.from_rows(rows, now=NOW), queries={"shop.totals": off})
 
 
-def network(kept: list[Kept] | None = None) -> Network:
+def network(kept: list[KeptTable] | None = None) -> Network:
     artifacts = project()
     kept = sums_of(artifacts, SIZES.get) if kept is None else kept
     return make_network(artifacts, record(), SIZES.get, kept)
@@ -97,14 +97,14 @@ def test_sums_stand_between_a_model_and_what_it_reads() -> None:
 
 
 def test_memories_are_plugged_in() -> None:
-    alpha = Kept(
+    alpha = KeptTable(
         MEMORY,
         "shop.a",
         ("shop.urgent", "shop.totals"),
         ("raw.people", "raw.messages"),
         {"rows": 3},
     )
-    gone = Kept(MEMORY, "shop.gone", ("shop.no_such_model",), ("raw.people",))
+    gone = KeptTable(MEMORY, "shop.gone", ("shop.no_such_model",), ("raw.people",))
     sums = sums_of(project(), SIZES.get)
     found = network([*sums, alpha, gone])
     assert "shop.gone" not in found.nodes

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tapestry.names import MEMORIES_TABLE, MEMORY_PREFIX
-from tapestry.report.network import MEMORY, Kept, Sizes
+from tapestry.report.network import MEMORY, KeptTable, Sizes
 from tapestry.report.read import Tables
 from tapestry.report.rows import TEXT
 
@@ -19,7 +19,7 @@ THERE = ("build", "flush")
 """What is done to a memory that is there afterwards."""
 
 
-def memories_of(tables: Tables, schema: str, sizes: Sizes) -> list[Kept]:
+def memories_of(tables: Tables, schema: str, sizes: Sizes) -> list[KeptTable]:
     """The memories of a schema that are there, with who uses them and what they cost so far.
 
     Whatever cannot be read is left out: nothing depends on it.
@@ -51,7 +51,7 @@ def memories_of(tables: Tables, schema: str, sizes: Sizes) -> list[Kept]:
         }
         users = sorted({model for deed in same for model in _texts(deed["models"])})
         source = str(same[0]["source"]).replace("`", "").lower()
-        found.append(Kept(MEMORY, name, tuple(users), (source,), facts))
+        found.append(KeptTable(MEMORY, name, tuple(users), (source,), facts))
     return found
 
 

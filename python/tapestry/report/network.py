@@ -1,7 +1,7 @@
 """The network: sources, what is kept of them, and the models; what reads what, and what it costs.
 
-Nodes and edges are plain data. What is kept comes as `Kept` records: a memory is a copy of what
-some models read of their sources (alpha: of one, beta: of a join), sums are the states of the
+Nodes and edges are plain data. What is kept comes as `KeptTable` records: a memory is a copy of
+what some models read of their sources (alpha: of one, beta: of a join), sums are the states of the
 groups of one model. Each stands between what it is made of and who uses it.
 """
 
@@ -28,7 +28,7 @@ Sizes = Callable[[str], TableSize | None]
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptTable:
     """What is kept of some tables for some models, in a table of its own.
 
     kind
@@ -88,7 +88,7 @@ class Network:
 
 
 def make_network(
-    artifacts: Artifacts, record: Record, sizes: Sizes, kept: Iterable[Kept] = ()
+    artifacts: Artifacts, record: Record, sizes: Sizes, kept: Iterable[KeptTable] = ()
 ) -> Network:
     """The continuous models with all that they read and that reads them; what is kept between.
 
@@ -115,7 +115,7 @@ def make_network(
 
 
 def _between(
-    edges: set[tuple[str, str]], kept: Kept, users: Sequence[str], ids: Mapping[str, str]
+    edges: set[tuple[str, str]], kept: KeptTable, users: Sequence[str], ids: Mapping[str, str]
 ) -> set[tuple[str, str]]:
     """The edges with what is kept between what it is made of and who uses it."""
     if kept.kind == SUMS:
@@ -158,7 +158,7 @@ def _size(size: TableSize | None) -> dict[str, Any]:
     return {} if size is None else {"rows": size.rows, "files": size.files, "bytes": size.bytes}
 
 
-def sums_of(artifacts: Artifacts, sizes: Sizes) -> list[Kept]:
+def sums_of(artifacts: Artifacts, sizes: Sizes) -> list[KeptTable]:
     """The states of groups that models of the project keep, where their tables are there."""
     found = []
     for node in artifacts.nodes.values():
@@ -166,7 +166,7 @@ def sums_of(artifacts: Artifacts, sizes: Sizes) -> list[Kept]:
             name = GROUPS.table_of(node.relation)
             size = sizes(name)
             if size is not None:
-                found.append(Kept(SUMS, name, (node.relation,), facts=_size(size)))
+                found.append(KeptTable(SUMS, name, (node.relation,), facts=_size(size)))
     return found
 
 
