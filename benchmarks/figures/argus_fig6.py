@@ -1,80 +1,141 @@
-"""ARGUS, Figure 6: Example 4 over copies of what its conditions on single tables leave.
+"""ARGUS, Figure 6: Example 4 over memories of what its conditions on single tables leave.
 
-``Q10`` reads a copy for each of its three tables, two of which hold 85 % of the rows; ``Q11`` only
-the selective one. A copy holds the old rows; those that came since are read from the source.
+``Q10`` reads a memory for each of its three tables, two of which hold 85 % of the rows; ``Q11``
+only the selective one. They hold the old rows; what came since is read from the source, as in a run. The
+same without the conditions on dates, which else leave out old files.
 
 ``python -m benchmarks.figures.argus_fig6 [--rows 320006] [--rounds 5]``
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import statistics
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.common import save
-from benchmarks.fedwire import EXAMPLES, SOURCE, Split, facts, increment, kept, main, splits
+from benchmarks.fedwire import EXAMPLES, SOURCE, Split, facts, increment, main, splits
 from benchmarks.figures._compare import report, with_ratios
-from benchmarks.measure import Action, Answering, measure
+from benchmarks.measure import Action, Answering, PlainSession, measure
 from benchmarks.options import Options
-from benchmarks.queries import instant
+from tapestry.quoting import relation_name
+from tapestry.runs.memories.keep import build, flush
+from tapestry.runs.memories.look import HeldMemory, find, look_at
+from tapestry.runs.memories.wanted import Wanted
+from tapestry.runs.sources.describe import DeltaSource, arrival_column, describe
+from tapestry.runs.sources.pins import Pin
 from tapestry.sql import Catalog, Rewriting, Scan, Source, rewrite
+from tapestry.sql.look.uses_of_sources import Use
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 EXAMPLE = EXAMPLES[3]
 ALIASES = ("r1", "r2", "r3")
-COMMON = "type_code = 1000"
-CONDITIONS = {"r1": f"{COMMON} AND amount > 1000000", "r2": COMMON, "r3": COMMON}
+UPKEEP_ROUNDS = 3
 
 
 def run(spark: SparkSession, options: Options) -> None:
-    """Figure 6 of ARGUS: copies for all tables of Example 4, for one, for none."""
+    """Figure 6 of ARGUS: memories for all tables of Example 4, for one, for none."""
     for data in splits(spark, options.rows):
-        measured = measure(spark, variants(spark, data), options.rounds, budget=options.budget)
-        results = {EXAMPLE.name: with_ratios(measured)}
-        report(data.name, EXAMPLE.name, results[EXAMPLE.name])
-        name = f"argus_fig6_{data.name.lower()}_{options.rows}"
-        save(name, {"data": facts(data), "queries": results})
-
-
-def variants(spark: SparkSession, data: Split) -> dict[str, Action]:
-    """The query; its increment over the source, over three copies, over one."""
-    rewriting = _apart(data)
-
-    def over(*copied: str) -> Action:
-        scans = {
-            alias: Scan(
-                _copy(spark, data, alias) if alias in copied else data.relation,
-                "arrived_at",
-                "tran_id",
+        results: dict[str, Any] = {}
+        for name, dates in ((EXAMPLE.name, True), (f"{EXAMPLE.name} without dates", False)):
+            text = _text(data.relation, dates)
+            found = variants(spark, data, text, _rewriting(data, dates))
+            results[name] = with_ratios(
+                measure(spark, found, options.rounds, budget=options.budget)
             )
-            for alias in ALIASES
-        }
-        return Answering(spark, lambda: increment(spark, rewriting, data, scans=scans))
+            report(data.name, name, results[name])
+        upkeep = _upkeep(spark, data)
+        print(f"{data.name} {upkeep}", flush=True)
+        name = f"argus_fig6_{data.name.lower()}_{options.rows}"
+        save(name, {"data": facts(data), "queries": results, "upkeep": upkeep})
+
+
+def variants(
+    spark: SparkSession, data: Split, plain: str, rewriting: Rewriting
+) -> dict[str, Action]:
+    """The query; its increment over the source, over three memories, over one."""
+
+    def over(*aliases: str) -> Action:
+        for alias in aliases:
+            _built(spark, data, _use(rewriting, alias))
+
+        def text() -> str:
+            apart = {alias: _scan(spark, data, _use(rewriting, alias)) for alias in aliases}
+            return increment(spark, rewriting.reading(apart), data)
+
+        return Answering(spark, text)
 
     return {
-        "Q": Answering(spark, EXAMPLE.plain(data)),
+        "Q": Answering(spark, plain),
         "Q^I": over(),
         "Q10": over(*ALIASES),
         "Q11": over("r1"),
     }
 
 
-def _apart(data: Split) -> Rewriting:
-    """Example 4 with a source for each of its tables, so that each has a scan of its own."""
-    names = iter(ALIASES)
-    sources = {alias: Source(alias, data.columns, "arrived_at") for alias in ALIASES}
-    return rewrite(EXAMPLE.text(lambda: next(names)), Catalog(sources))
+def _text(relation: str, dates: bool) -> str:
+    lines = EXAMPLE.text(lambda: relation).splitlines()
+    return "\n".join(line for line in lines if dates or "tran_date" not in line)
 
 
-def _copy(spark: SparkSession, data: Split, alias: str) -> str:
-    """The old rows that pass a table's own conditions, kept, and the new ones of the source."""
-    passed = CONDITIONS[alias]
-    name = f"bench.{SOURCE}_{data.rows - data.new}_{'common' if alias != 'r1' else 'big'}"
-    table = kept(spark, name, f"SELECT * FROM {data.old} WHERE {passed} ORDER BY arrived_at")
-    assert data.window.tau is not None
-    new = f"{passed} AND arrived_at > {instant(data.window.tau)}"
-    return f"(SELECT * FROM {table} UNION ALL SELECT * FROM {data.relation} WHERE {new})"
+def _rewriting(data: Split, dates: bool) -> Rewriting:
+    catalog = Catalog({SOURCE: Source(SOURCE, data.columns, "arrived_at")})
+    return rewrite(_text(SOURCE, dates), catalog)
+
+
+def _use(rewriting: Rewriting, alias: str) -> Use:
+    return next(use for use in rewriting.uses if use.written == alias)
+
+
+def _wanted(spark: SparkSession, data: Split, use: Use, version: int) -> Wanted:
+    """What a run at a version of the table asks for."""
+    table = describe(PlainSession(spark), data.relation.split()[0])
+    assert isinstance(table, DeltaSource)
+    arrival = arrival_column(table, "arrived_at")
+    pin = Pin(table.table_id, version)
+    return Wanted(table, pin, arrival, use.conditions, "bench", ("UTC",))
+
+
+def _version(data: Split) -> int:
+    return int(data.relation.split()[-1])
+
+
+def _built(spark: SparkSession, data: Split, use: Use) -> None:
+    """A memory of the old rows."""
+    wanted = _wanted(spark, data, use, 0)
+    if isinstance(look_at(PlainSession(spark), wanted), str):
+        build(PlainSession(spark), wanted)
+
+
+def _scan(spark: SparkSession, data: Split, use: Use) -> Scan:
+    """The memory and what came since, looked up as a run does."""
+    found = find(PlainSession(spark), _wanted(spark, data, use, _version(data)))
+    assert found.relation, found.reason
+    return replace(data.scans()[SOURCE], relation=found.relation, row_id="tran_id")
+
+
+def _upkeep(spark: SparkSession, data: Split) -> dict[str, Any]:
+    """What it takes to build the selective memory, and to add the new rows; its size."""
+    session, use = PlainSession(spark), _use(_rewriting(data, True), "r1")
+    old = _wanted(spark, data, use, 0)
+    old = replace(old, session=("upkeep",))
+    new = replace(old, pin=Pin(old.pin.table_id, _version(data)))
+    builds, flushes, size = [], [], 0
+    for _ in range(UPKEEP_ROUNDS):
+        builds.append(build(session, old).seconds)
+        held = look_at(session, old)
+        assert isinstance(held, HeldMemory)
+        (deed,) = flush(session, new, held)
+        flushes.append(deed.seconds)
+        size = held.size
+    spark.sql(f"DROP TABLE {relation_name(old.name)}")
+    return {
+        "build_seconds": round(statistics.median(builds), 2),
+        "flush_seconds": round(statistics.median(flushes), 2),
+        "bytes": size,
+    }
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from tapestry.report.drawing import _joined
 from tapestry.report.figures import project_figures
 from tapestry.report.graph import graph
 from tapestry.report.judge import judge
+from tapestry.report.kept import MEMORY, KeptTable
 from tapestry.report.plots import bars, render
 from tapestry.report.record import Record
 from tapestry.report.strips import strips
@@ -135,6 +136,21 @@ def test_the_graph_of_two_hundred_models(tmp_path) -> None:
     assert {link.attrib["href"] for link in links} == {"#m1"}
     texts = {e.text for e in root.iter() if e.tag.endswith("}text")}
     assert {"raw.messages", "✓ model_0", "✓ model_199"} <= texts
+
+
+def test_memories_stand_between_a_source_and_the_models_that_read_them(tmp_path) -> None:
+    pytest.importorskip("fast_sugiyama", reason="the graph needs Python 3.11")
+    report = report_of(tmp_path, *well(3, 2))
+    users = tuple(model.name for model in report.verdict.models[:2])
+    facts = {"bytes": 2**20, "conditions": [HOSTILE]}
+    memory = KeptTable(MEMORY, "shop.tapestry_memory__ab", users, ("raw.messages",), facts)
+    plot = graph(report.verdict, report.artifacts, {}, [memory])
+    assert plot is not None
+    root = ElementTree.fromstring(plot.svg)
+    texts = {e.text for e in root.iter() if e.tag.endswith("}text")}
+    assert "memory, 1.0 MiB" in texts
+    titles = "".join(e.text or "" for e in root.iter() if e.tag.endswith("}title"))
+    assert HOSTILE in titles
 
 
 def test_long_edges_are_put_together() -> None:

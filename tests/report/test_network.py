@@ -15,12 +15,10 @@ from tests.report.made_up import HOSTILE, NAMES, NOW, fail, runs, write_target
 
 from tapestry.errors import ConfigurationError
 from tapestry.report.artifacts import Artifacts, Node
+from tapestry.report.kept import MEMORY, SUMS, KeptTable
 from tapestry.report.network import (
-    MEMORY,
     MODEL,
     SOURCE,
-    SUMS,
-    KeptTable,
     Network,
     described,
     find_model,

@@ -7,17 +7,23 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tapestry.report.artifacts import Artifacts, Node
 from tapestry.report.drawing import Card, draw
+from tapestry.report.kept import KeptTable, between
 from tapestry.report.plots import Plot
 from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, Verdict
-from tapestry.words import counted
+from tapestry.words import counted, size_text
 
 LONGEST = 30
 SIGNS = {NOT_WELL: "✕ ", LOOK: "! ", WELL: "✓ ", NEVER: "", GONE: "", "": ""}
 _FILLS = {NOT_WELL: "bad", LOOK: "look", WELL: "ok", NEVER: "line", GONE: "line", "": "line"}
 
 
-def graph(verdict: Verdict, artifacts: Artifacts, anchors: Mapping[str, str]) -> Plot | None:
-    """The continuous models with all that they read and that reads them.
+def graph(
+    verdict: Verdict,
+    artifacts: Artifacts,
+    anchors: Mapping[str, str],
+    kept: Iterable[KeptTable] = (),
+) -> Plot | None:
+    """The continuous models with all that they read and that reads them, and what is kept between.
 
     ``anchors``: where on the page a model is told about, by its name. None where there is no
     manifest, or no package that lays the graph out (it needs Python 3.11).
@@ -30,6 +36,11 @@ def graph(verdict: Verdict, artifacts: Artifacts, anchors: Mapping[str, str]) ->
         name: _card(node, states.get(name, ""), name in off, anchors)
         for name, node in nodes.items()
     }
+    ids = {node.relation: name for name, node in nodes.items()}
+    for one in kept:
+        if users := [ids[user] for user in one.users if user in ids]:
+            cards[one.name] = _kept_card(one)
+            edges = sorted(between(set(edges), one, users, ids))
     table = tuple(
         (
             node.relation,
@@ -83,6 +94,14 @@ def _card(node: Node, state: str, off: bool, anchors: Mapping[str, str]) -> Card
         link=None if anchor is None else f"#{anchor}",
         tip=f"{node.relation}, {said}",
     )
+
+
+def _kept_card(kept: KeptTable) -> Card:
+    size = kept.facts.get("bytes")
+    name = kept.name.rpartition(".")[2]
+    said = kept.kind if size is None else f"{kept.kind}, {size_text(size)}"
+    rows = " and ".join(kept.facts.get("conditions") or ())
+    return Card(said, edge="s3", dashed=True, tip=f"{name}: {rows}" if rows else name)
 
 
 def short(node: Node) -> str:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 from tapestry.report.artifacts import Artifacts, read_artifacts
 from tapestry.report.judge import judge
+from tapestry.report.kept import KeptTable
+from tapestry.report.memories import memories_of
 from tapestry.report.page import Live, make_page
 from tapestry.report.read import Tables, read_record
 from tapestry.report.record import Record
+from tapestry.report.sizes import TableSize, table_size
 from tapestry.report.standing import Verdict
 from tapestry.report.summary import summary
 from tapestry.report.text import instant
@@ -78,5 +81,15 @@ def make_report(
     """Read everything and judge it."""
     now = now or datetime.now(timezone.utc)
     record, artifacts = read_record(tables, now), read_artifacts(target)
+    record = replace(record, kept=_kept(tables, schema))
     verdict = judge(record, artifacts, now, stale_after)
     return Report(verdict, record, artifacts, schema)
+
+
+def _kept(tables: Tables, schema: str) -> tuple[KeptTable, ...]:
+    """The memories of the schema that is reported on."""
+
+    def size(name: str) -> TableSize | None:
+        return table_size(tables, name.rpartition(".")[2])
+
+    return tuple(memories_of(tables, schema, size))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tapestry.names import MEMORIES_TABLE, MEMORY_PREFIX
-from tapestry.report.network import MEMORY, KeptTable, Sizes
+from tapestry.report.kept import MEMORY, KeptTable
 from tapestry.report.read import Tables
 from tapestry.report.rows import TEXT
+from tapestry.report.sizes import TableSize
 
 COLUMNS = ("signature", "source", "conditions", "models", "deed", "reason")
 NUMBERS = ("share", "seconds", "saved_seconds")
@@ -19,7 +20,9 @@ THERE = ("build", "flush")
 """What is done to a memory that is there afterwards."""
 
 
-def memories_of(tables: Tables, schema: str, sizes: Sizes) -> list[KeptTable]:
+def memories_of(
+    tables: Tables, schema: str, sizes: Callable[[str], TableSize | None]
+) -> list[KeptTable]:
     """The memories of a schema that are there, with who uses them and what they cost so far.
 
     Whatever cannot be read is left out: nothing depends on it.

@@ -16,35 +16,16 @@ from typing import Any, Final
 from tapestry.errors import ConfigurationError
 from tapestry.report.artifacts import Artifacts, Node
 from tapestry.report.graph import reached, relevant
+from tapestry.report.kept import MEMORY, SUMS, KeptTable, between
 from tapestry.report.record import Record, Run
 from tapestry.report.sizes import TableSize
 from tapestry.runs.tables.beside_target import MEMORY as GROUPS
 
-SOURCE, MEMORY, SUMS, MODEL = "source", "memory", "sums", "model"
+SOURCE, MODEL = "source", "model"
 ORDER: Final = (SOURCE, MEMORY, SUMS, MODEL)
 
 Sizes = Callable[[str], TableSize | None]
 """The size of a table by its name; None where there is none, or nothing is known."""
-
-
-@dataclass(frozen=True)
-class KeptTable:
-    """What is kept of some tables for some models, in a table of its own.
-
-    kind
-        memory | sums.
-    sources
-        The tables that it is made of; of sums there are none: they stand before all that their
-        model reads.
-    facts
-        What else is known of it, by name: rows, bytes, …
-    """
-
-    kind: str
-    name: str
-    users: tuple[str, ...]
-    sources: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -110,21 +91,8 @@ def make_network(
         if not users:
             continue
         found[one.name] = NetworkNode(one.name, one.kind, one.name, dict(one.facts))
-        edges = _between(edges, one, users, ids)
+        edges = between(edges, one, users, ids)
     return Network(found, tuple(sorted(edges)))
-
-
-def _between(
-    edges: set[tuple[str, str]], kept: KeptTable, users: Sequence[str], ids: Mapping[str, str]
-) -> set[tuple[str, str]]:
-    """The edges with what is kept between what it is made of and who uses it."""
-    if kept.kind == SUMS:
-        moved = {(start, end) for start, end in edges if end in users}
-    else:
-        sources = {ids[name] for name in kept.sources if name in ids}
-        moved = {(start, user) for start in sources for user in users}
-    made_of = {(start, kept.name) for start, _ in moved}
-    return (edges - moved) | made_of | {(kept.name, user) for user in users}
 
 
 def _node(node: Node, runs: Sequence[Run], record: Record, sizes: Sizes) -> NetworkNode:

@@ -6,7 +6,8 @@ from datetime import datetime
 
 from tapestry.report.drawing import Card, draw
 from tapestry.report.graph import LONGEST
-from tapestry.report.network import MEMORY, MODEL, SOURCE, SUMS, Network, NetworkNode
+from tapestry.report.kept import MEMORY, SUMS
+from tapestry.report.network import MODEL, SOURCE, Network, NetworkNode
 from tapestry.report.network_text import HEADER, figures, says, table
 from tapestry.report.page import environment
 from tapestry.report.plots import Plot

@@ -88,7 +88,7 @@ def make_page(
             schema=schema,
             figures=project_figures(verdict),
             strips=drawn,
-            graph=graph(verdict, artifacts, anchors),
+            graph=graph(verdict, artifacts, anchors, record.kept),
             sections=sections,
             anchors=anchors,
             links=_links(artifacts.links, folder),

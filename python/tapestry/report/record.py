@@ -13,6 +13,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
+from tapestry.report.kept import KeptTable
 from tapestry.report.rows import (
     CHECK_KEY,
     RUN_KEY,
@@ -181,7 +182,7 @@ class Record:
 
     ``limited`` says that older runs exist and were not read; ``waiting`` are sinks that lack
     something; ``queries`` is what the operator says of each model; ``unread`` is what of the tables
-    no run can have written.
+    no run can have written; ``kept`` are the memories that stand between sources and models.
     """
 
     runs: tuple[Run, ...] = ()
@@ -191,6 +192,7 @@ class Record:
     waiting: tuple[Waiting, ...] = ()
     queries: Mapping[str, QueryRow] = field(default_factory=dict)
     unread: tuple[Unread, ...] = ()
+    kept: tuple[KeptTable, ...] = ()
 
     @classmethod
     def from_rows(
