@@ -22,6 +22,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "on_verify_failure": ("fail", "warn"),
     "running_values": ("warn", "wanted"),
     "memories": ("auto", "on", "off"),
+    "infer": ("on", "off"),
 }
 """The values that a key takes; the first is the default."""
 
@@ -52,7 +53,7 @@ _LISTS = {
     "assume": ("conditions", '["r.ts >= m.ts"]'),
     "deterministic_functions": ("functions", "[slug, shop.slug]"),
 }
-NOT_KEYS = {"lag", "begin", "assume", "verify", "arrival", "every"}
+NOT_KEYS = {"lag", "begin", "assume", "verify", "arrival", "every", "infer"}
 """Too short or too common: a word near one of these is more likely another package's key."""
 
 
@@ -98,6 +99,11 @@ class ModelConfig:
     """Whether what is known of the groups of a query is kept in `<model>__memory`, so that a run
     reads its new rows only. `auto`: where a source is larger than 32 MiB. `on`: always. `off`:
     never, and each run reads the history of the groups that change."""
+    infer: str = "on"
+    """Whether a run also reads its tables by what the conditions of the query imply of each of
+    them: of `r1.amount > 100 and r2.amount = r1.amount` that `r2.amount > 100`. Answers are the
+    same either way; `tapestry explain` shows what is implied, and by what. `off`: only by what is
+    written."""
     verify_share: float = 1 / 200
     """The part of the history that a `sample` looks at. With 0.005 all of it is seen once in 200
     runs."""

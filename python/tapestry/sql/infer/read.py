@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.infer.kinds import DOUBLE, Kind, at_least, at_most, wider
+from tapestry.sql.infer.constants import text_as
+from tapestry.sql.infer.forward import EPOCH
+from tapestry.sql.infer.kinds import DATE, DOUBLE, TIMESTAMP, Kind, at_least, at_most, wider
 from tapestry.sql.infer.propagate import (
     Constraint,
     ContradictionError,
@@ -195,7 +198,21 @@ def sides(left: exp.Expr, right: exp.Expr, zone: str) -> tuple[Term | None, Term
         one = _text_beside(left, other, zone)
     elif other is None and one is not None:
         other = _text_beside(right, one, zone)
-    return one, other
+    return _midnight(one, other, zone), _midnight(other, one, zone)
+
+
+def _midnight(one: Term | None, other: Term | None, zone: str) -> Term | None:
+    """A day that is written, beside an instant: when it begins in the session's zone."""
+    if one is None or other is None or one.operator != "constant":
+        return one
+    if (one.kind, other.kind) != (DATE, TIMESTAMP):
+        return one
+    try:
+        day = EPOCH + timedelta(days=int(one.value))
+    except OverflowError:
+        return None
+    begin = text_as(day.isoformat(), TIMESTAMP, zone)
+    return None if begin is None else Term(TIMESTAMP, "constant", value=begin.value)
 
 
 def _text_beside(node: exp.Expr, other: Term, zone: str) -> Term | None:

@@ -99,7 +99,7 @@ def _scaled(one: Number, factor: Number) -> Number:
 
 def _quotient(wanted: Range, other: Range) -> tuple[Number, Number]:
     """The numbers x for which ``x * y`` is wanted, for y of one sign."""
-    if other.hi <= 0:
+    if other.hi <= 0 and other.lo < 0:
         lo, hi = _quotient(wanted, Range(-other.hi, -other.lo))
         return -hi, -lo
     if other.lo < 0:
