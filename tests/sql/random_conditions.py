@@ -233,7 +233,7 @@ def rows_of(
     row = {key: (kind, fresh(kind, random)) for key, kind in types.items()}
     if wanted is not None:
         row[wanted[0]] = types[wanted[0]], wanted[1]
-    for _ in range(12):
+    for _ in range(25):
         broken = [one for one in conditions if safely(one, row, zone) is not True]
         if not broken:
             return row

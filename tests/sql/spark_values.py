@@ -136,6 +136,8 @@ class Evaluation:
         name, value = self.of(node.this)
         if value is None:
             return name, None
+        if isinstance(value, Decimal):
+            return name, value.copy_negate()
         return name, wrapped(-value, BITS[name]) if name in BITS else -value
 
     def arithmetic(self, node: exp.Binary) -> Value:
@@ -272,10 +274,10 @@ def wider(one: str, other: str) -> str:
 
 def fitted(value: Decimal, kind: str) -> Decimal | None:
     precision, scale = digits_of(kind)
-    if abs(value) >= Decimal(10) ** 60:
+    if value.copy_abs() >= Decimal(10) ** 60:
         return None
     rounded = value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, EXACT)
-    return None if abs(rounded) >= Decimal(10) ** (precision - scale) else rounded
+    return None if rounded.copy_abs() >= Decimal(10) ** (precision - scale) else rounded
 
 
 def in_doubles(node: exp.Binary, one: Value, other: Value) -> float | None:

@@ -33,14 +33,14 @@ def shaved(term: Term, place: int, ranges: Sequence[Range], wanted: Range) -> Ra
         tried = [part if n == place else known for n, known in enumerate(ranges)]
         return not any(piece.meets(wanted) for piece in computed(term, tried))
 
-    for step in _tried(term, place, ranges, wanted.lo):
+    for step in () if isinstance(lo, float) else _tried(term, place, ranges, wanted.lo):
         below = at_most(kind, lo - step, strict=True)
         if below < one.lo:
             break
         if free(Range(one.lo, min(below, one.hi))):
             one = Range(at_least(kind, below, strict=True), one.hi, one.nan)
             break
-    for step in _tried(term, place, ranges, wanted.hi):
+    for step in () if isinstance(hi, float) else _tried(term, place, ranges, wanted.hi):
         above = at_least(kind, hi + step, strict=True)
         if above > one.hi and not one.nan:
             break
