@@ -17,7 +17,7 @@ from tapestry.sql.infer.kinds import Kind, Number, at_least, at_most, size_of
 from tapestry.sql.infer.ranges import Range
 from tapestry.sql.infer.terms import Term
 
-_STEPS = (0, 1, 2, 16)
+_STEPS = (0, Fraction(1, 2), 1, 2, 16)
 """How far from the algebraic end, in units of what a result is rounded to, is tried."""
 
 
@@ -68,7 +68,7 @@ def estimate(
     if term.operator == "months":
         near, far = sorted((28 * term.slack, 31 * term.slack))
         days = DAY if term.kind.family == "timestamp" else 1
-        return lo - (far + 2) * days, hi - (near - 2) * days
+        return lo - near * days, hi - far * days
     other = ranges[1 - place]
     if term.operator == "+":
         return _less(lo, other.hi, -math.inf) - term.slack, (
@@ -127,7 +127,8 @@ def _tried(term: Term, place: int, ranges: Sequence[Range], end: Number) -> Iter
         return
     unit = _unit(term.kind, end)
     if term.operator == "months":
-        yield from (0, -4 if term.kind.family == "date" else 0)
+        months, days = abs(term.slack), DAY if term.kind.family == "timestamp" else 1
+        yield from (days * step for step in (0, 1, 2, 3, months + 3, 3 * months + 4))
         return
     if term.operator == "*":
         sizes = [size_of(one) for one in (ranges[1 - place].lo, ranges[1 - place].hi)]
