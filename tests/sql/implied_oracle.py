@@ -26,12 +26,18 @@ def violations(seed: int, group: str, tries: int = TRIES) -> tuple[Counter[str],
     """Counts of what was looked at, and what broke an inferred condition, in words."""
     random = Random(f"{group} {seed}")
     made = Conjunctions(random, ALONE[group])
-    conditions = made.some()
-    inferred = inferred_of(made.types, conditions)
+    return broken_by(made.types, made.some(), random, tries)
+
+
+def broken_by(
+    types: dict[Key, str], conditions: list[exp.Expr], random: Random, tries: int
+) -> tuple[Counter[str], list[str]]:
+    """The same of conditions over columns of these types."""
+    inferred = inferred_of(types, conditions)
     seen: Counter[str] = Counter(cases=1, inferred=len(inferred), some=bool(inferred))
     broken = []
     for one in inferred:
-        for row in rows_near(one, made, conditions, random, tries):
+        for row in rows_near(one, types, conditions, random, tries):
             seen["rows"] += 1
             seen["at an end"] += at_end(one, row)
             if holds(one.condition, row) is not True:
@@ -43,12 +49,12 @@ def violations(seed: int, group: str, tries: int = TRIES) -> tuple[Counter[str],
 
 
 def rows_near(
-    one: Inferred, made: Conjunctions, conditions: list[exp.Expr], random: Random, tries: int
+    one: Inferred, types: dict[Key, str], conditions: list[exp.Expr], random: Random, tries: int
 ) -> list[dict[Key, Value]]:
     """Rows that fulfil the conditions, sought from both sides of an end on."""
     (column,) = set(one.condition.find_all(exp.Column))
     key = column.table, column.name
-    kind = made.types[key]
+    kind = types[key]
     literal = next(one.condition.find_all(exp.Cast, exp.Neg, exp.Literal), None)
     found = []
     for n in range(tries):
@@ -57,7 +63,7 @@ def rows_near(
             end = Evaluation({}, "UTC").of(literal)[1]
             if not isinstance(end, str):
                 wanted = (key, near(kind, end, random))
-        row = rows_of(made.types, conditions, wanted, random)
+        row = rows_of(types, conditions, wanted, random)
         if row is not None:
             found.append(row)
     return found

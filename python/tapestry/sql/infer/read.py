@@ -22,7 +22,7 @@ from tapestry.sql.infer.propagate import (
     require,
 )
 from tapestry.sql.infer.ranges import Range, hull
-from tapestry.sql.infer.terms import Key, Term, beside, cast_to, compared, term_of
+from tapestry.sql.infer.terms import Key, Term, cast_to, compared, term_of
 from tapestry.sql.work import size
 
 ARMS = 16
@@ -251,8 +251,8 @@ def _one_of(node: exp.In, zone: str) -> Constraint | None:
         found = sides(node.this, one, zone)[1]
         if found is None or found.operator != "constant":
             return None
-        # All are cast to one kind: no DOUBLE beside exact numbers, no cut of digits.
-        kind = kind and wider(kind, beside(found, kind))
+        # All are cast to one kind, by their types alone: no DOUBLE beside exact numbers, no cut.
+        kind = kind and wider(kind, found.kind)
         if kind is None or (kind == DOUBLE) != (left.kind == DOUBLE):
             return None
         value = cast_to(kind, found).value
