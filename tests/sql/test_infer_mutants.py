@@ -13,7 +13,7 @@ from tests.sql.implied_oracle import broken_by, violations
 from tests.sql.random_conditions import Key
 
 from tapestry.sql.infer import forward, propagate, read, shave
-from tapestry.sql.infer.kinds import Kind, Number
+from tapestry.sql.infer.kinds import Number, ValueKind
 from tapestry.sql.infer.ranges import Range
 from tapestry.sql.infer.terms import Term
 
@@ -33,14 +33,14 @@ def nothing_wraps(patch: Patch) -> None:
 def nan_is_the_least(patch: Patch) -> None:
     """NaN is below all numbers, or no value at all."""
 
-    def apply(self: read.Comparison, state: propagate.State) -> None:
+    def apply(self: read.Compared, state: propagate.RangeState) -> None:
         for term in (self.left, self.right):
             if self.left.kind.family == "double":
                 propagate.require(term, Range(-math.inf, math.inf), state)
         original(self, state)
 
-    original = read.Comparison.apply
-    patch.setattr(read.Comparison, "apply", apply)
+    original = read.Compared.apply
+    patch.setattr(read.Compared, "apply", apply)
 
 
 def the_inverse_is_trusted(patch: Patch) -> None:
@@ -56,7 +56,7 @@ def the_inverse_is_trusted(patch: Patch) -> None:
 def decimals_are_exact(patch: Patch) -> None:
     """A DECIMAL keeps every digit."""
 
-    def rounded(operator: str, kind: Kind, value: Number) -> tuple[Number]:
+    def rounded(operator: str, kind: ValueKind, value: Number) -> tuple[Number]:
         return (value,)
 
     patch.setattr(forward, "rounded", rounded)
@@ -80,10 +80,10 @@ MUTANTS: dict[Callable[[Patch], None], dict[str, range]] = {
 does, as these conjunctions are made now."""
 
 
-def titled() -> Iterator[tuple[dict[Key, str], list[exp.Expr]]]:
+def titled(word: str = "") -> Iterator[tuple[dict[Key, str], list[exp.Expr]]]:
     """The conditions of the titled cases, too: NaN shows among those, and seldom by chance."""
-    for zone, texts, _ in test_imply.CASES.values():
-        if zone == "UTC" and test_imply.is_evaluated(texts):
+    for title, (zone, texts, _) in test_imply.CASES.items():
+        if word in title and zone == "UTC" and test_imply.is_evaluated(texts):
             conditions = list(test_imply.knowledge(zone, texts).conditions)
             yield test_imply.types_of(conditions), conditions
 
@@ -95,10 +95,11 @@ def test_each_error_is_seen(monkeypatch: Patch, mutant: Callable[[Patch], None])
         if any(violations(number, group, tries=8)[1] for number in numbers):
             return
     random = Random(0)
-    assert any(broken_by(types, conditions, random, tries=40)[1] for types, conditions in titled())
+    cases = titled("NaN")
+    assert any(broken_by(types, conditions, random, tries=40)[1] for types, conditions in cases)
 
 
 def test_without_an_error_none_is_seen() -> None:
     random = Random(0)
     for types, conditions in titled():
-        assert not broken_by(types, conditions, random, tries=20)[1]
+        assert not broken_by(types, conditions, random, tries=4)[1]

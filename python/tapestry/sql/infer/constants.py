@@ -17,8 +17,8 @@ from tapestry.sql.infer.kinds import (
     DOUBLE,
     INT,
     TIMESTAMP,
-    Kind,
     Number,
+    ValueKind,
     ends_of,
     kind_of,
     nearest_double,
@@ -38,7 +38,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 class Constant:
     """A value, exact; ``literal``: a bare number, not a cast of one."""
 
-    kind: Kind
+    kind: ValueKind
     value: Number
     literal: bool = False
 
@@ -86,7 +86,7 @@ def number(text: str) -> Constant | None:
     return None if kind is None or kind.family != "decimal" else Constant(kind, exact, True)
 
 
-def text_as(text: str, kind: Kind, zone: str) -> Constant | None:
+def text_as(text: str, kind: ValueKind, zone: str) -> Constant | None:
     """A text as the DATE or TIMESTAMP that Spark reads in it; None where that is not certain."""
     try:
         if kind == DATE:
@@ -121,7 +121,7 @@ def _instant(text: str, zone: str) -> Constant | None:
     return Constant(TIMESTAMP, micros)
 
 
-def _as_kind(known: Constant, kind: Kind) -> Constant | None:
+def _as_kind(known: Constant, kind: ValueKind) -> Constant | None:
     """A number cast to a kind that holds it as it is, or to DOUBLE."""
     if kind == DOUBLE:
         rounded = nearest_double(known.value)

@@ -14,8 +14,8 @@ from fractions import Fraction
 
 from tapestry.sql.infer.kinds import (
     DOUBLE,
-    Kind,
     Number,
+    ValueKind,
     ends_of,
     half_up,
     holds,
@@ -32,7 +32,11 @@ DAY = 86_400_000_000
 
 
 def results(
-    operator: str, kind: Kind, kinds: Sequence[Kind], ranges: Sequence[Range], slack: int = 0
+    operator: str,
+    kind: ValueKind,
+    kinds: Sequence[ValueKind],
+    ranges: Sequence[Range],
+    slack: int = 0,
 ) -> list[Range]:
     """The values of one operation, in pieces: of ``kind`` from operands of ``kinds``.
 
@@ -70,7 +74,7 @@ def exact(operator: str, one: Range, other: Range | None = None) -> tuple[Number
     return min(corners), max(corners)
 
 
-def wrapped(kind: Kind, lo: Number, hi: Number) -> list[Range]:
+def wrapped(kind: ValueKind, lo: Number, hi: Number) -> list[Range]:
     """Whole numbers that leave their type come back at its other end."""
     least, most = ends_of(kind)
     size = most - least + 1
@@ -81,13 +85,13 @@ def wrapped(kind: Kind, lo: Number, hi: Number) -> list[Range]:
     return [Range(lo, hi)] if hi <= most else [Range(lo, most), Range(least, hi - size)]
 
 
-def clipped(kind: Kind, lows: Iterable[Number], highs: Iterable[Number]) -> list[Range]:
+def clipped(kind: ValueKind, lows: Iterable[Number], highs: Iterable[Number]) -> list[Range]:
     """What of a range lies within its type."""
     found = Range(min(lows), max(highs)).meet(whole(kind))
     return [] if found.empty else [found]
 
 
-def rounded(operator: str, kind: Kind, value: Number) -> tuple[Number, Number]:
+def rounded(operator: str, kind: ValueKind, value: Number) -> tuple[Number, Number]:
     """A number, and the DECIMAL that Spark makes of it: halves away from 0, twice.
 
     Both: another engine may keep the digits that Spark cuts.
@@ -155,7 +159,7 @@ def _has_infinity(one: Range) -> bool:
     return math.inf in (one.hi, -one.lo)
 
 
-def cast(kind: Kind, narrow: Kind, one: Range) -> list[Range]:
+def cast(kind: ValueKind, narrow: ValueKind, one: Range) -> list[Range]:
     """A cast to a kind that is as wide, or rounds: never one that wraps around."""
     if kind == narrow or holds(kind, narrow):
         return [one]
@@ -168,7 +172,7 @@ def cast(kind: Kind, narrow: Kind, one: Range) -> list[Range]:
     )
 
 
-def months(kind: Kind, one: Range, count: int) -> list[Range]:
+def months(kind: ValueKind, one: Range, count: int) -> list[Range]:
     """Months later: the same day, or the last one of a shorter month; it grows with the day."""
     if kind.family == "timestamp":
         near, far = sorted((28 * count, 31 * count))

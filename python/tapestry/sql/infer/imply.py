@@ -9,11 +9,11 @@ from functools import cached_property
 from sqlglot import exp
 
 from tapestry.sql.infer.classes import Classes
-from tapestry.sql.infer.kinds import Kind, Number
+from tapestry.sql.infer.kinds import Number, ValueKind
 from tapestry.sql.infer.literals import written
-from tapestry.sql.infer.propagate import Constraint, Facts, Known, State, Why, fixpoint
+from tapestry.sql.infer.propagate import Constraint, Facts, KnownRange, RangeState, Why, fixpoint
 from tapestry.sql.infer.ranges import whole
-from tapestry.sql.infer.read import Comparison, columns_in, constraint_of
+from tapestry.sql.infer.read import Compared, columns_in, constraint_of
 from tapestry.sql.infer.terms import Key
 from tapestry.sql.ir import Inferred
 from tapestry.sql.work import afford
@@ -68,12 +68,12 @@ class Knowledge:
         return dict(sorted(found.items()))
 
     @cached_property
-    def state(self) -> State | None:
+    def state(self) -> RangeState | None:
         """What all conditions say together; None where they contradict each other."""
         return self.ranges_of(self.constraints, self.facts)
 
     @cached_property
-    def without_constants(self) -> dict[Key, Known]:
+    def without_constants(self) -> dict[Key, KnownRange]:
         """What conditions over several columns say alone: that a sum fits into its type."""
         several = {n: one for n, one in self.constraints.items() if len(one.columns) > 1}
         state = self.ranges_of(several, {})
@@ -84,7 +84,7 @@ class Knowledge:
         """Which columns are equal."""
         return Classes.of(self.conditions, self.texts)
 
-    def ranges_of(self, constraints: Mapping[int, Constraint], facts: Facts) -> State | None:
+    def ranges_of(self, constraints: Mapping[int, Constraint], facts: Facts) -> RangeState | None:
         """The ranges that these give; none where that would cost too much."""
         columns = {key for one in constraints.values() for key in one.columns}
         units = len(constraints) * min(len(columns) + 2, 4) * 2
@@ -111,7 +111,7 @@ class Knowledge:
         """The conditions that equalities carry to a table, but for those that ranges say whole."""
         said = {self.conditions[number] for number in own}
         for number, condition in enumerate(self.conditions):
-            if isinstance(self.constraints.get(number), Comparison):
+            if isinstance(self.constraints.get(number), Compared):
                 continue
             for new, key, way in self.classes.carried(condition):
                 if key[0] == alias and new not in said:
@@ -139,7 +139,7 @@ class Knowledge:
             before += [self.without_constants.get(key)]
             yield from self.ends(key, known, [one for one in before if one is not None])
 
-    def ends(self, key: Key, known: Known, before: list[Known]) -> Iterator[Inferred]:
+    def ends(self, key: Key, known: KnownRange, before: list[KnownRange]) -> Iterator[Inferred]:
         """The ends of a range that are further in than those that are known already."""
         fact = self.facts.get(key, whole(known.kind))
         lows = [fact.lo, whole(known.kind).lo, *(one.range.lo for one in before)]
@@ -156,7 +156,7 @@ class Knowledge:
             yield from self.end(key, known.kind, exp.LTE, known.range.hi, known.high)
 
     def end(
-        self, key: Key, kind: Kind, operator: type[exp.Binary], value: Number, why: Why
+        self, key: Key, kind: ValueKind, operator: type[exp.Binary], value: Number, why: Why
     ) -> Iterator[Inferred]:
         """One end as a condition."""
         literal = written(kind, value)
@@ -182,7 +182,7 @@ class Knowledge:
         return tuple(self.conditions[number] for number in sorted(why))
 
 
-def _gives(known: Known, operator: type[exp.Binary], value: Number) -> bool:
+def _gives(known: KnownRange, operator: type[exp.Binary], value: Number) -> bool:
     low = operator is exp.LTE or known.range.lo >= value
     high = operator is exp.GTE or (known.range.hi <= value and not known.range.nan)
     return low and high

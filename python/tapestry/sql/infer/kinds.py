@@ -26,7 +26,7 @@ _LEAST_SCALE = 6
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueKind:
     """The type of a value: ``family`` is integer, decimal, double, date or timestamp.
 
     bits
@@ -41,32 +41,32 @@ class Kind:
     scale: int = 0
 
 
-DOUBLE = Kind("double")
-DATE = Kind("date", bits=32)
-TIMESTAMP = Kind("timestamp", bits=64)
-INT = Kind("integer", bits=32)
-BIGINT = Kind("integer", bits=64)
+DOUBLE = ValueKind("double")
+DATE = ValueKind("date", bits=32)
+TIMESTAMP = ValueKind("timestamp", bits=64)
+INT = ValueKind("integer", bits=32)
+BIGINT = ValueKind("integer", bits=64)
 
 
 @lru_cache(maxsize=500)
-def kind_of(name: str) -> Kind | None:
+def kind_of(name: str) -> ValueKind | None:
     """The kind of a type by its name in Spark; None where no ranges are known of it.
 
     >>> kind_of("decimal(15,2)"), kind_of("string")
-    (Kind(family='decimal', bits=0, precision=15, scale=2), None)
+    (ValueKind(family='decimal', bits=0, precision=15, scale=2), None)
     """
     if name in _INTEGERS:
-        return Kind("integer", bits=_INTEGERS[name])
+        return ValueKind("integer", bits=_INTEGERS[name])
     found = _DECIMAL.fullmatch(name)
     if found:
         precision, scale = int(found[1]), int(found[2])
         fits = scale <= precision <= MOST_DIGITS
-        return Kind("decimal", precision=precision, scale=scale) if fits else None
+        return ValueKind("decimal", precision=precision, scale=scale) if fits else None
     return {"double": DOUBLE, "date": DATE, "timestamp": TIMESTAMP}.get(name)
 
 
 @lru_cache(maxsize=500)
-def ends_of(kind: Kind) -> tuple[Number, Number]:
+def ends_of(kind: ValueKind) -> tuple[Number, Number]:
     """The least and the greatest value of a kind; of doubles they are infinite."""
     if kind.family == "double":
         return -math.inf, math.inf
@@ -77,7 +77,7 @@ def ends_of(kind: Kind) -> tuple[Number, Number]:
     return -half, half - 1
 
 
-def at_least(kind: Kind, value: Number, strict: bool = False) -> Number:
+def at_least(kind: ValueKind, value: Number, strict: bool = False) -> Number:
     """The least value of a kind that is not below ``value``; ``strict``: that is above it.
 
     >>> at_least(INT, Fraction(5, 2)), at_least(INT, 2, strict=True)
@@ -93,7 +93,7 @@ def at_least(kind: Kind, value: Number, strict: bool = False) -> Number:
     return Fraction(whole, unit) if kind.scale else whole
 
 
-def at_most(kind: Kind, value: Number, strict: bool = False) -> Number:
+def at_most(kind: ValueKind, value: Number, strict: bool = False) -> Number:
     """The greatest value of a kind that is not above ``value``; ``strict``: that is below it."""
     return -at_least(kind, -value, strict)
 
@@ -145,14 +145,14 @@ def half_up(value: Number, scale: int) -> Number:
     return -rounded if value < 0 else rounded
 
 
-def as_decimal(kind: Kind) -> Kind:
+def as_decimal(kind: ValueKind) -> ValueKind:
     """The DECIMAL that whole numbers are computed as beside one."""
     if kind.family == "decimal":
         return kind
-    return Kind("decimal", precision=_DIGITS[kind.bits])
+    return ValueKind("decimal", precision=_DIGITS[kind.bits])
 
 
-def wider(one: Kind, other: Kind) -> Kind | None:
+def wider(one: ValueKind, other: ValueKind) -> ValueKind | None:
     """The kind in which Spark compares two values; None where that is not certain, or not exact.
 
     Two DECIMALs that have no common one of 38 digits are compared after a cut.
@@ -169,10 +169,12 @@ def wider(one: Kind, other: Kind) -> Kind | None:
     left, right = as_decimal(one), as_decimal(other)
     scale = max(left.scale, right.scale)
     precision = max(left.precision - left.scale, right.precision - right.scale) + scale
-    return Kind("decimal", precision=precision, scale=scale) if precision <= MOST_DIGITS else None
+    return (
+        ValueKind("decimal", precision=precision, scale=scale) if precision <= MOST_DIGITS else None
+    )
 
 
-def holds(wide: Kind, narrow: Kind) -> bool:
+def holds(wide: ValueKind, narrow: ValueKind) -> bool:
     """Is every value of one kind one of the other, so that a cast changes nothing?"""
     if wide == narrow:
         return True
@@ -187,7 +189,7 @@ def holds(wide: Kind, narrow: Kind) -> bool:
     return whole and wide.scale >= other.scale
 
 
-def result_of(operator: str, one: Kind, other: Kind) -> Kind | None:
+def result_of(operator: str, one: ValueKind, other: ValueKind) -> ValueKind | None:
     """The kind of ``one operator other``, for ``+ - * /`` of numbers; None: not certain."""
     families = {one.family, other.family}
     if not families <= {"integer", "decimal", "double"}:
@@ -207,10 +209,10 @@ def result_of(operator: str, one: Kind, other: Kind) -> Kind | None:
     return _cut(p1 - s1 + s2 + scale, scale)
 
 
-def _cut(precision: int, scale: int) -> Kind:
+def _cut(precision: int, scale: int) -> ValueKind:
     """As Spark cuts the scale of what would have more than 38 digits."""
     if precision > MOST_DIGITS:
         whole = precision - scale
         scale = max(MOST_DIGITS - whole, min(scale, _LEAST_SCALE))
         precision = MOST_DIGITS
-    return Kind("decimal", precision=precision, scale=scale)
+    return ValueKind("decimal", precision=precision, scale=scale)

@@ -8,19 +8,19 @@ from decimal import Context, Decimal
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.infer.kinds import INT, Kind, Number
+from tapestry.sql.infer.kinds import INT, Number, ValueKind
 
 _TYPES = {8: "tinyint", 16: "smallint", 64: "bigint"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _CONTEXT = Context(prec=80)
 
 
-def written(kind: Kind, value: Number) -> exp.Expr | None:
+def written(kind: ValueKind, value: Number) -> exp.Expr | None:
     """The value as SQL; None where not every engine has it.
 
     >>> from tapestry.sql.infer.kinds import kind_of
-    >>> written(kind_of("decimal(15,2)"), Fraction(50000001, 100)).sql("spark")
-    "CAST('500000.01' AS DECIMAL(15, 2))"
+    >>> written(kind_of("decimal(15,2)"), 5).sql("spark")
+    "CAST('5.00' AS DECIMAL(15, 2))"
     """
     if isinstance(value, float):
         return None
@@ -40,7 +40,7 @@ def written(kind: Kind, value: Number) -> exp.Expr | None:
         return None
 
 
-def _integer(kind: Kind, value: int) -> exp.Expr:
+def _integer(kind: ValueKind, value: int) -> exp.Expr:
     literal: exp.Expr = exp.Literal.number(abs(value))
     literal = exp.Neg(this=literal) if value < 0 else literal
     return literal if kind == INT else exp.cast(literal, _TYPES[kind.bits])

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tapestry.sql.infer.kinds import Kind
+from tapestry.sql.infer.kinds import ValueKind
 from tapestry.sql.infer.ranges import Range, hull, whole
 from tapestry.sql.infer.shave import computed, shaved
 from tapestry.sql.infer.terms import Key, Term
@@ -25,10 +25,10 @@ class ContradictionError(Exception):
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownRange:
     """What is known of a column that is not NULL, and the conditions that gave each end."""
 
-    kind: Kind
+    kind: ValueKind
     range: Range
     low: Why = NOBODY
     high: Why = NOBODY
@@ -44,25 +44,25 @@ Facts = Mapping[Key, Range]
 
 
 @dataclass
-class State:
+class RangeState:
     """What is known so far; a column is in ``columns`` once some condition needs it not NULL."""
 
     facts: Facts
-    columns: dict[Key, Known] = field(default_factory=dict)
+    columns: dict[Key, KnownRange] = field(default_factory=dict)
     why: Why = NOBODY
     """The condition that is at work, and those that the ranges of its columns come from."""
     changed: bool = False
 
-    def known(self, key: Key, kind: Kind) -> Known:
+    def known(self, key: Key, kind: ValueKind) -> KnownRange:
         """What is known of a column."""
         found = self.columns.get(key)
         if found is None:
             fact = self.facts.get(key)
-            found = Known(kind, whole(kind) if fact is None else whole(kind).meet(fact))
+            found = KnownRange(kind, whole(kind) if fact is None else whole(kind).meet(fact))
             self.columns[key] = found
         return found
 
-    def narrow(self, key: Key, kind: Kind, to: Range) -> None:
+    def narrow(self, key: Key, kind: ValueKind, to: Range) -> None:
         """A column is in a range, too."""
         found = self.known(key, kind)
         met = found.range.meet(to).on_grid(kind)
@@ -73,12 +73,12 @@ class State:
         raised = met.lo > found.range.lo
         lowered = met.hi < found.range.hi or met.nan != found.range.nan
         low, high = self.why if raised else found.low, self.why if lowered else found.high
-        self.columns[key] = Known(kind, met, low, high)
+        self.columns[key] = KnownRange(kind, met, low, high)
         self.changed = True
 
-    def copy(self) -> State:
+    def copy(self) -> RangeState:
         """The same, to go on by itself."""
-        return State(self.facts, dict(self.columns), self.why)
+        return RangeState(self.facts, dict(self.columns), self.why)
 
 
 class Constraint(Protocol):
@@ -88,11 +88,11 @@ class Constraint(Protocol):
     def columns(self) -> frozenset[Key]:
         """The columns that it is about."""
 
-    def apply(self, state: State) -> None:
+    def apply(self, state: RangeState) -> None:
         """Narrow what is known; raises ContradictionError where no row fulfils it."""
 
 
-def forward(term: Term, state: State) -> Range:
+def forward(term: Term, state: RangeState) -> Range:
     """The values that an expression may have where it is not NULL."""
     if term.operator == "column":
         return state.known(term.key, term.kind).range
@@ -104,7 +104,7 @@ def forward(term: Term, state: State) -> Range:
     return found
 
 
-def require(term: Term, wanted: Range, state: State) -> None:
+def require(term: Term, wanted: Range, state: RangeState) -> None:
     """An expression is in a range: so are its operands in some."""
     if term.operator == "column":
         state.narrow(term.key, term.kind, wanted)
@@ -127,9 +127,9 @@ def require(term: Term, wanted: Range, state: State) -> None:
             ranges[place] = narrower
 
 
-def fixpoint(constraints: Mapping[int, Constraint], facts: Facts) -> State | None:
+def fixpoint(constraints: Mapping[int, Constraint], facts: Facts) -> RangeState | None:
     """What conditions, by their numbers, say together; None where they contradict each other."""
-    state = State(facts)
+    state = RangeState(facts)
     rounds = len({key for one in constraints.values() for key in one.columns}) + 2
     try:
         for _ in range(rounds):
@@ -146,7 +146,7 @@ def fixpoint(constraints: Mapping[int, Constraint], facts: Facts) -> State | Non
     return state
 
 
-def joined(states: Sequence[State], before: State, columns: Iterable[Key]) -> None:
+def joined(states: Sequence[RangeState], before: RangeState, columns: Iterable[Key]) -> None:
     """What holds whichever of some states does, noted in the one before them."""
     for key in columns:
         found = [state.columns.get(key) for state in states]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tapestry.sql.infer.kinds import Kind, Number, at_least, at_most, ends_of
+from tapestry.sql.infer.kinds import Number, ValueKind, at_least, at_most, ends_of
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Range:
         """Has a value of one a place in the other?"""
         return not self.meet(other).empty
 
-    def on_grid(self, kind: Kind) -> Range:
+    def on_grid(self, kind: ValueKind) -> Range:
         """Cut to the values that the kind has."""
         return Range(at_least(kind, self.lo), at_most(kind, self.hi), self.nan)
 
 
-def whole(kind: Kind) -> Range:
+def whole(kind: ValueKind) -> Range:
     """All values of a kind."""
     lo, hi = ends_of(kind)
     return Range(lo, hi, kind.family == "double")

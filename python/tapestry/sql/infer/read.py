@@ -12,11 +12,11 @@ from sqlglot import exp
 from tapestry.sql import timing
 from tapestry.sql.infer.constants import text_as
 from tapestry.sql.infer.forward import EPOCH
-from tapestry.sql.infer.kinds import DATE, DOUBLE, TIMESTAMP, Kind, at_least, at_most, wider
+from tapestry.sql.infer.kinds import DATE, DOUBLE, TIMESTAMP, ValueKind, at_least, at_most, wider
 from tapestry.sql.infer.propagate import (
     Constraint,
     ContradictionError,
-    State,
+    RangeState,
     forward,
     joined,
     require,
@@ -47,7 +47,7 @@ _MIRRORED = {"<": ">", "<=": ">="}
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Compared:
     """``left operator right`` for ``= > >=``, both of one kind."""
 
     left: Term
@@ -59,7 +59,7 @@ class Comparison:
         """The columns that it is about."""
         return self.left.columns() | self.right.columns()
 
-    def apply(self, state: State) -> None:
+    def apply(self, state: RangeState) -> None:
         """Narrow both sides, each by the other."""
         left, right = forward(self.left, state), forward(self.right, state)
         kind, strict = self.left.kind, self.operator == ">"
@@ -90,7 +90,7 @@ class OneOf:
         """The columns that it is about."""
         return self.left.columns()
 
-    def apply(self, state: State) -> None:
+    def apply(self, state: RangeState) -> None:
         """Narrow to the hull of the values that are possible."""
         found = forward(self.left, state)
         span = hull(one for one in self.values if one.meets(found))
@@ -110,7 +110,7 @@ class Together:
         """The columns that it is about."""
         return frozenset(key for one in self.parts for key in one.columns)
 
-    def apply(self, state: State) -> None:
+    def apply(self, state: RangeState) -> None:
         """Narrow by each of them."""
         for one in self.parts:
             one.apply(state)
@@ -127,7 +127,7 @@ class Either:
         """The columns that it is about."""
         return frozenset(key for one in self.arms for key in one.columns)
 
-    def apply(self, state: State) -> None:
+    def apply(self, state: RangeState) -> None:
         """Narrow to the hull of what the arms that are possible say."""
         possible = []
         for arm in self.arms:
@@ -187,8 +187,8 @@ def _compared(left: exp.Expr, operator: str, right: exp.Expr, zone: str) -> Cons
     if pair is None:
         return None
     if operator in _MIRRORED:
-        return Comparison(pair[1], _MIRRORED[operator], pair[0])
-    return Comparison(pair[0], operator, pair[1])
+        return Compared(pair[1], _MIRRORED[operator], pair[0])
+    return Compared(pair[0], operator, pair[1])
 
 
 def sides(left: exp.Expr, right: exp.Expr, zone: str) -> tuple[Term | None, Term | None]:
@@ -244,7 +244,7 @@ def _one_of(node: exp.In, zone: str) -> Constraint | None:
     if left is None or not left.columns():
         return None
     values: list[Range] = []
-    kind: Kind | None = left.kind
+    kind: ValueKind | None = left.kind
     for one in node.expressions:
         if isinstance(one, exp.Null):
             continue

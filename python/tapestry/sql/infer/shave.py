@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from tapestry.sql.infer.forward import DAY, results
-from tapestry.sql.infer.kinds import Kind, Number, at_least, at_most, size_of
+from tapestry.sql.infer.kinds import Number, ValueKind, at_least, at_most, size_of
 from tapestry.sql.infer.ranges import Range
 from tapestry.sql.infer.terms import Term
 
@@ -139,7 +139,7 @@ def _tried(term: Term, place: int, ranges: Sequence[Range], end: Number) -> Iter
     yield from (unit * step for step in _STEPS)
 
 
-def _unit(kind: Kind, end: Number) -> Number:
+def _unit(kind: ValueKind, end: Number) -> Number:
     """What a result near an end is rounded to."""
     if kind.family == "decimal":
         return Fraction(1, 10**kind.scale)

@@ -16,8 +16,8 @@ from tapestry.sql.infer.kinds import (
     DOUBLE,
     INT,
     TIMESTAMP,
-    Kind,
     Number,
+    ValueKind,
     holds,
     kind_of,
     nearest_double,
@@ -45,7 +45,7 @@ class Term:
         It is a bare number: beside a DECIMAL, one with its own digits.
     """
 
-    kind: Kind
+    kind: ValueKind
     operator: str
     args: tuple[Term, ...] = ()
     key: Key = ("", "")
@@ -65,7 +65,7 @@ def term_of(node: exp.Expr, zone: str) -> Term | None:
 
     >>> from sqlglot import parse_one
     >>> term_of(parse_one("1 + 2.5", dialect="spark"), "UTC").kind
-    Kind(family='decimal', bits=0, precision=12, scale=1)
+    ValueKind(family='decimal', bits=0, precision=3, scale=1)
     """
     node = node.unnest()
     found = constant_of(node, zone)
@@ -88,7 +88,7 @@ def term_of(node: exp.Expr, zone: str) -> Term | None:
     return None if operator is None else _operation(operator, node, zone)
 
 
-def cast_to(kind: Kind, inner: Term) -> Term:
+def cast_to(kind: ValueKind, inner: Term) -> Term:
     """The term as Spark casts it where a wider kind is computed in."""
     if inner.kind == kind:
         return inner
@@ -104,14 +104,14 @@ def compared(one: Term, other: Term) -> tuple[Term, Term] | None:
     return None if kind is None else (cast_to(kind, one), cast_to(kind, other))
 
 
-def beside(one: Term, other: Kind) -> Kind:
+def beside(one: Term, other: ValueKind) -> ValueKind:
     """The kind of a term beside one of another kind: a bare number has its own digits."""
     if one.literal and one.kind.family == "integer" and other.family == "decimal":
-        return Kind("decimal", precision=len(str(abs(int(one.value)))))
+        return ValueKind("decimal", precision=len(str(abs(int(one.value)))))
     return one.kind
 
 
-def _cast_by_author(inner: Term, kind: Kind) -> Term | None:
+def _cast_by_author(inner: Term, kind: ValueKind) -> Term | None:
     """A cast that is written: to a wider kind, or from a DECIMAL to another one."""
     known = holds(kind, inner.kind) or (
         kind in (DOUBLE, *([kind] if kind.family == "decimal" else []))
