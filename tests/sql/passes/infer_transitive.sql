@@ -1,20 +1,19 @@
 -- title: a range goes through a chain of comparisons
-select m.id as one, r.id as other, a.level from messages m, messages r, authors a
-where m.id between 2 and 100 and r.parent >= m.id - 1 and a.level = r.parent
+select m.id, a.level as one, b.level as other from messages m, authors a, authors b
+where m.id between 2 and 100 and a.level >= m.id - 1 and b.level = a.level
 -- becomes
--- r.parent >= 1 follows from m.id BETWEEN 2 AND 100 AND r.parent >= m.id - 1
--- a.level >= 1 follows from m.id BETWEEN 2 AND 100 AND r.parent >= m.id - 1 AND a.level = r.parent
-SELECT m.id AS one, r.id AS other, a.level AS level
+-- a.level >= 1 follows from m.id BETWEEN 2 AND 100 AND a.level >= m.id - 1
+-- b.level >= 1 follows from m.id BETWEEN 2 AND 100 AND a.level >= m.id - 1 AND b.level = a.level
+SELECT m.id AS id, a.level AS one, b.level AS other
 FROM messages AS m
-CROSS JOIN messages AS r
 CROSS JOIN authors AS a
+CROSS JOIN authors AS b
 WHERE m.id BETWEEN 2 AND 100
-  AND r.parent >= m.id - 1
-  AND a.level = r.parent
-  AND r.parent >= 1
+  AND a.level >= m.id - 1
+  AND b.level = a.level
   AND a.level >= 1
+  AND b.level >= 1
   AND m._arrival <= s
-  AND r._arrival <= s
 
 -- title: what is equal fulfils the same conditions
 select m.id from messages m join authors a on m.author = a.author where a.author in ('ann', 'bob')
@@ -82,36 +81,10 @@ FROM messages AS m
 LEFT JOIN authors AS a ON a.level = m.parent AND a.level < 9 AND a.level >= 2
 WHERE m.parent >= 2 AND m._arrival <= s
 
--- title: each alternative by itself
-select m.id from messages m, messages r where r.parent = m.id
-and ((m.id > 3 and m.due > now()) or (m.id > 5 and r.due < now()))
--- becomes
--- r.parent >= 4 follows from r.parent = m.id AND m.id > 3
--- r.parent >= 6 follows from r.parent = m.id AND m.id > 5
-SELECT m.id AS id
-FROM messages AS m
-CROSS JOIN messages AS r
-WHERE r.parent = m.id
-  AND m.id > 3
-  AND r.parent >= 4
-  AND m._arrival <= s
-  AND r._arrival <= s
-  AND s < m.due
--- OR, for the same derivation
-SELECT m.id AS id
-FROM messages AS m
-CROSS JOIN messages AS r
-WHERE r.parent = m.id
-  AND m.id > 5
-  AND r.parent >= 6
-  AND m._arrival <= s
-  AND r._arrival <= s
-  AND r.due + INTERVAL '1' MICROSECOND <= s
-
 -- title: of an OR, what all of its arms say
 select m.id as one, r.id as other from messages m, messages r where (m.id = 2 or m.id between 4 and 5) and r.parent < m.id
 -- becomes
--- r.parent <= 4 follows from m.id = 2 OR m.id BETWEEN 4 AND 5 AND r.parent < m.id
+-- r.parent <= 4 follows from (m.id = 2 OR m.id BETWEEN 4 AND 5) AND r.parent < m.id
 SELECT m.id AS one, r.id AS other
 FROM messages AS m
 CROSS JOIN messages AS r
@@ -124,32 +97,21 @@ WHERE (m.id = 2 OR m.id BETWEEN 4 AND 5)
 -- title: a sum that wraps around says nothing
 select m.id as one, r.id as other from messages m, messages r where m.id > 2 and r.id >= m.id + 1
 -- becomes
--- r.parent >= 2 follows from m.id > 2 AND r.parent >= m.id - 1
 SELECT m.id AS one, r.id AS other
 FROM messages AS m
 CROSS JOIN messages AS r
-WHERE m.id > 2
-  AND r.parent >= m.id - 1
-  AND r.id <> m.id + 1
-  AND r.parent >= 2
-  AND m._arrival <= s
-  AND r._arrival <= s
+WHERE m.id > 2 AND r.id >= m.id + 1 AND m._arrival <= s AND r._arrival <= s
 
--- title: days and hours
+-- title: days
 select m.id as one, r.id as other from messages m, messages r
-where m.due >= date'2026-01-03' and r.due >= m.due - interval 1 day and r.ts <= m.ts + interval 2 hours
-and m.ts < '2026-01-04'
+where m.due >= date'2026-01-03' and r.due >= m.due - interval 1 day
 -- becomes
 -- r.due >= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP) follows from m.due >= CAST('2026-01-03' AS DATE) AND r.due >= m.due - INTERVAL '1' DAY
--- r.ts <= CAST('2026-01-04 01:59:59.999999+00:00' AS TIMESTAMP) follows from r.ts <= m.ts + INTERVAL '2' HOURS AND m.ts < '2026-01-04'
 SELECT m.id AS one, r.id AS other
 FROM messages AS m
 CROSS JOIN messages AS r
 WHERE m.due >= CAST('2026-01-03' AS DATE)
   AND r.due >= m.due - INTERVAL '1' DAY
-  AND r.ts <= m.ts + INTERVAL '2' HOURS
-  AND m.ts < '2026-01-04'
   AND r.due >= CAST('2026-01-02 00:00:00+00:00' AS TIMESTAMP)
-  AND r.ts <= CAST('2026-01-04 01:59:59.999999+00:00' AS TIMESTAMP)
   AND m._arrival <= s
   AND r._arrival <= s
