@@ -20,8 +20,8 @@ from tapestry.sql.infer.kinds import (
     Number,
     ValueKind,
     ends_of,
-    kind_of,
     nearest_double,
+    value_kind,
 )
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -51,28 +51,29 @@ def constant_of(node: exp.Expr, zone: str) -> Constant | None:
     """
     node = node.unnest()
     if isinstance(node, exp.Literal):
-        return None if node.is_string else number(node.name)
+        return None if node.is_string else read_number(node.name)
     if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
-        return None if node.this.is_string else number("-" + node.this.name)
+        return None if node.this.is_string else read_number("-" + node.this.name)
     if not isinstance(node, exp.Cast) or node.args.get("format"):
         return None
-    kind, inner = kind_of(type_of(node)), node.this
+    kind, inner = value_kind(type_of(node)), node.this
     if kind is None or not isinstance(inner, exp.Literal):
         return None
     if inner.is_string and kind in (DATE, TIMESTAMP):
-        return text_as(inner.name, kind, zone)
-    known = number(inner.name)
+        return read_text(inner.name, kind, zone)
+    known = read_number(inner.name)
     if known is None or (inner.is_string and kind.family != "decimal"):
         return None
     return _as_kind(known, kind)
 
 
-def number(text: str) -> Constant | None:
+def read_number(text: str) -> Constant | None:
     """A bare number: whole ones as small as fits, DECIMAL with a point, DOUBLE with an exponent."""
     negative, digits = text.startswith("-"), text.lstrip("-")
     if not _NUMBER.fullmatch(digits):
         return None
-    kind = kind_of(type_of(exp.Literal.number(digits)))
+    # sql: digits alone, of which the type is asked
+    kind = value_kind(type_of(exp.Literal.number(digits)))
     exact = Fraction(digits.removesuffix("."))
     exact = -exact if negative else exact
     if "e" in digits.lower():
@@ -86,7 +87,7 @@ def number(text: str) -> Constant | None:
     return None if kind is None or kind.family != "decimal" else Constant(kind, exact, True)
 
 
-def text_as(text: str, kind: ValueKind, zone: str) -> Constant | None:
+def read_text(text: str, kind: ValueKind, zone: str) -> Constant | None:
     """A text as the DATE or TIMESTAMP that Spark reads in it; None where that is not certain."""
     try:
         if kind == DATE:

@@ -49,10 +49,10 @@ BIGINT = ValueKind("integer", bits=64)
 
 
 @lru_cache(maxsize=500)
-def kind_of(name: str) -> ValueKind | None:
+def value_kind(name: str) -> ValueKind | None:
     """The kind of a type by its name in Spark; None where no ranges are known of it.
 
-    >>> kind_of("decimal(15,2)"), kind_of("string")
+    >>> value_kind("decimal(15,2)"), value_kind("string")
     (ValueKind(family='decimal', bits=0, precision=15, scale=2), None)
     """
     if name in _INTEGERS:

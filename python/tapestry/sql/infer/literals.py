@@ -18,8 +18,8 @@ _CONTEXT = Context(prec=80)
 def written(kind: ValueKind, value: Number) -> exp.Expr | None:
     """The value as SQL; None where not every engine has it.
 
-    >>> from tapestry.sql.infer.kinds import kind_of
-    >>> written(kind_of("decimal(15,2)"), 5).sql("spark")
+    >>> from tapestry.sql.infer.kinds import value_kind
+    >>> written(value_kind("decimal(15,2)"), 5).sql("spark")
     "CAST('5.00' AS DECIMAL(15, 2))"
     """
     if isinstance(value, float):

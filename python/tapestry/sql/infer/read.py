@@ -10,7 +10,7 @@ from datetime import timedelta
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.infer.constants import text_as
+from tapestry.sql.infer.constants import read_text
 from tapestry.sql.infer.forward import EPOCH
 from tapestry.sql.infer.kinds import DATE, DOUBLE, TIMESTAMP, ValueKind, at_least, at_most, wider
 from tapestry.sql.infer.propagate import (
@@ -211,7 +211,7 @@ def _midnight(one: Term | None, other: Term | None, zone: str) -> Term | None:
         day = EPOCH + timedelta(days=int(one.value))
     except OverflowError:
         return None
-    begin = text_as(day.isoformat(), TIMESTAMP, zone)
+    begin = read_text(day.isoformat(), TIMESTAMP, zone)
     return None if begin is None else Term(TIMESTAMP, "constant", value=begin.value)
 
 

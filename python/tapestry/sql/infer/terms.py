@@ -19,9 +19,9 @@ from tapestry.sql.infer.kinds import (
     Number,
     ValueKind,
     holds,
-    kind_of,
     nearest_double,
     result_of,
+    value_kind,
     wider,
 )
 
@@ -72,7 +72,7 @@ def term_of(node: exp.Expr, zone: str) -> Term | None:
     if found is not None:
         return Term(found.kind, "constant", value=found.value, literal=found.literal)
     if isinstance(node, exp.Column):
-        kind = kind_of(type_of(node)) if node.table else None
+        kind = value_kind(type_of(node)) if node.table else None
         return None if kind is None else Term(kind, "column", key=(node.table, node.name))
     if isinstance(node, exp.Neg):
         inner = term_of(node.this, zone)
@@ -80,7 +80,7 @@ def term_of(node: exp.Expr, zone: str) -> Term | None:
             return None
         return Term(inner.kind, "neg", (inner,))
     if isinstance(node, exp.Cast) and type(node) is exp.Cast:
-        inner, kind = term_of(node.this, zone), kind_of(type_of(node))
+        inner, kind = term_of(node.this, zone), value_kind(type_of(node))
         return None if inner is None or kind is None else _cast_by_author(inner, kind)
     if isinstance(node, exp.TsOrDsAdd | exp.AddMonths):
         return _call(node, zone)
