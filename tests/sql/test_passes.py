@@ -28,7 +28,7 @@ from tests.sql.test_trace import INSTANTS, rows_at
 
 from tapestry.errors import Refusal
 from tapestry.sql import Catalog, Rewriting, View, Window, rewrite, static_answer
-from tapestry.sql.look.trace import FORM, Passed, shown, solved_atoms
+from tapestry.sql.look.trace import FORM, Passed, remarks, shown
 from tapestry.sql.query_state import QueryState
 from tapestry.sql.rewriter import PASSES, READ, refusing_pass
 from tapestry.sql.scan import KnownAnswers
@@ -107,7 +107,7 @@ def _step(name: str, query: str) -> str:
         for one in passed.state.assumptions:
             later, earlier = (".".join(side) for side in (one.later, one.earlier))
             known += f"-- {later} >= {earlier} + {one.offset} microseconds\n"
-    return known + solved_atoms(passed) + shown(passed)
+    return known + remarks(passed) + shown(passed)
 
 
 @each_pair

@@ -83,7 +83,8 @@ def _texts(
     """
     model, catalog = one.model, one.relations.catalog
     _refuse_commits(one)
-    rewriting = rewrite(model.sql, catalog, begin=model.config.begin)
+    infer = model.config.infer == "on"
+    rewriting = rewrite(model.sql, catalog, begin=model.config.begin, infer=infer)
     scans = scans_for(rewriting, one.relations, dialect)
     lag = model.config.lag // timedelta(microseconds=1)
     text = guarded_model(

@@ -73,8 +73,8 @@ def explain_model(
         relations = read_relations(session, model.sql, model, invocation.pins, invocation.time_zone)
 
         def rewrite_with(assume: tuple[str, ...], steps: list[Step] | None = None) -> Rewriting:
-            begin = model.config.begin
-            return rewrite(model.sql, relations.catalog, assume=assume, begin=begin, steps=steps)
+            begin, infer = model.config.begin, model.config.infer == "on"
+            return rewrite(model.sql, relations.catalog, assume, begin, steps, infer)
 
         rewriting = rewrite_with(model.config.assume, explained.steps)
         explained.steps = list(rewriting.trace)

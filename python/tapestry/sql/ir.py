@@ -35,6 +35,8 @@ class SourceTable:
     """A *look-up*: behind a LEFT JOIN on these conditions (``tapestry.sql.normalize.look_ups``)."""
     within: tuple[Formula, ...] = ()
     """What else that ON demands, of time: bounds, once ``stage_joins`` has left it there."""
+    inferred: tuple[Inferred, ...] = field(default=(), compare=False)
+    """Of a look-up: what its ON implies of its rows, beside the conditions of every disjunct."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,17 @@ class Arm:
 
 
 @dataclass(frozen=True)
+class Inferred:
+    """A condition on one table that others imply, those in ``because``.
+
+    No part of a query: with it or without, the same rows are found, of which fewer are read.
+    """
+
+    condition: exp.Expr
+    because: tuple[exp.Expr, ...]
+
+
+@dataclass(frozen=True)
 class Exists:
     """``[NOT] EXISTS`` of one conjunction: the leaf of a standard form."""
 
@@ -156,6 +169,13 @@ class Conjunction:
     lowers: tuple[exp.Expr, ...]
     uppers: tuple[exp.Expr, ...]
     exists: tuple[Exists, ...]
+    inferred: tuple[Inferred, ...] = field(default=(), compare=False)
+    """What follows from ``conditions``, and from those around it where it is a subquery."""
+
+    @property
+    def filters(self) -> tuple[exp.Expr, ...]:
+        """The conditions, and those that they imply: what rows may be read by."""
+        return (*self.conditions, *(one.condition for one in self.inferred))
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from tapestry.sql.normalize.normalize_subqueries import normalize_subqueries
 from tapestry.sql.passes.ir.add_begin import add_begin
 from tapestry.sql.passes.ir.drop_impossible import drop_impossible
 from tapestry.sql.passes.ir.find_changes import find_changes
+from tapestry.sql.passes.ir.infer_transitive import infer_transitive
 from tapestry.sql.passes.ir.keep_look_ups import keep_look_ups
 from tapestry.sql.passes.ir.keep_sums import keep_sums
 from tapestry.sql.passes.ir.read_assumptions import read_assumptions
@@ -119,6 +120,11 @@ PASSES: tuple[Pass, ...] = (
         refuse_too_long,
         "Alternatives multiply: what no engine would plan is refused before it is written.",
     ),
+    Pass(
+        infer_transitive,
+        "What all conditions of a row imply of one table by itself lets fewer rows of it be read;"
+        " with it or without, the same rows are found.",
+    ),
 )
 """From the arms of a query to the blocks that Q_M and Q^I are rendered from."""
 
@@ -137,12 +143,14 @@ def rewrite(
     assume: Sequence[str] = (),
     begin: datetime | None = None,
     steps: list[Step] | None = None,
+    infer: bool = True,
 ) -> Rewriting:
     """Rewrite a query for incremental evaluation (Tapestry, sections 4 and 5).
 
     ``assume`` are orders of arrival columns that the author knows; ``begin`` bounds the instants
-    of interest from below.  Raises Refusal with the reason, the place in the SQL and a way out;
-    ``steps`` then holds the steps over the syntax tree up to the one that refuses.
+    of interest from below; ``infer`` adds the conditions on single tables that others imply.
+    Raises Refusal with the reason, the place in the SQL and a way out; ``steps`` then holds the
+    steps over the syntax tree up to the one that refuses.
     """
     passed: list[Passed] = []
     with bounded(sql):
@@ -157,7 +165,7 @@ def rewrite(
         parts, catalog = normalize_subqueries(tree, catalog)
         audit = tuple(columns[place] for place in audit_places(tree))
         query = QueryState(
-            sql, written, catalog, columns, named, parts, begin, tuple(assume), audit
+            sql, written, catalog, columns, named, parts, begin, tuple(assume), audit, infer=infer
         )
         passed.append(Passed(FORM, FORMED, query))
         for one in PASSES:

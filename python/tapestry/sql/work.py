@@ -51,6 +51,8 @@ class _Work:
     sql: str
     done: Counter[str] = field(default_factory=Counter)
     total: int = 0
+    spare: Counter[str] = field(default_factory=Counter)
+    """What could have been left out, by what was made."""
 
 
 _work: ContextVar[_Work | None] = ContextVar("work", default=None)
@@ -74,6 +76,20 @@ def spend(units: int, what: str, where: str = "") -> None:
             _HINT,
             code="too-costly",
         )
+
+
+def afford(units: int, what: str, most: int) -> bool:
+    """Note work that can be left out, up to ``most`` units of a kind; False: leave it out.
+
+    It is no part of what a text may cost: none is refused because of it.
+    """
+    work = _work.get()
+    if work is None:
+        return True
+    if work.spare[what] + units > most:
+        return False
+    work.spare[what] += units
+    return True
 
 
 @contextmanager

@@ -21,6 +21,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "verify": ("sample", "full", "off"),
     "on_verify_failure": ("fail", "warn"),
     "running_values": ("warn", "wanted"),
+    "infer": ("on", "off"),
 }
 """The values that a key takes; the first is the default."""
 
@@ -53,7 +54,7 @@ _LISTS = {
     "assume": ("conditions", '["r.ts >= m.ts"]'),
     "deterministic_functions": ("functions", "[slug, shop.slug]"),
 }
-NOT_KEYS = {"lag", "begin", "assume", "verify", "arrival", "every"}
+NOT_KEYS = {"lag", "begin", "assume", "verify", "arrival", "every", "infer"}
 """Too short or too common: a word near one of these is more likely another package's key."""
 
 
@@ -101,6 +102,11 @@ class ModelConfig:
     a table that all models of the schema share, whether that pays or not. Of a query with groups,
     what is known of each group is kept in `<model>__memory`: with `auto` where a source is larger
     than 32 MiB, with `on` always."""
+    infer: str = "on"
+    """Whether a run also reads its tables by what the conditions of the query imply of each of
+    them: of `r1.amount > 100 and r2.amount = r1.amount` that `r2.amount > 100`. Answers are the
+    same either way; `tapestry explain` shows what is implied, and by what. `off`: only by what is
+    written."""
     verify_share: float = 1 / 200
     """The part of the history that a `sample` looks at. With 0.005 all of it is seen once in 200
     runs."""

@@ -117,10 +117,11 @@ def _rewritten(
 ) -> Rewriting:
     known = tuple(sorted(catalog.relations.items(), key=lambda item: item[0]))
     settings = (catalog.time_zone, catalog.deterministic_functions)
-    key = (sql, known, settings, begin, model.config.assume)
+    infer = model.config.infer == "on"
+    key = (sql, known, settings, begin, model.config.assume, infer)
     rewriting = invocation.memory.rewriting(key)
     if rewriting is None:
-        rewriting = rewrite(sql, catalog, assume=model.config.assume, begin=begin)
+        rewriting = rewrite(sql, catalog, model.config.assume, begin, infer=infer)
         invocation.memory.note_rewriting(key, rewriting)
     return rewriting
 

@@ -30,7 +30,7 @@ class Reads:
     ) -> exp.Select:
         """The select with these tables in its FROM clause."""
         for table in tables:
-            build.add_from(select, self.relation(table, frame), on_of(table))
+            build.add_from(select, self.relation(table, frame), filters_of(table))
         return select
 
     def relation(self, table: Table, frame: Frame) -> exp.Expr:
@@ -67,7 +67,7 @@ class Reads:
         """``[NOT] EXISTS`` of a conjunction without subqueries of its own."""
         inner = exists.inner
         select = self.from_clause(build.select_one(), inner.tables, frame)
-        node: exp.Expr = exp.Exists(this=where(select, [*inner.conditions, *validity]))
+        node: exp.Expr = exp.Exists(this=where(select, [*inner.filters, *validity]))
         return exp.Not(this=node) if exists.negated else node
 
 
@@ -93,6 +93,14 @@ def valid_at(conjunction: Conjunction, instant: exp.Expr) -> list[exp.Expr]:
 def on_of(table: Table) -> tuple[exp.Expr, ...] | None:
     """The conditions that a look-up is joined on; None where the table is no look-up."""
     return table.on if isinstance(table, SourceTable) else None
+
+
+def filters_of(table: Table) -> tuple[exp.Expr, ...] | None:
+    """The same with what they imply: what rows may be looked up by."""
+    on = on_of(table)
+    if on is None or not isinstance(table, SourceTable):
+        return None
+    return (*on, *(one.condition for one in table.inferred))
 
 
 def aliases_of(node: exp.Expr) -> set[str]:

@@ -52,7 +52,7 @@ def holding(
         select = build.select(_listed(block, names_of(block, keys)))
         reads.from_clause(select, conjunction.tables, frame)
         valid = [*valid_at(conjunction, instant), *non_empty(conjunction)]
-        selects.append(where(select, [*conjunction.conditions, *valid]))
+        selects.append(where(select, [*conjunction.filters, *valid]))
     return build.union_all(selects)
 
 
@@ -72,7 +72,7 @@ def _ending(
     """
     uppers = tuple(dict.fromkeys(conjunction.uppers))
     for j, bound in enumerate(uppers):
-        conditions = [*conjunction.conditions, *non_empty(conjunction)]
+        conditions = [*conjunction.filters, *non_empty(conjunction)]
         conditions.append(by(bound, frame.t, exp.LTE, frame.order))
         if frame.tau is not None:
             conditions.append(by(bound, frame.tau, exp.GT, frame.order))

@@ -9,7 +9,7 @@ from sqlglot import exp
 from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame, at_most, less
 from tapestry.sql.branches.order import Order
-from tapestry.sql.branches.selects import Reads, valid_at, where
+from tapestry.sql.branches.selects import Reads, filters_of, valid_at, where
 from tapestry.sql.facts.arrivals import match_ends, match_starts
 from tapestry.sql.facts.walk import tables_of
 from tapestry.sql.ir import (
@@ -230,7 +230,7 @@ def _matches(table: Table) -> list[exp.Expr] | None:
     if not isinstance(table, SourceTable) or table.on is None:
         return None
     starts = [at_most(bound, S) for bound in match_starts(table)]
-    return [*table.on, *starts, *(less(S, bound) for bound in match_ends(table))]
+    return [*(filters_of(table) or ()), *starts, *(less(S, bound) for bound in match_ends(table))]
 
 
 def _never(block: Block) -> Conjunction:
@@ -239,7 +239,7 @@ def _never(block: Block) -> Conjunction:
 
 
 def _conditions(conjunction: Conjunction, reads: Reads) -> Iterable[exp.Expr]:
-    yield from conjunction.conditions
+    yield from conjunction.filters
     yield from valid_at(conjunction, S)
     for exists in conjunction.exists:
         inner = exists.inner

@@ -18,12 +18,14 @@ from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts.walk import ArmWalk
 from tapestry.sql.ir import ATOM, Formula, Lower, Upper
 from tapestry.sql.look.describe import describe
+from tapestry.sql.look.inferences import inferences
 from tapestry.sql.query_state import QueryState
 from tapestry.sql.scan import Scan
 from tapestry.sql.strategies.choose import Strategy
 from tapestry.sql.write import build
 
 QUERY, FORM, SOLVED = "query", "normalize_subqueries", "solve_time_atoms"
+INFERRED = "infer_transitive"
 Q_M, Q_I = "first_instant", "split_by_bound"
 WRITTEN = "What the author wrote: Q."
 TAU, T = ":tau", ":t"
@@ -79,7 +81,7 @@ def steps_of(passed: Iterable[Passed]) -> tuple[Step, ...]:
     for one in passed:
         text = shown(one)
         if text != before:
-            steps.append(Step(one.name, one.why, solved_atoms(one) + text))
+            steps.append(Step(one.name, one.why, remarks(one) + text))
         before = text
     return tuple(steps)
 
@@ -146,6 +148,13 @@ class _Solved(ArmWalk):
             if solved not in known:
                 known.append(solved)
         return formula
+
+
+def remarks(one: Passed) -> str:
+    """Comments: what a step found out beside the query that it shows."""
+    if one.name == INFERRED and isinstance(one.state, QueryState):
+        return "".join(f"-- {line}\n" for line in inferences(one.state.parts))
+    return solved_atoms(one)
 
 
 def solved_atoms(one: Passed) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
-from tapestry.sql.branches.selects import expressions_of, source_columns
+from tapestry.sql.branches.selects import expressions_of, filters_of, source_columns
 from tapestry.sql.catalog import Catalog, Exploded, Source
 from tapestry.sql.ir import Block, Conjunction, Part, SourceTable, Table, ValueTable
 from tapestry.sql.write import build
@@ -88,7 +88,8 @@ def _expressions(blocks: Iterable[Block]) -> Iterator[exp.Expr]:
 
 
 def _places(blocks: Iterable[Block]) -> Iterator[tuple[SourceTable, tuple[exp.Expr, ...]]]:
-    """Each place of a use, with the conditions that hold of its rows where they matter there.
+    """Each place of a use, with the conditions that hold of its rows where they matter there,
+    those that others imply among them.
 
     A look-up's row matters where its ON holds: what WHERE says of it, it says of NULLs too.
     """
@@ -104,7 +105,8 @@ def _in_conjunction(
     yield from _in_tables(conjunction.tables)
     for table in conjunction.tables:
         if isinstance(table, SourceTable):
-            yield table, conjunction.conditions if table.on is None else table.on
+            own = filters_of(table)
+            yield table, conjunction.filters if own is None else own
     for exists in conjunction.exists:
         yield from _in_conjunction(exists.inner)
 

@@ -34,7 +34,7 @@ def keys_of_few(
     if not frame.few or len(aliases) != 1 or not with_ids:
         return []
     tables = {table.alias: table for table in conjunction.tables}
-    known = {one: own_conditions(conjunction.conditions, branch, {one}) for one in tables}
+    known = {one: own_conditions(conjunction.filters, branch, {one}) for one in tables}
     implied: list[exp.Expr] = []
     reached = aliases
     while True:
@@ -95,7 +95,7 @@ def only_keys_of(
     narrowed = [table for table in conjunction.tables if table.alias in outer]
     if len(narrowed) != 1:
         return []
-    own = own_conditions(conjunction.conditions, branch, outer)
+    own = own_conditions(conjunction.filters, branch, outer)
     inner = {table.alias for table in exists.inner.tables}
     for condition in exists.inner.conditions:
         if not isinstance(condition, exp.EQ):

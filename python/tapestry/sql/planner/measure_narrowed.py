@@ -55,7 +55,7 @@ def measure_narrowed(
                     size = exp.Mul(this=size, expression=exp.Literal.number(AT_MOST**further))
                 one = build.select([exp.alias_(size, "narrowed")])
                 one = reads.from_clause(one, narrowed, frame)
-                sizes[where(one, own_conditions(conjunction.conditions, branch, aliases))] = None
+                sizes[where(one, own_conditions(conjunction.filters, branch, aliases))] = None
     if not sizes:
         return None
     every = exp.Subquery(this=build.union_all(list(sizes)), alias=exp.TableAlias(this="sizes"))

@@ -47,7 +47,7 @@ def select_by_bounds(
         for branch in split_by_bound(conjunction.lowers, here):
             kept = drop_redundant_bounds(conjunction.lowers, here.order)
             first = greatest(kept)
-            conditions = [*conjunction.conditions, *branch.conditions, *non_empty(conjunction)]
+            conditions = [*conjunction.filters, *branch.conditions, *non_empty(conjunction)]
             aliases = {table.alias for table in conjunction.tables}
             if branch.narrowed is not None:
                 conditions += narrowing(branch.narrowed, aliases, here)
@@ -60,7 +60,7 @@ def select_by_bounds(
             ]
             listed.append(exp.alias_(first.copy(), MATCHED_AT))
             tables = narrowed_first(conjunction.tables, branch, conditions)
-            tables = look_up_few(tables, conjunction.conditions, branch, frame, reads)
+            tables = look_up_few(tables, conjunction.filters, branch, frame, reads)
             selects.append(select_of_few(listed, tables, conditions, branch, frame, reads))
     return selects
 

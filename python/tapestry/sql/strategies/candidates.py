@@ -13,7 +13,7 @@ With NOT EXISTS only, one level deep, the candidates are c and the ends of inner
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -196,6 +196,10 @@ class CandidatePlan:
             over(conjunction.lowers),
             over(conjunction.uppers),
             exists,
+            tuple(
+                replace(one, condition=self.outer(one.condition, relation, tables))
+                for one in conjunction.inferred
+            ),
         )
 
     # -- candidates ---------------------------------------------------------------------------
@@ -221,7 +225,7 @@ class CandidatePlan:
             conjunction = self.conjunction_over(conjunction, "_b")
         here = frame.within(conjunction.conditions, conjunction.tables) if base is None else frame
         lowers = drop_redundant_bounds(conjunction.lowers, here.order)
-        own = [*conjunction.conditions, *non_empty(conjunction)]
+        own = [*conjunction.filters, *non_empty(conjunction)]
         if lowers:
             for branch in split_by_bound(conjunction.lowers, here):
                 reached = [*branch.conditions]
@@ -244,10 +248,10 @@ class CandidatePlan:
         if not edge.rises_at_end and not last.lowers:
             return  # static rows, there since ever: they start nothing
         instant = least(last.uppers) if edge.rises_at_end else greatest(last.lowers)
-        conditions = [*conjunction.conditions, *valid_at(conjunction, instant)]
+        conditions = [*conjunction.filters, *valid_at(conjunction, instant)]
         chain: list[Table] = []
         for link in edge.chain:
-            conditions += [*link.conditions, *non_empty(link)]
+            conditions += [*link.filters, *non_empty(link)]
             chain += link.tables
         tables = (*chain, *conjunction.tables)
         if edge.rises_at_end:
@@ -321,7 +325,7 @@ class CandidatePlan:
         select = build.add_from(build.select(listed), build.table(tried, "_k"))
         select = self.reads.from_clause(select, inner.tables, self.frame)
         pairs = self.add(
-            f"{part}_pairs", where(select, [*inner.conditions, *valid_at(inner, instant)])
+            f"{part}_pairs", where(select, [*inner.filters, *valid_at(inner, instant)])
         )
         all_keys = [*keys, *inner_keys]
         nested = []

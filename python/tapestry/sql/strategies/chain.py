@@ -8,9 +8,18 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from tapestry.names import ROW_ID
-from tapestry.sql.branches.selects import aliases_of, on_of, source_columns
+from tapestry.sql.branches.selects import aliases_of, filters_of, on_of, source_columns
 from tapestry.sql.facts.arrivals import arrivals, ends, match_ends, match_starts, moving
-from tapestry.sql.ir import Block, Conjunction, Exists, Lower, SourceTable, Table, Upper
+from tapestry.sql.ir import (
+    Block,
+    Conjunction,
+    Exists,
+    Inferred,
+    Lower,
+    SourceTable,
+    Table,
+    Upper,
+)
 from tapestry.sql.normalize.growing_joins import is_null_without
 from tapestry.sql.normalize.look_ups import looked_up
 
@@ -91,7 +100,7 @@ class Chain:
         here = {one.alias for one in self.first}
         tables: list[Table] = [replace(table, on=None, within=())]
         on = on_of(table) or ()
-        kept = [one for one in on if aliases_of(one) <= here | {table.alias}]
+        kept = [one for one in filters_of(table) or () if aliases_of(one) <= here | {table.alias}]
         if any(isinstance(one, exp.EQ) and aliases_of(one) & here for one in kept):
             return tuple(tables), kept
         by_alias = {one.alias: one for one in self.behind}
@@ -115,7 +124,26 @@ def _shared(block: Block) -> Conjunction:
         return tuple(one for one in getattr(first, kind) if all(one in each for each in sets))
 
     conditions, lowers, uppers = common("conditions"), common("lowers"), common("uppers")
-    return replace(first, conditions=conditions, lowers=lowers, uppers=uppers)
+    return replace(
+        first,
+        conditions=conditions,
+        lowers=lowers,
+        uppers=uppers,
+        exists=tuple(_asked_by_all(one, others) for one in first.exists),
+        inferred=_of_all(first, others),
+    )
+
+
+def _of_all(first: Conjunction, others: list[Conjunction]) -> tuple[Inferred, ...]:
+    """What each of some conjunctions implies: an alternative alone says nothing of the others."""
+    known = [{one.condition for one in other.inferred} for other in others]
+    return tuple(one for one in first.inferred if all(one.condition in each for each in known))
+
+
+def _asked_by_all(exists: Exists, others: list[Conjunction]) -> Exists:
+    """A subquery of every disjunct, with what each of those implies of its rows."""
+    inner = [one.inner for other in others for one in other.exists if one == exists]
+    return replace(exists, inner=replace(exists.inner, inferred=_of_all(exists.inner, inner)))
 
 
 def _absent(inner: Conjunction) -> SourceTable:
@@ -124,7 +152,7 @@ def _absent(inner: Conjunction) -> SourceTable:
     arrived, ended = arrivals([table]), ends([table])
     bounds = [Lower(one) for one in inner.lowers if one not in arrived]
     last = [Upper(one) for one in inner.uppers if one not in ended]
-    return replace(table, on=inner.conditions, within=(*bounds, *last))
+    return replace(table, on=inner.conditions, within=(*bounds, *last), inferred=inner.inferred)
 
 
 def _needs_all(condition: exp.Expr, aliases: Iterable[str]) -> bool:

@@ -77,8 +77,8 @@ def size_by_least(block: Block, sizes: Sizes) -> int:
 def _shared(block: Block) -> list[exp.Expr]:
     """The conditions that stand in every disjunct: they may stand beside all, and join tables."""
     first, *others = block.disjuncts
-    sets = [set(other.conditions) for other in others]
-    return [one for one in first.conditions if all(one in conditions for conditions in sets)]
+    sets = [set(other.filters) for other in others]
+    return [one for one in first.filters if all(one in conditions for conditions in sets)]
 
 
 def _start(conjunction: Conjunction, shared: list[exp.Expr], frame: Frame) -> exp.Expr:

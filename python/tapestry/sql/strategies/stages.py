@@ -32,6 +32,7 @@ from tapestry.sql.branches.frame import Frame, at_most, greater, greatest, least
 from tapestry.sql.branches.selects import (
     Reads,
     aliases_of,
+    filters_of,
     where,
 )
 from tapestry.sql.branches.split_by_bound import by, drop_redundant_bounds
@@ -154,7 +155,8 @@ class StagePlan:
         ends = least(uppers) if uppers else exp.cast(exp.null(), "timestamptz")
         listed += [exp.alias_(greatest(lowers), self.lo), exp.alias_(ends, self.hi)]
         select = self.reads.from_clause(build.select(listed), self.chain.first, frame)
-        conditions = [one for one in self.chain.shared.conditions if self.chain.is_first(one)]
+        here = {table.alias for table in self.chain.first}
+        conditions = [one for one in self.chain.shared.filters if aliases_of(one) <= here]
         conditions += [by(low, frame.t, exp.LTE, frame.order) for low in self.chain.shared.lowers]
         conditions += [less(low, high) for low in lowers for high in uppers]
         if frame.tau is not None:
@@ -187,7 +189,7 @@ class StagePlan:
     def still(self, rows: str, table: SourceTable) -> str:
         """A LEFT JOIN to a table whose rows are always there: the interval stays as it is."""
         self.stages += 1
-        on, known = [self.over(one) for one in table.on or ()], self.known()
+        on, known = [self.over(one) for one in filters_of(table) or ()], self.known()
         select = build.select([all_of_row(), *self.carry(table)])
         build.add_from(select, build.table(rows, ROW))
         build.add_from(select, self.reads.relation(table, self.frame), on)
@@ -212,7 +214,10 @@ class StagePlan:
         """Each row so far with each row that it matches at some time up to t, or with none."""
         starts, ends = match_starts(table), match_ends(table)
         frame = self.frame
-        on = [*(table.on or ()), *(by(one, frame.t, exp.LTE, frame.order) for one in starts)]
+        on = [
+            *(filters_of(table) or ()),
+            *(by(one, frame.t, exp.LTE, frame.order) for one in starts),
+        ]
         on += [less(start, end) for start in starts for end in ends]
         on += [build.not_null(one) for one in ends]
         there = build.not_null(exp.column(ROW_ID, table=table.alias))

@@ -1,0 +1,1 @@
+"""What conditions imply of single columns: ranges, and conditions carried over equalities."""

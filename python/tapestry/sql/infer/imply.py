@@ -1,0 +1,194 @@
+"""What conditions that hold together imply of each table by itself, and do not say."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sqlglot import exp
+
+from tapestry.sql.infer.classes import Classes
+from tapestry.sql.infer.kinds import Number, ValueKind
+from tapestry.sql.infer.literals import written
+from tapestry.sql.infer.propagate import Constraint, Facts, KnownRange, RangeState, Why, fixpoint
+from tapestry.sql.infer.ranges import whole
+from tapestry.sql.infer.read import Compared, columns_in, constraint_of
+from tapestry.sql.infer.terms import Key
+from tapestry.sql.ir import Inferred
+from tapestry.sql.work import afford
+
+MOST = 100
+"""Conditions that are looked at together; of more nothing is said."""
+SHORTENED = 8
+"""Of so many conditions that gave an end, those are sought that are enough."""
+READING = 8
+"""Units for a condition that is read."""
+UNITS = 4_000
+"""Units of work that the ranges of one text may cost; then no more is said."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Conditions that hold of a row together.
+
+    zone
+        The session's time zone.
+    texts
+        Columns of text that is compared byte by byte.
+    facts
+        Ranges of the values of columns, of those that are not NULL: what was measured.
+    """
+
+    conditions: tuple[exp.Expr, ...]
+    zone: str
+    texts: Collection[Key] = frozenset()
+    facts: Facts = field(default_factory=dict)
+
+    @cached_property
+    def constraints(self) -> dict[int, Constraint]:
+        """What each condition says of ranges, by its number; opaque ones are left out."""
+        there: set[Key] = set()
+        found: dict[int, Constraint] = {}
+        left = dict(enumerate(self.conditions))
+        for one in self.conditions:
+            there.update(columns_in(one))
+        while left:
+            before = len(there)
+            for number, one in list(left.items()):
+                read = constraint_of(one, self.zone, frozenset(there))
+                if read is not None:
+                    found[number] = read
+                    del left[number]
+                    if isinstance(one.unnest(), exp.NullSafeEQ):
+                        there.update(_bare_sides(one.unnest()))
+            if len(there) == before:
+                break
+            left = {n: one for n, one in left.items() if isinstance(one.unnest(), exp.NullSafeEQ)}
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def state(self) -> RangeState | None:
+        """What all conditions say together; None where they contradict each other."""
+        return self.ranges_of(self.constraints, self.facts)
+
+    @cached_property
+    def without_constants(self) -> dict[Key, KnownRange]:
+        """What conditions over several columns say alone: that a sum fits into its type."""
+        several = {n: one for n, one in self.constraints.items() if len(one.columns) > 1}
+        state = self.ranges_of(several, {})
+        return {} if state is None else state.columns
+
+    @cached_property
+    def classes(self) -> Classes:
+        """Which columns are equal."""
+        return Classes.of(self.conditions, self.texts)
+
+    def ranges_of(self, constraints: Mapping[int, Constraint], facts: Facts) -> RangeState | None:
+        """The ranges that these give; none where that would cost too much."""
+        columns = {key for one in constraints.values() for key in one.columns}
+        units = len(constraints) * min(len(columns) + 2, 4) * 2
+        return fixpoint(constraints, facts) if afford(units, "ranges", UNITS) else None
+
+    def of(self, aliases: Iterable[str], own: Collection[int]) -> tuple[Inferred, ...]:
+        """Conditions on single tables that are implied.
+
+        ``own`` are the numbers of the conditions that stand where the implied ones would: what
+        they say of a table alone is left out.
+        """
+        if not 1 < len(self.conditions) <= MOST:
+            return ()
+        if not afford(READING * len(self.conditions), "ranges", UNITS) or self.state is None:
+            return ()
+        found: list[Inferred] = []
+        for alias in dict.fromkeys(aliases):
+            carried = list(self.carried(alias, own))
+            found += carried
+            found += self.ranges(alias, own, [one.condition for one in carried])
+        return tuple(found)
+
+    def carried(self, alias: str, own: Collection[int]) -> Iterator[Inferred]:
+        """The conditions that equalities carry to a table, but for those that ranges say whole."""
+        said = {self.conditions[number] for number in own}
+        for number, condition in enumerate(self.conditions):
+            if isinstance(self.constraints.get(number), Compared):
+                continue
+            for new, key, way in self.classes.carried(condition):
+                if key[0] == alias and new not in said:
+                    said.add(new)
+                    yield Inferred(new, self.because(way | {number}))
+
+    def ranges(
+        self, alias: str, own: Collection[int], carried: Iterable[exp.Expr]
+    ) -> Iterator[Inferred]:
+        """Ends of ranges of a table's columns that its own conditions do not say."""
+        assert self.state is not None
+        keys = [key for key in self.state.columns if key[0] == alias]
+        if not keys:
+            return
+        constraints = {number: self.constraints[number] for number in own & self.constraints.keys()}
+        alone = {n: one for n, one in constraints.items() if {k[0] for k in one.columns} == {alias}}
+        for number, one in enumerate(carried, start=len(self.conditions)):
+            read = constraint_of(one, self.zone, frozenset())
+            if read is not None:
+                alone[number] = read
+        said = self.ranges_of(alone, {})
+        for key in keys:
+            known = self.state.columns[key]
+            before = [] if said is None else [said.columns.get(key)]
+            before += [self.without_constants.get(key)]
+            yield from self.ends(key, known, [one for one in before if one is not None])
+
+    def ends(self, key: Key, known: KnownRange, before: list[KnownRange]) -> Iterator[Inferred]:
+        """The ends of a range that are further in than those that are known already."""
+        fact = self.facts.get(key, whole(known.kind))
+        lows = [fact.lo, whole(known.kind).lo, *(one.range.lo for one in before)]
+        highs = [fact.hi, whole(known.kind).hi, *(one.range.hi for one in before)]
+        low = known.range.lo > max(lows)
+        high = known.range.hi < min(highs) and not known.range.nan
+        if known.range.lo == known.range.hi and (low or high) and not known.range.nan:
+            # One text, not two.
+            yield from self.end(key, known.kind, exp.EQ, known.range.lo, known.why)
+            return
+        if low:
+            yield from self.end(key, known.kind, exp.GTE, known.range.lo, known.low)
+        if high:
+            yield from self.end(key, known.kind, exp.LTE, known.range.hi, known.high)
+
+    def end(
+        self, key: Key, kind: ValueKind, operator: type[exp.Binary], value: Number, why: Why
+    ) -> Iterator[Inferred]:
+        """One end as a condition."""
+        literal = written(kind, value)
+        if literal is not None:
+            condition = operator(this=exp.column(key[1], table=key[0]), expression=literal)
+            yield Inferred(condition, self.because(self.shortened(key, operator, value, why)))
+
+    def shortened(self, key: Key, operator: type[exp.Binary], value: Number, why: Why) -> Why:
+        """Those of the conditions that are enough to give an end."""
+        if len(why) > SHORTENED:
+            return why
+        kept = set(why)
+        for number in sorted(why):
+            fewer = {n: self.constraints[n] for n in sorted(kept - {number})}
+            state = self.ranges_of(fewer, self.facts)
+            known = None if state is None else state.columns.get(key)
+            if known is not None and _gives(known, operator, value):
+                kept.discard(number)
+        return frozenset(kept)
+
+    def because(self, why: Why) -> tuple[exp.Expr, ...]:
+        """The conditions of these numbers, in their order."""
+        return tuple(self.conditions[number] for number in sorted(why))
+
+
+def _gives(known: KnownRange, operator: type[exp.Binary], value: Number) -> bool:
+    low = operator is exp.LTE or known.range.lo >= value
+    high = operator is exp.GTE or (known.range.hi <= value and not known.range.nan)
+    return low and high
+
+
+def _bare_sides(node: exp.Expr) -> Iterator[Key]:
+    for side in (node.this.unnest(), node.expression.unnest()):
+        if isinstance(side, exp.Column):
+            yield side.table, side.name

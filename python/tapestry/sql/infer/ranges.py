@@ -1,0 +1,54 @@
+"""Ranges: which values a column, or an expression over columns, may have where it is not NULL."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tapestry.sql.infer.kinds import Number, ValueKind, at_least, at_most, ends_of
+
+
+@dataclass(frozen=True)
+class Range:
+    """From ``lo`` to ``hi``, both included; ``nan``: NaN too, which is above all numbers."""
+
+    lo: Number
+    hi: Number
+    nan: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Is there no value in it?"""
+        return self.lo > self.hi and not self.nan
+
+    def meet(self, other: Range) -> Range:
+        """What lies in both."""
+        nan = self.nan and other.nan
+        lo, hi = max(self.lo, other.lo), min(self.hi, other.hi)
+        # Only NaN is left: as a range with a number, which is more than there is.
+        return Range(math.inf, math.inf, True) if nan and lo > hi else Range(lo, hi, nan)
+
+    def meets(self, other: Range) -> bool:
+        """Has a value of one a place in the other?"""
+        return not self.meet(other).empty
+
+    def on_grid(self, kind: ValueKind) -> Range:
+        """Cut to the values that the kind has."""
+        return Range(at_least(kind, self.lo), at_most(kind, self.hi), self.nan)
+
+
+def whole(kind: ValueKind) -> Range:
+    """All values of a kind."""
+    lo, hi = ends_of(kind)
+    return Range(lo, hi, kind.family == "double")
+
+
+def hull(ranges: Iterable[Range]) -> Range | None:
+    """The least range that holds all of some; None where there are none."""
+    kept = [one for one in ranges if not one.empty]
+    if not kept:
+        return None
+    return Range(
+        min(one.lo for one in kept), max(one.hi for one in kept), any(one.nan for one in kept)
+    )
