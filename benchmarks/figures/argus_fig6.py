@@ -1,8 +1,9 @@
 """ARGUS, Figure 6: Example 4 over memories of what its conditions on single tables leave.
 
-``Q10`` reads a memory for each of its three tables, two of which hold 85 % of the rows; ``Q11``
-only the selective one. They hold the old rows; what came since is read from the source, as in a run. The
-same without the conditions on dates, which else leave out old files.
+``Q10`` reads a memory for each of its three tables, two of which hold 85 % of the rows as the
+conditions are written; ``Q11`` only the selective one. They hold the old rows; what came since is
+read from the source, as in a run. The same without the conditions on dates, which else leave out
+old files.
 
 ``python -m benchmarks.figures.argus_fig6 [--rows 320006] [--rounds 5]``
 """
