@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
+import duckdb
 import pytest
 
+from tapestry.instants import LAST
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite
 from tapestry.sql.branches.net import MOST, Net, net_of
 
@@ -112,3 +114,38 @@ def test_a_net() -> None:
     assert net_of([(a, b, 5), (b, a, -6)]) == Net()
     many = [(("t", str(n)), ("t", str(n + 1)), 0) for n in range(MOST + 1)]
     assert net_of(many) == Net()
+
+
+NEAR = JOIN + "b.ts <= a.ts and b.ts >= a.ts - interval 1 hour"
+LEAST = TAU - timedelta(hours=5)
+
+
+@pytest.mark.parametrize("late_from", [LEAST, None])
+def test_what_joins_a_late_row_is_as_early_as_it(late_from: datetime | None) -> None:
+    """a arrives after tau with a ts five hours before; b lies half an hour before that."""
+    catalog = Catalog({name: Source(name, COLUMNS, "ts") for name in "ab"})
+    scans = {name: Scan(name, "arr", "rowid", True, late_from=late_from) for name in "ab"}
+    window = Window(TAU, TAU + timedelta(hours=1))
+    found = rewrite(NEAR, catalog).incremental(window, scans, "duckdb")
+    ranged = "2026-01-19 18:59:59.999999" in found  # the least ts, less a microsecond and an hour
+    assert ranged == (late_from is not None)
+    with duckdb.connect() as connection:
+        connection.execute("set timezone = 'UTC'")
+        for name, ts, arrival in (
+            ("a", LEAST, TAU + timedelta(microseconds=1)),
+            ("b", LEAST - timedelta(minutes=30), LEAST - timedelta(minutes=30)),
+        ):
+            columns = "1 as id, 1 as k, null::timestamptz as due, null::timestamp as local"
+            connection.execute(
+                f"create table {name} as select {columns}, null::date as day,"
+                f" '{ts}'::timestamptz as ts, '{arrival}'::timestamptz as arr"
+            )
+        assert len(connection.execute(found).fetchall()) == 1
+
+
+def test_of_rows_in_time_alone_tau_itself_is_the_range() -> None:
+    catalog = Catalog({name: Source(name, COLUMNS, "ts") for name in "ab"})
+    scans = {name: Scan(name, "arr", "rowid", True, late_from=LAST) for name in "ab"}
+    window = Window(TAU, TAU + timedelta(hours=1))
+    found = rewrite(NEAR, catalog).incremental(window, scans)
+    assert "CAST('2026-01-20 00:00:00+00:00' AS TIMESTAMP) - INTERVAL '1' HOUR" in found

@@ -206,7 +206,8 @@ class Rewriting:
             rendering, few=few, at_begin=at_begin, remembers=remembers, uses=self.apart
         )
         flags = (rendering.first, few, keyed, at_begin, remembers, rendering.unsplit)
-        key = (rendering.late, dialect, flags, frozenset(self.apart))
+        apart, dated = frozenset(self.apart), frozenset(rendering.late_from)
+        key = (rendering.late, dated, dialect, flags, apart)
         if key not in self.rendered:
             self.rendered[key] = rendering.incremental()
         if self.asks_known and window.tau is not None and known is None:
@@ -225,7 +226,7 @@ class Rewriting:
 
         ``tau=None`` gives Q_M(t). What a Jinja template or a reader fills in later.
         """
-        rendering = self.rendering(scans, dialect, tau is None)
+        rendering = replace(self.rendering(scans, dialect, tau is None), late_from={})
         return rendering.finish(rendering.incremental(), scans, tau, t, KnownAnswers(known))
 
     def bounds(
@@ -320,6 +321,9 @@ class Rewriting:
             for name in (*self.sources, *made)
             if (root := self.catalog.root(name)) and scans[root].late
         )
+        late_from = {
+            name: scans[name].late_from for name in self.sources if name in late and not first
+        }
         return Rendering(
             tuple(_keyed(part) for part in self.parts) if keyed else self.parts,
             (*self.columns, KEY) if keyed else self.columns,
@@ -331,6 +335,7 @@ class Rewriting:
             first,
             begin=self.begin,
             unsplit=all(scans[name].little for name in self.sources),
+            late_from={name: least for name, least in late_from.items() if least is not None},
         )
 
 

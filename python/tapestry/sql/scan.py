@@ -18,6 +18,9 @@ class Scan:
         SQL that tells every row of this pinned relation from every other.
     late
         May a row's arrival differ from its ts? False allows cheaper branches.
+    late_from
+        No row whose arrival lies after τ though its ts does not has a ts before this; None: nobody
+        knows.
     little
         Is reading all rows cheaper than planning to read some? Where all of a query's sources are
         so small, its bounds make no branches.
@@ -28,6 +31,7 @@ class Scan:
     row_id: str
     late: bool = False
     little: bool = False
+    late_from: datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -152,6 +152,20 @@ ENGINE_FAULT = "Duplicate named argument"
 """DuckDB 2.0 cannot copy a plan with greatest(a.x, b.x): nothing can be said of such a query."""
 
 
+def dated(data: Data, read: dict[str, Any], tau: datetime | None) -> dict[str, Any]:
+    """The scans, which say how early the rows are that came late after tau."""
+    found = dict(read)
+    for name, scan in read.items():
+        column = ARRIVAL[name]
+        if column is None or tau is None or not scan.late:
+            continue
+        place = list(TABLES[name]).index(column)
+        rows = [row for row in data.rows[name] if row[-2] is not None and row[-2] > tau]
+        late = [row[place] for row in rows if row[place] <= tau]
+        found[name] = replace(scan, late_from=utc(min(late, default=datetime.max)))
+    return found
+
+
 def remembered(rewriting: Any, read: dict[str, Any], dialect: str) -> dict[str, Any]:
     """Each use of a source without the rows that its own conditions leave out, as memories are."""
     apart = {}
@@ -187,6 +201,7 @@ def statements(
         for one, low, high in parts:
             if low is None or low < high:
                 read = scans(case, t, one.sources, one is living, little)
+                read = dated(case.data, read, low) if few else read
                 apart = remembered(one, read, dialect) if len(texts) % 3 else {}
                 window = judged.Window(utc(low), utc(high))
                 form = one.reading(apart)

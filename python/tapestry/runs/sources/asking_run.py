@@ -18,6 +18,8 @@ class AskingRun:
         That of the last run that landed; None at first.
     failed
         Runs of the generation that were closed without rows.
+    rewound
+        The generation began with a rewind.
     """
 
     target: str
@@ -25,6 +27,7 @@ class AskingRun:
     n: int
     tau: datetime | None
     failed: tuple[int, ...] = ()
+    rewound: bool = False
 
 
 @dataclass(frozen=True)

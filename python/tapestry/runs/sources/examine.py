@@ -8,6 +8,7 @@ from datetime import datetime
 from uuid import uuid4
 
 from tapestry.errors import SourceHistoryGone, SourceRewritten, StateMissing
+from tapestry.instants import LAST, at_or_after
 from tapestry.runs.engine.own_tables import forget_gone
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.asking_run import AskingRun, PinnedSource
@@ -137,9 +138,19 @@ def examine(
             raise untold(table, nulls)
         return _first_read(table, pin, column, side, nulls)
     if last_pin == pin:
-        return _as_it_was(table, pin, column, side, source.looks_back)
-    since = Since(session, table, column, last_pin, pin, tau, rules, source.stored)
-    return _since(since, column, side, source.looks_back, remember)
+        found = _as_it_was(table, pin, column, side, source.looks_back)
+    else:
+        since = Since(session, table, column, last_pin, pin, tau, rules, source.stored)
+        found = _since(since, column, side, source.looks_back, remember)
+    return _undated(found, table) if run.rewound else found
+
+
+def _undated(found: Examination, table: DeltaSource) -> Examination:
+    """After a rewind, late rows of runs that are forgotten arrive anew: nobody asked how early."""
+    if found.reading is None:
+        return found
+    reading = replace(found.reading, late_from=None)
+    return replace(found, reading=reading, scan=reading.of(table))
 
 
 def _since(
@@ -155,7 +166,8 @@ def _since(
     old = change.old if looks_back else ""
     before, grown = keep(since, side, late, change.vanished_contents, old)
     last_end = grown.last_end if looks_back else None
-    reading = SourceReading(pin, column, grown, last_end is not None)
+    late_from = LAST if not late.rows else at_or_after(late.least)
+    reading = SourceReading(pin, column, grown, last_end is not None, late_from)
     standing = replace(reading, side=side).of(table)
     return Examination(
         True,
@@ -192,7 +204,8 @@ def _as_it_was(
 ) -> Examination:
     """A source that this run reads as the last one did."""
     last_end, before, kept = side.last_end if looks_back else None, clean(side), side.needed
-    reading, late = SourceReading(pin, column, side, last_end is not None), bool(side.live)
+    reading = SourceReading(pin, column, side, last_end is not None, LAST)
+    late = bool(side.live)
     return Examination(
         *(False, 0, 0, reading.of(table), before),
         kept=kept,

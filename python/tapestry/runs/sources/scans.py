@@ -7,7 +7,8 @@ the side table. Predicates go down into both arms, on the arrival too: in the fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
 from tapestry.runs.sources.contents import column_list, content_hash, keys
@@ -63,24 +64,29 @@ def late_scan(
 
 @dataclass(frozen=True)
 class SourceReading:
-    """How a run reads a source: at which version, with which late rows, with those that ended."""
+    """How a run reads a source: at which version, with which late rows, with those that ended.
+
+    ``late_from`` as in ``Scan``.
+    """
 
     pin: Pin
     arrival: Column
     side: Side
     ends: bool = False
+    late_from: datetime | None = None
 
     def of(self, table: DeltaSource) -> Scan:
         """The scan of the source, or of what stands in its place (``DeltaSource.remembered``)."""
         if self.side.live or (self.ends and self.side.gone):
-            return late_scan(table, self.pin, self.arrival, self.side, self.ends)
+            scan = late_scan(table, self.pin, self.arrival, self.side, self.ends)
+            return replace(scan, late_from=self.late_from)
         return plain_scan(table, self.pin, self.arrival, self.ends)
 
 
 def living(scan: Scan, late: bool) -> Scan:
     """The rows of a scan with ``ends`` that have not ended; ``late``: did any of them come late?"""
     relation = f"(SELECT * FROM {scan.relation} WHERE {ENDED} = {NEVER})"
-    return Scan(relation, scan.arrival, scan.row_id, late)
+    return replace(scan, relation=relation, late=late)
 
 
 def row_id(table: DeltaSource, alias: str = "") -> str:

@@ -20,7 +20,9 @@ def examine_sources(
     session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
 ) -> dict[str, Examination]:
     """What happened to each source between the pins of the run before and those of ``row``."""
-    run = AskingRun(row.model, row.generation, row.n, row.tau, row.failed)
+    run = AskingRun(
+        row.model, row.generation, row.n, row.tau, row.failed, rewound=bool(row.continues)
+    )
     with for_little(session, query.little):
         found = {}
         for name in query.rewriting.sources:

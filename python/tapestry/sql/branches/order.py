@@ -60,6 +60,9 @@ class Order:
     net
         Orders of the columns of tables that are joined: what is assumed of two of them; ``within``
         a conjunction what its conditions say, too, and what follows from several.
+    since
+        alias -> an instant before the ts of each of its rows that arrive after τ, late ones too;
+        of tables in ``late`` those of which that is known.
     """
 
     arrival_columns: Mapping[str, str]
@@ -68,6 +71,7 @@ class Order:
     assumptions: tuple[Assumption, ...]
     zone: str
     net: Net = field(default_factory=Net)
+    since: Mapping[str, exp.Expr] = field(default_factory=dict)
 
     def within(self, conditions: Iterable[exp.Expr], tables: Iterable[Table]) -> Order:
         """What is known, besides, of rows of these tables for which the conditions hold.

@@ -130,18 +130,22 @@ def narrowing(bound: exp.Expr, aliases: set[str], frame: Frame) -> list[exp.Expr
 
     From ``m.ts + i > tau`` and ``m.ts <= r.ts + k`` follows ``r.ts > tau - i - k``: a range that
     reaches the scan of r.  It holds for ts itself, so late rows do not matter, except that the
-    arrival of a late row says nothing about its ts.
+    arrival of a late row says nothing about its ts: in the place of tau stands what is known to lie
+    before the ts of every row that arrives after it (network, section 1: ρ).
     """
     order = frame.order
-    if frame.tau is None or order.needs_late(bound):
-        return []
     base, offset = base_and_offset(bound, order.zone)
+    start = frame.tau
+    if order.needs_late(bound):
+        start = None if offset else order.since.get(base.text("table"))
+    if frame.tau is None or start is None:
+        return []
     here, implied = order.node_of(base), []
     for alias in sorted(aliases & order.arrival_columns.keys()):
         there = order.node(alias)
         least = None if here == there else order.net.over(here, there)
         if least is not None and order.movable(offset + least):
-            implied.append(greater(ts_of(alias, order), shifted(frame.tau, -offset - least)))
+            implied.append(greater(ts_of(alias, order), shifted(start, -offset - least)))
     return implied
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -32,13 +31,11 @@ from tapestry.sql.lifted.render_lifted import (
 from tapestry.sql.read.audit_columns import PLACE
 from tapestry.sql.scan import KnownAnswers, Scan
 from tapestry.sql.statement.exploded_scan import exploded_scan
+from tapestry.sql.statement.marks import TAU, T, filled_in, since_of, unused
 from tapestry.sql.strategies.choose import RenderPlace, strategy_for
 from tapestry.sql.write import build
 from tapestry.sql.write.dialects import for_dialect
 from tapestry.sql.write.postgres import Structs, structs_in
-
-TAU, T = timing.mark("tau"), timing.mark("t")
-"""Stand for the window's ends in a rendered body."""
 
 
 @dataclass
@@ -73,7 +70,7 @@ class Rendering:
     what was an answer by value at the begin is no new one (``KnownAnswers.at_begin``);
     ``remembers``: running states are at hand (``KnownAnswers.states``); ``uses``: by
     alias, the scans of uses that have one of their own; ``unsplit``: no branch is worth its plan,
-    so small are the sources (``Scan.little``).
+    so small are the sources (``Scan.little``); ``late_from``: by source, ``Scan.late_from``.
     """
 
     parts: tuple[Part, ...]
@@ -90,6 +87,7 @@ class Rendering:
     remembers: bool = False
     uses: Mapping[str, Scan] = field(default_factory=dict)
     unsplit: bool = False
+    late_from: Mapping[str, datetime] = field(default_factory=dict)
 
     def frame(self) -> Frame:
         """The window ``(TAU, T]`` of placeholders."""
@@ -241,15 +239,21 @@ class Rendering:
         """Names of the CTEs that apply the scans."""
         names: dict[str, str] = {}
         for source in self.sources:
-            names[source] = _unused(f"read_{source.rsplit('.', 1)[-1]}", names.values())
+            names[source] = unused(f"read_{source.rsplit('.', 1)[-1]}", names.values())
         uses: dict[str, str] = {}
         for alias in sorted(self.uses):
-            uses[alias] = _unused(f"read_for_{alias}", [*names.values(), *uses.values()])
+            uses[alias] = unused(f"read_for_{alias}", [*names.values(), *uses.values()])
         return Reads(names, uses)
 
     def order(self) -> Order:
         """What is known about the bounds in this rendering."""
-        return order_of(self.parts, self.catalog, self.late, self.assumptions)
+        order = order_of(self.parts, self.catalog, self.late, self.assumptions)
+        since = {
+            alias: timing.placeholder(since_of(root))
+            for alias, table in order.tables.items()
+            if (root := self.catalog.root(table.source)) in self.late_from
+        }
+        return replace(order, since=since)
 
     def source(self, name: str) -> Source:
         """A source of the catalog."""
@@ -315,9 +319,7 @@ class Rendering:
             ]
         ctes = [*reads, *body.ctes]
         text = ("WITH " + ",\n".join(ctes) + "\n" if ctes else "") + body.query
-        if tau is not None:
-            text = text.replace(TAU, timing.text_of(tau))
-        return text.replace(T, timing.text_of(t))
+        return filled_in(text, tau, t, self.late_from)
 
     def scan(self, name: str, scans: Mapping[str, Scan]) -> Scan:
         """How a source is read; what a generator makes, from the scan of its base."""
@@ -389,12 +391,3 @@ class Rendering:
         names = self.reads().names
         arms = [f"SELECT {ARRIVAL} FROM {names[source]}" for source in self.growing()]
         return f"SELECT MIN({ARRIVAL}) AS at FROM ({' UNION ALL '.join(arms)}) AS arrivals"
-
-
-def _unused(wanted: str, taken: Iterable[str]) -> str:
-    """A name for a CTE: the names stand in texts as they are."""
-    # sql: letters, digits and _ are left
-    name = re.sub(r"\W", "_", wanted, flags=re.ASCII)
-    while name in taken:
-        name += "_"
-    return name
