@@ -10,6 +10,7 @@ from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import ConfigurationError
 from tapestry.names import MEMORY_PREFIX
+from tapestry.runs.memories import keep
 from tapestry.runs.memories.keep import build, flush, keep_memories
 from tapestry.runs.memories.log import Deed
 from tapestry.runs.memories.look import HeldMemory, look_at
@@ -189,6 +190,48 @@ def test_a_run_that_crashed_is_executed_again_below_a_newer_memory(
     world.memory = type(world.memory)()
     run(world, model, 14)
     assert world.answers(columns="id, reply") == THIRD
+
+
+def test_a_run_that_crashed_has_the_aliases_of_then(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the model names today is no fault of the query that is executed again."""
+    model, _ = second(world)
+    world.add((8, "b", 1, 11))
+    kill_at(monkeypatch, "claimed")
+    with pytest.raises(Killed):
+        run(world, model, 12)
+    kill_at(monkeypatch, None)
+    renamed = BUSY.replace(" m.", " x.").replace("= m.", "= x.").replace("messages m", "messages x")
+    later = world.model(renamed, memories=["x"], on_query_change="continue")
+    world.memory = type(world.memory)()
+    run(world, later, 14)
+    assert world.answers(columns="id, reply") == THIRD
+
+
+def test_one_without_rows_is_not_flushed_for_nothing(world: World) -> None:
+    model = world.model("select m.id from {s}.messages m where m.author = 'z'", memories=["m"])
+    assert did(run(world, model, 6)[1]) == ["build"]
+    for seconds in (7, 8):
+        world.add((seconds, "a", None, seconds))
+        assert did(run(world, model, seconds + 1)[1]) == []
+
+
+def test_many_flushes_are_made_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each leaves a file to be read, and a commit to be looked at, for ever."""
+    monkeypatch.setattr(keep, "FLUSHES", 2)
+    monkeypatch.setattr(keep, "FLUSH_COMMITS", 1)
+    model, name = second(world)
+    world.add((8, "a", None, 11))
+    assert did(run(world, model, 12)[1]) == ["flush"]
+    world.add((9, "b", 8, 13))
+    assert did(run(world, model, 14)[1]) == ["build"]
+    assert world.session.rows(f"describe detail {name}")[0][9] == 1
+    world.add((10, "b", 8, 15))
+    assert wanted_by(world, model, 16)[1] == ""
+    assert did(run(world, model, 16)[1]) == ["flush"]
+    assert world.answers(columns="id, reply") == [*SECOND, (8, 9, 13.0), (8, 10, 15.0)]
+    assert sorted(world.session.rows(f"select id from {name}")) == [(1,), (3,), (4,), (7,), (8,)]
 
 
 @pytest.mark.parametrize("when", ["before it is planned", "after it was planned"])
