@@ -3,7 +3,7 @@
 A build is one CREATE OR REPLACE TABLE, a flush one INSERT under Delta's transaction (generation,
 n): whoever is killed leaves the memory as it was or as it is to be. Of two processes that flush at
 once one lands, for both write n; the other is skipped. A flush of a generation that was replaced
-meanwhile is a foreign commit to whoever looks next.
+meanwhile fails, for the table lacks its column (``mark_of``).
 """
 
 from __future__ import annotations
@@ -17,12 +17,19 @@ from uuid import uuid4
 
 from tapestry.names import GENERATION_PROPERTY, MEMORY_PROPERTY
 from tapestry.quoting import identifiers, properties, relation_name, token
-from tapestry.runs.engine.errors_of_delta import lost_race
+from tapestry.runs.engine.errors_of_delta import lacks_column, lost_race
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.ask import Wish
 from tapestry.runs.memories.choose import weigh
 from tapestry.runs.memories.log import Deed, left_lately, write_deeds
-from tapestry.runs.memories.look import HeldMemory, covered, generation_of, look_at, new_rows
+from tapestry.runs.memories.look import (
+    HeldMemory,
+    covered,
+    generation_of,
+    look_at,
+    mark_of,
+    new_rows,
+)
 from tapestry.runs.memories.reasons import (
     FOREIGN_COMMIT,
     NEWER,
@@ -41,6 +48,8 @@ logger = logging.getLogger(__name__)
 
 LOOKED = (NOT_BUILT_YET, FOREIGN_COMMIT, NOT_APPENDED_ONLY, UNREADABLE, NEWER)
 """Why a run that looked for a memory read none."""
+MARK = "CAST(NULL AS BOOLEAN)"
+"""What stands in the column ``mark_of``."""
 MAPPING = "delta.columnMapping.mode"
 FLUSHES = 50
 """So many flushes leave so many small files, and commits for every run to look at: then a memory
@@ -151,8 +160,9 @@ def build(session: Session, wanted: Wanted, held: str = "") -> Deed:
     what it is to hold, where there is one."""
     began = monotonic()
     table, version = wanted.table, wanted.pin.version
+    generation = generation_of(version, table.size, uuid4().hex)
     said = {
-        GENERATION_PROPERTY: generation_of(version, table.size, uuid4().hex),
+        GENERATION_PROPERTY: generation,
         MEMORY_PROPERTY: json.dumps(
             {"source": table.name, "table_id": table.table_id, "conditions": wanted.conditions}
         ),
@@ -165,7 +175,8 @@ def build(session: Session, wanted: Wanted, held: str = "") -> Deed:
     session.run(
         f"CREATE OR REPLACE TABLE {relation_name(wanted.name)} USING delta"
         f" COMMENT {token(comment)} TBLPROPERTIES ({properties(said)}) AS\n"
-        f"SELECT /*+ REBALANCE */ * FROM {rows} WHERE {wanted.where}"
+        f"SELECT /*+ REBALANCE */ *, {MARK} AS {mark_of(generation)} FROM {rows}"
+        f" WHERE {wanted.where}"
     )
     return Deed("build", wanted, monotonic() - began)
 
@@ -185,14 +196,14 @@ def flush(session: Session, wanted: Wanted, kept: HeldMemory) -> list[Deed]:
     }
     names = [column.name for column in wanted.table.columns]
     listed = identifiers([*names, *([REMEMBERED_ID] if wanted.table.row_tracking else [])])
-    rows = " UNION ALL ".join(new)
+    rows, mark = " UNION ALL ".join(new), mark_of(kept.generation)
     try:
         session.run(
-            f"INSERT INTO {relation_name(wanted.name)} WITH ({properties(options)}) ({listed})\n"
-            f"SELECT /*+ REBALANCE */ {listed} FROM ({rows})"
+            f"INSERT INTO {relation_name(wanted.name)} WITH ({properties(options)})"
+            f" ({listed}, {mark})\nSELECT /*+ REBALANCE */ {listed}, {MARK} FROM ({rows})"
         )
     except Exception as error:
-        if not lost_race(error):
+        if not (lost_race(error) or lacks_column(error)):  # it was flushed, or built anew
             raise
         return []
     return [Deed("flush", wanted, monotonic() - began)]
