@@ -151,6 +151,17 @@ def test_a_full_refresh_reads_it_too(world: World) -> None:
     assert world.answers(columns="id, reply") == SECOND
 
 
+def test_a_full_refresh_that_does_without_it_is_one(world: World) -> None:
+    _, name = second(world)
+    invocation = world.invocation(12)
+    sql = BUSY.replace("r.id > 2", "r.id > 5")
+    other = world.model(sql, memories=["m"], on_query_change="continue")
+    planned = prepare(world.session, other, invocation, full_refresh=True)
+    delete_folder(world.session, name)
+    execute(world.session, planned, invocation)
+    assert world.answers(columns="id, reply") == SECOND[1:]
+
+
 def test_of_two_flushes_one_lands(world: World) -> None:
     model, name = second(world)
     world.add((8, "a", None, 11))
