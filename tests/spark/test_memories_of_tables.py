@@ -23,11 +23,6 @@ TABLES = {
         "m.c = 'a' and m.c in ('a', 'c')",
         "r.parent = m.id",
     ),
-    "texts under a collation": (
-        "id int, c string collate UTF8_LCASE, parent int, ts timestamp",
-        "m.c = 'A'",
-        "r.parent = m.id",
-    ),
 }
 
 
