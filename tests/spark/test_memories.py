@@ -10,6 +10,7 @@ from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import ConfigurationError
 from tapestry.names import MEMORY_PREFIX
+from tapestry.runs.memories import keep
 from tapestry.runs.memories.keep import build, flush, keep_memories
 from tapestry.runs.memories.log import Deed
 from tapestry.runs.memories.look import HeldMemory, look_at
@@ -150,6 +151,17 @@ def test_a_full_refresh_reads_it_too(world: World) -> None:
     assert world.answers(columns="id, reply") == SECOND
 
 
+def test_a_full_refresh_that_does_without_it_is_one(world: World) -> None:
+    _, name = second(world)
+    invocation = world.invocation(12)
+    sql = BUSY.replace("r.id > 2", "r.id > 5")
+    other = world.model(sql, memories=["m"], on_query_change="continue")
+    planned = prepare(world.session, other, invocation, full_refresh=True)
+    delete_folder(world.session, name)
+    execute(world.session, planned, invocation)
+    assert world.answers(columns="id, reply") == SECOND[1:]
+
+
 def test_of_two_flushes_one_lands(world: World) -> None:
     model, name = second(world)
     world.add((8, "a", None, 11))
@@ -163,15 +175,29 @@ def test_of_two_flushes_one_lands(world: World) -> None:
     assert wanted_by(world, model, 12)[1] == ""
 
 
-def test_a_flush_of_what_was_built_anew_meanwhile_is_noticed(world: World) -> None:
+def test_a_flush_of_what_was_built_anew_meanwhile_is_left_out(world: World) -> None:
     model, _ = second(world)
     world.add((8, "b", 1, 11), (9, "a", None, 11))
     wanted, _ = wanted_by(world, model, 12)
     kept = look_at(world.session, wanted)
     assert isinstance(kept, HeldMemory)
     build(world.session, wanted)
-    flush(world.session, wanted, kept)
-    assert wanted_by(world, model, 12)[1] == "FOREIGN_COMMIT"
+    assert flush(world.session, wanted, kept) == []
+    assert wanted_by(world, model, 12)[1] == ""
+
+
+def test_a_run_does_not_read_another_one_of_the_same_name_and_version(world: World) -> None:
+    """Somebody drops it, and another process builds it anew: its version 0 is another one."""
+    model = world.model(BUSY, memories=["m"])
+    assert did(run(world, model, 6)[1]) == ["build"]
+    world.add(*MORE)
+    invocation = world.invocation(10)
+    planned = prepare(world.session, model, invocation)
+    wanted, _ = wanted_by(world, model, 10)
+    world.session.run(f"drop table {wanted.name}")
+    build(world.session, wanted)
+    execute(world.session, planned, invocation)
+    assert world.answers(columns="id, reply") == SECOND
 
 
 def test_a_run_that_crashed_is_executed_again_below_a_newer_memory(
@@ -189,6 +215,50 @@ def test_a_run_that_crashed_is_executed_again_below_a_newer_memory(
     world.memory = type(world.memory)()
     run(world, model, 14)
     assert world.answers(columns="id, reply") == THIRD
+
+
+def test_a_run_that_crashed_has_the_aliases_of_then(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the model names today is no fault of the query that is executed again."""
+    model, _ = second(world)
+    world.add((8, "b", 1, 11))
+    kill_at(monkeypatch, "claimed")
+    with pytest.raises(Killed):
+        run(world, model, 12)
+    kill_at(monkeypatch, None)
+    renamed = BUSY.replace(" m.", " x.").replace("= m.", "= x.").replace("messages m", "messages x")
+    later = world.model(renamed, memories=["x"], on_query_change="continue")
+    world.memory = type(world.memory)()
+    run(world, later, 14)
+    assert world.answers(columns="id, reply") == THIRD
+
+
+def test_one_without_rows_is_not_flushed_for_nothing(world: World) -> None:
+    model = world.model("select m.id from {s}.messages m where m.author = 'z'", memories=["m"])
+    assert did(run(world, model, 6)[1]) == ["build"]
+    for seconds in (7, 8):
+        world.add((seconds, "a", None, seconds))
+        assert did(run(world, model, seconds + 1)[1]) == []
+
+
+def test_many_flushes_are_made_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each leaves a file to be read, and a commit to be looked at, for ever."""
+    monkeypatch.setattr(keep, "FLUSHES", 2)
+    monkeypatch.setattr(keep, "FLUSH_COMMITS", 1)
+    model, name = second(world)
+    world.add((8, "a", None, 11))
+    assert did(run(world, model, 12)[1]) == ["flush"]
+    world.add((9, "b", 8, 13))
+    assert did(run(world, model, 14)[1]) == ["build"]
+    world.add((10, "b", 8, 15))
+    wanted, reason = wanted_by(world, model, 16)
+    kept = look_at(world.session, wanted)
+    assert isinstance(kept, HeldMemory)
+    assert (reason, len(kept.covers)) == ("", 1)
+    assert did(run(world, model, 16)[1]) == ["flush"]
+    assert world.answers(columns="id, reply") == [*SECOND, (8, 9, 13.0), (8, 10, 15.0)]
+    assert sorted(world.session.rows(f"select id from {name}")) == [(1,), (3,), (4,), (7,), (8,)]
 
 
 @pytest.mark.parametrize("when", ["before it is planned", "after it was planned"])
@@ -218,7 +288,7 @@ def test_one_that_lies_is_found_out_by_the_verification(world: World) -> None:
     world.session.run(f"insert into {world.schema}.messages values (9, 'b', 3, {_ts(11)})")
     said = metadata(kept.generation, kept.newest.n + 2, "", {"t": "9:9999"})
     world.session.run(
-        f"insert into {name} with ('userMetadata' = '{said}')"
+        f"insert into {name} with ('userMetadata' = '{said}') (id, author, parent, ts)"
         f" select 3 as id, 'a' as author, 2 as parent, {_ts(5)} as ts"
     )
     run(world, model, 12)

@@ -17,6 +17,10 @@ CASES = {
         " where a.amount > 10 and b.id <> a.id",
         {"a": ("`amount` > 10",), "b": ()},
     ),
+    "comments say nothing of rows": (
+        "select a.id from db.t a where a.amount > 10 -- much\n and a.name = /* who */ 'x'",
+        {"a": ("`amount` > 10", "`name` = 'x'")},
+    ),
     "what all alternatives have": (
         "select a.id from db.t a where a.amount > 10 and (a.name = 'x' or a.ts < now())",
         {"a": ("`amount` > 10",)},

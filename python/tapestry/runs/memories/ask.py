@@ -52,13 +52,19 @@ class Wish:
 
 @dataclass(frozen=True)
 class Asking:
-    """A run of a model that asks: which query, over which window."""
+    """A run of a model that asks: which query, over which window.
+
+    again
+        It crashed, and is executed again with the query of then, which may have other aliases than
+        the model names today.
+    """
 
     session: Session
     model: Model
     invocation: Invocation
     query: Query
     window: Window
+    again: bool = False
 
     @property
     def names(self) -> frozenset[str]:
@@ -112,12 +118,12 @@ class Asking:
 def ask_memories(asking: Asking) -> tuple[Wish, ...]:
     """What stands in the place of each use of a source, or why nothing does.
 
-    Raises ConfigurationError for a name under ``memories`` that the query does not have.
+    Raises ConfigurationError for a name under ``memories`` that the model's query does not have.
     """
     uses = asking.query.rewriting.uses
     known = {use.written.lower() for use in uses}
     unknown = sorted(asking.names - known)
-    if unknown:
+    if unknown and not asking.again:
         listed, model = ", ".join(sorted(known)) or "none", asking.model
         raise ConfigurationError(
             f"memories: {unknown[0]} is no table that a memory can stand for in {model.name}",

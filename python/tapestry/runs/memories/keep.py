@@ -3,7 +3,7 @@
 A build is one CREATE OR REPLACE TABLE, a flush one INSERT under Delta's transaction (generation,
 n): whoever is killed leaves the memory as it was or as it is to be. Of two processes that flush at
 once one lands, for both write n; the other is skipped. A flush of a generation that was replaced
-meanwhile is a foreign commit to whoever looks next.
+meanwhile fails, for the table lacks its column (``mark_of``).
 """
 
 from __future__ import annotations
@@ -17,12 +17,19 @@ from uuid import uuid4
 
 from tapestry.names import GENERATION_PROPERTY, MEMORY_PROPERTY
 from tapestry.quoting import identifiers, properties, relation_name, token
-from tapestry.runs.engine.errors_of_delta import lost_race
+from tapestry.runs.engine.errors_of_delta import lacks_column, lost_race
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.ask import Wish
 from tapestry.runs.memories.choose import weigh
 from tapestry.runs.memories.log import Deed, left_lately, write_deeds
-from tapestry.runs.memories.look import HeldMemory, covered, generation_of, look_at, new_rows
+from tapestry.runs.memories.look import (
+    HeldMemory,
+    covered,
+    generation_of,
+    look_at,
+    mark_of,
+    new_rows,
+)
 from tapestry.runs.memories.reasons import (
     FOREIGN_COMMIT,
     NEWER,
@@ -41,6 +48,14 @@ logger = logging.getLogger(__name__)
 
 LOOKED = (NOT_BUILT_YET, FOREIGN_COMMIT, NOT_APPENDED_ONLY, UNREADABLE, NEWER)
 """Why a run that looked for a memory read none."""
+MARK = "CAST(NULL AS BOOLEAN)"
+"""What stands in the column ``mark_of``."""
+MAPPING = "delta.columnMapping.mode"
+FLUSHES = 50
+"""So many flushes leave so many small files, and commits for every run to look at: then a memory
+is built anew from itself."""
+LOG_KEPT = "interval 36500 days"
+"""The commit that built a memory says whose the later ones are."""
 FLUSH_BYTES = 2**20
 FLUSH_SHARE = 0.1
 """A memory takes in what came since once that is ``FLUSH_COMMITS`` commits of the source, or about
@@ -103,12 +118,16 @@ def _kept(session: Session, same: Sequence[Wish], left: bool) -> list[Deed]:
         deeds.append(drop(session, wanted, found.reason))
     if found.relation:
         if found.kept is not None and found.pending and _due(wanted, found.kept):
-            deeds += flush(session, wanted, found.kept)
+            if found.kept.newest.n > FLUSHES:
+                deeds.append(build(session, wanted, found.relation))
+                _vacuum(session, wanted)
+            else:
+                deeds += flush(session, wanted, found.kept)
     elif found.reason == NEWER or left:
         return deeds
     elif not _undecided(same):
         deeds.append(build(session, wanted))
-    else:
+    elif any(wish.window is not None and wish.window.tau is not None for wish in same):
         weighed = weigh(session, same)
         if weighed.reason:
             deeds.append(Deed("leave", wanted, 0.0, weighed.reason, weighed.share, weighed.saved))
@@ -118,6 +137,14 @@ def _kept(session: Session, same: Sequence[Wish], left: bool) -> list[Deed]:
     return deeds
 
 
+def _vacuum(session: Session, wanted: Wanted) -> None:
+    """Remove the files that no memory of the last week had; a failure harms nothing."""
+    try:
+        session.run(f"VACUUM {relation_name(wanted.name)}")
+    except Exception as error:
+        logger.debug("old files of the memory %s were not removed: %s", wanted.name, error)
+
+
 def _due(wanted: Wanted, kept: HeldMemory) -> bool:
     """Is what came in since so much that reading it costs more than to take it in?"""
     newest = kept.newest
@@ -125,25 +152,30 @@ def _due(wanted: Wanted, kept: HeldMemory) -> bool:
         return True
     share = kept.size / max(newest.size, 1)
     pending = max(wanted.table.size - newest.size, 0) * share
-    return pending >= min(FLUSH_BYTES, FLUSH_SHARE * kept.size)
+    return 0 < pending >= min(FLUSH_BYTES, FLUSH_SHARE * kept.size)
 
 
-def build(session: Session, wanted: Wanted) -> Deed:
-    """Make the memory of its source at its pin, in one statement."""
+def build(session: Session, wanted: Wanted, held: str = "") -> Deed:
+    """Make the memory of its source at its pin, in one statement; of ``held``, a relation that has
+    what it is to hold, where there is one."""
     began = monotonic()
     table, version = wanted.table, wanted.pin.version
+    generation = generation_of(version, table.size, uuid4().hex)
     said = {
-        GENERATION_PROPERTY: generation_of(version, table.size, uuid4().hex),
+        GENERATION_PROPERTY: generation,
         MEMORY_PROPERTY: json.dumps(
             {"source": table.name, "table_id": table.table_id, "conditions": wanted.conditions}
         ),
+        "delta.logRetentionDuration": LOG_KEPT,
     }
+    if table.properties.get(MAPPING, "none") != "none":
+        said[MAPPING] = "name"  # its columns may have names that files do not take
     comment = f"tapestry: a copy of rows of {table.name}, to be deleted at any time"
-    columns = remembered_columns(table)
+    rows = held or f"(SELECT {remembered_columns(table)} FROM {table.at(version)} AS _tap_s)"
     session.run(
         f"CREATE OR REPLACE TABLE {relation_name(wanted.name)} USING delta"
         f" COMMENT {token(comment)} TBLPROPERTIES ({properties(said)}) AS\n"
-        f"SELECT /*+ REBALANCE */ * FROM (SELECT {columns} FROM {table.at(version)} AS _tap_s)"
+        f"SELECT /*+ REBALANCE */ *, {MARK} AS {mark_of(generation)} FROM {rows}"
         f" WHERE {wanted.where}"
     )
     return Deed("build", wanted, monotonic() - began)
@@ -164,14 +196,14 @@ def flush(session: Session, wanted: Wanted, kept: HeldMemory) -> list[Deed]:
     }
     names = [column.name for column in wanted.table.columns]
     listed = identifiers([*names, *([REMEMBERED_ID] if wanted.table.row_tracking else [])])
-    rows = " UNION ALL ".join(new)
+    rows, mark = " UNION ALL ".join(new), mark_of(kept.generation)
     try:
         session.run(
-            f"INSERT INTO {relation_name(wanted.name)} WITH ({properties(options)}) ({listed})\n"
-            f"SELECT /*+ REBALANCE */ {listed} FROM ({rows})"
+            f"INSERT INTO {relation_name(wanted.name)} WITH ({properties(options)})"
+            f" ({listed}, {mark})\nSELECT /*+ REBALANCE */ {listed}, {MARK} FROM ({rows})"
         )
     except Exception as error:
-        if not lost_race(error):
+        if not (lost_race(error) or lacks_column(error)):  # it was flushed, or built anew
             raise
         return []
     return [Deed("flush", wanted, monotonic() - began)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tapestry.errors import SourceHistoryGone, TapestryError
-from tapestry.quoting import identifiers, relation_name
+from tapestry.quoting import Sql, identifier, identifiers, relation_name
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.reasons import (
     FOREIGN_COMMIT,
@@ -18,7 +18,7 @@ from tapestry.runs.memories.reasons import (
 )
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.sources.added_since import added_since
-from tapestry.runs.sources.describe import REMEMBERED_ID
+from tapestry.runs.sources.describe import OWN_PREFIX, REMEMBERED_ID
 from tapestry.runs.tables.target import MANY, Commit, look, newest_commits
 
 logger = logging.getLogger(__name__)
@@ -89,6 +89,15 @@ def covered(version: int, size: int) -> str:
 def generation_of(version: int, size: int, token: str) -> str:
     """The name of what one statement built; its commit can say nothing else of itself."""
     return f"{covered(version, size)}:{token}"
+
+
+def mark_of(generation: str) -> Sql:
+    """The column, always NULL, that only the table has which one statement built.
+
+    Its versions are numbered from 0 as those of another table of that name were: what names this
+    column reads the one that it was planned for, or fails.
+    """
+    return identifier(OWN_PREFIX + generation.rpartition(":")[2])
 
 
 def look_at(session: Session, wanted: Wanted) -> HeldMemory | str:
@@ -170,7 +179,8 @@ def _find(session: Session, wanted: Wanted) -> InPlace:
         return InPlace(reason=NOT_APPENDED_ONLY, kept=kept)
     ids = [REMEMBERED_ID] if wanted.table.row_tracking else []
     listed = identifiers([*(column.name for column in wanted.table.columns), *ids])
-    main = f"SELECT {listed} FROM {relation_name(wanted.name)} VERSION AS OF {cover.at:d}"
+    held = f"{relation_name(wanted.name)} VERSION AS OF {cover.at:d}"
+    main = f"SELECT {listed} FROM (SELECT {listed}, {mark_of(kept.generation)} FROM {held})"
     return InPlace(f"({' UNION ALL '.join([main, *new])})", kept=kept, pending=bool(new))
 
 

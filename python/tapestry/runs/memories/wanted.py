@@ -10,7 +10,7 @@ from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.pins import Pin
 from tapestry.sql.catalog import Column
 
-FORM = 1
+FORM = 2
 """The form of what is kept: another one is another table."""
 
 

@@ -173,12 +173,12 @@ class _Planning:
         window, scans = Window(None, row.t), scans_of(found)
         wishes = ask_memories(Asking(session, model, invocation, query, window))
         answers = new_answers(query, query, window, found)
-        answers = replace(answers, uses=scans_of_uses(wishes, found))
         count_instants(session, model, query, window, scans)
         known = self.known.first(query, row, found)
-        row = known.row
-        select = answers.sql(scans)
+        row, select = known.row, answers.sql(scans)
         refuse_read_otherwise(session, model, query, select)
+        if uses := scans_of_uses(wishes, found):
+            select = (answers := replace(answers, uses=uses)).sql(scans)
         question, row = began(session, question_of(model, query, row, scans), row)
         question, holding = held(question, query)
         columns = (*query.rewriting.columns, MATCHED_AT)
@@ -301,7 +301,8 @@ class _Planning:
         answers, query = new_answers(query, knowing, window, found), knowing
         few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
         row = (known := self.known.later(query, row, found, few)).row
-        wishes = ask_memories(Asking(session, model, self.invocation, query, window))
+        asking = Asking(session, model, self.invocation, query, window, standing.crashed)
+        wishes = ask_memories(asking)
         uses = scans_of_uses(wishes, found)
         answers = replace(answers, few=few, known=known.answers, hashes=known.hashes, uses=uses)
         if not before_of(found):  # else the scans read what is yet to be written

@@ -146,7 +146,8 @@ def _without_memories(
     model = planned.model
     logger.warning("%s is run again without memories: %s", model.name, error)
     invocation.distrusting.add(model.relation)
-    outcome = execute(session, prepare(session, model, invocation), invocation)
+    again = prepare(session, model, invocation, full_refresh=planned.replaces)
+    outcome = execute(session, again, invocation)
     reason = UNREADABLE
     if isinstance(error, VerificationFailed):
         reason, names = WRONG, distrust(session, planned.wishes)

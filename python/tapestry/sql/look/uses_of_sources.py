@@ -120,7 +120,8 @@ def _in_tables(tables: Iterable[Table]) -> Iterator[tuple[SourceTable, tuple[exp
 def _own_text(condition: exp.Expr, alias: str) -> str:
     """A condition on one table as SQL over its columns; "" where it says more than those do.
 
-    A function that no engine's documents fix is left out: it may be another one tomorrow.
+    A function that no engine's documents fix is left out: it may be another one tomorrow. So are
+    the author's comments: they say nothing of rows, and other ones make no other memory.
     """
     columns = list(condition.find_all(exp.Column))
     if not columns or any(c.table != alias or c.args.get("db") for c in columns):
@@ -134,4 +135,4 @@ def _own_text(condition: exp.Expr, alias: str) -> str:
     )
     for name in bare.find_all(exp.Identifier):
         name.set("quoted", True)
-    return bare.sql("spark")
+    return bare.sql("spark", comments=False)
