@@ -38,7 +38,7 @@ def argus_fig4() -> str:
 
 def argus_fig5() -> str:
     """Examples 2 and 4 with and without hidden conditions."""
-    return _variants("fig5", ("Q", "Q, hidden", "Q^I", "Q^I, hidden"))
+    return _variants("fig5", ("Q", "Q, hidden", "Q^I", "Q^I, inferred"))
 
 
 def argus_fig6() -> str:

@@ -83,10 +83,10 @@ class Example:
         """The query over all rows, as plain SQL."""
         return self.text(lambda: data.relation, conditions)
 
-    def rewriting(self, data: Split, conditions: tuple[str, ...] = ()) -> Rewriting:
-        """The query, ready to be rendered as Q^I."""
+    def rewriting(self, data: Split, infer: bool = True) -> Rewriting:
+        """The query, ready to be rendered as Q^I; ``infer``: with what its conditions imply."""
         catalog = Catalog({SOURCE: Source(SOURCE, data.columns, "arrived_at")})
-        return rewrite(self.text(lambda: SOURCE, conditions), catalog)
+        return rewrite(self.text(lambda: SOURCE), catalog, infer=infer)
 
 
 EXAMPLES = tuple(Example(path.stem) for path in sorted(_MODELS.glob("q*.sql")))

@@ -63,7 +63,13 @@ def variants(
             _built(spark, data, _use(rewriting, alias))
 
         def text() -> str:
-            apart = {alias: _scan(spark, data, _use(rewriting, alias)) for alias in aliases}
+            apart: dict[str, Scan] = {}
+            found: dict[tuple[str, ...], Scan] = {}  # as a run does: each memory is looked at once
+            for alias in aliases:
+                use = _use(rewriting, alias)
+                if use.conditions not in found:
+                    found[use.conditions] = _scan(spark, data, use)
+                apart[alias] = found[use.conditions]
             return increment(spark, rewriting.reading(apart), data)
 
         return Answering(spark, text)

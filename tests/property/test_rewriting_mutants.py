@@ -88,6 +88,10 @@ class Mutant:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.rewriting, name)
 
+    def reading(self, apart: Any) -> Mutant:
+        """The same with the slip, some uses read by a scan of their own."""
+        return Mutant(self.rewriting.reading(apart), self.change, self.everywhere)
+
     def incremental(self, window: Any, scans: Any, dialect: str, few: bool = False) -> str:
         """The rendered SQL, changed."""
         text: str = self.rewriting.incremental(window, scans, dialect=dialect, few=few)
@@ -109,6 +113,10 @@ class Given(Mutant):
 
     def __init__(self, rewriting: Any, changed: Callable[[Any, Any], tuple[Any, Any]]) -> None:
         self.rewriting, self.changed = rewriting, changed
+
+    def reading(self, apart: Any) -> Given:
+        """The same, some uses read by a scan of their own."""
+        return Given(self.rewriting.reading(apart), self.changed)
 
     def incremental(self, window: Any, scans: Any, dialect: str, few: bool = False) -> str:
         """The SQL for a changed window or changed scans."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from tapestry.instants import FIRST
 from tapestry.names import KEY
 from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog, Exploded, Source
@@ -322,7 +323,9 @@ class Rewriting:
             if (root := self.catalog.root(name)) and scans[root].late
         )
         late_from = {
-            name: scans[name].late_from for name in self.sources if name in late and not first
+            name: least
+            for name in self.sources
+            if name in late and not first and (least := scans[name].late_from) is not None
         }
         return Rendering(
             tuple(_keyed(part) for part in self.parts) if keyed else self.parts,
@@ -335,7 +338,7 @@ class Rewriting:
             first,
             begin=self.begin,
             unsplit=all(scans[name].little for name in self.sources),
-            late_from={name: least for name, least in late_from.items() if least is not None},
+            late_from={name: least for name, least in late_from.items() if least > FIRST},
         )
 
 
