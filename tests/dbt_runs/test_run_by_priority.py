@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from dbt.adapters.factory import reset_adapters
+from tests.dbt_runs.small_project import small_project
 
 from tapestry.cli.main import commands
 
@@ -38,18 +37,10 @@ sources:
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory, embedded_spark: Any) -> Iterator[Any]:
     root = tmp_path_factory.mktemp("ordered")
-    for name, text in FILES.items():
-        (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text(text)
-    before = Path.cwd()
-    os.chdir(root)
-    embedded_spark.sql("create schema ordered")
-    embedded_spark.sql("create table ordered.messages (id int, ts timestamp) using delta")
-    embedded_spark.sql("insert into ordered.messages values (1, timestamp'2026-01-01')")
-    yield embedded_spark
-    os.chdir(before)
-    reset_adapters()
-    embedded_spark.sql("drop schema ordered cascade")
+    with small_project(root, FILES, embedded_spark, "ordered") as made:
+        made.sql("create table ordered.messages (id int, ts timestamp) using delta")
+        made.sql("insert into ordered.messages values (1, timestamp'2026-01-01')")
+        yield made
 
 
 def tapestry(*arguments: str) -> Result:

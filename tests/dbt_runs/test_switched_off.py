@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from dbt.adapters.factory import reset_adapters
 from dbt.cli.main import dbtRunner
+from tests.dbt_runs.small_project import small_project
 
 from tapestry.cli.main import commands
 
@@ -39,18 +38,10 @@ select m.id from {{ source('switched', 'messages') }} m where now() >= m.ts + in
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory, embedded_spark: Any) -> Iterator[Any]:
     root = tmp_path_factory.mktemp("switched")
-    for name, text in FILES.items():
-        (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text(text)
-    before = Path.cwd()
-    os.chdir(root)
-    embedded_spark.sql("create schema switched")
-    embedded_spark.sql("create table switched.messages (id int, ts timestamp) using delta")
-    embedded_spark.sql("create table switched.hooks (model string) using delta")
-    yield embedded_spark
-    os.chdir(before)
-    reset_adapters()
-    embedded_spark.sql("drop schema switched cascade")
+    with small_project(root, FILES, embedded_spark, "switched") as made:
+        made.sql("create table switched.messages (id int, ts timestamp) using delta")
+        made.sql("create table switched.hooks (model string) using delta")
+        yield made
 
 
 def queries(*arguments: str) -> Result:
