@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 
 from tapestry.instants import FIRST
 from tapestry.names import KEY
@@ -52,7 +53,7 @@ class Rewriting:
         """The columns that an answer consists of: all but its audit columns."""
         return tuple(name for name in self.columns if name not in self.audit)
 
-    @property
+    @cached_property
     def uses(self) -> tuple[Use, ...]:
         """The uses of its sources, each with the conditions on its rows alone."""
         return uses_of(self.parts, self.catalog)
@@ -325,7 +326,7 @@ class Rewriting:
         late_from = {
             name: least
             for name in self.sources
-            if name in late and not first and (least := scans[name].late_from) is not None
+            if name in late and not first and (least := scans[name].late_from or FIRST) > FIRST
         }
         return Rendering(
             tuple(_keyed(part) for part in self.parts) if keyed else self.parts,
@@ -338,7 +339,7 @@ class Rewriting:
             first,
             begin=self.begin,
             unsplit=all(scans[name].little for name in self.sources),
-            late_from={name: least for name, least in late_from.items() if least > FIRST},
+            late_from=late_from,
         )
 
 

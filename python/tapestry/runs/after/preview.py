@@ -104,8 +104,10 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     select = query.rewriting.incremental(window, scans, known=known)
     notes += _as_spark_reads(session, model, query, select)
     found = readings(plain_statement(query.rewriting, window, scans), scans)
-    asked = ask_memories(Asking(session, model, invocation, query, window))
-    memories = memory_uses(session, asked) if stored else ()
+    memories: tuple[MemoryUse, ...] = ()
+    if stored:
+        asked = ask_memories(Asking(session, model, invocation, query, window))
+        memories = memory_uses(session, asked)
     return Preview(query, window, tau is None, scans, found, tuple(notes), memories)
 
 

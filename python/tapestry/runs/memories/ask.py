@@ -46,8 +46,8 @@ class Wish:
     wanted: Wanted | None
     named: bool
     found: InPlace
-    rewriting: Rewriting | None = field(default=None, compare=False, repr=False)
-    window: Window | None = None
+    rewriting: Rewriting = field(compare=False, repr=False)
+    window: Window
 
 
 @dataclass(frozen=True)

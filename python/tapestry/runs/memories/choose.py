@@ -73,7 +73,7 @@ def _share(session: Session, wishes: Sequence[Wish]) -> float | None:
     """Of the rows that are new in the window of one of the wishes, those that would be held."""
     for wish in wishes:
         wanted, window = wish.wanted, wish.window
-        if wanted is None or window is None or window.tau is None:
+        if wanted is None or window.tau is None:
             continue
         arrival = arrival_sql(wanted.arrival)
         ((rows, held),) = session.rows(
@@ -89,7 +89,7 @@ def _share(session: Session, wishes: Sequence[Wish]) -> float | None:
 def _ranges_prune(wish: Wish) -> bool:
     """Is every reading of a use bounded from below by an instant?"""
     rewriting, window = wish.rewriting, wish.window
-    if rewriting is None or window is None or window.tau is None:
+    if window.tau is None:
         return False
     # sql: rendered to be read again, never run
     scans = {name: Scan(name, "arrival", "row_id") for name in rewriting.sources}

@@ -16,7 +16,7 @@ from time import monotonic
 from uuid import uuid4
 
 from tapestry.names import GENERATION_PROPERTY, MEMORY_PROPERTY
-from tapestry.quoting import identifiers, properties, relation_name, token
+from tapestry.quoting import properties, relation_name, token
 from tapestry.runs.engine.errors_of_delta import lacks_column, lost_race
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.ask import Wish
@@ -41,7 +41,6 @@ from tapestry.runs.memories.reasons import (
 from tapestry.runs.memories.survey import FLUSH_COMMITS, collect
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.sources.added_since import remembered_columns
-from tapestry.runs.sources.describe import REMEMBERED_ID
 from tapestry.runs.tables.target import metadata
 
 logger = logging.getLogger(__name__)
@@ -127,7 +126,7 @@ def _kept(session: Session, same: Sequence[Wish], left: bool) -> list[Deed]:
         return deeds
     elif not _undecided(same):
         deeds.append(build(session, wanted))
-    elif any(wish.window is not None and wish.window.tau is not None for wish in same):
+    elif any(wish.window.tau is not None for wish in same):
         weighed = weigh(session, same)
         if weighed.reason:
             deeds.append(Deed("leave", wanted, 0.0, weighed.reason, weighed.share, weighed.saved))
@@ -194,9 +193,7 @@ def flush(session: Session, wanted: Wanted, kept: HeldMemory) -> list[Deed]:
         "txnVersion": str(n),
         "userMetadata": metadata(kept.generation, n, "", said),
     }
-    names = [column.name for column in wanted.table.columns]
-    listed = identifiers([*names, *([REMEMBERED_ID] if wanted.table.row_tracking else [])])
-    rows, mark = " UNION ALL ".join(new), mark_of(kept.generation)
+    listed, rows, mark = wanted.copied, " UNION ALL ".join(new), mark_of(kept.generation)
     try:
         session.run(
             f"INSERT INTO {relation_name(wanted.name)} WITH ({properties(options)})"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tapestry.errors import SourceHistoryGone, TapestryError
-from tapestry.quoting import Sql, identifier, identifiers, relation_name
+from tapestry.quoting import Sql, identifier, relation_name
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.reasons import (
     FOREIGN_COMMIT,
@@ -18,7 +18,7 @@ from tapestry.runs.memories.reasons import (
 )
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.sources.added_since import added_since
-from tapestry.runs.sources.describe import OWN_PREFIX, REMEMBERED_ID
+from tapestry.runs.sources.describe import OWN_PREFIX
 from tapestry.runs.tables.target import MANY, Commit, look, newest_commits
 
 logger = logging.getLogger(__name__)
@@ -177,8 +177,7 @@ def _find(session: Session, wanted: Wanted) -> InPlace:
     new = new_rows(session, wanted, cover.version)
     if new is None:
         return InPlace(reason=NOT_APPENDED_ONLY, kept=kept)
-    ids = [REMEMBERED_ID] if wanted.table.row_tracking else []
-    listed = identifiers([*(column.name for column in wanted.table.columns), *ids])
+    listed = wanted.copied
     held = f"{relation_name(wanted.name)} VERSION AS OF {cover.at:d}"
     main = f"SELECT {listed} FROM (SELECT {listed}, {mark_of(kept.generation)} FROM {held})"
     return InPlace(f"({' UNION ALL '.join([main, *new])})", kept=kept, pending=bool(new))

@@ -6,7 +6,8 @@ import hashlib
 from dataclasses import dataclass
 
 from tapestry.names import MEMORY_PREFIX
-from tapestry.runs.sources.describe import DeltaSource
+from tapestry.quoting import Sql, identifiers
+from tapestry.runs.sources.describe import REMEMBERED_ID, DeltaSource
 from tapestry.runs.sources.pins import Pin
 from tapestry.sql.catalog import Column
 
@@ -49,6 +50,12 @@ class Wanted:
     def name(self) -> str:
         """The table that holds them."""
         return f"{self.schema}.{MEMORY_PREFIX}{self.signature}"
+
+    @property
+    def copied(self) -> Sql:
+        """The columns that are read of such a row, wherever it stands: the source's, and its id."""
+        ids = [REMEMBERED_ID] if self.table.row_tracking else []
+        return identifiers([*(column.name for column in self.table.columns), *ids])
 
     @property
     def where(self) -> str:
