@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +51,7 @@ def network(
     from tapestry.report.network import described
     from tapestry.report.network_page import network_page
     from tapestry.report.network_text import says, tree
+    from tapestry.report.page import write_page
 
     read_manifest(given)  # dbt writes what it has read
     with open_project(given) as project:
@@ -60,7 +60,7 @@ def network(
         name, found = _read(project, model)
         schema = project.schema
     if html is not None:
-        _write(html, network_page(found, name or schema, schema, datetime.now(timezone.utc)))
+        write_page(html, network_page(found, name or schema, schema, datetime.now(timezone.utc)))
     if as_json:
         click.echo(json.dumps(described(found), indent=2))
     elif html is not None:
@@ -96,11 +96,3 @@ def _read(project: Project, model: str | None) -> tuple[str, Network]:
     kept = memories_of(tables_of(project), project.schema, sizes)
     found = make_network(artifacts, record, sizes, [*kept, *sums_of(artifacts, sizes)])
     return artifacts.project, found if wanted is None else found.around(wanted)
-
-
-def _write(path: Path, page: str) -> None:
-    """In one step: whoever has it open never sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(f".{path.name}.{os.getpid()}")
-    half.write_bytes(page.encode("utf-8", "replace"))
-    half.replace(path)

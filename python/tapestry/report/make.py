@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -12,7 +11,7 @@ from tapestry.report.artifacts import Artifacts, read_artifacts
 from tapestry.report.judge import judge
 from tapestry.report.kept import KeptTable
 from tapestry.report.memories import memories_of
-from tapestry.report.page import Live, make_page
+from tapestry.report.page import Live, make_page, write_page
 from tapestry.report.read import Tables, read_record
 from tapestry.report.record import Record
 from tapestry.report.sizes import TableSize, table_size
@@ -45,11 +44,8 @@ class Report:
         )
 
     def write(self, path: Path) -> None:
-        """Write the page, in one step: whoever has it open never sees half of it."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        half = path.with_name(f".{path.name}.{os.getpid()}")
-        half.write_bytes(self.html(path.parent.resolve()).encode("utf-8", "replace"))
-        half.replace(path)
+        """Write the page (``write_page``)."""
+        write_page(path, self.html(path.parent.resolve()))
 
     def summary(self, page: Path | None = None) -> dict[str, Any]:
         """What it says, as plain data."""

@@ -98,6 +98,14 @@ def make_page(
     )
 
 
+def write_page(path: Path, page: str) -> None:
+    """Write a page in one step: whoever has it open never sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(f".{path.name}.{os.getpid()}")
+    half.write_bytes(page.encode("utf-8", "replace"))
+    half.replace(path)
+
+
 def _section(
     model: ModelStanding, anchors: Mapping[str, str], record: Record, artifacts: Artifacts
 ) -> Section:

@@ -34,6 +34,16 @@ that is new reads the commits since the last one at once.
 """
 
 
+def in_schema_of(table: str, name: str) -> str:
+    """The name of another table in the schema of one.
+
+    >>> in_schema_of("demo.tapestry_state", "other"), in_schema_of("tapestry_state", "other")
+    ('demo.other', 'other')
+    """
+    schema, dot, _ = table.rpartition(".")
+    return f"{schema}{dot}{name}"
+
+
 def exists(session: Session, name: str) -> bool:
     """Is there a table of that name? One look-up in the catalog."""
     schema, _, table = name.rpartition(".")

@@ -14,7 +14,12 @@ from tapestry.errors import StateUnreadable
 from tapestry.names import COMMITS_TABLE
 from tapestry.quoting import relation_name, string
 from tapestry.runs.engine.errors_of_delta import files_gone, not_found
-from tapestry.runs.engine.own_tables import create_own, lost_own, refuse_other
+from tapestry.runs.engine.own_tables import (
+    create_own,
+    in_schema_of,
+    lost_own,
+    refuse_other,
+)
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.commit_times import CommitTimes
 
@@ -43,8 +48,7 @@ def commits_beside(state_table: str) -> str:
     >>> commits_beside("demo.tapestry_state")
     'demo.tapestry_commits'
     """
-    schema, dot, _ = state_table.rpartition(".")
-    return f"{schema}{dot}{COMMITS_TABLE}"
+    return in_schema_of(state_table, COMMITS_TABLE)
 
 
 def kept_times(session: Session, table: str, table_id: str) -> dict[int, int]:

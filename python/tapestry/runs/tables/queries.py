@@ -19,7 +19,14 @@ from tapestry.names import QUERIES_TABLE, SWITCHED_PROPERTY
 from tapestry.quoting import Sql, properties, relation_name, string
 from tapestry.runs.engine.errors_of_delta import files_gone, lost_race, not_found
 from tapestry.runs.engine.odd_rows import Fields, OddRow, read_row
-from tapestry.runs.engine.own_tables import ATTEMPTS, create_own, lost_own, refuse_other
+from tapestry.runs.engine.own_tables import (
+    AT_ONCE,
+    ATTEMPTS,
+    create_own,
+    in_schema_of,
+    lost_own,
+    refuse_other,
+)
 from tapestry.runs.engine.session import Session
 
 COLUMNS: Mapping[str, str] = {
@@ -34,7 +41,6 @@ COMMENT: Final = "tapestry: the continuous models; `tapestry queries` switches t
 OF_PROJECT: Final = ("id", "priority")
 """What a run writes of a model that is there already."""
 ALL: Final = tuple(name for name in COLUMNS if name != "model")
-AT_ONCE: Final = 500
 LONGEST_REASON: Final = 2_000
 """Characters of a reason that are kept and shown."""
 
@@ -61,8 +67,7 @@ def queries_beside(state_table: str) -> str:
     >>> queries_beside("demo.tapestry_state")
     'demo.tapestry_queries'
     """
-    schema, dot, _ = state_table.rpartition(".")
-    return f"{schema}{dot}{QUERIES_TABLE}"
+    return in_schema_of(state_table, QUERIES_TABLE)
 
 
 def read_queries(session: Session, table: str) -> dict[str, QueryRow | OddRow]:
