@@ -88,9 +88,9 @@ class Mutant:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.rewriting, name)
 
-    def reading(self, apart: Any) -> Mutant:
+    def reading(self, apart: Any, joined: Any) -> Mutant:
         """The same with the slip, some uses read by a scan of their own."""
-        return Mutant(self.rewriting.reading(apart), self.change, self.everywhere)
+        return Mutant(self.rewriting.reading(apart, joined), self.change, self.everywhere)
 
     def incremental(self, window: Any, scans: Any, dialect: str, few: bool = False) -> str:
         """The rendered SQL, changed."""
@@ -114,9 +114,9 @@ class Given(Mutant):
     def __init__(self, rewriting: Any, changed: Callable[[Any, Any], tuple[Any, Any]]) -> None:
         self.rewriting, self.changed = rewriting, changed
 
-    def reading(self, apart: Any) -> Given:
+    def reading(self, apart: Any, joined: Any) -> Given:
         """The same, some uses read by a scan of their own."""
-        return Given(self.rewriting.reading(apart), self.changed)
+        return Given(self.rewriting.reading(apart, joined), self.changed)
 
     def incremental(self, window: Any, scans: Any, dialect: str, few: bool = False) -> str:
         """The SQL for a changed window or changed scans."""

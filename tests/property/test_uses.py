@@ -1,4 +1,4 @@
-"""Rows that a memory leaves out change no answer (``judge.verdict``): is that noticed?"""
+"""Rows, and pairs of rows, that a memory leaves out change no answer (``judge.verdict``): is that noticed?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from judge.case import random_case
 from judge.oracle import connect
 from judge.verdict import judge
 
-from tapestry.sql.look import uses_of_sources
+from tapestry.sql.look import joined_uses, uses_of_sources
+from tapestry.sql.planner import stored_joins
+from tapestry.sql.scan import LEFT, RIGHT
 
 MOST = 250
 
@@ -29,9 +31,26 @@ def _the_other_rows_are_kept(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(uses_of_sources, "_own_text", own)
 
 
+def _pairs_keep_another_condition(patch: pytest.MonkeyPatch) -> None:
+    known = joined_uses._conditions
+
+    def wrong(conjunction: Any, left: str, right: str) -> Any:
+        for text, equals in known(conjunction, left, right):
+            yield f"NOT ({text})", equals
+
+    patch.setattr(joined_uses, "_conditions", wrong)
+
+
+def _a_pair_has_its_sides_exchanged(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(stored_joins, "LEFT", RIGHT)
+    patch.setattr(stored_joins, "RIGHT", LEFT)
+
+
 MUTANTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "what one place says counts for all": _any_place_says_it,
     "the other rows are kept": _the_other_rows_are_kept,
+    "the other pairs are kept": _pairs_keep_another_condition,
+    "a pair has its sides exchanged": _a_pair_has_its_sides_exchanged,
 }
 
 

@@ -9,11 +9,12 @@ from tapestry.sql.look.trace import Step
 from tapestry.sql.read.parse import relation_names
 from tapestry.sql.rewriter import rewrite
 from tapestry.sql.rewriting import Rewriting
-from tapestry.sql.scan import Scan, Window
+from tapestry.sql.scan import JoinScan, Scan, Window
 
 __all__ = [
     "Catalog",
     "Column",
+    "JoinScan",
     "Rewriting",
     "Scan",
     "Source",

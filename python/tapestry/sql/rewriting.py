@@ -16,11 +16,12 @@ from tapestry.sql.cumulative.rows import ends
 from tapestry.sql.facts.begin import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import Lifted, Part, ValueTable
+from tapestry.sql.look.joined_uses import JoinedUse, joined_use
 from tapestry.sql.look.running_values import running_columns, running_values
 from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
 from tapestry.sql.look.uses_of_sources import Use, uses_of
 from tapestry.sql.planner.measure_narrowed import measure_narrowed
-from tapestry.sql.scan import KnownAnswers, Scan, Window
+from tapestry.sql.scan import JoinScan, KnownAnswers, Scan, Window
 from tapestry.sql.statement.check_assumptions import check_assumptions
 from tapestry.sql.statement.render import Body, Rendering
 from tapestry.sql.statement.render_bounds import render_bounds
@@ -44,6 +45,10 @@ class Rewriting:
     begin: datetime | None = None
     apart: Mapping[str, Scan] = field(default_factory=dict, compare=False, repr=False)
     """By alias, how ``incremental`` reads a use that has a scan of its own."""
+    joined: Mapping[tuple[str, str], JoinScan] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    """By their aliases, two uses that ``incremental`` reads joined."""
     rendered: dict[tuple[frozenset[str] | str | tuple[bool, ...], ...], Body] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -58,12 +63,22 @@ class Rewriting:
         """The uses of its sources, each with the conditions on its rows alone."""
         return uses_of(self.parts, self.catalog)
 
-    def reading(self, apart: Mapping[str, Scan]) -> Rewriting:
-        """The same, some uses read by a scan of their own, by alias.
+    def joining(self, left: str, right: str) -> JoinedUse | None:
+        """How two of the uses, by their aliases, are joined; None where no place reads that."""
+        found = {use.alias: use for use in self.uses}
+        return joined_use(self.parts, found[left], found[right])
 
-        Each has every row of the source's scan for which the ``conditions`` of that use hold.
+    def reading(
+        self,
+        apart: Mapping[str, Scan],
+        joined: Mapping[tuple[str, str], JoinScan] | None = None,
+    ) -> Rewriting:
+        """The same, some uses read by a scan of their own, by alias, and some in pairs.
+
+        Each has every row of the source's scan for which the ``conditions`` of that use hold; of
+        two, every pair of such rows for which those of ``joining`` hold, too.
         """
-        return replace(self, apart=apart)
+        return replace(self, apart=apart, joined=joined or {})
 
     @property
     def costliest(self) -> Strategy:
@@ -205,10 +220,16 @@ class Rewriting:
         remembers = known is not None and bool(known.states)
         few = few and not rendering.first
         rendering = replace(
-            rendering, few=few, at_begin=at_begin, remembers=remembers, uses=self.apart
+            rendering,
+            few=few,
+            at_begin=at_begin,
+            remembers=remembers,
+            uses=self.apart,
+            joined=self.joined,
         )
         flags = (rendering.first, few, keyed, at_begin, remembers, rendering.unsplit)
-        apart, dated = frozenset(self.apart), frozenset(rendering.late_from)
+        apart = frozenset([*self.apart, *map(repr, self.joined)])
+        dated = frozenset(rendering.late_from)
         key = (rendering.late, dated, dialect, flags, apart)
         if key not in self.rendered:
             self.rendered[key] = rendering.incremental()

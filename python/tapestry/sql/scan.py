@@ -34,6 +34,26 @@ class Scan:
     late_from: datetime | None = None
 
 
+LEFT, RIGHT = "l_", "r_"
+"""How the columns of the two sides of a join are called where they stand beside each other."""
+
+
+@dataclass(frozen=True)
+class JoinScan:
+    """Two uses of sources that are read joined.
+
+    relation
+        What may stand behind FROM: pairs of rows, the columns of the one ``LEFT`` and its name, of
+        the other ``RIGHT`` and its name.
+    arrivals, row_ids
+        As of ``Scan``, for the one and the other, over those columns.
+    """
+
+    relation: str
+    arrivals: tuple[str, str]
+    row_ids: tuple[str, str]
+
+
 @dataclass(frozen=True)
 class Window:
     """The window ``(tau, t]`` of timezone-aware instants; ``tau=None`` is minus infinity."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from itertools import combinations
 from typing import Any, Protocol
 
 import duckdb
@@ -19,6 +20,7 @@ from judge.oracle import Answers, literal, load
 from judge.schema import ARRIVAL, SPARK_TYPES, TABLES
 from tapestry import errors
 from tapestry import sql as judged
+from tapestry.sql.scan import LEFT, RIGHT
 from tapestry.sql.write.dialects import for_dialect
 
 
@@ -180,11 +182,42 @@ def remembered(rewriting: Any, read: dict[str, Any], dialect: str) -> dict[str, 
     return apart
 
 
+OF_ALL = ("_arr", "_rid", "_ended")
+"""Columns that every table of the judge has."""
+
+
+def joined(rewriting: Any, read: dict[str, Any], dialect: str) -> dict[tuple[str, str], Any]:
+    """Some uses of sources in pairs that their own conditions leave, as stored joins are.
+
+    Of the two first uses that are joined, the later one stands left.
+    """
+    for right, left in combinations(rewriting.uses, 2):
+        pair = rewriting.joining(left.alias, right.alias)
+        if pair is None:
+            continue
+        sides = []
+        for use, side in ((left, LEFT), (right, RIGHT)):
+            names = [*TABLES[use.source], *OF_ALL]
+            listed = ", ".join(f"{name} AS {side}{name}" for name in names)
+            wanted = " AND ".join(f"({one})" for one in use.conditions) or "true"
+            spark = parse_one(wanted, dialect="spark")
+            kept = for_dialect(spark, dialect).sql(dialect)
+            sides.append(f"(SELECT {listed} FROM {read[use.source].relation} WHERE {kept})")
+        spark = parse_one(" AND ".join(f"({one})" for one in pair.conditions), dialect="spark")
+        kept = for_dialect(spark, dialect).sql(dialect)
+        both = f"(SELECT * FROM {sides[0]} AS a CROSS JOIN {sides[1]} AS b WHERE {kept})"
+        scans_ = read[left.source], read[right.source]
+        arrivals = LEFT + scans_[0].arrival, RIGHT + scans_[1].arrival
+        ids = LEFT + scans_[0].row_id, RIGHT + scans_[1].row_id
+        return {pair.aliases: judged.JoinScan(both, arrivals, ids)}
+    return {}
+
+
 def statements(
     case: Problem, rewriting: Any, dialect: str, living: Any = None
 ) -> list[tuple[datetime, str]]:
     """The SQL of every run; every other one is told that its rows are few, some that all are, and
-    two of three read their sources from memories.
+    two of three read their sources from memories, the first of them two of them joined.
 
     ``living`` is for what comes after the last end of a window, or for all of a window in which no
     row ends: over the rows that have not ended by then.
@@ -204,7 +237,8 @@ def statements(
                 read = dated(case.data, read, low) if few else read
                 apart = remembered(one, read, dialect) if len(texts) % 3 else {}
                 window = judged.Window(utc(low), utc(high))
-                form = one.reading(apart)
+                pairs = joined(one, read, dialect) if len(texts) % 3 == 1 else {}
+                form = one.reading(apart, pairs)
                 asked.append(form.incremental(window, read, dialect=dialect, few=few))
         texts.append((t, "\nUNION ALL ".join(f"SELECT * FROM ({text}) AS asked" for text in asked)))
         tau = t

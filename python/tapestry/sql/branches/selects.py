@@ -19,11 +19,13 @@ from tapestry.sql.write import build
 class Reads:
     """What a rendering reads: source name -> name of the CTE that applies its scan.
 
-    ``uses``: alias -> name of the CTE that applies the scan of that use alone.
+    ``uses``: alias -> name of the CTE that applies the scan of that use alone. ``joined``: the
+    aliases of two uses -> the one of the relation, among ``uses``, that has both joined.
     """
 
     names: Mapping[str, str]
     uses: Mapping[str, str] = field(default_factory=dict)
+    joined: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def from_clause(
         self, select: exp.Select, tables: tuple[Table, ...], frame: Frame

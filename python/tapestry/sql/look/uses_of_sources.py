@@ -7,7 +7,7 @@ matter; a relation without the others gives the same answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -118,20 +118,26 @@ def _in_tables(tables: Iterable[Table]) -> Iterator[tuple[SourceTable, tuple[exp
 
 
 def _own_text(condition: exp.Expr, alias: str) -> str:
-    """A condition on one table as SQL over its columns; "" where it says more than those do.
+    """A condition on one table as SQL over its columns; "" where it says more than those do."""
+    columns = list(condition.find_all(exp.Column))
+    if not columns or any(column.table != alias for column in columns):
+        return ""
+    return bare_text(condition, lambda column: column.name)
+
+
+def bare_text(condition: exp.Expr, named: Callable[[exp.Column], str]) -> str:
+    """A condition as SQL over columns that are ``named``; "" where it says more than those do.
 
     A function that no engine's documents fix is left out: it may be another one tomorrow. So are
     the author's comments: they say nothing of rows, and other ones make no other memory.
     """
     columns = list(condition.find_all(exp.Column))
-    if not columns or any(c.table != alias or c.args.get("db") for c in columns):
-        return ""
-    if any(c.name in OWN or c.name.startswith("_g") for c in columns):
+    if any(c.args.get("db") or c.name in OWN or c.name.startswith("_g") for c in columns):
         return ""
     if condition.find(exp.Query, exp.Anonymous, exp.AnonymousAggFunc, exp.Placeholder):
         return ""
     bare = condition.copy().transform(
-        lambda node: build.column(node.name) if isinstance(node, exp.Column) else node
+        lambda node: build.column(named(node)) if isinstance(node, exp.Column) else node
     )
     for name in bare.find_all(exp.Identifier):
         name.set("quoted", True)

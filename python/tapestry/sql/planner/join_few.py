@@ -15,7 +15,7 @@ has been joined.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -27,7 +27,9 @@ from tapestry.sql.ir import Table
 from tapestry.sql.normalize.look_ups import with_on
 from tapestry.sql.planner.hints import broadcast
 from tapestry.sql.planner.narrowed_first import hinted, joined_after
+from tapestry.sql.planner.stored_joins import Joining, with_stored_joins
 from tapestry.sql.write import build
+from tapestry.sql.write.free_columns import free_columns
 
 NEAR = "near"
 AT_MOST = 4
@@ -46,6 +48,8 @@ def select_of_few(
 
     ``tables`` are in the order of ``narrowed_first``: the narrowed one, then what is joined to it.
     """
+    said = with_stored_joins(Joining(listed, tables, conditions, branch), reads)
+    listed, tables, conditions, branch = said.listed, said.tables, said.conditions, said.branch
     inner = tuple(table for table in tables if on_of(table) is None)
     linked = joined_after(inner, conditions)
     steps = linked[:-1] if len(linked) == len(inner) - 1 else linked
@@ -105,7 +109,7 @@ def _fits(condition: exp.Expr, inside: set[str]) -> bool:
     """Is a condition about these relations alone? What a subquery is asked of them can wait."""
     if condition.find(exp.Exists) is not None:
         return False
-    return {column.table for column in _free(condition)} <= inside
+    return {column.table for column in free_columns(condition)} <= inside
 
 
 Names = dict[tuple[str, str], str]
@@ -117,7 +121,7 @@ def _names(nodes: Iterable[exp.Expr], inside: set[str]) -> Names:
     names: Names = {}
     taken: set[str] = set()
     for node in nodes:
-        for column in _free(node):
+        for column in free_columns(node):
             key = (column.table, column.name)
             if column.table not in inside or key in names:
                 continue
@@ -139,22 +143,9 @@ def _aliases_in(nodes: Iterable[exp.Expr]) -> set[str]:
 
 def _renamed(node: exp.Expr, names: Names, near: str) -> exp.Expr:
     copy = node.copy()
-    for column in list(_free(copy)):
+    for column in list(free_columns(copy)):
         new = names.get((column.table, column.name))
         if new is not None:
             column.set("this", build.identifier(new))
             column.set("table", exp.to_identifier(near))
     return copy
-
-
-def _free(node: exp.Expr, bound: frozenset[str] = frozenset()) -> Iterator[exp.Column]:
-    """The columns of an expression that no FROM clause inside of it gives."""
-    if isinstance(node, exp.Column):
-        if node.table not in bound:
-            yield node
-        return
-    if isinstance(node, exp.Select):
-        relations = [node.args.get("from_"), *node.args.get("joins", [])]
-        bound |= {relation.this.alias_or_name for relation in relations if relation is not None}
-    for child in node.iter_expressions():
-        yield from _free(child, bound)

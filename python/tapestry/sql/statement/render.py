@@ -28,10 +28,12 @@ from tapestry.sql.lifted.render_lifted import (
     measured,
     render_lifted,
 )
+from tapestry.sql.planner.stored_joins import read_joined
 from tapestry.sql.read.audit_columns import PLACE
-from tapestry.sql.scan import KnownAnswers, Scan
+from tapestry.sql.scan import JoinScan, KnownAnswers, Scan
 from tapestry.sql.statement.exploded_scan import exploded_scan
 from tapestry.sql.statement.marks import TAU, T, filled_in, since_of, unused
+from tapestry.sql.statement.used_columns import UsedColumns, used_columns
 from tapestry.sql.strategies.choose import RenderPlace, strategy_for
 from tapestry.sql.write import build
 from tapestry.sql.write.dialects import for_dialect
@@ -50,11 +52,10 @@ class _Statement:
 class Body:
     """A rendered statement without its scans; the window's ends are placeholders in it.
 
-    ``columns`` are those that it reads of a source, ``uses`` those of a use with a scan of its own.
+    ``used`` are the columns that it reads.
     """
 
-    columns: Mapping[str, tuple[str, ...]]
-    uses: Mapping[str, tuple[str, ...]]
+    used: UsedColumns
     begins: bool
     ctes: tuple[str, ...]
     query: str
@@ -69,7 +70,8 @@ class Rendering:
     ``few``: the rows that the branches narrow their sources to are known to be few; ``at_begin``:
     what was an answer by value at the begin is no new one (``KnownAnswers.at_begin``);
     ``remembers``: running states are at hand (``KnownAnswers.states``); ``uses``: by
-    alias, the scans of uses that have one of their own; ``unsplit``: no branch is worth its plan,
+    alias, the scans of uses that have one of their own; ``joined``: the same of two uses that are
+    read joined; ``unsplit``: no branch is worth its plan,
     so small are the sources (``Scan.little``); ``late_from``: by source, ``Scan.late_from``.
     """
 
@@ -86,6 +88,7 @@ class Rendering:
     at_begin: bool = False
     remembers: bool = False
     uses: Mapping[str, Scan] = field(default_factory=dict)
+    joined: Mapping[tuple[str, str], JoinScan] = field(default_factory=dict)
     unsplit: bool = False
     late_from: Mapping[str, datetime] = field(default_factory=dict)
 
@@ -243,7 +246,12 @@ class Rendering:
         uses: dict[str, str] = {}
         for alias in sorted(self.uses):
             uses[alias] = unused(f"read_for_{alias}", [*names.values(), *uses.values()])
-        return Reads(names, uses)
+        joined: dict[tuple[str, str], str] = {}
+        taken = {table.alias for table in all_tables(self.parts)}
+        for pair in sorted(self.joined):
+            joined[pair] = alias = unused("_with_".join(pair), taken | uses.keys())
+            uses[alias] = unused(f"read_for_{alias}", [*names.values(), *uses.values()])
+        return Reads(names, uses, joined)
 
     def order(self) -> Order:
         """What is known about the bounds in this rendering."""
@@ -269,7 +277,10 @@ class Rendering:
             read = [n for n in tree.walk() if isinstance(n, (exp.Table, exp.Column))]
             nodes += sorted(read, key=lambda node: isinstance(node, exp.Column))
         begins = any(isinstance(n, exp.Table) and n.name == TIME_BEGINS_CTE for n in nodes)
-        columns, uses = self.used_columns(nodes, begins)
+        tables = [t for t in all_tables(self.parts) if isinstance(t, SourceTable)]
+        used = used_columns(nodes, tables, self.reads(), self.catalog)
+        if begins:
+            used = used.also(self.growing(), ARRIVAL)
         structs = structs_in(trees) if self.dialect == "postgres" else {}
         texts = []
         if begins:
@@ -282,7 +293,7 @@ class Rendering:
             texts.append(f"{name} AS (\n  {indented}\n)")
         named = {n.name for n in nodes if isinstance(n, exp.Table)}
         given = frozenset(named & {KNOWN_CTE, MEMORY_CTE})
-        return Body(columns, uses, begins, tuple(texts), self.sql(query, structs), given)
+        return Body(used, begins, tuple(texts), self.sql(query, structs), given)
 
     def sql(self, tree: exp.Expr, structs: Structs) -> str:
         """The tree in this rendering's dialect; it is used up, for nothing in it is shared."""
@@ -304,11 +315,16 @@ class Rendering:
         how = "NOT MATERIALIZED " if self.dialect == "postgres" else ""
         reads = [
             f"{names[source]} AS {how}(\n  {self.read(self.scan(source, scans), columns)}\n)"
-            for source, columns in body.columns.items()
+            for source, columns in body.used.sources.items()
         ]
         reads += [
             f"{reading.uses[alias]} AS {how}(\n  {self.read(self.uses[alias], columns)}\n)"
-            for alias, columns in body.uses.items()
+            for alias, columns in body.used.uses.items()
+        ]
+        reads += [
+            f"{reading.uses[reading.joined[pair]]} AS {how}(\n"
+            f"  {read_joined(self.joined[pair], columns, self.dialect)}\n)"
+            for pair, columns in body.used.joined.items()
         ]
         if known is not None:
             given = {KNOWN_CTE: known.relation, MEMORY_CTE: known.states}
@@ -329,33 +345,6 @@ class Rendering:
         base = self.scan(source.base, scans) if source.base else None
         return exploded_scan(source, base, self.dialect)
 
-    def used_columns(
-        self, nodes: list[exp.Table | exp.Column], begins: bool
-    ) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, tuple[str, ...]]]:
-        """source -> names of the columns that the statement of these nodes reads of it.
-
-        The same of the uses that have a scan of their own, by their aliases.
-        """
-        by_alias: dict[str, dict[str, None]] = {}
-        for table in all_tables(self.parts):
-            if isinstance(table, SourceTable):
-                by_alias.setdefault(table.alias, {})[table.source] = None
-        used: dict[str, dict[str, None]] = {}
-        apart: dict[str, dict[str, None]] = {}
-        for node in nodes:
-            alias = node.alias if isinstance(node, exp.Table) else node.table
-            for source in by_alias.get(alias, ()):
-                of_alias = alias in self.uses
-                names = apart.setdefault(alias, {}) if of_alias else used.setdefault(source, {})
-                is_column = isinstance(node, exp.Column)
-                if is_column and node.name != AT and self.has(source, node.name):
-                    names[node.name] = None
-        if begins:
-            for source in self.growing():
-                used.setdefault(source, {})[ARRIVAL] = None
-        listed = [{name: tuple(names) for name, names in one.items()} for one in (used, apart)]
-        return listed[0], listed[1]
-
     def read(self, scan: Scan, columns: tuple[str, ...]) -> str:
         """The body of the CTE that applies a scan."""
         special = {ARRIVAL: scan.arrival, ROW_ID: scan.row_id}
@@ -366,18 +355,6 @@ class Rendering:
             else:
                 listed.append(build.column(name).sql(self.dialect))
         return f"SELECT {', '.join(listed) or '1 AS found'} FROM {scan.relation}"
-
-    def has(self, name: str, column: str) -> bool:
-        """May a source have the column? What a generator makes is no column of its base."""
-        if not column.startswith("_g"):
-            return True
-        source, made = self.source(name), list[str]()
-        while isinstance(source, Exploded):
-            made += [source.place, source.row, *source.values]
-            if not source.base:
-                break
-            source = self.source(source.base)
-        return column in made or any(column == one.name for one in source.columns)
 
     def growing(self) -> Iterator[str]:
         """The sources with an arrival, apart from what generators make of them."""

@@ -1,0 +1,81 @@
+"""Which pairs of rows a query needs of two uses of sources: what a stored join holds (network, 3).
+
+A conjunction that joins both keeps a pair of their rows only if each condition on the two holds of
+it, and each condition on either. So a relation of the pairs for which those hold, wherever both
+stand, gives the same answers in the place of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tapestry.sql.branches.selects import aliases_of, on_of
+from tapestry.sql.ir import Conjunction, Part
+from tapestry.sql.look.uses_of_sources import Use, bare_text
+from tapestry.sql.scan import LEFT, RIGHT
+from tapestry.sql.strategies.choose import strategy_for
+
+
+@dataclass(frozen=True)
+class JoinedUse:
+    """Two uses that a query joins.
+
+    conditions
+        SQL over the columns of both, whose names begin with ``LEFT`` and ``RIGHT``; each is implied
+        by the query for every pair that matters; sorted.
+    """
+
+    left: Use
+    right: Use
+    conditions: tuple[str, ...]
+
+    @property
+    def aliases(self) -> tuple[str, str]:
+        """Those of the two uses in the whole query."""
+        return self.left.alias, self.right.alias
+
+
+def joined_use(parts: Iterable[Part], left: Use, right: Use) -> JoinedUse | None:
+    """How two uses are joined; None where no equality joins them wherever a pair is read.
+
+    A pair can be read where derivations begin at their bounds; other strategies read each by
+    itself.
+    """
+    agreed: set[str] | None = None
+    equal: set[str] = set()
+    for conjunction in _conjunctions(parts):
+        inner = {table.alias for table in conjunction.tables if on_of(table) is None}
+        if not {left.alias, right.alias} <= inner:
+            continue
+        here = dict(_conditions(conjunction, left.alias, right.alias))
+        equal |= {text for text, equals in here.items() if equals}
+        agreed = set(here) if agreed is None else agreed & set(here)
+    if not agreed or not agreed & equal:
+        return None
+    return JoinedUse(left, right, tuple(sorted(agreed)))
+
+
+def _conjunctions(parts: Iterable[Part]) -> Iterator[Conjunction]:
+    for part in parts:
+        for block in part.blocks if part.lifted is None else ():
+            if strategy_for(block).at_bounds:
+                yield from block.disjuncts
+
+
+def _conditions(conjunction: Conjunction, left: str, right: str) -> Iterator[tuple[str, bool]]:
+    """The conditions on just these two, as text, and whether each is an equality of them."""
+    sides = {left: LEFT, right: RIGHT}
+    for condition in conjunction.conditions:
+        if aliases_of(condition) != {left, right}:
+            continue
+        text = bare_text(condition, lambda column: sides[column.table] + column.name)
+        if text:
+            yield text, isinstance(condition, exp.EQ) and _across(condition)
+
+
+def _across(equality: exp.EQ) -> bool:
+    """Has an equality one table on each of its sides?"""
+    return len(aliases_of(equality.this)) == len(aliases_of(equality.expression)) == 1
