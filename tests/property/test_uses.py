@@ -1,4 +1,4 @@
-"""Rows, and pairs of rows, that a memory leaves out change no answer (``judge.verdict``): is that noticed?"""
+"""What a memory leaves out, rows or pairs of them, changes no answer: is that noticed?"""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import ConfigurationError
 from tapestry.names import MEMORY_PREFIX
-from tapestry.runs.memories import keep
+from tapestry.runs.memories import keep, write
 from tapestry.runs.memories.keep import build, flush, keep_memories
 from tapestry.runs.memories.log import Deed
 from tapestry.runs.memories.look import HeldMemory, look_at
@@ -166,7 +166,7 @@ def test_of_two_flushes_one_lands(world: World) -> None:
     model, name = second(world)
     world.add((8, "a", None, 11))
     wanted, _ = wanted_by(world, model, 12)
-    kept = look_at(world.session, wanted)
+    kept = look_at(world.session, wanted.name)
     assert isinstance(kept, HeldMemory)
     flush(world.session, wanted, kept)
     flush(world.session, wanted, kept)
@@ -179,7 +179,7 @@ def test_a_flush_of_what_was_built_anew_meanwhile_is_left_out(world: World) -> N
     model, _ = second(world)
     world.add((8, "b", 1, 11), (9, "a", None, 11))
     wanted, _ = wanted_by(world, model, 12)
-    kept = look_at(world.session, wanted)
+    kept = look_at(world.session, wanted.name)
     assert isinstance(kept, HeldMemory)
     build(world.session, wanted)
     assert flush(world.session, wanted, kept) == []
@@ -245,7 +245,7 @@ def test_one_without_rows_is_not_flushed_for_nothing(world: World) -> None:
 def test_many_flushes_are_made_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else each leaves a file to be read, and a commit to be looked at, for ever."""
     monkeypatch.setattr(keep, "FLUSHES", 2)
-    monkeypatch.setattr(keep, "FLUSH_COMMITS", 1)
+    monkeypatch.setattr(write, "FLUSH_COMMITS", 1)
     model, name = second(world)
     world.add((8, "a", None, 11))
     assert did(run(world, model, 12)[1]) == ["flush"]
@@ -253,7 +253,7 @@ def test_many_flushes_are_made_one(world: World, monkeypatch: pytest.MonkeyPatch
     assert did(run(world, model, 14)[1]) == ["build"]
     world.add((10, "b", 8, 15))
     wanted, reason = wanted_by(world, model, 16)
-    kept = look_at(world.session, wanted)
+    kept = look_at(world.session, wanted.name)
     assert isinstance(kept, HeldMemory)
     assert (reason, len(kept.covers)) == ("", 1)
     assert did(run(world, model, 16)[1]) == ["flush"]
@@ -282,7 +282,7 @@ def test_one_that_lies_is_found_out_by_the_verification(world: World) -> None:
     model, name = second(world)
     world.add((8, "b", 1, 11))
     wanted, _ = wanted_by(world, model, 12)
-    kept = look_at(world.session, wanted)
+    kept = look_at(world.session, wanted.name)
     assert isinstance(kept, HeldMemory)
     flush(world.session, wanted, kept)
     world.session.run(f"insert into {world.schema}.messages values (9, 'b', 3, {_ts(11)})")

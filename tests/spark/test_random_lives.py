@@ -21,7 +21,7 @@ from tests.spark.run_world import World, at, literal
 from tests.spark.test_commit_once import Killed
 
 from tapestry.runs.after.rewind import plan_rewind, rewind
-from tapestry.runs.memories import keep
+from tapestry.runs.memories import write
 from tapestry.runs.model.model import Model
 from tapestry.runs.query import few_rows, holding, query
 from tapestry.runs.run import crash, run
@@ -81,10 +81,12 @@ class _Lived:
         self.monkeypatch, self.life = monkeypatch, Life(KINDS[kind])
         self.now, self.told = 0, list[str]()
         aliases = KINDS[kind].aliases
-        some = [[*aliases], [*aliases[:1]], [*aliases[-1:]], []]
+        some: list[list[Any]] = [[*aliases], [*aliases[:1]], [*aliases[-1:]], []]
+        if kind in ("joined", "chosen"):
+            some += [[[*aliases]]] * 3
         self.memories = rng.choice(some)
         world.keeps = bool(self.memories)
-        monkeypatch.setattr(keep, "FLUSH_COMMITS", rng.choice([1, 2, 20]))
+        monkeypatch.setattr(write, "FLUSH_COMMITS", rng.choice([1, 2, 20]))
         self.closed = False  # a refresh died after it closed the table's generation
         world.session.run(
             f"create table {world.schema}.messages (id int, parent int, ts timestamp) using delta"

@@ -53,8 +53,8 @@ def memories_of(
             "spent_seconds": sum(deed["seconds"] or 0.0 for deed in same),
         }
         users = sorted({model for deed in same for model in _texts(deed["models"])})
-        source = str(same[0]["source"]).replace("`", "").lower()
-        found.append(KeptTable(MEMORY, name, tuple(users), (source,), facts))
+        sources = str(same[0]["source"]).replace("`", "").lower().split(", ")
+        found.append(KeptTable(MEMORY, name, tuple(users), tuple(sources), facts))
     return found
 
 

@@ -11,7 +11,7 @@ from tapestry.errors import TapestryError
 from tapestry.runs.checks.published_rows import answers_of
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.ask import Asking, ask_memories
+from tapestry.runs.memories.ask import Asking, Untimely, ask_memories
 from tapestry.runs.memories.tell import MemoryUse, memory_uses
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
@@ -106,7 +106,9 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     found = readings(plain_statement(query.rewriting, window, scans), scans)
     memories: tuple[MemoryUse, ...] = ()
     if stored:
-        asked = ask_memories(Asking(session, model, invocation, query, window))
+        late = frozenset(name for name, scan in scans.items() if scan.late)
+        asking = Asking(session, model, invocation, query, window)
+        asked = ask_memories(asking, Untimely(late))
         memories = memory_uses(session, asked)
     return Preview(query, window, tau is None, scans, found, tuple(notes), memories)
 

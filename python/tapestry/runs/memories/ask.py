@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tapestry.errors import ConfigurationError
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.memories.joined import (
+    JoinWish,
+    WantedJoin,
+    find_join,
+    scan_of_join,
+    scan_with_late,
+)
 from tapestry.runs.memories.look import InPlace, find
 from tapestry.runs.memories.reasons import (
     COMMIT_TIMES,
     DISTRUSTED,
+    ENDED_ROWS,
+    LATE_ROWS,
     NO_ARRIVAL,
     NO_PREDICATE,
     OFF,
@@ -25,9 +34,11 @@ from tapestry.runs.query.holding import SMALL
 from tapestry.runs.query.query import Query
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.examine import Examination
-from tapestry.runs.window.new_answers import UseScan
+from tapestry.runs.window.new_answers import JoinedScan, NewAnswers, UseScan
 from tapestry.sql import Rewriting, Window
+from tapestry.sql.look.joined_uses import JoinedUse
 from tapestry.sql.look.uses_of_sources import Use
+from tapestry.sql.scan import JoinScan
 
 VARIABLE = "TAPESTRY_MEMORIES"
 """Environment: `off` lets runs read their sources, and build nothing."""
@@ -67,10 +78,16 @@ class Asking:
     again: bool = False
 
     @property
-    def names(self) -> frozenset[str]:
-        """The aliases that the model names under ``memories``, in lower case."""
+    def listed(self) -> tuple[str | tuple[str, str], ...]:
+        """What the model names under ``memories``: aliases, and pairs of them."""
         rule = self.model.config.memories
-        return frozenset() if isinstance(rule, str) else frozenset(one.lower() for one in rule)
+        return () if isinstance(rule, str) else rule
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The aliases among those, in lower case: each of a pair is kept by itself, too."""
+        singles = [[one] if isinstance(one, str) else one for one in self.listed]
+        return frozenset(name.lower() for names in singles for name in names)
 
     def wish(self, use: Use) -> Wish:
         """What it asks for one use."""
@@ -85,6 +102,34 @@ class Asking:
             there = self.invocation.remember(key, partial(find, self.session, wanted))
         rewriting = self.query.rewriting
         return Wish(self.model.relation, use, wanted, mine, there, rewriting, self.window)
+
+    def wish_join(self, joined: JoinedUse, reason: str) -> JoinWish:
+        """What it asks for two uses; ``reason``: why nothing of theirs could be read."""
+        wanted, off = self.wanted_join(joined), self.reason(joined.left, True)
+        reason = off or (NO_ARRIVAL if wanted is None else reason)
+        there = InPlace(reason=reason)
+        if wanted is not None and not reason:
+            key = ("memory", self.invocation.id, wanted.signature, wanted.at)
+            there = self.invocation.remember(key, partial(find_join, self.session, wanted))
+        return JoinWish(self.model.relation, joined, wanted, there, self.window)
+
+    def wanted_join(self, joined: JoinedUse) -> WantedJoin | None:
+        """The stored join that two uses could be read from; None where there can be none."""
+        left, right = self.wanted(joined.left), self.wanted(joined.right)
+        if left is None or right is None:
+            return None
+        return WantedJoin(left, right, joined.conditions)
+
+    def joined(self, one: Use, other: Use) -> JoinedUse | None:
+        """How two uses are joined, the same way round whichever is named first."""
+        rewriting = self.query.rewriting
+        ways = [
+            rewriting.joining(one.alias, other.alias),
+            rewriting.joining(other.alias, one.alias),
+        ]
+        known = [(way, self.wanted_join(way)) for way in ways if way is not None]
+        known.sort(key=lambda way: "" if way[1] is None else way[1].signature)
+        return known[0][0] if known else None
 
     def wanted(self, use: Use) -> Wanted | None:
         """The memory that a use could be read from; None where there can be none."""
@@ -115,14 +160,15 @@ class Asking:
         return SMALL_SOURCE if small else ""
 
 
-def ask_memories(asking: Asking) -> tuple[Wish, ...]:
-    """What stands in the place of each use of a source, or why nothing does.
+def ask_memories(asking: Asking, untimely: Untimely) -> tuple[Wish | JoinWish, ...]:
+    """What stands in the place of each use of a source, or why nothing does; then of each pair.
 
-    Raises ConfigurationError for a name under ``memories`` that the model's query does not have.
+    Raises ConfigurationError for a name under ``memories`` that the model's query does not have,
+    and for two that it does not join.
     """
     uses = asking.query.rewriting.uses
-    known = {use.written.lower() for use in uses}
-    unknown = sorted(asking.names - known)
+    known = {use.written.lower(): use for use in reversed(uses)}
+    unknown = sorted(asking.names - known.keys())
     if unknown and not asking.again:
         listed, model = ", ".join(sorted(known)) or "none", asking.model
         raise ConfigurationError(
@@ -130,19 +176,86 @@ def ask_memories(asking: Asking) -> tuple[Wish, ...]:
             where=model.file,
             hint=f"those are, by their aliases: {listed}",
         )
-    return tuple(asking.wish(use) for use in uses)
-
-
-def scans_of_uses(
-    wishes: tuple[Wish, ...], found: Mapping[str, Examination]
-) -> Mapping[str, UseScan]:
-    """How the uses are read for which there is a memory, by alias."""
-    scans: dict[str, UseScan] = {}
-    for wish in wishes:
-        reading = found[wish.use.source].reading
-        if wish.wanted is None or reading is None or not wish.found.relation:
+    own = {use.alias: asking.wish(use) for use in uses}
+    wishes: list[Wish | JoinWish] = list(own.values())
+    for pair in asking.listed:
+        if isinstance(pair, str) or not {name.lower() for name in pair} <= known.keys():
             continue
-        table = replace(wish.wanted.table, remembered=wish.found.relation)
-        use = wish.use
-        scans[use.alias] = UseScan(use.source, use.conditions, reading.of(table))
-    return scans
+        joined = asking.joined(*(known[name.lower()] for name in pair))
+        if joined is not None:
+            sides = [own[alias] for alias in joined.aliases]
+            wishes.append(asking.wish_join(joined, untimely.reason(sides)))
+        elif not asking.again:
+            raise _not_joined(asking.model, pair)
+    return tuple(wishes)
+
+
+def _not_joined(model: Model, pair: tuple[str, str]) -> ConfigurationError:
+    return ConfigurationError(
+        f"memories: {pair[0]} and {pair[1]} are not joined where {model.name} could read a stored"
+        " join",
+        where=model.file,
+        hint="a pair needs an equality between the two in the FROM and WHERE of a plain join;"
+        f" each by itself can be kept: [{pair[0]}, {pair[1]}]",
+    )
+
+
+def over_memories(
+    answers: NewAnswers, wishes: Iterable[Wish | JoinWish], found: Mapping[str, Examination]
+) -> NewAnswers:
+    """The same, which reads from memories what there are memories for; no use from two joins."""
+    listed, own = tuple(wishes), dict[str, str]()
+    for wish in listed:
+        if isinstance(wish, Wish):
+            own[wish.use.alias] = wish.found.relation
+    uses: dict[str, UseScan] = {}
+    joins: list[JoinedScan] = []
+    taken: set[str] = set()
+    for wish in listed:
+        if wish.wanted is None or not wish.found.relation:
+            continue
+        if isinstance(wish, JoinWish):
+            if taken.isdisjoint(wish.use.aliases):
+                taken.update(wish.use.aliases)
+                joins.append(JoinedScan(wish.use, _scan_of(wish, wish.wanted, own, found)))
+        elif (reading := found[wish.use.source].reading) is not None:
+            table = replace(wish.wanted.table, remembered=wish.found.relation)
+            scan = reading.of(table)
+            uses[wish.use.alias] = UseScan(wish.use.source, wish.use.conditions, scan)
+    return replace(answers, uses=uses, joins=tuple(joins))
+
+
+def _scan_of(
+    wish: JoinWish, wanted: WantedJoin, own: Mapping[str, str], found: Mapping[str, Examination]
+) -> JoinScan:
+    """How a stored join is read; with late rows, beside the memories of its sides."""
+    left, right = wish.use.left, wish.use.right
+    if not (found[left.source].scan.late or found[right.source].scan.late):
+        return scan_of_join(wanted, wish.found.relation)
+    readings = found[left.source].reading, found[right.source].reading
+    assert readings[0] is not None
+    assert readings[1] is not None
+    rows = own[left.alias], own[right.alias]
+    return scan_with_late(wanted, wish.found.relation, rows, (readings[0], readings[1]))
+
+
+@dataclass(frozen=True)
+class Untimely:
+    """The sources rows of which came late, and those rows of which have ended."""
+
+    late: frozenset[str] = frozenset()
+    ended: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, found: Mapping[str, Examination]) -> Untimely:
+        """Told by what was found in each source."""
+        late = (name for name, one in found.items() if one.scan.late)
+        return cls(frozenset(late), frozenset(name for name, one in found.items() if one.ends))
+
+    def reason(self, sides: Iterable[Wish]) -> str:
+        """Why no stored join of these two uses can be read; "" where one can."""
+        names = {side.use.source for side in sides}
+        if names & self.ended:
+            return ENDED_ROWS
+        unread = not all(side.found.relation for side in sides)
+        return LATE_ROWS if names & self.late and unread else ""

@@ -15,7 +15,7 @@ from tapestry.quoting import relation_name, string, strings
 from tapestry.runs.engine.errors_of_delta import lacks_column, not_found
 from tapestry.runs.engine.own_tables import append_own
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.wanted import Wanted
+from tapestry.runs.memories.wanted import Remembered
 
 MEMORIES: Mapping[str, str] = {
     "invocation_id": "string",
@@ -46,7 +46,7 @@ class Deed:
     """
 
     action: str
-    wanted: Wanted
+    wanted: Remembered
     seconds: float = 0.0
     reason: str = ""
     share: float | None = None
@@ -61,7 +61,7 @@ def write_deeds(session: Session, schema: str, invocation_id: str, deeds: Sequen
             "invocation_id": string(invocation_id),
             "at": "current_timestamp()",
             "signature": string(deed.wanted.signature),
-            "source": string(deed.wanted.table.name),
+            "source": string(_sources(deed.wanted)),
             "conditions": string(json.dumps(deed.wanted.conditions, ensure_ascii=False)),
             "models": string(json.dumps(deed.models, ensure_ascii=False)),
             "deed": string(deed.action),
@@ -93,3 +93,8 @@ def left_lately(session: Session, schema: str, signatures: Iterable[str]) -> dic
 
 def _number(value: float | None) -> str:
     return "CAST(NULL AS DOUBLE)" if value is None else f"CAST({value:.6f} AS DOUBLE)"
+
+
+def _sources(wanted: Remembered) -> str:
+    """The sources of a memory, as the log names them."""
+    return ", ".join(dict.fromkeys(table.name for table in wanted.sources))

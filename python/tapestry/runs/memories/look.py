@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tapestry.errors import SourceHistoryGone, TapestryError
 from tapestry.quoting import Sql, identifier, relation_name
@@ -16,7 +16,7 @@ from tapestry.runs.memories.reasons import (
     NOT_BUILT_YET,
     UNREADABLE,
 )
-from tapestry.runs.memories.wanted import Wanted
+from tapestry.runs.memories.wanted import At, Remembered, Wanted
 from tapestry.runs.sources.added_since import added_since
 from tapestry.runs.sources.describe import OWN_PREFIX
 from tapestry.runs.tables.target import MANY, Commit, look, newest_commits
@@ -29,18 +29,24 @@ _HARMLESS = ("OPTIMIZE", "VACUUM")
 
 @dataclass(frozen=True)
 class Cover:
-    """What a commit of a memory makes it hold: a version of the source, which has ``size`` bytes.
+    """What a commit of a memory makes it hold.
 
     n
         1 of the commit that built it, then one more each time.
     at
         The memory's own version.
+    held
+        Of each source, the version up to which, and its bytes there.
     """
 
     n: int
     at: int
-    version: int
-    size: int
+    held: At
+
+    @property
+    def version(self) -> int:
+        """Of the first source."""
+        return self.held[0][0]
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,16 @@ class HeldMemory:
         """All that it holds."""
         return self.covers[0]
 
+    def held_by(self, at: At) -> Cover | None:
+        """The newest of its covers that is not newer than these versions of its sources."""
+        return next((one for one in self.covers if reaches(at, one.held)), None)
+
+    def rows(self, wanted: Remembered, cover: Cover) -> str:
+        """A SELECT of what it held at a cover, which fails where it was built anew meanwhile."""
+        listed, mark = wanted.copied, mark_of(self.generation)
+        held = f"{relation_name(wanted.name)} VERSION AS OF {cover.at:d}"
+        return f"SELECT {listed} FROM (SELECT {listed}, {mark} FROM {held})"
+
 
 @dataclass(frozen=True)
 class InPlace:
@@ -77,18 +93,36 @@ class InPlace:
     pending: bool = False
 
 
-def covered(version: int, size: int) -> str:
+def reaches(at: At, held: At) -> bool:
+    """Are these versions as new as those, for each source?"""
+    if len(at) != len(held):
+        return False
+    return all(now >= then for (now, _), (then, _) in zip(at, held, strict=True))
+
+
+def covered(at: At) -> str:
     """What a commit of a memory says that it holds up to.
 
-    >>> covered(12, 4096)
-    '12:4096'
+    >>> covered(((12, 4096),)), covered(((12, 4096), (3, 50)))
+    ('12:4096', '12:4096+3:50')
     """
-    return f"{version:d}:{size:d}"
+    return "+".join(f"{version:d}:{size:d}" for version, size in at)
 
 
-def generation_of(version: int, size: int, token: str) -> str:
+def _covered_in(said: str) -> At | None:
+    """Those versions and sizes; None where it says something else."""
+    held = []
+    for one in said.split("+"):
+        version, _, size = one.partition(":")
+        if not (version.isdecimal() and size.isdecimal()):
+            return None
+        held.append((int(version), int(size)))
+    return tuple(held)
+
+
+def generation_of(at: At, token: str) -> str:
     """The name of what one statement built; its commit can say nothing else of itself."""
-    return f"{covered(version, size)}:{token}"
+    return f"{covered(at)}:{token}"
 
 
 def mark_of(generation: str) -> Sql:
@@ -100,24 +134,24 @@ def mark_of(generation: str) -> Sql:
     return identifier(OWN_PREFIX + generation.rpartition(":")[2])
 
 
-def look_at(session: Session, wanted: Wanted) -> HeldMemory | str:
+def look_at(session: Session, name: str) -> HeldMemory | str:
     """How a memory stands; a text says why it cannot be read."""
     try:
-        glance = look(session, wanted.name)
+        glance = look(session, name)
     except TapestryError:
         return FOREIGN_COMMIT  # a table of another format
     if glance is None:
         return NOT_BUILT_YET
     if not glance.generation:
         return FOREIGN_COMMIT
-    covers = _all_covers(session, wanted.name, glance.generation)
+    covers = _all_covers(session, name, glance.generation)
     return HeldMemory(glance.generation, covers, glance.size) if covers else FOREIGN_COMMIT
 
 
-def versions_held(session: Session, name: str, generation: str) -> int | None:
-    """Up to which version of its source a memory holds rows; None where that is doubtful."""
+def versions_held(session: Session, name: str, generation: str) -> tuple[int, ...] | None:
+    """Up to which version of each source a memory holds rows; None where that is doubtful."""
     covers = _all_covers(session, name, generation)
-    return covers[0].version if covers else None
+    return tuple(version for version, _ in covers[0].held) if covers else None
 
 
 def _all_covers(session: Session, name: str, generation: str) -> tuple[Cover, ...]:
@@ -149,10 +183,8 @@ def _cover(commit: Commit, generation: str) -> Cover | None:
     if commit.generation != generation or commit.n is None:
         return None
     said = generation.rpartition(":")[0] if commit.n == 1 else commit.until
-    version, _, size = said.partition(":")
-    if not (version.isdecimal() and size.isdecimal()):
-        return None
-    return Cover(commit.n, commit.version, int(version), int(size))
+    held = _covered_in(said)
+    return None if held is None else Cover(commit.n, commit.version, held)
 
 
 def find(session: Session, wanted: Wanted) -> InPlace:
@@ -168,19 +200,22 @@ def find(session: Session, wanted: Wanted) -> InPlace:
 
 
 def _find(session: Session, wanted: Wanted) -> InPlace:
-    kept = look_at(session, wanted)
+    kept = look_at(session, wanted.name)
     if isinstance(kept, str):
         return InPlace(reason=kept)
-    cover = next((one for one in kept.covers if one.version <= wanted.pin.version), None)
+    cover = kept.held_by(wanted.at)
     if cover is None:
         return InPlace(reason=NEWER, kept=kept)
     new = new_rows(session, wanted, cover.version)
     if new is None:
         return InPlace(reason=NOT_APPENDED_ONLY, kept=kept)
-    listed = wanted.copied
-    held = f"{relation_name(wanted.name)} VERSION AS OF {cover.at:d}"
-    main = f"SELECT {listed} FROM (SELECT {listed}, {mark_of(kept.generation)} FROM {held})"
+    main = kept.rows(wanted, cover)
     return InPlace(f"({' UNION ALL '.join([main, *new])})", kept=kept, pending=bool(new))
+
+
+def old_rows(session: Session, wanted: Wanted, version: int) -> InPlace:
+    """What the place of the source was at an earlier version."""
+    return find(session, replace(wanted, pin=replace(wanted.pin, version=version)))
 
 
 def new_rows(session: Session, wanted: Wanted, after: int) -> tuple[str, ...] | None:

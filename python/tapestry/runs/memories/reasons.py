@@ -11,11 +11,14 @@ NO_PREDICATE: Final = "NO_PREDICATE"
 COMMIT_TIMES: Final = "COMMIT_TIMES"
 NO_ARRIVAL: Final = "NO_ARRIVAL"
 DISTRUSTED: Final = "DISTRUSTED"
+LATE_ROWS: Final = "LATE_ROWS"
+ENDED_ROWS: Final = "ENDED_ROWS"
 NOT_BUILT_YET: Final = "NOT_BUILT_YET"
 FOREIGN_COMMIT: Final = "FOREIGN_COMMIT"
 NOT_APPENDED_ONLY: Final = "NOT_APPENDED_ONLY"
 UNREADABLE: Final = "UNREADABLE"
 NEWER: Final = "NEWER"
+SIDE_UNREAD: Final = "SIDE_UNREAD"
 NOT_SELECTIVE: Final = "NOT_SELECTIVE"
 RANGES_PRUNE: Final = "RANGES_PRUNE"
 DOES_NOT_PAY: Final = "DOES_NOT_PAY"
@@ -29,11 +32,14 @@ REASONS: Mapping[str, str] = {
     COMMIT_TIMES: "its rows arrive with their commits, and a copy has other ones",
     NO_ARRIVAL: "a look-up table, whose rows have no arrival",
     DISTRUSTED: "a run of this model that read memories has failed",
+    LATE_ROWS: "rows of a source came late, and not both of its tables have a memory to read",
+    ENDED_ROWS: "rows of a source have ended, which a stored join does not have",
     NOT_BUILT_YET: "there is none yet: one is weighed at the end of a run",
     FOREIGN_COMMIT: "somebody else wrote to it: it is dropped at the end of the run",
     NOT_APPENDED_ONLY: "its source lost or changed rows, or its log does not reach back far enough",
     UNREADABLE: "its files, or its log, cannot be read",
     NEWER: "all that it holds is newer than what the run reads",
+    SIDE_UNREAD: "the memory of one of its tables does not reach back to what it holds",
     NOT_SELECTIVE: "it would hold more than a tenth of the source (OPTIMIZE the source instead)",
     RANGES_PRUNE: "runs read narrow ranges of the source anyway",
     DOES_NOT_PAY: "building and keeping it costs more than it saves",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
@@ -89,13 +89,26 @@ def _surveyed(session: Session, name: str) -> Surveyed | None:
     if glance is None or not glance.generation or not str(text).startswith("{"):
         return None
     said = json.loads(text)
-    source, table_id = str(said["source"]), str(said["table_id"])
-    behind, there = None, look(session, source)
-    if there is not None and there.table_id == table_id:
-        held = versions_held(session, name, glance.generation)
-        newest = there.version if there.version is not None else newest_version(session, source)
-        behind = max(0, newest - held) if held is not None else newest
+    source = str(said["source"])
+    tables = [said, *as_list(said.get("joined") or [])]
+    held = versions_held(session, name, glance.generation)
+    behind = _behind(session, tables, held)
     written = datetime.fromisoformat(glance.last_commit)
     written = written if written.tzinfo else written.replace(tzinfo=timezone.utc)
     conditions = tuple(map(str, as_list(said["conditions"])))
     return Surveyed(name, source, conditions, glance.files, glance.size, written, behind)
+
+
+def _behind(
+    session: Session, tables: Sequence[Mapping[str, object]], held: tuple[int, ...] | None
+) -> int | None:
+    """How many versions of its sources a memory lacks, at most; None where one of these is gone."""
+    most = 0
+    for place, said in enumerate(tables):
+        name = str(said["source"])
+        there = look(session, name)
+        if there is None or there.table_id != str(said["table_id"]):
+            return None
+        newest = there.version if there.version is not None else newest_version(session, name)
+        most = max(most, newest - (held[place] if held is not None else 0))
+    return most

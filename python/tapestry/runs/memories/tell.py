@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.ask import Wish
+from tapestry.runs.memories.joined import JoinWish
 from tapestry.runs.memories.log import left_lately
 from tapestry.runs.memories.reasons import NOT_BUILT_YET, REASONS
 
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """One use of a source.
+    """One use of a source, or two that are read joined: their names beside each other.
 
     conditions
         SQL over the source's columns: the rows that the query can need.
@@ -35,23 +36,32 @@ class MemoryUse:
     behind: int | None = None
 
 
-def memory_uses(session: Session, wishes: Iterable[Wish]) -> tuple[MemoryUse, ...]:
+def memory_uses(session: Session, wishes: Iterable[Wish | JoinWish]) -> tuple[MemoryUse, ...]:
     """The uses of a query as its next run would read them."""
     listed = tuple(wishes)
     open_ = [w.wanted for w in listed if w.wanted and w.found.reason == NOT_BUILT_YET]
     left = left_lately(session, open_[0].schema, [w.signature for w in open_]) if open_ else {}
     found: list[MemoryUse] = []
     for wish in listed:
-        use, wanted, kept = wish.use, wish.wanted, wish.found.kept
-        reason = wish.found.reason
-        if wanted is not None and reason == NOT_BUILT_YET and not wish.named:
+        wanted, kept, reason = wish.wanted, wish.found.kept, wish.found.reason
+        named = isinstance(wish, JoinWish) or wish.named
+        if wanted is not None and reason == NOT_BUILT_YET and not named:
             reason = left.get(wanted.signature, reason)
         name = wanted.name if wanted is not None and wish.found.relation else ""
-        behind = None
+        behind, size = None, None
         if name and wanted is not None and kept is not None:
-            behind = max(0, wanted.pin.version - kept.newest.version)
-        size = kept.size if name and kept is not None else None
+            held, size = kept.newest.held, kept.size
+            versions = zip(wanted.at, held, strict=True)
+            behind = max(0, *(now - then for (now, _), (then, _) in versions))
         why = REASONS.get(reason, "")
-        told = (use.written, use.source, use.conditions, name, reason, why, size, behind)
-        found.append(MemoryUse(*told))
+        found.append(MemoryUse(*_said(wish), name, reason, why, size, behind))
     return tuple(found)
+
+
+def _said(wish: Wish | JoinWish) -> tuple[str, str, tuple[str, ...]]:
+    """The alias, the source and the conditions of what was asked for."""
+    if not isinstance(wish, JoinWish):
+        return wish.use.written, wish.use.source, wish.use.conditions
+    both = (wish.use.left, wish.use.right)
+    sources = ", ".join(dict.fromkeys(use.source for use in both))
+    return ", ".join(use.written for use in both), sources, wish.use.conditions

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from tapestry.names import MEMORY_PREFIX
 from tapestry.quoting import Sql, identifiers
@@ -13,6 +16,68 @@ from tapestry.sql.catalog import Column
 
 FORM = 2
 """The form of what is kept: another one is another table."""
+MAPPING = "delta.columnMapping.mode"
+At = tuple[tuple[int, int], ...]
+"""Of each source, a version and the bytes that it has there."""
+
+
+class Remembered(Protocol):
+    """What a memory may hold: rows of a source, or pairs of rows of two.
+
+    schema
+        Where memories lie: beside the state.
+    """
+
+    @property
+    def schema(self) -> str: ...
+    @property
+    def conditions(self) -> tuple[str, ...]: ...
+    @property
+    def signature(self) -> str:
+        """A hash of all that says which rows of which versions it has, and how."""
+
+    @property
+    def name(self) -> str:
+        """The table that holds them."""
+
+    @property
+    def sources(self) -> tuple[DeltaSource, ...]: ...
+    @property
+    def at(self) -> At:
+        """What the run reads of the sources."""
+
+    @property
+    def copied(self) -> Sql:
+        """The columns that are read of such a row, wherever it stands."""
+
+
+def hashed(said: Iterable[str]) -> str:
+    """The signature of what all of these texts say."""
+    text = "\n".join(f"{len(one)} {one}" for one in said)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def memory_name(schema: str, signature: str) -> str:
+    """The table of a memory."""
+    return f"{schema}.{MEMORY_PREFIX}{signature}"
+
+
+def told(wanted: Remembered) -> str:
+    """What its table says of itself, as JSON."""
+    first, *others = wanted.sources
+    said: dict[str, object] = {
+        "source": first.name,
+        "table_id": first.table_id,
+        "conditions": wanted.conditions,
+    }
+    if others:
+        said["joined"] = [{"source": one.name, "table_id": one.table_id} for one in others]
+    return json.dumps(said)
+
+
+def named_freely(table: DeltaSource) -> Mapping[str, str]:
+    """Properties of a copy whose columns may have names that files do not take."""
+    return {} if table.properties.get(MAPPING, "none") == "none" else {MAPPING: "name"}
 
 
 @dataclass(frozen=True)
@@ -42,20 +107,32 @@ class Wanted:
         """
         columns = [f"{column.name} {column.type}" for column in self.table.columns]
         rows = (self.table.table_id, str(self.table.row_tracking), *columns)
-        said = (str(FORM), *rows, self.arrival.name, *self.session, *self.conditions)
-        text = "\n".join(f"{len(one)} {one}" for one in said)
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
+        return hashed((str(FORM), *rows, self.arrival.name, *self.session, *self.conditions))
 
     @property
     def name(self) -> str:
         """The table that holds them."""
-        return f"{self.schema}.{MEMORY_PREFIX}{self.signature}"
+        return memory_name(self.schema, self.signature)
+
+    @property
+    def sources(self) -> tuple[DeltaSource, ...]:
+        """The one that it is of."""
+        return (self.table,)
+
+    @property
+    def at(self) -> At:
+        """The version that the run reads, and its bytes."""
+        return ((self.pin.version, self.table.size),)
 
     @property
     def copied(self) -> Sql:
         """The columns that are read of such a row, wherever it stands: the source's, and its id."""
         ids = [REMEMBERED_ID] if self.table.row_tracking else []
         return identifiers([*(column.name for column in self.table.columns), *ids])
+
+    def arrival_beside(self, side: str) -> Column:
+        """Its arrival as it stands beside another's row."""
+        return replace(self.arrival, name=side + self.arrival.name)
 
     @property
     def where(self) -> str:

@@ -96,7 +96,7 @@ class ModelConfig:
     running_values: str = "warn"
     """What to say where the select list shows a count or another value that changes as rows come:
     every value that it ever had is an answer. `warn`: a run says so. `wanted`: it is meant."""
-    memories: str | tuple[str, ...] = "auto"
+    memories: str | tuple[str | tuple[str, str], ...] = "auto"
     """What is kept between runs so that they read less. `auto`: where it pays. `off`: nothing. A
     list of aliases, like `[r1, r2]`: of each, those rows of its source that the query can need, in
     a table that all models of the schema share, whether that pays or not. Of a query with groups,
@@ -307,15 +307,27 @@ def _limit(value: Any) -> int:
         ) from None
 
 
-def _memories(value: Any) -> str | tuple[str, ...]:
+def _memories(value: Any) -> str | tuple[str | tuple[str, str], ...]:
     if not isinstance(value, (list, tuple)):
         return _choice("memories", value, MEMORIES)
-    if not value or not all(isinstance(one, str) and one.strip() for one in value):
+    found = [one if isinstance(one, str) else _pair(one) for one in value]
+    if not found or not all(one and (not isinstance(one, str) or one.strip()) for one in found):
         raise ConfigurationError(
-            f"memories: {value!r} is not a list of aliases",
-            hint="write it like [r1, r2]: each is a table of the query, by its alias in FROM",
+            f"memories: {value!r} is not a list of aliases, and of pairs of them",
+            hint="write it like [r1, [r1, r2]]: a table of the query, by its alias in FROM, and two"
+            " that it joins",
         )
-    return tuple(value)
+    return tuple(one for one in found if one is not None)
+
+
+def _pair(value: Any) -> tuple[str, str] | None:
+    """Two aliases that are not one; None of anything else."""
+    if not isinstance(value, (list, tuple)) or len(value) != len(("left", "right")):
+        return None
+    left, right = value
+    if not (isinstance(left, str) and isinstance(right, str) and left.strip() and right.strip()):
+        return None
+    return None if left.lower() == right.lower() else (left, right)
 
 
 def _choice(key: str, value: Any, choices: tuple[str, ...] = ()) -> str:

@@ -15,7 +15,7 @@ from tapestry.runs.context.horizons import horizons
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.ask import Asking, ask_memories, scans_of_uses
+from tapestry.runs.memories.ask import Asking, Untimely, ask_memories, over_memories
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.few_rows import few_rows
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
@@ -171,14 +171,16 @@ class _Planning:
         row = self.first_row(query, end.t)
         found = examine_sources(session, model, invocation, query, row)
         window, scans = Window(None, row.t), scans_of(found)
-        wishes = ask_memories(Asking(session, model, invocation, query, window))
+        asking = Asking(session, model, invocation, query, window)
+        wishes = ask_memories(asking, Untimely.of(found))
         answers = new_answers(query, query, window, found)
         count_instants(session, model, query, window, scans)
         known = self.known.first(query, row, found)
         row, select = known.row, answers.sql(scans)
         refuse_read_otherwise(session, model, query, select)
-        if uses := scans_of_uses(wishes, found):
-            select = (answers := replace(answers, uses=uses)).sql(scans)
+        answers = over_memories(answers, wishes, found)
+        if answers.uses or answers.joins:
+            select = answers.sql(scans)
         question, row = began(session, question_of(model, query, row, scans), row)
         question, holding = held(question, query)
         columns = (*query.rewriting.columns, MATCHED_AT)
@@ -302,9 +304,9 @@ class _Planning:
         few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
         row = (known := self.known.later(query, row, found, few)).row
         asking = Asking(session, model, self.invocation, query, window, standing.crashed)
-        wishes = ask_memories(asking)
-        uses = scans_of_uses(wishes, found)
-        answers = replace(answers, few=few, known=known.answers, hashes=known.hashes, uses=uses)
+        wishes = ask_memories(asking, Untimely.of(found))
+        answers = replace(answers, few=few, known=known.answers, hashes=known.hashes)
+        answers = over_memories(answers, wishes, found)
         if not before_of(found):  # else the scans read what is yet to be written
             count_instants(session, model, knowing, window, scans, known.answers)
         select = answers.sql(scans)

@@ -48,9 +48,14 @@ def key_names(columns: Sequence[Column], alias: str = "") -> str:
     return ", ".join(f"{prefix}_k{i}" for i in range(len(columns)))
 
 
-def same_content(columns: Sequence[Column], left: str, right: str) -> str:
-    """The condition under which a row of ``left`` and one of ``right`` have the same content."""
-    pairs = zip(keys(columns, left), keys(columns, right), strict=True)
+def same_content(
+    columns: Sequence[Column], left: str, right: str, named: Sequence[Column] = ()
+) -> str:
+    """The condition under which a row of ``left`` and one of ``right`` have the same content.
+
+    ``named`` are the columns of ``right``, where they have other names there.
+    """
+    pairs = zip(keys(columns, left), keys(named or columns, right), strict=True)
     return " AND ".join(f"{one} <=> {other}" for one, other in pairs)
 
 

@@ -42,23 +42,31 @@ def plain_scan(table: DeltaSource, pin: Pin, arrival: Column | None, ends: bool 
     return Scan(relation, arr, ROW_ID)
 
 
+def arms_by_time(table: DeltaSource, pin: Pin, arrival: Column, side: Side) -> tuple[str, str]:
+    """SELECTs of the rows whose content never came late, and of the others; "" where none did.
+
+    Each has the columns of the source, the arrival and the row id.
+    """
+    columns = table.columns
+    rows = (
+        f"SELECT {column_list(columns, '_tap_s')}, {row_id(table, '_tap_s')} AS {ROW_ID}"
+        f" FROM {table.at(pin.version)} AS _tap_s WHERE {not_late(columns, side)}"
+    )
+    names = column_list(columns)
+    timely = f"SELECT {names}, {arrival_sql(arrival)} AS {ARRIVAL}, {ROW_ID} FROM ({rows})"
+    return timely, side.rows(columns) if side.live else ""
+
+
 def late_scan(
     table: DeltaSource, pin: Pin, arrival: Column, side: Side, ends: bool = False
 ) -> Scan:
     """A source with late rows; ``ends``: with rows that have ended, and the column ``_ended``."""
-    columns = table.columns
-    names = column_list(columns)
-    timely = (
-        f"SELECT {column_list(columns, '_tap_s')}, {row_id(table, '_tap_s')} AS {ROW_ID}"
-        f" FROM {table.at(pin.version)} AS _tap_s WHERE {not_late(columns, side)}"
-    )
-    arms = [f"SELECT {names}, {arrival_sql(arrival)} AS {ARRIVAL}, {ROW_ID} FROM ({timely})"]
-    if side.live:
-        arms.append(side.rows(columns))
+    timely, late = arms_by_time(table, pin, arrival, side)
+    arms = [timely, late] if late else [timely]
     if ends:
         arms = [f"SELECT *, {NEVER} AS {ENDED} FROM ({arm})" for arm in arms]
         if side.gone:
-            arms.append(side.gone_rows(columns))
+            arms.append(side.gone_rows(table.columns))
     return Scan(f"({' UNION ALL '.join(arms)})", ARRIVAL, ROW_ID, late=True)
 
 
@@ -89,13 +97,14 @@ def living(scan: Scan, late: bool) -> Scan:
     return replace(scan, relation=relation, late=late)
 
 
-def row_id(table: DeltaSource, alias: str = "") -> str:
+def row_id(table: DeltaSource, alias: str = "", first: str = "") -> str:
     """SQL that tells every row of one version from every other, as a string.
 
     Row tracking has an id. Without it Delta shows no position in a file, so the content is the id
     (128 bits of hash), and equal rows are numbered: which of them gets which number cannot be seen.
     The window is over all columns, so that any predicate passes through it to the files, and it is
-    dropped by Spark where nobody asks for the id.
+    dropped by Spark where nobody asks for the id. ``first``: by what equal rows are numbered before
+    anything else.
     """
     prefix = f"{alias}." if alias else ""
     if table.row_tracking and table.remembered:
@@ -110,8 +119,8 @@ def row_id(table: DeltaSource, alias: str = "") -> str:
         for part, column in zip(parts, table.columns, strict=True)
         if "float" in column.type or "double" in column.type
     ]
-    order = ", ".join(floats) or parts[0]
+    by = ", ".join([first, *floats] if first else floats) or parts[0]
     return (
         f"concat_ws('-', {content_hash(table.columns, alias)},"
-        f" CAST(row_number() OVER (PARTITION BY {content} ORDER BY {order}) AS STRING))"
+        f" CAST(row_number() OVER (PARTITION BY {content} ORDER BY {by}) AS STRING))"
     )

@@ -300,13 +300,17 @@ def known_in(columns: Sequence[Column], side: Side) -> tuple[str, str]:
     )
 
 
-def not_late(columns: Sequence[Column], side: Side) -> str:
-    """The condition that the content of ``_tap_s`` is none of those that the side table has."""
+def not_late(columns: Sequence[Column], side: Side, prefix: str = "") -> str:
+    """The condition that the content of ``_tap_s`` is none of those that the side table has.
+
+    ``prefix`` is how the names of its columns begin there.
+    """
     if not side.live:
         return "true"
+    there = [replace(column, name=prefix + column.name) for column in columns]
     if side.contents is not None:
-        return f"{content_hash(columns, '_tap_s')} NOT IN ({strings(sorted(side.contents))})"
-    same = same_content(columns, "_l", "_tap_s")
+        return f"{content_hash(there, '_tap_s')} NOT IN ({strings(sorted(side.contents))})"
+    same = same_content(columns, "_l", "_tap_s", there)
     return f"NOT EXISTS (SELECT 1 FROM ({side.rows(columns)}) AS _l WHERE {same})"
 
 

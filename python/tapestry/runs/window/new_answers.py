@@ -23,7 +23,8 @@ from tapestry.runs.sources.examine import Examination
 from tapestry.runs.sources.scans import living
 from tapestry.sql import Rewriting, Scan, Window
 from tapestry.sql.facts.keys import PART
-from tapestry.sql.scan import KnownAnswers
+from tapestry.sql.look.joined_uses import JoinedUse
+from tapestry.sql.scan import JoinScan, KnownAnswers
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,16 @@ class WindowPart:
         left = {name: living(scans[name], late) for name, late in self.late.items()}
         return {**scans, **left}
 
-    def over(self, uses: Mapping[str, UseScan]) -> Rewriting:
+    def over(self, uses: Mapping[str, UseScan], joins: Sequence[JoinedScan] = ()) -> Rewriting:
         """Its query, which reads these uses by their own scans: those that it has itself."""
-        mine = {use.alias: use.conditions for use in self.rewriting.uses} if uses else {}
+        mine = {use.alias: use.conditions for use in self.rewriting.uses} if uses or joins else {}
+        pairs = {
+            one.use.aliases: one.scan
+            for one in joins
+            if set(one.use.aliases) <= mine.keys()
+            and self.late.keys().isdisjoint({one.use.left.source, one.use.right.source})
+            and self.rewriting.joining(*one.use.aliases) == one.use
+        }
         return self.rewriting.reading(
             {
                 alias: living(use.scan, self.late[use.source])
@@ -53,7 +61,8 @@ class WindowPart:
                 else use.scan
                 for alias, use in uses.items()
                 if mine.get(alias) == use.conditions
-            }
+            },
+            pairs,
         )
 
 
@@ -67,6 +76,14 @@ class UseScan:
     source: str
     conditions: tuple[str, ...]
     scan: Scan
+
+
+@dataclass(frozen=True)
+class JoinedScan:
+    """How two uses of sources are read joined."""
+
+    use: JoinedUse
+    scan: JoinScan
 
 
 @dataclass(frozen=True)
@@ -112,6 +129,8 @@ class NewAnswers:
         Those that the table does not hold.
     uses
         By alias, the uses of sources that are read from memories.
+    joins
+        Those that are read joined.
     """
 
     parts: tuple[WindowPart, ...]
@@ -120,6 +139,7 @@ class NewAnswers:
     known: KnownAnswers | None = None
     hashes: KnownHashes | None = None
     uses: Mapping[str, UseScan] = field(default_factory=dict)
+    joins: tuple[JoinedScan, ...] = ()
 
     @property
     def strategy(self) -> str:
@@ -148,7 +168,7 @@ class NewAnswers:
             read = part.scans(scans)
             read = {name: replace(scan, little=self.little) for name, scan in read.items()}
             selects.append(
-                part.over(self.uses).incremental(
+                part.over(self.uses, self.joins).incremental(
                     part.window, read, few=self.few, keyed=keyed, known=self.known
                 )
             )

@@ -15,10 +15,11 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.query.query import Query
 from tapestry.runs.sources.describe import arrival_column, arrival_sql
 from tapestry.runs.tables.state import StateRow
-from tapestry.runs.window.new_answers import NewAnswers
+from tapestry.runs.window.new_answers import JoinedScan, NewAnswers
 from tapestry.sql import Scan
 from tapestry.sql.facts import keys
 from tapestry.sql.planner.share_keyed_reads import NOTHING_SHARED, Sharing
+from tapestry.sql.scan import LEFT, RIGHT, JoinScan
 from tapestry.verification.definition import Definition, is_own
 from tapestry.verification.events import begin_of_time
 from tapestry.verification.restriction import Range
@@ -193,4 +194,19 @@ def keyed(answers: NewAnswers, question: Question | None, query: Query) -> str:
         alias: replace(use, scan=_stamped(query, use.source, use.scan))
         for alias, use in answers.uses.items()
     }
-    return replace(answers, uses=uses).sql(question.scans, keyed=True)
+    joins = tuple(replace(one, scan=_stamped_both(query, one)) for one in answers.joins)
+    return replace(answers, uses=uses, joins=joins).sql(question.scans, keyed=True)
+
+
+def _stamped_both(query: Query, joined: JoinedScan) -> JoinScan:
+    """The same of a stored join."""
+    ids = []
+    for side, use, row_id in zip(
+        (LEFT, RIGHT), (joined.use.left, joined.use.right), joined.scan.row_ids, strict=True
+    ):
+        arrival = query.relations.arrival(use.source)
+        assert arrival is not None  # else there is no memory of it
+        column = arrival_column(query.relations.tables[use.source].table, arrival)
+        us = f"unix_micros({arrival_sql(replace(column, name=side + column.name))})"
+        ids.append(keys.stamped(row_id, us))
+    return replace(joined.scan, row_ids=(ids[0], ids[1]))

@@ -1,0 +1,108 @@
+"""Write a memory: one statement that builds it, or one that adds what came since.
+
+A build is one CREATE OR REPLACE TABLE, a flush one INSERT under Delta's transaction (generation,
+n): whoever is killed leaves the memory as it was or as it is to be. Of two processes that flush at
+once one lands, for both write n; the other is skipped. A flush of a generation that was replaced
+meanwhile fails, for the table lacks its column (``mark_of``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from time import monotonic
+from uuid import uuid4
+
+from tapestry.names import GENERATION_PROPERTY, MEMORY_PROPERTY
+from tapestry.quoting import properties, relation_name, token
+from tapestry.runs.engine.errors_of_delta import lacks_column, lost_race
+from tapestry.runs.engine.session import Session
+from tapestry.runs.memories.log import Deed
+from tapestry.runs.memories.look import HeldMemory, covered, generation_of, mark_of
+from tapestry.runs.memories.survey import FLUSH_COMMITS
+from tapestry.runs.memories.wanted import Remembered, named_freely, told
+from tapestry.runs.tables.target import metadata
+
+logger = logging.getLogger(__name__)
+
+MARK = "CAST(NULL AS BOOLEAN)"
+"""What stands in the column ``mark_of``."""
+LOG_KEPT = "interval 36500 days"
+"""The commit that built a memory says whose the later ones are."""
+FLUSH_BYTES = 2**20
+FLUSH_SHARE = 0.1
+"""A memory takes in what came since once that is ``FLUSH_COMMITS`` commits of a source, or about
+so many bytes, or such a share of its own."""
+
+
+def due(wanted: Remembered, kept: HeldMemory) -> bool:
+    """Is what came in since so much that reading it costs more than to take it in?"""
+    held = kept.newest.held
+    versions = zip(wanted.at, held, strict=True)
+    if any(now - then >= FLUSH_COMMITS for (now, _), (then, _) in versions):
+        return True
+    share = kept.size / max(sum(size for _, size in held), 1)
+    grown = sum(max(now - then, 0) for (_, now), (_, then) in zip(wanted.at, held, strict=True))
+    return 0 < grown * share >= min(FLUSH_BYTES, FLUSH_SHARE * kept.size)
+
+
+def create(session: Session, wanted: Remembered, rows: str) -> Deed:
+    """Make the memory of its sources at their pins, in one statement: of ``rows``, a query."""
+    began = monotonic()
+    generation = generation_of(wanted.at, uuid4().hex)
+    said = {
+        GENERATION_PROPERTY: generation,
+        MEMORY_PROPERTY: told(wanted),
+        "delta.logRetentionDuration": LOG_KEPT,
+    }
+    for table in wanted.sources:
+        said |= named_freely(table)
+    names = " and ".join(dict.fromkeys(table.name for table in wanted.sources))
+    comment = f"tapestry: a copy of rows of {names}, to be deleted at any time"
+    session.run(
+        f"CREATE OR REPLACE TABLE {relation_name(wanted.name)} USING delta"
+        f" COMMENT {token(comment)} TBLPROPERTIES ({properties(said)}) AS\n"
+        f"SELECT /*+ REBALANCE */ {wanted.copied}, {MARK} AS {mark_of(generation)} FROM ({rows})"
+    )
+    return Deed("build", wanted, monotonic() - began)
+
+
+def append(
+    session: Session, wanted: Remembered, kept: HeldMemory, rows: Sequence[str]
+) -> list[Deed]:
+    """Add ``rows``, queries of what came since, once; nothing where another process has done so."""
+    began = monotonic()
+    n, until = kept.newest.n + 1, covered(wanted.at)
+    said = {"t": until, "from": kept.newest.version}
+    options = {
+        "txnAppId": f"tapestry.memory.{kept.generation}",
+        "txnVersion": str(n),
+        "userMetadata": metadata(kept.generation, n, "", said),
+    }
+    listed, mark = wanted.copied, mark_of(kept.generation)
+    new = " UNION ALL ".join(rows)
+    try:
+        session.run(
+            f"INSERT INTO {relation_name(wanted.name)} WITH ({properties(options)})"
+            f" ({listed}, {mark})\nSELECT /*+ REBALANCE */ {listed}, {MARK} FROM ({new})"
+        )
+    except Exception as error:
+        if not (lost_race(error) or lacks_column(error)):  # it was flushed, or built anew
+            raise
+        return []
+    return [Deed("flush", wanted, monotonic() - began)]
+
+
+def drop(session: Session, wanted: Remembered, reason: str) -> Deed:
+    """Remove a memory with all of its history, which may hold rows that its source has lost."""
+    began = monotonic()
+    session.run(f"DROP TABLE IF EXISTS {relation_name(wanted.name)}")
+    return Deed("drop", wanted, monotonic() - began, reason)
+
+
+def vacuum(session: Session, wanted: Remembered) -> None:
+    """Remove the files that no memory of the last week had; a failure harms nothing."""
+    try:
+        session.run(f"VACUUM {relation_name(wanted.name)}")
+    except Exception as error:
+        logger.debug("old files of the memory %s were not removed: %s", wanted.name, error)
