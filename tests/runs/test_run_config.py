@@ -43,6 +43,11 @@ def test_defaults_and_meta() -> None:
         ({"every": "often"}, "is not a length of time"),
         ({"every": "0 seconds"}, "is too short"),
         ({"priority": "high"}, "is not a whole number"),
+        ({"memories": ["r1", ["r1"]]}, r"write it like \[r1, \[r1, r2\]\]"),
+        ({"memories": [["r1", "R1"]]}, "two that it joins"),
+        ({"memories": [["a", "b", "c"]]}, "and of pairs of them"),
+        ({"memories": [["a", 1]]}, "and of pairs of them"),
+        ({"memories": [" "]}, "is not a list of aliases"),
         ({"priority": 1.5}, "the greater number goes first"),
         ({"priority": True}, "is not a whole number"),
         ({"Priorty": 1}, "did you mean priority"),
@@ -78,6 +83,8 @@ def test_keys_of_dbt_are_known() -> None:
 def test_off_in_yaml_is_false_and_on_is_true() -> None:
     assert ModelConfig.parse({"verify": False}).verify == "off"
     assert ModelConfig.parse({"memories": True}).memories == "on"
+    pairs = ModelConfig.parse({"memories": ["r1", ["r1", "r2"]]})
+    assert pairs.memories == ("r1", ("r1", "r2"))
     with pytest.raises(ConfigurationError, match="verify: True is not a value of this key"):
         ModelConfig.parse({"verify": True})
 

@@ -21,7 +21,7 @@ KINDS = {
     "timedelta | None": "a length of time, like `30 seconds` or `1 hour`",
     "float": "a number above 0, up to 1",
     "int": "a whole number",
-    "str | tuple[str, ...]": "`auto`, `on`, `off`, or a list of aliases",
+    "str | tuple[str | tuple[str, str], ...]": "`auto`, `on`, `off`, or a list of aliases",
     "tuple[Any, ...]": "a list",
     "tuple[str, ...]": "a list of texts",
     "tuple[Expectation, ...]": "a list ([expectations](../expectations.md))",

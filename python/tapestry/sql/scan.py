@@ -45,12 +45,12 @@ class JoinScan:
     relation
         What may stand behind FROM: pairs of rows, the columns of the one ``LEFT`` and its name, of
         the other ``RIGHT`` and its name.
-    arrivals, row_ids
+    arrival_of_each, row_ids
         As of ``Scan``, for the one and the other, over those columns.
     """
 
     relation: str
-    arrivals: tuple[str, str]
+    arrival_of_each: tuple[str, str]
     row_ids: tuple[str, str]
 
 

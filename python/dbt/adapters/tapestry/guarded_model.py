@@ -76,7 +76,7 @@ def scans_for(rewriting: Rewriting, relations: Relations, dialect: str) -> dict[
     bare = {n: Scan(n, relations.arrival(n), ROW_ID) for n in rewriting.sources}
     numbered: set[str] = set()
     for first in (True, False):
-        columns = rewriting.rendering(bare, dialect, first).incremental().columns
+        columns = rewriting.rendering(bare, dialect, first).incremental().used.sources
         numbered |= {rewriting.catalog.root(name) for name, used in columns.items()
                      if ROW_ID in used or rewriting.catalog.root(name) != name}  # fmt: skip
     return {

@@ -109,7 +109,7 @@ class Asking:
         reason = off or (NO_ARRIVAL if wanted is None else reason)
         there = InPlace(reason=reason)
         if wanted is not None and not reason:
-            key = ("memory", self.invocation.id, wanted.signature, wanted.at)
+            key = ("memory", self.invocation.id, wanted.signature, wanted.read_at)
             there = self.invocation.remember(key, partial(find_join, self.session, wanted))
         return JoinWish(self.model.relation, joined, wanted, there, self.window)
 
@@ -120,7 +120,7 @@ class Asking:
             return None
         return WantedJoin(left, right, joined.conditions)
 
-    def joined(self, one: Use, other: Use) -> JoinedUse | None:
+    def way_of_joining(self, one: Use, other: Use) -> JoinedUse | None:
         """How two uses are joined, the same way round whichever is named first."""
         rewriting = self.query.rewriting
         ways = [
@@ -181,7 +181,7 @@ def ask_memories(asking: Asking, untimely: Untimely) -> tuple[Wish | JoinWish, .
     for pair in asking.listed:
         if isinstance(pair, str) or not {name.lower() for name in pair} <= known.keys():
             continue
-        joined = asking.joined(*(known[name.lower()] for name in pair))
+        joined = asking.way_of_joining(*(known[name.lower()] for name in pair))
         if joined is not None:
             sides = [own[alias] for alias in joined.aliases]
             wishes.append(asking.wish_join(joined, untimely.reason(sides)))
@@ -204,10 +204,8 @@ def over_memories(
     answers: NewAnswers, wishes: Iterable[Wish | JoinWish], found: Mapping[str, Examination]
 ) -> NewAnswers:
     """The same, which reads from memories what there are memories for; no use from two joins."""
-    listed, own = tuple(wishes), dict[str, str]()
-    for wish in listed:
-        if isinstance(wish, Wish):
-            own[wish.use.alias] = wish.found.relation
+    listed = tuple(wishes)
+    own = {wish.use.alias: wish.found for wish in listed if isinstance(wish, Wish)}
     uses: dict[str, UseScan] = {}
     joins: list[JoinedScan] = []
     taken: set[str] = set()
@@ -219,6 +217,7 @@ def over_memories(
                 taken.update(wish.use.aliases)
                 joins.append(JoinedScan(wish.use, _scan_of(wish, wish.wanted, own, found)))
         elif (reading := found[wish.use.source].reading) is not None:
+            # sql: a relation that was written to be read in a source's place
             table = replace(wish.wanted.table, remembered=wish.found.relation)
             scan = reading.of(table)
             uses[wish.use.alias] = UseScan(wish.use.source, wish.use.conditions, scan)
@@ -226,7 +225,7 @@ def over_memories(
 
 
 def _scan_of(
-    wish: JoinWish, wanted: WantedJoin, own: Mapping[str, str], found: Mapping[str, Examination]
+    wish: JoinWish, wanted: WantedJoin, own: Mapping[str, InPlace], found: Mapping[str, Examination]
 ) -> JoinScan:
     """How a stored join is read; with late rows, beside the memories of its sides."""
     left, right = wish.use.left, wish.use.right
@@ -235,7 +234,7 @@ def _scan_of(
     readings = found[left.source].reading, found[right.source].reading
     assert readings[0] is not None
     assert readings[1] is not None
-    rows = own[left.alias], own[right.alias]
+    rows = own[left.alias].relation, own[right.alias].relation
     return scan_with_late(wanted, wish.found.relation, rows, (readings[0], readings[1]))
 
 

@@ -74,14 +74,14 @@ class WantedJoin:
         return memory_name(self.schema, self.signature)
 
     @property
-    def sources(self) -> tuple[DeltaSource, ...]:
+    def origins(self) -> tuple[DeltaSource, ...]:
         """The two that it is of."""
         return self.left.table, self.right.table
 
     @property
-    def at(self) -> At:
+    def read_at(self) -> At:
         """The versions that the run reads, and their bytes."""
-        return self.left.at + self.right.at
+        return self.left.read_at + self.right.read_at
 
     @property
     def copied(self) -> Sql:
@@ -153,13 +153,13 @@ def _find_join(session: Session, wanted: WantedJoin) -> InPlace:
     kept = look_at(session, wanted.name)
     if isinstance(kept, str):
         return InPlace(reason=kept)
-    cover = kept.held_by(wanted.at)
+    cover = kept.held_by(wanted.read_at)
     if cover is None:
         return InPlace(reason=NEWER, kept=kept)
     new = new_pairs(session, wanted, cover.held)
     if isinstance(new, str):
         return InPlace(reason=new, kept=kept)
-    main = kept.rows(wanted, cover)
+    main = kept.held_rows(wanted, cover)
     return InPlace(f"({' UNION ALL '.join([main, *new])})", kept=kept, pending=bool(new))
 
 
@@ -184,7 +184,7 @@ def new_pairs(
             return SIDE_UNREAD
         sides[place] = replace(side, old=old.relation or _in_source(side.wanted, version))
     left, right = sides
-    grown = [now - then for (_, now), (_, then) in zip(wanted.at, held, strict=True)]
+    grown = [now - then for (_, now), (_, then) in zip(wanted.read_at, held, strict=True)]
     is_new = [identifier(side + NEW) for side, _ in wanted.sides]
     arms = []
     if left.new:

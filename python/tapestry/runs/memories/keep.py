@@ -99,7 +99,7 @@ def _undecided(same: Sequence[Wish]) -> bool:
 
 
 def _versions(wish: Wish | JoinWish) -> tuple[int, ...]:
-    return () if wish.wanted is None else tuple(version for version, _ in wish.wanted.at)
+    return () if wish.wanted is None else tuple(version for version, _ in wish.wanted.read_at)
 
 
 def _kept(session: Session, same: Sequence[Wish], left: bool) -> list[Deed]:
@@ -144,7 +144,7 @@ def _kept_join(session: Session, same: Sequence[JoinWish]) -> list[Deed]:
             return deeds
         return flush_join(session, wanted, kept)
     if found.reason in (NEWER, SIDE_UNREAD) and kept is not None:
-        behind = reaches(wanted.at, kept.newest.held)
+        behind = reaches(wanted.read_at, kept.newest.held)
         return flush_join(session, wanted, kept) if behind else []
     dropped = [drop(session, wanted, found.reason)] if found.reason in SPOILT else []
     return [*dropped, create(session, wanted, all_pairs(session, wanted))]

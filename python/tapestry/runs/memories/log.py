@@ -97,4 +97,4 @@ def _number(value: float | None) -> str:
 
 def _sources(wanted: Remembered) -> str:
     """The sources of a memory, as the log names them."""
-    return ", ".join(dict.fromkeys(table.name for table in wanted.sources))
+    return ", ".join(dict.fromkeys(table.name for table in wanted.origins))

@@ -72,7 +72,7 @@ class HeldMemory:
         """The newest of its covers that is not newer than these versions of its sources."""
         return next((one for one in self.covers if reaches(at, one.held)), None)
 
-    def rows(self, wanted: Remembered, cover: Cover) -> str:
+    def held_rows(self, wanted: Remembered, cover: Cover) -> str:
         """A SELECT of what it held at a cover, which fails where it was built anew meanwhile."""
         listed, mark = wanted.copied, mark_of(self.generation)
         held = f"{relation_name(wanted.name)} VERSION AS OF {cover.at:d}"
@@ -203,13 +203,13 @@ def _find(session: Session, wanted: Wanted) -> InPlace:
     kept = look_at(session, wanted.name)
     if isinstance(kept, str):
         return InPlace(reason=kept)
-    cover = kept.held_by(wanted.at)
+    cover = kept.held_by(wanted.read_at)
     if cover is None:
         return InPlace(reason=NEWER, kept=kept)
     new = new_rows(session, wanted, cover.version)
     if new is None:
         return InPlace(reason=NOT_APPENDED_ONLY, kept=kept)
-    main = kept.rows(wanted, cover)
+    main = kept.held_rows(wanted, cover)
     return InPlace(f"({' UNION ALL '.join([main, *new])})", kept=kept, pending=bool(new))
 
 

@@ -51,7 +51,7 @@ def memory_uses(session: Session, wishes: Iterable[Wish | JoinWish]) -> tuple[Me
         behind, size = None, None
         if name and wanted is not None and kept is not None:
             held, size = kept.newest.held, kept.size
-            versions = zip(wanted.at, held, strict=True)
+            versions = zip(wanted.read_at, held, strict=True)
             behind = max(0, *(now - then for (now, _), (then, _) in versions))
         why = REASONS.get(reason, "")
         found.append(MemoryUse(*_said(wish), name, reason, why, size, behind))

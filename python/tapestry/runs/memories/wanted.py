@@ -41,9 +41,9 @@ class Remembered(Protocol):
         """The table that holds them."""
 
     @property
-    def sources(self) -> tuple[DeltaSource, ...]: ...
+    def origins(self) -> tuple[DeltaSource, ...]: ...
     @property
-    def at(self) -> At:
+    def read_at(self) -> At:
         """What the run reads of the sources."""
 
     @property
@@ -64,7 +64,7 @@ def memory_name(schema: str, signature: str) -> str:
 
 def told(wanted: Remembered) -> str:
     """What its table says of itself, as JSON."""
-    first, *others = wanted.sources
+    first, *others = wanted.origins
     said: dict[str, object] = {
         "source": first.name,
         "table_id": first.table_id,
@@ -115,12 +115,12 @@ class Wanted:
         return memory_name(self.schema, self.signature)
 
     @property
-    def sources(self) -> tuple[DeltaSource, ...]:
+    def origins(self) -> tuple[DeltaSource, ...]:
         """The one that it is of."""
         return (self.table,)
 
     @property
-    def at(self) -> At:
+    def read_at(self) -> At:
         """The version that the run reads, and its bytes."""
         return ((self.pin.version, self.table.size),)
 

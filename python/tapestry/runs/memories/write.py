@@ -38,26 +38,28 @@ so many bytes, or such a share of its own."""
 def due(wanted: Remembered, kept: HeldMemory) -> bool:
     """Is what came in since so much that reading it costs more than to take it in?"""
     held = kept.newest.held
-    versions = zip(wanted.at, held, strict=True)
+    versions = zip(wanted.read_at, held, strict=True)
     if any(now - then >= FLUSH_COMMITS for (now, _), (then, _) in versions):
         return True
     share = kept.size / max(sum(size for _, size in held), 1)
-    grown = sum(max(now - then, 0) for (_, now), (_, then) in zip(wanted.at, held, strict=True))
+    grown = sum(
+        max(now - then, 0) for (_, now), (_, then) in zip(wanted.read_at, held, strict=True)
+    )
     return 0 < grown * share >= min(FLUSH_BYTES, FLUSH_SHARE * kept.size)
 
 
 def create(session: Session, wanted: Remembered, rows: str) -> Deed:
     """Make the memory of its sources at their pins, in one statement: of ``rows``, a query."""
     began = monotonic()
-    generation = generation_of(wanted.at, uuid4().hex)
+    generation = generation_of(wanted.read_at, uuid4().hex)
     said = {
         GENERATION_PROPERTY: generation,
         MEMORY_PROPERTY: told(wanted),
         "delta.logRetentionDuration": LOG_KEPT,
     }
-    for table in wanted.sources:
+    for table in wanted.origins:
         said |= named_freely(table)
-    names = " and ".join(dict.fromkeys(table.name for table in wanted.sources))
+    names = " and ".join(dict.fromkeys(table.name for table in wanted.origins))
     comment = f"tapestry: a copy of rows of {names}, to be deleted at any time"
     session.run(
         f"CREATE OR REPLACE TABLE {relation_name(wanted.name)} USING delta"
@@ -72,7 +74,7 @@ def append(
 ) -> list[Deed]:
     """Add ``rows``, queries of what came since, once; nothing where another process has done so."""
     began = monotonic()
-    n, until = kept.newest.n + 1, covered(wanted.at)
+    n, until = kept.newest.n + 1, covered(wanted.read_at)
     said = {"t": until, "from": kept.newest.version}
     options = {
         "txnAppId": f"tapestry.memory.{kept.generation}",

@@ -99,9 +99,10 @@ class ModelConfig:
     memories: str | tuple[str | tuple[str, str], ...] = "auto"
     """What is kept between runs so that they read less. `auto`: where it pays. `off`: nothing. A
     list of aliases, like `[r1, r2]`: of each, those rows of its source that the query can need, in
-    a table that all models of the schema share, whether that pays or not. Of a query with groups,
-    what is known of each group is kept in `<model>__memory`: with `auto` where a source is larger
-    than 32 MiB, with `on` always."""
+    a table that all models of the schema share, whether that pays or not. A pair in it, like
+    `[[r1, r2]]`: also those rows of the two that the query joins, beside each other, in a table of
+    their own (a stored join). Of a query with groups, what is known of each group is kept in
+    `<model>__memory`: with `auto` where a source is larger than 32 MiB, with `on` always."""
     infer: str = "on"
     """Whether a run also reads its tables by what the conditions of the query imply of each of
     them: of `r1.amount > 100 and r2.amount = r1.amount` that `r2.amount > 100`. Answers are the

@@ -15,7 +15,8 @@ from tapestry.runs.context.horizons import horizons
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.ask import Asking, Untimely, ask_memories, over_memories
+from tapestry.runs.memories.ask import Asking, Untimely, Wish, ask_memories, over_memories
+from tapestry.runs.memories.joined import JoinWish
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.few_rows import few_rows
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
@@ -171,16 +172,14 @@ class _Planning:
         row = self.first_row(query, end.t)
         found = examine_sources(session, model, invocation, query, row)
         window, scans = Window(None, row.t), scans_of(found)
-        asking = Asking(session, model, invocation, query, window)
-        wishes = ask_memories(asking, Untimely.of(found))
+        wishes = self.wishes(query, window, found)
         answers = new_answers(query, query, window, found)
         count_instants(session, model, query, window, scans)
         known = self.known.first(query, row, found)
         row, select = known.row, answers.sql(scans)
         refuse_read_otherwise(session, model, query, select)
         answers = over_memories(answers, wishes, found)
-        if answers.uses or answers.joins:
-            select = answers.sql(scans)
+        select = answers.sql(scans)
         question, row = began(session, question_of(model, query, row, scans), row)
         question, holding = held(question, query)
         columns = (*query.rewriting.columns, MATCHED_AT)
@@ -214,6 +213,14 @@ class _Planning:
             little=query.little,
             wishes=wishes,
         )
+
+    def wishes(
+        self, query: Query, window: Window, found: Mapping[str, Examination]
+    ) -> tuple[Wish | JoinWish, ...]:
+        """What a run over a window asks of memories."""
+        model, invocation, again = self.model, self.invocation, self.standing.crashed
+        asking = Asking(self.session, model, invocation, query, window, again)
+        return ask_memories(asking, Untimely.of(found))
 
     def first_row(self, query: Query, t: datetime) -> StateRow:
         """Run 1 of a new generation, from the begin to t."""
@@ -303,8 +310,7 @@ class _Planning:
         answers, query = new_answers(query, knowing, window, found), knowing
         few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
         row = (known := self.known.later(query, row, found, few)).row
-        asking = Asking(session, model, self.invocation, query, window, standing.crashed)
-        wishes = ask_memories(asking, Untimely.of(found))
+        wishes = self.wishes(query, window, found)
         answers = replace(answers, few=few, known=known.answers, hashes=known.hashes)
         answers = over_memories(answers, wishes, found)
         if not before_of(found):  # else the scans read what is yet to be written

@@ -76,7 +76,9 @@ def _of_both(node: exp.Expr, pair: Pair, alias: str) -> exp.Expr:
 def read_joined(scan: JoinScan, columns: Iterable[str], dialect: str) -> str:
     """The body of the CTE that applies it: these columns, by their names beside each other."""
     special: dict[str, str] = {}
-    for side, arrival, row_id in zip((LEFT, RIGHT), scan.arrivals, scan.row_ids, strict=True):
+    for side, arrival, row_id in zip(
+        (LEFT, RIGHT), scan.arrival_of_each, scan.row_ids, strict=True
+    ):
         special |= {side + ARRIVAL: arrival, side + ROW_ID: row_id}
     listed = [
         f"{special[name]} AS {build.column(name).sql(dialect)}"

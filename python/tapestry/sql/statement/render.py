@@ -278,9 +278,8 @@ class Rendering:
             nodes += sorted(read, key=lambda node: isinstance(node, exp.Column))
         begins = any(isinstance(n, exp.Table) and n.name == TIME_BEGINS_CTE for n in nodes)
         tables = [t for t in all_tables(self.parts) if isinstance(t, SourceTable)]
-        used = used_columns(nodes, tables, self.reads(), self.catalog)
-        if begins:
-            used = used.also(self.growing(), ARRIVAL)
+        dated = self.growing() if begins else ()
+        used = used_columns(nodes, tables, self.reads(), self.catalog, dated)
         structs = structs_in(trees) if self.dialect == "postgres" else {}
         texts = []
         if begins:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
+from tapestry.names import ARRIVAL
 from tapestry.sql.branches.selects import Reads
 from tapestry.sql.catalog import Catalog, Exploded, Source
 from tapestry.sql.ir import SourceTable
@@ -22,21 +23,18 @@ class UsedColumns:
     uses: Mapping[str, tuple[str, ...]]
     joined: Mapping[tuple[str, str], tuple[str, ...]]
 
-    def also(self, sources: Iterable[str], column: str) -> UsedColumns:
-        """The same with one column of these sources."""
-        more = {
-            name: tuple(dict.fromkeys([*self.sources.get(name, ()), column])) for name in sources
-        }
-        return replace(self, sources={**self.sources, **more})
-
 
 def used_columns(
     nodes: Iterable[exp.Table | exp.Column],
     tables: Iterable[SourceTable],
     reads: Reads,
     catalog: Catalog,
+    dated: Iterable[str] = (),
 ) -> UsedColumns:
-    """What the statement of these nodes reads; ``tables`` are the uses of its query."""
+    """What the statement of these nodes reads; ``tables`` are the uses of its query.
+
+    ``dated``: sources whose arrivals are read besides.
+    """
     by_alias: dict[str, dict[str, None]] = {}
     for table in tables:
         by_alias.setdefault(table.alias, {})[table.source] = None
@@ -56,6 +54,8 @@ def used_columns(
             names = apart.setdefault(alias, {}) if of_alias else used.setdefault(source, {})
             if is_column and _has(catalog, source, node.name):
                 names[node.name] = None
+    for source in dated:
+        used.setdefault(source, {})[ARRIVAL] = None
     return UsedColumns(
         {name: tuple(names) for name, names in used.items()},
         {alias: tuple(names) for alias, names in apart.items()},
