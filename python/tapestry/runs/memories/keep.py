@@ -116,12 +116,13 @@ def _kept(session: Session, same: Sequence[Wish], left: bool) -> list[Deed]:
         # Rows that the source has lost are not to stay in a copy of it, nor in its history.
         deeds.append(drop(session, wanted, found.reason))
     if found.relation:
-        if found.kept is not None and found.pending and _due(wanted, found.kept):
+        if found.kept is not None and found.new and _due(wanted, found.kept):
             if found.kept.newest.n > FLUSHES:
                 deeds.append(build(session, wanted, found.relation))
                 _vacuum(session, wanted)
             else:
-                deeds += flush(session, wanted, found.kept)
+                view = found.view if found.since == found.kept.newest else ""
+                deeds += flush(session, wanted, found.kept, view)
     elif found.reason == NEWER or left:
         return deeds
     elif not _undecided(same):
@@ -180,10 +181,13 @@ def build(session: Session, wanted: Wanted, held: str = "") -> Deed:
     return Deed("build", wanted, monotonic() - began)
 
 
-def flush(session: Session, wanted: Wanted, kept: HeldMemory) -> list[Deed]:
-    """Add what came in since, once; nothing where another process has done so."""
+def flush(session: Session, wanted: Wanted, kept: HeldMemory, view: str = "") -> list[Deed]:
+    """Add what came in since, once; nothing where another process has done so.
+
+    ``view``: it is held there.
+    """
     began = monotonic()
-    new = new_rows(session, wanted, kept.newest.version)
+    new = (f"SELECT * FROM {view}",) if view else new_rows(session, wanted, kept.newest.version)
     if not new:
         return []
     n, until = kept.newest.n + 1, covered(wanted.pin.version, wanted.table.size)

@@ -67,14 +67,26 @@ class HeldMemory:
 class InPlace:
     """What a run reads in the place of a source; "" where it reads the source, for a ``reason``.
 
-    pending
-        Are there rows in it that the memory has not got?
+    main, new
+        SELECTs that the relation is made of: what the memory held at ``since``, a version of the
+        source, and what came in after that ("": nothing).
+    view
+        What holds ``new`` in memory, "" where nothing does.
     """
 
     relation: str = ""
     reason: str = ""
     kept: HeldMemory | None = None
-    pending: bool = False
+    main: str = ""
+    new: str = ""
+    since: Cover | None = None
+    view: str = ""
+
+    def new_bytes(self, size: int) -> int:
+        """About so many bytes of a memory would hold what came in; the source has ``size``."""
+        if self.kept is None or self.since is None:
+            return 0
+        return max(size - self.since.size, 0) * self.kept.size // max(self.kept.newest.size, 1)
 
 
 def covered(version: int, size: int) -> str:
@@ -180,7 +192,8 @@ def _find(session: Session, wanted: Wanted) -> InPlace:
     listed = wanted.copied
     held = f"{relation_name(wanted.name)} VERSION AS OF {cover.at:d}"
     main = f"SELECT {listed} FROM (SELECT {listed}, {mark_of(kept.generation)} FROM {held})"
-    return InPlace(f"({' UNION ALL '.join([main, *new])})", kept=kept, pending=bool(new))
+    relation, came = f"({' UNION ALL '.join([main, *new])})", " UNION ALL ".join(new)
+    return InPlace(relation, kept=kept, main=main, new=came, since=cover)
 
 
 def new_rows(session: Session, wanted: Wanted, after: int) -> tuple[str, ...] | None:

@@ -15,7 +15,8 @@ from tapestry.runs.context.horizons import horizons
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.ask import Asking, ask_memories, scans_of_uses
+from tapestry.runs.memories.ask import Asking, scans_of_uses
+from tapestry.runs.memories.new_part import read_memories
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.few_rows import few_rows
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
@@ -26,6 +27,7 @@ from tapestry.runs.query.settings import grown_otherwise, refuse_grown_otherwise
 from tapestry.runs.query.spark_reads import refuse_read_otherwise
 from tapestry.runs.run.commit import closing_sql
 from tapestry.runs.run.known_before import KnownBefore
+from tapestry.runs.run.no_trace import without_trace
 from tapestry.runs.run.plan import (
     Appending,
     Circumstances,
@@ -49,6 +51,7 @@ from tapestry.runs.window.count_instants import count_instants
 from tapestry.runs.window.new_answers import new_answers
 from tapestry.runs.window.new_rows import NewRows
 from tapestry.runs.window.question import keyed, question_of, said_of
+from tapestry.runs.window.shared_window import Asker, share_window
 from tapestry.runs.window.sources_of_run import (
     as_read_by,
     before_of,
@@ -171,7 +174,7 @@ class _Planning:
         row = self.first_row(query, end.t)
         found = examine_sources(session, model, invocation, query, row)
         window, scans = Window(None, row.t), scans_of(found)
-        wishes = ask_memories(Asking(session, model, invocation, query, window))
+        wishes = read_memories(Asking(session, model, invocation, query, window))
         answers = new_answers(query, query, window, found)
         count_instants(session, model, query, window, scans)
         known = self.known.first(query, row, found)
@@ -254,8 +257,9 @@ class _Planning:
         if end.t is None:
             return Nothing(model, last.t, (*warnings, *end.warnings))
         changed = not same_query(last.canonical, query.canonical)
-        if not (changed or self.standing.accepted) and query.pins == last.pins:
-            due = self.due_by_time(query, last)
+        looked = invocation.memory.looked(last)
+        if not (changed or self.standing.accepted) and query.pins == looked.pins:
+            due = self.due_by_time(query, looked)
             if due is None or due > end.t:
                 return Nothing(model, end.t, warnings)
         row = replace(
@@ -293,29 +297,29 @@ class _Planning:
         found = examine_sources(session, model, self.invocation, query, row)
         if any(e.refresh for e in found.values()):
             return None
-        if not standing.crashed:  # it was asked before it was claimed, over the sources of then
+        if not standing.crashed:  # asked before it was claimed, over the sources of then
             refuse_narrower(session, model, self.invocation, query, row.generation)
         row = replace(row, pins=keeping(row.pins, found))
         knowing = executed(query, found, model, self.invocation)
         window, scans = Window(row.tau, row.t), scans_of(found)
         answers, query = new_answers(query, knowing, window, found), knowing
-        few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
+        shared = share_window(session, model, self.invocation, Asker(query, row, found))
+        widest = (*answers.widest(standing_scans_of(found)), query.sizes)
+        few = shared.few or few_rows(session, *widest)
         row = (known := self.known.later(query, row, found, few)).row
         asking = Asking(session, model, self.invocation, query, window, standing.crashed)
-        wishes = ask_memories(asking)
-        uses = scans_of_uses(wishes, found)
+        uses = scans_of_uses(wishes := read_memories(asking), found)
         answers = replace(answers, few=few, known=known.answers, hashes=known.hashes, uses=uses)
         if not before_of(found):  # else the scans read what is yet to be written
             count_instants(session, model, knowing, window, scans, known.answers)
-        select = answers.sql(scans)
         asked = ask(session, model, query, row, found, answers)
         columns, ready = reconcile(session, model, self.invocation, query, row, reshape)
-        return WriteRows(
+        planned = WriteRows(
             asked.row,
             NewRows(
                 model,
                 asked.row.identity,
-                select,
+                answers.sql({**scans, **shared.scans}),
                 selected=(*query.rewriting.columns, MATCHED_AT),
                 columns=columns,
                 expected=query.expected,
@@ -333,16 +337,17 @@ class _Planning:
             circumstances=_circumstances(standing),
             figures=_figures(answers.strategy, found, {}),
             warnings=(*warnings_of(found), *said_of(model, query), *known.warnings),
-            little=query.little,
+            little=query.little or shared.little,
             wishes=wishes,
         )
+        return without_trace(planned, shared, reshape or standing.accepted)
 
     def due_by_time(self, query: Query, last: StateRow) -> datetime | None:
         """The first instant after the last run at which time alone may bring an answer.
 
         None: none ever. It depends on the pins only, so a warm process asks once.
         """
-        invocation, key = self.invocation, (last.generation, last.n)
+        invocation, key = self.invocation, (last.generation, last.n, last.t)
         known, due = invocation.memory.quiet(key)
         if known:
             return due
