@@ -54,7 +54,7 @@
   {%- endif -%}
   {%- do apply_grants(target_relation, config.get('grants'), should_revoke(existing_relation, full_refresh_mode)) -%}
   {#- Each description is a commit of its own, and where nothing is new there is none. -#}
-  {%- if plan.action != 'nothing' -%}
+  {%- if outcome.action != 'nothing' -%}
     {%- do persist_docs(target_relation, model) -%}
   {%- endif -%}
 

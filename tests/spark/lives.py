@@ -57,6 +57,10 @@ def _all(there: list[Copy], _: int) -> Found:
     yield from (((m.number,), (m.id,)) for m in there)
 
 
+def _rare(there: list[Copy], _: int) -> Found:
+    yield from (((m.number,), (m.id,)) for m in there if m.id == 4 and m.parent == 1)
+
+
 def _unanswered(there: list[Copy], s: int) -> Found:
     answered = {r.parent for r in there}
     yield from (((m.number,), (m.id,)) for m in there if m.due(10) <= s and m.id not in answered)
@@ -155,6 +159,7 @@ _M = "{s}.messages"
 _REPLY = f"from {_M} r where r.parent = m.id"
 KINDS = {
     "all": Kind(f"select m.id from {_M} m", _all),
+    "rare": Kind(f"select m.id from {_M} m where m.id = 4 and m.parent = 1", _rare),
     "unanswered": Kind(
         f"select m.id from {_M} m where now() >= m.ts + interval 10 seconds"
         f" and not exists (select 1 {_REPLY})",

@@ -122,11 +122,14 @@ class World:
     ) -> Outcome:
         """One invocation with this model only."""
         invocation = self.invocation(seconds, given)
-        planned = prepare(self.session, model, invocation, full_refresh)
-        outcome = execute(self.session, planned, invocation)
-        if self.keeps:
-            keep_memories(self.session, invocation.wishes, "test")
-        return outcome
+        try:
+            planned = prepare(self.session, model, invocation, full_refresh)
+            outcome = execute(self.session, planned, invocation)
+            if self.keeps:
+                keep_memories(self.session, invocation.wishes, "test")
+            return outcome
+        finally:
+            invocation.shared.release(self.session)
 
     def answers(
         self, name: str = "target", columns: str = "id", order: bool = True

@@ -17,6 +17,7 @@ from tapestry.sql.facts.begin import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import Lifted, Part, ValueTable
 from tapestry.sql.look.joined_uses import JoinedUse, joined_use
+from tapestry.sql.look.narrowed_sources import WINDOW, narrowed_sources
 from tapestry.sql.look.running_values import running_columns, running_values
 from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
 from tapestry.sql.look.uses_of_sources import Use, uses_of
@@ -140,6 +141,18 @@ class Rewriting:
         """
         return self.costliest.own_rows and not any(
             part.by_value or len(block.tables) != 1 for part in self.parts for block in part.blocks
+        )
+
+    @cached_property
+    def narrowed(self) -> frozenset[str]:
+        """The sources of which a run asks nothing but what arrived in its window, if none is late.
+
+        No statement of it asks for the ids of their rows.
+        """
+        if self.asks_known:
+            return frozenset()
+        return narrowed_sources(
+            self.sources, lambda scans, few: self.incremental(WINDOW, scans, few=few)
         )
 
     def looks_back_at(self, source: str) -> bool:

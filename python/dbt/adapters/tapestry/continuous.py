@@ -19,6 +19,7 @@ from dbt.adapters.tapestry.invocations import (
     given_clock,
     keep_noted_memories,
     refuse_other_settings,
+    release_shared,
     write_runs,
 )
 from dbt.adapters.tapestry.nodes import (
@@ -159,10 +160,13 @@ class ContinuousDoors(metaclass=AdapterMeta):
 
     def cleanup_connections(self) -> None:
         """dbt calls this once, when all nodes are done: runs are logged, answers delivered,
-        memories kept."""
-        write_runs(self)
-        deliver_noted(self)
-        keep_noted_memories(self)
+        memories kept; at last what models held together is released."""
+        try:
+            write_runs(self)
+            deliver_noted(self)
+            keep_noted_memories(self)
+        finally:
+            release_shared(self)
         super().cleanup_connections()  # type: ignore[misc]
 
 

@@ -172,6 +172,20 @@ def keep_noted_memories(adapter: Any) -> None:
         logger.warning(f"the memories in {key[1]} were not kept: {error}")
 
 
+def release_shared(adapter: Any) -> None:
+    """Drop what the models of the current invocation held in memory together: it is over."""
+    key = (str(get_invocation_id()), adapter.config.credentials.schema)
+    with _lock:
+        invocation = _known.get(key)
+    if invocation is None:
+        return
+    try:
+        with adapter.connection_named(MEMORIES_TABLE):
+            invocation.shared.release(DbtSession(adapter))
+    except Exception as error:
+        logger.debug(f"what models shared in memory was not dropped: {error}")
+
+
 def _write_documents(adapter: Any, invocation_id: str, entries: list[Any]) -> None:
     """Keep the checks as validation results; render them where Great Expectations is loaded."""
     config = adapter.config

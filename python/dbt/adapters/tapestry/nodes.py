@@ -45,6 +45,7 @@ def continuous_model(
         unique_id=str(node.get("unique_id") or ""),
         options=authored(clauses),
         properties=config.get("tblproperties") or {},
+        feeds=_feeds(node, graph),
     )
 
 
@@ -139,6 +140,17 @@ def _above(node: Mapping[str, Any], every: Mapping[str, Mapping[str, Any]]) -> s
             above.add(unique_id)
             left += (every[unique_id].get("depends_on") or {}).get("nodes") or ()
     return above
+
+
+def _feeds(node: Mapping[str, Any], graph: Mapping[str, Any]) -> bool:
+    """Do other models read it, by its name or as a source of the same table?"""
+    mine, relation = node.get("unique_id"), plain(node["relation_name"])
+    same = {key for key, one in graph["sources"].items() if relation in _relations(one)}
+    return any(
+        other.get("resource_type") == "model"
+        and not {mine, *same}.isdisjoint((other.get("depends_on") or {}).get("nodes") or ())
+        for other in graph["nodes"].values()
+    )
 
 
 def _relations(node: Mapping[str, Any]) -> Iterator[str]:

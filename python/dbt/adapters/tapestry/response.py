@@ -38,7 +38,7 @@ def response_of(plan: Decided, outcome: Outcome) -> ContinuousResponse:
     """What a run of a continuous model did."""
     return ContinuousResponse(
         _message=str(outcome),
-        code=plan.action,
+        code=outcome.action,
         rows_affected=outcome.rows,
         rejected_rows=outcome.rejected_rows,
         checks=_statuses(outcome.results),

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.shared_views import SharedViews
 from tapestry.runs.context.switches import Switches
 from tapestry.runs.context.warm_pins import WarmPins
 from tapestry.runs.engine.odd_rows import OddRow
@@ -37,6 +38,8 @@ class Invocation:
         Entries for ``tapestry_runs``, one for each run that committed or whose checks failed.
     wishes
         What its runs asked of memories (``tapestry.runs.memories.ask``).
+    shared
+        What its models read of sources together, in memory; to be released when it ends.
     distrusting
         Models whose runs are to read no memory, for one that did has failed.
     """
@@ -52,6 +55,7 @@ class Invocation:
     complete: dict[str, datetime] = field(default_factory=dict)
     log: list[Any] = field(default_factory=list)
     wishes: list[Any] = field(default_factory=list)
+    shared: SharedViews = field(default_factory=SharedViews)
     distrusting: set[str] = field(default_factory=set)
     _states: dict[str, dict[str, StateRow | OddRow] | None] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)

@@ -37,6 +37,7 @@ class Memory:
 
     _targets: dict[str, KnownTarget] = field(default_factory=dict)
     _sources: dict[tuple[str, str], tuple[Glance, Pinned]] = field(default_factory=dict)
+    _looked: dict[tuple[str, int], StateRow] = field(default_factory=dict)
     _quiet: dict[Hashable, datetime | None] = field(default_factory=dict)
     _rewritings: dict[Hashable, Rewriting] = field(default_factory=dict)
     _analysed: dict[Hashable, bool] = field(default_factory=dict)
@@ -54,6 +55,18 @@ class Memory:
     def forget(self, name: str) -> None:
         """Another run of this target is or was under way: look again."""
         self._targets.pop(name, None)
+
+    def looked(self, last: StateRow) -> StateRow:
+        """How far a model is known to have no answer after its last run: the run that looked.
+
+        It left no trace; where there was none, the last run itself.
+        """
+        return self._looked.get((last.generation, last.n), last)
+
+    def note_looked(self, row: StateRow) -> None:
+        """A run found nothing, and was not claimed: its n is still that of the next one."""
+        _bound(self._looked)
+        self._looked[(row.generation, row.n - 1)] = row
 
     def source(self, name: str, zone: str, now: Glance) -> Pinned | None:
         """A source as it was described in a session of this zone, as it is now.
@@ -119,6 +132,6 @@ class Memory:
         self._analysed[key] = True
 
 
-def _bound(known: dict[Hashable, Any], size: int = SIZE) -> None:
+def _bound(known: dict[Any, Any], size: int = SIZE) -> None:
     if len(known) >= size:
         known.clear()

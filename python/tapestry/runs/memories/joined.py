@@ -21,7 +21,7 @@ from functools import cached_property
 from tapestry.names import ARRIVAL, ROW_ID
 from tapestry.quoting import Sql, identifier
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.look import InPlace, find, look_at, new_rows, old_rows
+from tapestry.runs.memories.look import InPlace, find, in_place, look_at, new_rows, old_rows
 from tapestry.runs.memories.reasons import NEWER, NOT_APPENDED_ONLY, SIDE_UNREAD, UNREADABLE
 from tapestry.runs.memories.wanted import At, Wanted, hashed, memory_name
 from tapestry.runs.sources.added_since import remembered_columns
@@ -160,7 +160,7 @@ def _find_join(session: Session, wanted: WantedJoin) -> InPlace:
     if isinstance(new, str):
         return InPlace(reason=new, kept=kept)
     main = kept.held_rows(wanted, cover)
-    return InPlace(f"({' UNION ALL '.join([main, *new])})", kept=kept, pending=bool(new))
+    return in_place(main, new, kept, cover)
 
 
 def new_pairs(

@@ -110,12 +110,13 @@ def _kept(session: Session, same: Sequence[Wish], left: bool) -> list[Deed]:
     if found.reason in SPOILT:
         deeds.append(drop(session, wanted, found.reason))
     if found.relation:
-        if found.kept is not None and found.pending and due(wanted, found.kept):
+        if found.kept is not None and found.new and due(wanted, found.kept):
             if found.kept.newest.n > FLUSHES:
                 deeds.append(build(session, wanted, found.relation))
                 vacuum(session, wanted)
             else:
-                deeds += flush(session, wanted, found.kept)
+                view = found.view if found.since == found.kept.newest else ""
+                deeds += flush(session, wanted, found.kept, view)
     elif found.reason == NEWER or left:
         return deeds
     elif not _undecided(same):
@@ -136,12 +137,14 @@ def _kept_join(session: Session, same: Sequence[JoinWish]) -> list[Deed]:
     assert wanted is not None
     kept = found.kept
     if found.relation:
-        if kept is None or not found.pending or not due(wanted, kept):
+        if kept is None or not found.new or not due(wanted, kept):
             return []
         if kept.newest.n > FLUSHES:
             deeds = [create(session, wanted, f"SELECT * FROM {found.relation}")]
             vacuum(session, wanted)
             return deeds
+        if found.view and found.since == kept.newest:
+            return append(session, wanted, kept, [f"SELECT * FROM {found.view}"])
         return flush_join(session, wanted, kept)
     if found.reason in (NEWER, SIDE_UNREAD) and kept is not None:
         behind = reaches(wanted.read_at, kept.newest.held)
@@ -159,9 +162,9 @@ def build(session: Session, wanted: Wanted, held: str = "") -> Deed:
     return create(session, wanted, f"SELECT * FROM {rows} WHERE {wanted.where}")
 
 
-def flush(session: Session, wanted: Wanted, kept: HeldMemory) -> list[Deed]:
-    """Add what came since, once."""
-    new = new_rows(session, wanted, kept.newest.version)
+def flush(session: Session, wanted: Wanted, kept: HeldMemory, view: str = "") -> list[Deed]:
+    """Add what came in since, once; ``view``: it is held there."""
+    new = (f"SELECT * FROM {view}",) if view else new_rows(session, wanted, kept.newest.version)
     return append(session, wanted, kept, new) if new else []
 
 

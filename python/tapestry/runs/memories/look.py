@@ -83,14 +83,28 @@ class HeldMemory:
 class InPlace:
     """What a run reads in the place of a source; "" where it reads the source, for a ``reason``.
 
-    pending
-        Are there rows in it that the memory has not got?
+    main, new
+        SELECTs that the relation is made of: what the memory held at ``since``, a version of the
+        source, and what came in after that ("": nothing).
+    view
+        What holds ``new`` in memory, "" where nothing does.
     """
 
     relation: str = ""
     reason: str = ""
     kept: HeldMemory | None = None
-    pending: bool = False
+    main: str = ""
+    new: str = ""
+    since: Cover | None = None
+    view: str = ""
+
+    def new_bytes(self, at: At) -> int:
+        """About so many bytes of a memory would hold what came in; the sources are as ``at``."""
+        if self.kept is None or self.since is None:
+            return 0
+        grown = zip(at, self.since.held, strict=True)
+        came = sum(max(now - then, 0) for (_, now), (_, then) in grown)
+        return came * self.kept.size // max(sum(size for _, size in self.kept.newest.held), 1)
 
 
 def reaches(at: At, held: At) -> bool:
@@ -210,7 +224,13 @@ def _find(session: Session, wanted: Wanted) -> InPlace:
     if new is None:
         return InPlace(reason=NOT_APPENDED_ONLY, kept=kept)
     main = kept.held_rows(wanted, cover)
-    return InPlace(f"({' UNION ALL '.join([main, *new])})", kept=kept, pending=bool(new))
+    return in_place(main, new, kept, cover)
+
+
+def in_place(main: str, new: Sequence[str], kept: HeldMemory, since: Cover) -> InPlace:
+    """A memory, of which ``main`` is a SELECT as it was then, and SELECTs of what came since."""
+    relation = f"({' UNION ALL '.join([main, *new])})"
+    return InPlace(relation, kept=kept, main=main, new=" UNION ALL ".join(new), since=since)
 
 
 def old_rows(session: Session, wanted: Wanted, version: int) -> InPlace:

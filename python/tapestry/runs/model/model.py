@@ -178,6 +178,8 @@ class Model:
     arrivals
         What is known of the relations that the query may read: normalized name -> arrival column or
         ``static``; several where the project says several things of one.
+    feeds
+        Other models read its table.
     """
 
     name: str
@@ -193,6 +195,7 @@ class Model:
     options: str = ""
     """What stands between the table's properties and AS in CREATE TABLE: partitions, location."""
     properties: Mapping[str, str] = field(default_factory=dict)
+    feeds: bool = False
 
 
 def schedule_of(config: Mapping[str, Any]) -> ModelConfig:

@@ -15,8 +15,9 @@ from tapestry.runs.context.horizons import horizons
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.ask import Asking, Untimely, Wish, ask_memories, over_memories
+from tapestry.runs.memories.ask import Asking, Untimely, Wish, over_memories
 from tapestry.runs.memories.joined import JoinWish
+from tapestry.runs.memories.new_part import read_memories
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.few_rows import few_rows
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
@@ -27,6 +28,7 @@ from tapestry.runs.query.settings import grown_otherwise, refuse_grown_otherwise
 from tapestry.runs.query.spark_reads import refuse_read_otherwise
 from tapestry.runs.run.commit import closing_sql
 from tapestry.runs.run.known_before import KnownBefore
+from tapestry.runs.run.no_trace import without_trace
 from tapestry.runs.run.plan import (
     Appending,
     Circumstances,
@@ -50,6 +52,7 @@ from tapestry.runs.window.count_instants import count_instants
 from tapestry.runs.window.new_answers import new_answers
 from tapestry.runs.window.new_rows import NewRows
 from tapestry.runs.window.question import keyed, question_of, said_of
+from tapestry.runs.window.shared_window import Asker, share_window
 from tapestry.runs.window.sources_of_run import (
     as_read_by,
     before_of,
@@ -220,7 +223,7 @@ class _Planning:
         """What a run over a window asks of memories."""
         model, invocation, again = self.model, self.invocation, self.standing.crashed
         asking = Asking(self.session, model, invocation, query, window, again)
-        return ask_memories(asking, Untimely.of(found))
+        return read_memories(asking, Untimely.of(found))
 
     def first_row(self, query: Query, t: datetime) -> StateRow:
         """Run 1 of a new generation, from the begin to t."""
@@ -263,8 +266,9 @@ class _Planning:
         if end.t is None:
             return Nothing(model, last.t, (*warnings, *end.warnings))
         changed = not same_query(last.canonical, query.canonical)
-        if not (changed or self.standing.accepted) and query.pins == last.pins:
-            due = self.due_by_time(query, last)
+        looked = invocation.memory.looked(last)
+        if not (changed or self.standing.accepted) and query.pins == looked.pins:
+            due = self.due_by_time(query, looked)
             if due is None or due > end.t:
                 return Nothing(model, end.t, warnings)
         row = replace(
@@ -302,28 +306,29 @@ class _Planning:
         found = examine_sources(session, model, self.invocation, query, row)
         if any(e.refresh for e in found.values()):
             return None
-        if not standing.crashed:  # it was asked before it was claimed, over the sources of then
+        if not standing.crashed:  # asked before it was claimed, over the sources of then
             refuse_narrower(session, model, self.invocation, query, row.generation)
         row = replace(row, pins=keeping(row.pins, found))
         knowing = executed(query, found, model, self.invocation)
         window, scans = Window(row.tau, row.t), scans_of(found)
         answers, query = new_answers(query, knowing, window, found), knowing
-        few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
+        shared = share_window(session, model, self.invocation, Asker(query, row, found))
+        widest = (*answers.widest(standing_scans_of(found)), query.sizes)
+        few = shared.few or few_rows(session, *widest)
         row = (known := self.known.later(query, row, found, few)).row
         wishes = self.wishes(query, window, found)
         answers = replace(answers, few=few, known=known.answers, hashes=known.hashes)
         answers = over_memories(answers, wishes, found)
         if not before_of(found):  # else the scans read what is yet to be written
             count_instants(session, model, knowing, window, scans, known.answers)
-        select = answers.sql(scans)
         asked = ask(session, model, query, row, found, answers)
         columns, ready = reconcile(session, model, self.invocation, query, row, reshape)
-        return WriteRows(
+        planned = WriteRows(
             asked.row,
             NewRows(
                 model,
                 asked.row.identity,
-                select,
+                answers.sql({**scans, **shared.scans}),
                 selected=(*query.rewriting.columns, MATCHED_AT),
                 columns=columns,
                 expected=query.expected,
@@ -341,16 +346,17 @@ class _Planning:
             circumstances=_circumstances(standing),
             figures=_figures(answers.strategy, found, {}),
             warnings=(*warnings_of(found), *said_of(model, query), *known.warnings),
-            little=query.little,
+            little=query.little or shared.little,
             wishes=wishes,
         )
+        return without_trace(planned, shared, reshape or standing.accepted)
 
     def due_by_time(self, query: Query, last: StateRow) -> datetime | None:
         """The first instant after the last run at which time alone may bring an answer.
 
         None: none ever. It depends on the pins only, so a warm process asks once.
         """
-        invocation, key = self.invocation, (last.generation, last.n)
+        invocation, key = self.invocation, (last.generation, last.n, last.t)
         known, due = invocation.memory.quiet(key)
         if known:
             return due

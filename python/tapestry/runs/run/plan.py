@@ -164,6 +164,8 @@ class WriteRows:
         What a run did that had crashed and was brought to its end before this one was planned.
     wishes
         What it asked of memories.
+    traceless
+        Where it finds no rows it leaves no trace: its window is the next run's, too.
     """
 
     row: StateRow
@@ -182,6 +184,7 @@ class WriteRows:
     little: bool = False
     finished: str = ""
     wishes: tuple[Wish | JoinWish, ...] = ()
+    traceless: bool = False
 
     @property
     def model(self) -> Model:
@@ -218,6 +221,7 @@ class WriteRows:
         """Can its n be claimed while its rows are computed? Nobody sees them before the commit."""
         return (
             self.circumstances.warm
+            and not self.traceless
             and bool(self.rows.holding.rows)
             and not (self.before or self.beside)
         )

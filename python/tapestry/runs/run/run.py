@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from time import monotonic
 
 from tapestry.errors import TapestryError, VerificationFailed
@@ -170,6 +172,10 @@ def _execute(session: Session, planned: WriteRows, invocation: Invocation) -> Ou
             raise concurrent(row) from None
         # The memory did not know of a run that another process claimed, and perhaps crashed in.
         return execute(session, prepare(session, planned.model, invocation), invocation)
+    if done.nothing:
+        invocation.memory.note_looked(row)
+        _complete(invocation, planned)
+        return Outcome("nothing", None, planned.t, finished=planned.finished)
     if done.error is not None:
         give_up(session, row, invocation, planned.unsure)
         reading.look()
@@ -209,13 +215,16 @@ def _claimed_and_published(
         point("claimed")
         return True
 
-    with meanwhile(session, take, wanted=planned.claims_beside) as claimed:
-        if not planned.claims_beside and not claimed():
+    when_asked = nullcontext(lru_cache(maxsize=1)(take))
+    beside = meanwhile(session, take, wanted=planned.claims_beside)
+    with when_asked if planned.traceless else beside as claimed:
+        if not (planned.claims_beside or planned.traceless) and not claimed():
             raise ClaimLostError
         if not circumstances.warm and row.n > 1 and not circumstances.again:
             rejected.tidy(session, row.model, row.generation, row.n - 1, circumstances.attempt)
         found = _publish(session, planned, invocation, began, claimed)
-        if not claimed():  # a broken assumption ends a run before it has asked
+        # A broken assumption ends a run before it has asked.
+        if not found[0].nothing and not claimed():
             raise ClaimLostError
         return found
 

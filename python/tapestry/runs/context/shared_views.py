@@ -1,0 +1,121 @@
+"""What several models of one invocation read of a pinned source, computed once for all of them.
+
+Where all of Spark is one process, a global temporary view is kept in memory from its first use on:
+every session of that Spark, one for each thread, reads the same rows. It has a name of its own, so
+that invocations beside each other share none, and it goes when its invocation ends. What it is made
+of never changes, since every source is read at its pin: without it a statement reads the same rows.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from datetime import datetime
+from threading import Lock
+from uuid import uuid4
+
+from tapestry.quoting import identifier
+from tapestry.runs.engine.session import Session
+from tapestry.sql.read.without_ctes import without_ctes
+
+logger = logging.getLogger(__name__)
+
+SCHEMA = "global_temp"
+"""Where Spark has the temporary views that all of its sessions read."""
+
+
+@dataclass
+class _Slot:
+    """A view, once it is made; "" where none can be made."""
+
+    _lock: Lock = field(default_factory=Lock)
+    _view: str | None = None
+
+    def ready_view(self, session: Session, select: str) -> str:
+        """Its name."""
+        with self._lock:
+            if self._view is None:
+                self._view = _made(session, select)
+            return self._view
+
+    def release(self, session: Session) -> None:
+        """Drop it, and make none again."""
+        with self._lock:
+            view, self._view = self._view, ""
+        if view:
+            _drop(session, view)
+
+
+@dataclass
+class SharedViews:
+    """The views of one invocation; threads share it."""
+
+    _slots: dict[Hashable, _Slot] = field(default_factory=dict)
+    _intervals: dict[Hashable, list[tuple[datetime, datetime]]] = field(default_factory=dict)
+    _rows: dict[str, int] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+    _over: bool = False
+
+    def shared_view(self, session: Session, key: Hashable, select: str) -> str:
+        """The view of a query, made by whoever asks first; "": there is none, read it inlined.
+
+        ``key`` tells which rows these are: queries of one key have the same rows.
+        """
+        with self._lock:
+            if self._over:
+                return ""
+            slot = self._slots.setdefault(key, _Slot())
+        return slot.ready_view(session, select)
+
+    def interval(
+        self, key: Hashable, after: datetime, until: datetime
+    ) -> tuple[datetime, datetime]:
+        """One that was asked for before and has all of ``(after, until]``; else this one."""
+        with self._lock:
+            known = self._intervals.setdefault(key, [])
+            for low, high in known:
+                if low <= after and until <= high:
+                    return low, high
+            known.append((after, until))
+            return after, until
+
+    def rows(self, session: Session, view: str) -> int:
+        """How many rows a view has, counted once."""
+        if view not in self._rows:
+            ((count,),) = session.rows(f"SELECT count(*) FROM {view}")
+            self._rows[view] = int(count)
+        return self._rows[view]
+
+    def release(self, session: Session) -> None:
+        """Drop the views, with what is kept of them: the invocation is over, none is made again.
+
+        A failure harms nothing: nobody reads them any more, and they go with Spark's process.
+        """
+        with self._lock:
+            self._over, slots = True, list(self._slots.values())
+        for slot in slots:
+            slot.release(session)
+
+
+def _made(session: Session, select: str) -> str:
+    frame = session.can.frame
+    if frame is None or not session.can.keeps_memory():
+        return ""
+    name = f"__tapestry_{uuid4().hex[:16]}"
+    view = f"{SCHEMA}.{identifier(name)}"
+    try:
+        frame(without_ctes(select)).createOrReplaceGlobalTempView(name)
+        session.run(f"CACHE LAZY TABLE {view}")
+    except Exception as error:
+        logger.debug("nothing is shared in memory: %s", error)
+        _drop(session, view)
+        return ""
+    return view
+
+
+def _drop(session: Session, view: str) -> None:
+    try:
+        session.run(f"DROP VIEW IF EXISTS {view}")
+    except Exception as error:
+        logger.debug("%s was not dropped: %s", view, error)
