@@ -74,7 +74,8 @@ def explain_model(
 
         def rewrite_with(assume: tuple[str, ...], steps: list[Step] | None = None) -> Rewriting:
             begin, infer = model.config.begin, model.config.infer == "on"
-            return rewrite(model.sql, relations.catalog, assume, begin, steps, infer)
+            rewriting = rewrite(model.sql, relations.catalog, assume, begin, steps, infer)
+            return rewriting.joining(model.config.join_order)
 
         rewriting = rewrite_with(model.config.assume, explained.steps)
         explained.steps = list(rewriting.trace)

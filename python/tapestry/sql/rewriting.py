@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
 from tapestry.instants import FIRST
 from tapestry.names import KEY
+from tapestry.sql.branches.join_order import FEW, NOT_KNOWN, JoinOrder, join_order
 from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog, Exploded, Source
 from tapestry.sql.cumulative.remember import names_kept
 from tapestry.sql.cumulative.rows import ends
 from tapestry.sql.facts.begin import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import Lifted, Part, ValueTable
+from tapestry.sql.ir import Lifted, Part, SourceTable, ValueTable
 from tapestry.sql.look.running_values import running_columns, running_values
 from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
 from tapestry.sql.look.uses_of_sources import Use, uses_of
@@ -44,7 +45,8 @@ class Rewriting:
     begin: datetime | None = None
     apart: Mapping[str, Scan] = field(default_factory=dict, compare=False, repr=False)
     """By alias, how ``incremental`` reads a use that has a scan of its own."""
-    rendered: dict[tuple[frozenset[str] | str | tuple[bool, ...], ...], Body] = field(
+    joins: JoinOrder = field(default=NOT_KNOWN, compare=False, repr=False)
+    rendered: dict[tuple[Hashable, ...], Body] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -64,6 +66,13 @@ class Rewriting:
         Each has every row of the source's scan for which the ``conditions`` of that use hold.
         """
         return replace(self, apart=apart)
+
+    def joining(self, names: Sequence[str]) -> Rewriting:
+        """The same with its tables joined in this order, by their aliases in FROM.
+
+        The answers are the same. Raises ConfigurationError for what is no table of the query.
+        """
+        return replace(self, joins=join_order(self.parts, names))
 
     @property
     def costliest(self) -> Strategy:
@@ -205,11 +214,16 @@ class Rewriting:
         remembers = known is not None and bool(known.states)
         few = few and not rendering.first
         rendering = replace(
-            rendering, few=few, at_begin=at_begin, remembers=remembers, uses=self.apart
+            rendering,
+            few=few,
+            at_begin=at_begin,
+            remembers=remembers,
+            uses=self.apart,
+            joins=self._joins(window, scans),
         )
         flags = (rendering.first, few, keyed, at_begin, remembers, rendering.unsplit)
         apart, dated = frozenset(self.apart), frozenset(rendering.late_from)
-        key = (rendering.late, dated, dialect, flags, apart)
+        key = (rendering.late, dated, dialect, flags, apart, rendering.joins)
         if key not in self.rendered:
             self.rendered[key] = rendering.incremental()
         if self.asks_known and window.tau is not None and known is None:
@@ -264,7 +278,8 @@ class Rewriting:
         """
         rendering = self.rendering(scans, dialect, window.tau is None)
         remembers = known is not None and bool(known.states)
-        rendering = replace(rendering, remembers=remembers, few=few and window.tau is not None)
+        few, joins = few and window.tau is not None, self._joins(window, scans)
+        rendering = replace(rendering, remembers=remembers, few=few, joins=joins)
         body = rendering.remembered(whole)
         return rendering.finish(body, scans, window.tau, window.t, known)
 
@@ -340,7 +355,20 @@ class Rewriting:
             begin=self.begin,
             unsplit=all(scans[name].little for name in self.sources),
             late_from=late_from,
+            joins=self.joins,
         )
+
+    def _joins(self, window: Window, scans: Mapping[str, Scan]) -> JoinOrder:
+        """In which order tables are joined, as large as these scans say that they are."""
+        tables = [one for one in all_tables(self.parts) if isinstance(one, SourceTable)]
+        if window.tau is None or len(tables) <= FEW:
+            return self.joins
+        sizes = {
+            one.alias: self.apart.get(one.alias) or scans[root]
+            for one in tables
+            if (root := self.catalog.root(one.source))
+        }
+        return self.joins.over(window, sizes)
 
 
 def _keyed(part: Part) -> Part:

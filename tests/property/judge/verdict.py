@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any, Protocol
 
 import duckdb
@@ -19,6 +20,8 @@ from judge.oracle import Answers, literal, load
 from judge.schema import ARRIVAL, SPARK_TYPES, TABLES
 from tapestry import errors
 from tapestry import sql as judged
+from tapestry.sql.branches.join_order import written
+from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.write.dialects import for_dialect
 
 
@@ -180,11 +183,27 @@ def remembered(rewriting: Any, read: dict[str, Any], dialect: str) -> dict[str, 
     return apart
 
 
+def ordered(case: Problem, rewriting: Any, read: dict[str, Any], tau: datetime | None) -> Any:
+    """The query with its tables joined in some order: the author's, or by sizes made up."""
+    rng = random.Random(f"{len(case.sql)} {tau}")
+    sized = {
+        name: replace(
+            scan,
+            size=rng.choice((0, 1, 10**6, 10**9)),
+            since=rng.choice((None, utc((tau or NEVER) - timedelta(days=30)))),
+        )
+        for name, scan in read.items()
+    }
+    named = sorted({written(table) for table in all_tables(rewriting.parts)})
+    names = rng.sample(named, rng.randint(0, len(named))) if rng.random() < 0.5 else []
+    return rewriting.joining(names), sized
+
+
 def statements(
     case: Problem, rewriting: Any, dialect: str, living: Any = None
 ) -> list[tuple[datetime, str]]:
     """The SQL of every run; every other one is told that its rows are few, some that all are, and
-    two of three read their sources from memories.
+    two of three read their sources from memories. Tables are joined in any order.
 
     ``living`` is for what comes after the last end of a window, or for all of a window in which no
     row ends: over the rows that have not ended by then.
@@ -204,7 +223,7 @@ def statements(
                 read = dated(case.data, read, low) if few else read
                 apart = remembered(one, read, dialect) if len(texts) % 3 else {}
                 window = judged.Window(utc(low), utc(high))
-                form = one.reading(apart)
+                form, read = ordered(case, one.reading(apart), read, low)
                 asked.append(form.incremental(window, read, dialect=dialect, few=few))
         texts.append((t, "\nUNION ALL ".join(f"SELECT * FROM ({text}) AS asked" for text in asked)))
         tau = t

@@ -142,7 +142,8 @@ def scans_of_uses(
         reading = found[wish.use.source].reading
         if wish.wanted is None or reading is None or not wish.found.relation:
             continue
-        table = replace(wish.wanted.table, remembered=wish.found.relation)
+        kept, table = wish.found.kept, wish.wanted.table
+        table = replace(table, remembered=wish.found.relation, size=kept.size if kept else 0)
         use = wish.use
         scans[use.alias] = UseScan(use.source, use.conditions, reading.of(table))
     return scans

@@ -298,7 +298,7 @@ class _Planning:
         row = replace(row, pins=keeping(row.pins, found))
         knowing = executed(query, found, model, self.invocation)
         window, scans = Window(row.tau, row.t), scans_of(found)
-        answers, query = new_answers(query, knowing, window, found), knowing
+        answers, query = new_answers(query, knowing, window, found, row.began), knowing
         few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
         row = (known := self.known.later(query, row, found, few)).row
         asking = Asking(session, model, self.invocation, query, window, standing.crashed)
