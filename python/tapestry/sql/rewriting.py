@@ -360,15 +360,13 @@ class Rewriting:
 
     def _joins(self, window: Window, scans: Mapping[str, Scan]) -> JoinOrder:
         """In which order tables are joined, as large as these scans say that they are."""
-        tables = [one for one in all_tables(self.parts) if isinstance(one, SourceTable)]
-        if window.tau is None or len(tables) <= FEW:
+        if window.tau is None:
             return self.joins
-        sizes = {
-            one.alias: self.apart.get(one.alias) or scans[root]
-            for one in tables
-            if (root := self.catalog.root(one.source))
-        }
-        return self.joins.over(window, sizes)
+        sizes = dict[str, Scan]()
+        for table in all_tables(self.parts):
+            if isinstance(table, SourceTable) and (root := self.catalog.root(table.source)):
+                sizes[table.alias] = self.apart.get(table.alias) or scans[root]
+        return self.joins if len(sizes) <= FEW else self.joins.over(window, sizes)
 
 
 def _keyed(part: Part) -> Part:

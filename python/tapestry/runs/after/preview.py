@@ -173,17 +173,15 @@ def _as_spark_reads(session: Session, model: Model, query: Query, select: str) -
 
 def plain_statement(rewriting: Rewriting, window: Window, scans: Mapping[str, Scan]) -> str:
     """The run's statement over sources that go by their bare names."""
-    # sql: rendered to be read again, never run
-    bare = {
-        name: Scan(name, s.arrival, "row_id", s.late, size=s.size, since=s.since)
-        for name, s in scans.items()
-    }
-    apart = {
-        alias: Scan(alias, s.arrival, "row_id", s.late, size=s.size, since=s.since)
-        for alias, s in rewriting.apart.items()
-    }
+    bare = {name: _bare(name, scan) for name, scan in scans.items()}
+    apart = {alias: _bare(alias, scan) for alias, scan in rewriting.apart.items()}
     known = KnownAnswers("known_answers")
     return rewriting.reading(apart).incremental(window, bare, known=known)
+
+
+def _bare(name: str, scan: Scan) -> Scan:
+    # sql: rendered to be read again, never run
+    return Scan(name, scan.arrival, "row_id", scan.late, size=scan.size, since=scan.since)
 
 
 def cost(session: Session, preview: Preview, source: str, predicate: str) -> Cost:
