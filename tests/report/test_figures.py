@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from tests.report.conftest import report_of
 from tests.report.made_up import HOSTILE, NOW, company, fail, runs, well
+from tests.report.test_network_memories import Log
 
 from tapestry.errors import ConfigurationError
 from tapestry.report.buckets import MOST, make_axis
@@ -17,9 +18,11 @@ from tapestry.report.drawing import _joined
 from tapestry.report.figures import project_figures
 from tapestry.report.graph import graph
 from tapestry.report.judge import judge
-from tapestry.report.kept import MEMORY, KeptTable
+from tapestry.report.kept import MEMORY, SUMS, KeptTable
+from tapestry.report.make import kept_tables
 from tapestry.report.plots import bars, render
 from tapestry.report.record import Record
+from tapestry.report.sizes import TableSize
 from tapestry.report.strips import strips
 
 
@@ -151,6 +154,31 @@ def test_memories_stand_between_a_source_and_the_models_that_read_them(tmp_path)
     assert "memory, 1.0 MiB" in texts
     titles = "".join(e.text or "" for e in root.iter() if e.tag.endswith("}title"))
     assert HOSTILE in titles
+
+
+def test_sums_stand_between_a_model_and_what_it_reads(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fast_sugiyama", reason="the graph needs Python 3.11")
+    asked = []
+
+    def size(tables: object, table: str) -> TableSize:
+        asked.append(table)
+        return TableSize(2, 3 * 2**20)
+
+    monkeypatch.setattr("tapestry.report.make.table_size", size)
+    grouped = runs("shop.totals", 2, strategy="cumulative") + runs("other.sums", 1)
+    report = report_of(tmp_path, runs("shop.plain", 2) + grouped, [])
+    kept = kept_tables(Log(), "shop", report.record, report.artifacts)
+    assert [(one.kind, one.name, one.users) for one in kept] == [
+        (SUMS, "shop.totals__memory", ("shop.totals",))
+    ]
+    assert asked == ["totals__memory"], "of no other model"
+    plot = graph(report.verdict, report.artifacts, {}, kept)
+    assert plot is not None
+    root = ElementTree.fromstring(plot.svg)
+    assert "sums, 3.0 MiB" in {e.text for e in root.iter() if e.tag.endswith("}text")}
+    assert "totals__memory" in {e.text for e in root.iter() if e.tag.endswith("}title")}
 
 
 def test_long_edges_are_put_together() -> None:

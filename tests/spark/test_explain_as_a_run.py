@@ -85,3 +85,23 @@ def test_a_changed_query_that_stops_a_run(world: World, sql: str, config: Any) -
     assert "the next run would stop" in notes
     if config:
         assert stopped.value.reason in notes
+
+
+IMPLIED = "r.parent >= 2"
+
+
+def test_what_a_run_infers_is_what_explain_shows(world: World) -> None:
+    """`infer: off` reaches both, and the table goes on with either."""
+    sql = "select m.id from {s}.messages m, {s}.messages r where m.id > 1 and r.parent = m.id"
+    for name, config, wanted in (("on", {}, True), ("off", {"infer": False}, False)):
+        model = world.model(sql, name, **config)
+        explained = explain_model(world.session, model, world.invocation(10), stored=True)
+        assert any(IMPLIED in step.sql for step in explained.steps) is wanted
+        assert (IMPLIED in world.plan_rows(model, 10).rows.select) is wanted
+        world.run(model, 10)
+    world.add((4, "d", 3, 20))
+    for name, config, wanted in (("off", {}, True), ("on", {"infer": "off"}, False)):
+        model = world.model(sql, name, **config)
+        assert (IMPLIED in world.plan_rows(model, 100).rows.select) is wanted
+        world.run(model, 100)
+    assert world.answers("on") == world.answers("off") == [(2, 5.0), (3, 20.0)]

@@ -85,6 +85,7 @@ def _texts(
     _refuse_commits(one)
     infer = model.config.infer == "on"
     rewriting = rewrite(model.sql, catalog, begin=model.config.begin, infer=infer)
+    rewriting = rewriting.joining(model.config.join_order)
     scans = scans_for(rewriting, one.relations, dialect)
     lag = model.config.lag // timedelta(microseconds=1)
     text = guarded_model(

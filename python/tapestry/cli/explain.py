@@ -109,6 +109,7 @@ def show_explanation(to: Console, explained: Explanation) -> None:
         to.print(str(explained.refusal), markup=False)
         return
     _show_reads(to, explained)
+    _show_joins(to, explained)
     _show_memories(to, explained)
     to.print("\n[bold cyan]cheaper[/bold cyan]")
     for line in explained.advice or ["nothing is known that would make this cheaper"]:
@@ -145,6 +146,19 @@ def _show_reads(to: Console, explained: Explanation) -> None:
             "?" if here.files is None else f"{here.files} of {whole.files}",
             f"{size_text(here.size)} of {size_text(whole.size)}",
         )
+    to.print(table)
+
+
+def _show_joins(to: Console, explained: Explanation) -> None:
+    from rich.table import Table
+
+    if explained.looked_at is None or not explained.looked_at.joins:
+        return
+    table = Table(title="In which order tables are joined", title_justify="left")
+    for column in ("where", "tables", "by"):
+        table.add_column(column, overflow="fold")
+    for one in explained.looked_at.joins:
+        table.add_row(one.place, ", ".join(one.tables), one.why)
     to.print(table)
 
 

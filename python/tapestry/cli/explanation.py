@@ -74,7 +74,8 @@ def explain_model(
 
         def rewrite_with(assume: tuple[str, ...], steps: list[Step] | None = None) -> Rewriting:
             begin, infer = model.config.begin, model.config.infer == "on"
-            return rewrite(model.sql, relations.catalog, assume, begin, steps, infer)
+            rewriting = rewrite(model.sql, relations.catalog, assume, begin, steps, infer)
+            return rewriting.joining(model.config.join_order)
 
         rewriting = rewrite_with(model.config.assume, explained.steps)
         explained.steps = list(rewriting.trace)
@@ -115,7 +116,7 @@ def _refused(refusal: Refusal | None) -> dict[str, str] | None:
 
 def _next_run(looked_at: Preview | None, costs: Mapping[tuple[str, str], Cost]) -> dict[str, Any]:
     if looked_at is None:
-        return {"window": None, "reads": [], "notes": [], "memories": []}
+        return {"window": None, "reads": [], "notes": [], "memories": [], "joins": []}
     window = looked_at.window
     reads = []
     for reading in looked_at.readings:
@@ -144,4 +145,8 @@ def _next_run(looked_at: Preview | None, costs: Mapping[tuple[str, str], Cost]) 
         "reads": reads,
         "notes": list(looked_at.notes),
         "memories": [asdict(one) for one in looked_at.memories],
+        "joins": [
+            {"place": one.place, "tables": list(one.tables), "why": one.why}
+            for one in looked_at.joins
+        ],
     }

@@ -22,6 +22,8 @@ from tapestry.cli.options import DbtOptions
 from tapestry.errors import ConfigurationError
 from tapestry.folders import dbt_folder
 
+TYPE = "tapestry"
+"""Of the profiles that a command works with."""
 PROJECT_FILE, PROFILES_FILE = "dbt_project.yml", "profiles.yml"
 
 
@@ -92,11 +94,11 @@ def runtime_config(given: DbtOptions) -> Any:
     with _dbt_usage(), _keeping_adapters(), args_to_context(command) as context:
         context.obj = {"dbt_runner_command_args": command}
         config = _as_dbt_reads_it()(context)
-    if config.credentials.type != "tapestry":
+    if config.credentials.type != TYPE:
         raise ConfigurationError(
             f"the profile's type is {config.credentials.type}",
             f"profile {config.profile_name}, target {config.target_name}",
-            "use `type: tapestry`",
+            f"use `type: {TYPE}`",
         )
     return config
 

@@ -25,11 +25,13 @@ Examples:
   tapestry run
   tapestry run --select unanswered+ --full-refresh
   tapestry run --threads 4 --json
+  tapestry run --select state:modified+ --state prod --defer --fail-fast
 
 dbt orders models by the graph alone. This runs dbt once for each `priority:` among the models, the
 greatest first, each time with what those models read; all of it ends at one instant. No model runs
 twice. Where all have the same priority it is one `dbt run`. A model that reads one that failed is
 skipped, as dbt does it; `dbt retry` runs both. Hooks on-run-start and on-run-end run each time.
+With --fail-fast no further run is begun after one in which a model failed.
 
 Exit codes: 0 every model is done, 1 one failed; 2 wrong usage or settings.
 """
@@ -39,12 +41,20 @@ Exit codes: 0 every model is done, 1 one failed; 2 wrong usage or settings.
 @click.option("--full-refresh", is_flag=True, help="dbt's own.")
 @click.option("--threads", type=click.IntRange(1), help="dbt's own.")
 @click.option("--json", "as_json", is_flag=True, help="What became of each model as JSON.")
+@click.option("--fail-fast", "-x", is_flag=True, help="dbt's own.")
+@click.option("--defer/--no-defer", default=None, help="dbt's own.")
+@click.option("--state", metavar="FOLDER", help="dbt's own.")
+@click.option("--selector", metavar="NAME", help="dbt's own.")
 @selection_options
 @project_options
 def run(
     full_refresh: bool,
     threads: int | None,
     as_json: bool,
+    fail_fast: bool,
+    defer: bool | None,
+    state: str | None,
+    selector: str | None,
     select: tuple[str, ...],
     exclude: tuple[str, ...],
     given: DbtOptions,
@@ -56,9 +66,13 @@ def run(
 
     manifest = read_manifest(given)
     chosen = selection(select, exclude)
-    options = ["--full-refresh"] * full_refresh
+    chosen += [] if selector is None else [f"--selector={selector}"]
+    compared = ["--fail-fast"] * fail_fast
+    compared += [] if state is None else [f"--state={state}"]
+    compared += [] if defer is None else ["--defer" if defer else "--no-defer"]
+    options = [*compared, *["--full-refresh"] * full_refresh]
     options += [] if threads is None else ["--threads", str(threads)]
-    nodes = Warm(manifest.arguments, manifest.parsed).selected(chosen)
+    nodes = Warm(manifest.arguments, manifest.parsed).selected([*chosen, *compared])
     quiet = "--log-level=none"
     shown = [one for one in manifest.arguments if one != quiet or as_json]
     warm = Warm(shown, manifest.parsed)
@@ -94,6 +108,7 @@ def _by_priority(
     from tapestry.schedule.run_results import RunResults
     from tapestry.schedule.warm import SKIPPED, name_of
 
+    fail_fast = _fails_fast()
     config = runtime_config(manifest.given)
     instant = None if _fixed(config) else datetime.now(timezone.utc)
     results = RunResults(Path(config.project_target_path))
@@ -103,7 +118,7 @@ def _by_priority(
         results.add()
         times[priority] = [one.model for one in ran]
 
-    going = ByPriority(warm, priorities, parents_of(manifest.parsed), after)
+    going = ByPriority(warm, priorities, parents_of(manifest.parsed), after, fail_fast)
     ran = going.run(list(priorities), instant, options)
     ids = {name_of(node.unique_id): node.unique_id for node in nodes}
     known = results.unique_ids
@@ -117,6 +132,25 @@ def _by_priority(
     else:
         click.echo(_sentence(ran, instant, len(times)))
     return ran
+
+
+def _fails_fast() -> bool:
+    """What dbt made of its options, its environment and its project, when it listed the models.
+
+    Raises ConfigurationError for what several runs cannot do as one does.
+    """
+    from dbt.flags import get_flags
+
+    from tapestry.errors import ConfigurationError
+
+    flags = get_flags()
+    if flags.DEFER and flags.FAVOR_STATE:
+        raise ConfigurationError(
+            "favor_state: a model would be read from the state though a run of a greater priority"
+            " has just built it",
+            hint="leave out favor_state (DBT_FAVOR_STATE), or use dbt run",
+        )
+    return bool(flags.FAIL_FAST)
 
 
 def _fixed(config: Any) -> bool:

@@ -7,7 +7,6 @@ that is sent twice is there once.
 from __future__ import annotations
 
 import math
-import os
 import time
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from tapestry.delivery.declare import FileSink
 from tapestry.delivery.parquet import as_parquet
 from tapestry.delivery.retry import Refused
 from tapestry.delivery.visible_text import file_name
+from tapestry.whole_file import write_whole
 
 
 def send_file(sink: FileSink, delivery: Delivery, deadline: float = math.inf) -> Path:
@@ -31,7 +31,7 @@ def send_file(sink: FileSink, delivery: Delivery, deadline: float = math.inf) ->
     content = _content(sink, delivery)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write(path, content, deadline)
+        write_whole(path, content, lambda: _in_time(path, deadline))
     except OSError as error:
         raise Refused(f"{path} was not written: {error.strerror or error}") from error
     return path
@@ -47,23 +47,6 @@ def _content(sink: FileSink, delivery: Delivery) -> bytes:
     return as_parquet(delivery.rows, delivery.answers.columns)
 
 
-def _write(path: Path, content: bytes, deadline: float) -> None:
-    """Write aside, make durable, rename: nobody ever sees half of it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    partial.unlink(missing_ok=True)
-    try:
-        # A new file, whatever stands there: no link is followed, no pipe is waited for.
-        with partial.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if time.monotonic() > deadline:
-            raise Refused(f"{path} was not written in time")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+def _in_time(path: Path, deadline: float) -> None:
+    if time.monotonic() > deadline:
+        raise Refused(f"{path} was not written in time")

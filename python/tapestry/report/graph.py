@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tapestry.report.artifacts import Artifacts, Node
 from tapestry.report.drawing import Card, draw
-from tapestry.report.kept import KeptTable, between
+from tapestry.report.kept import COLOURS, KeptTable, between
 from tapestry.report.plots import Plot
 from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, Verdict
 from tapestry.words import counted, size_text
@@ -101,7 +101,7 @@ def _kept_card(kept: KeptTable) -> Card:
     name = kept.name.rpartition(".")[2]
     said = kept.kind if size is None else f"{kept.kind}, {size_text(size)}"
     rows = " and ".join(kept.facts.get("conditions") or ())
-    return Card(said, edge="s3", dashed=True, tip=f"{name}: {rows}" if rows else name)
+    return Card(said, edge=COLOURS[kept.kind], dashed=True, tip=f"{name}: {rows}" if rows else name)
 
 
 def short(node: Node) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MEMORY, SUMS = "memory", "sums"
+COLOURS = {MEMORY: "s3", SUMS: "s4"}
+"""Of drawings, by their names in the style."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from tapestry.report.artifacts import Artifacts, read_artifacts
 from tapestry.report.judge import judge
 from tapestry.report.kept import KeptTable
 from tapestry.report.memories import memories_of
+from tapestry.report.network import sums_of
 from tapestry.report.page import Live, make_page, write_page
 from tapestry.report.read import Tables, read_record
 from tapestry.report.record import Record
@@ -18,6 +19,8 @@ from tapestry.report.sizes import TableSize, table_size
 from tapestry.report.standing import Verdict
 from tapestry.report.summary import summary
 from tapestry.report.text import instant
+from tapestry.runs.tables.beside_target import MEMORY as GROUPS
+from tapestry.sql.strategies.choose import CUMULATIVE
 
 FILE = "tapestry_report.html"
 TOLD = 5
@@ -77,15 +80,26 @@ def make_report(
     """Read everything and judge it."""
     now = now or datetime.now(timezone.utc)
     record, artifacts = read_record(tables, now), read_artifacts(target)
-    record = replace(record, kept=_kept(tables, schema))
+    record = replace(record, kept=kept_tables(tables, schema, record, artifacts))
     verdict = judge(record, artifacts, now, stale_after)
     return Report(verdict, record, artifacts, schema)
 
 
-def _kept(tables: Tables, schema: str) -> tuple[KeptTable, ...]:
-    """The memories of the schema that is reported on."""
+def kept_tables(
+    tables: Tables, schema: str, record: Record, artifacts: Artifacts
+) -> tuple[KeptTable, ...]:
+    """The memories of the schema that is reported on, and the sums of models that keep some.
+
+    Memories first: sums stand between them and their model.
+    """
+    keeping = {run.model for run in record.runs if run.strategy == CUMULATIVE.name}
+    sums = {GROUPS.table_of(model) for model in keeping}
 
     def size(name: str) -> TableSize | None:
         return table_size(tables, name.rpartition(".")[2])
 
-    return tuple(memories_of(tables, schema, size))
+    def of_sums(name: str) -> TableSize | None:
+        here = name.rpartition(".")[0].lower() == schema.lower()
+        return size(name) if here and name in sums else None
+
+    return (*memories_of(tables, schema, size), *sums_of(artifacts, of_sums))

@@ -6,13 +6,13 @@ from datetime import datetime
 
 from tapestry.report.drawing import Card, draw
 from tapestry.report.graph import LONGEST
-from tapestry.report.kept import MEMORY, SUMS
+from tapestry.report.kept import COLOURS
 from tapestry.report.network import MODEL, SOURCE, Network, NetworkNode
 from tapestry.report.network_text import HEADER, figures, says, table
 from tapestry.report.page import environment
 from tapestry.report.plots import Plot
 
-EDGES = {SOURCE: "line", MEMORY: "s3", SUMS: "s4", MODEL: "s1"}
+EDGES = {SOURCE: "line", **COLOURS, MODEL: "s1"}
 """The colours of kinds, by their names in the style."""
 TITLE = "What reads what"
 

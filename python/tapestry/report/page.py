@@ -27,6 +27,7 @@ from tapestry.report.plots import Plot
 from tapestry.report.record import Record, Run
 from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, ModelStanding, Verdict
 from tapestry.report.strips import strips
+from tapestry.whole_file import write_whole
 from tapestry.words import counted
 
 SQL_BUDGET = 1_000_000
@@ -101,9 +102,7 @@ def make_page(
 def write_page(path: Path, page: str) -> None:
     """Write a page in one step: whoever has it open never sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(f".{path.name}.{os.getpid()}")
-    half.write_bytes(page.encode("utf-8", "replace"))
-    half.replace(path)
+    write_whole(path, page.encode("utf-8", "replace"))
 
 
 def _section(

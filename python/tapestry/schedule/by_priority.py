@@ -15,6 +15,8 @@ from tapestry.schedule.replay import Runner
 from tapestry.schedule.warm import FAILED, SKIPPED, Ran, name_of
 
 REFERABLE = ("model", "seed", "snapshot")
+FAST = "Skipping due to fail_fast"
+"""dbt's own words of a model that was left out because another one failed."""
 
 
 class ByPriority:
@@ -24,6 +26,8 @@ class ByPriority:
         Of each model its priority, and what it reads.
     after
         Called when a run of dbt is over, with the priority and what it did.
+    fail_fast
+        Nothing more is run once a model has failed.
     """
 
     def __init__(
@@ -32,9 +36,10 @@ class ByPriority:
         priorities: Mapping[str, int],
         parents: Mapping[str, Iterable[str]],
         after: Callable[[int, list[Ran]], None] = lambda priority, ran: None,
+        fail_fast: bool = False,
     ) -> None:
         self._runner, self._priorities, self._parents = runner, priorities, parents
-        self._after = after
+        self._after, self._fail_fast = after, fail_fast
 
     def run(
         self,
@@ -47,19 +52,21 @@ class ByPriority:
         for priority, names in levels(
             {n: self._priorities.get(n, 0) for n in models}, self._parents
         ):
-            stopped = below([one.model for one in done if one.status == FAILED], self._parents)
+            stopped = self._stopped(names, [one.model for one in done if one.status == FAILED])
             going = [name for name in names if name not in stopped]
             ran = list(self._runner.run(going, as_of, options)) if going else []
-            ran += [
-                Ran(
-                    name, SKIPPED, message=f"{stopped[name]}, which it reads, failed or was skipped"
-                )
-                for name in names
-                if name in stopped
-            ]
+            ran += [Ran(name, SKIPPED, message=why) for name, why in stopped.items()]
             done += ran
             self._after(priority, ran)
         return done
+
+    def _stopped(self, names: Sequence[str], failed: Sequence[str]) -> dict[str, str]:
+        """Which of the models are left out, and why."""
+        if self._fail_fast and failed:
+            return dict.fromkeys(names, FAST)
+        stopped = below(failed, self._parents)
+        why = "{}, which it reads, failed or was skipped"
+        return {name: why.format(stopped[name]) for name in names if name in stopped}
 
 
 def parents_of(manifest: Any) -> dict[str, list[str]]:

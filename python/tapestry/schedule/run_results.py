@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from tapestry.whole_file import write_whole
 
 FILE = "run_results.json"
 
@@ -54,9 +55,7 @@ class RunResults:
             "results": [*self._results, *left_out],
             "elapsed_time": self._seconds,
         }
-        half = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-        half.write_text(json.dumps(whole), "utf-8")
-        half.replace(self._path)
+        write_whole(self._path, json.dumps(whole).encode("utf-8"))
 
 
 def _skipped(unique_id: str, message: str) -> dict[str, Any]:

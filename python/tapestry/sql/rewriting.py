@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
 from tapestry.instants import FIRST
 from tapestry.names import KEY
+from tapestry.sql.branches.join_order import FEW, NOT_KNOWN, JoinOrder, join_order
 from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog, Exploded, Source
 from tapestry.sql.cumulative.remember import names_kept
 from tapestry.sql.cumulative.rows import ends
 from tapestry.sql.facts.begin import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import Lifted, Part, ValueTable
+from tapestry.sql.ir import Lifted, Part, SourceTable, ValueTable
 from tapestry.sql.look.joined_uses import JoinedUse, joined_use
 from tapestry.sql.look.narrowed_sources import WINDOW, narrowed_sources
 from tapestry.sql.look.running_values import running_columns, running_values
@@ -50,7 +51,8 @@ class Rewriting:
         default_factory=dict, compare=False, repr=False
     )
     """By their aliases, two uses that ``incremental`` reads joined."""
-    rendered: dict[tuple[frozenset[str] | str | tuple[bool, ...], ...], Body] = field(
+    joins: JoinOrder = field(default=NOT_KNOWN, compare=False, repr=False)
+    rendered: dict[tuple[Hashable, ...], Body] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -64,7 +66,7 @@ class Rewriting:
         """The uses of its sources, each with the conditions on its rows alone."""
         return uses_of(self.parts, self.catalog)
 
-    def joining(self, left: str, right: str) -> JoinedUse | None:
+    def pairing(self, left: str, right: str) -> JoinedUse | None:
         """How two of the uses, by their aliases, are joined; None where no place reads that."""
         found = {use.alias: use for use in self.uses}
         return joined_use(self.parts, found[left], found[right])
@@ -77,9 +79,16 @@ class Rewriting:
         """The same, some uses read by a scan of their own, by alias, and some in pairs.
 
         Each has every row of the source's scan for which the ``conditions`` of that use hold; of
-        two, every pair of such rows for which those of ``joining`` hold, too.
+        two, every pair of such rows for which those of ``pairing`` hold, too.
         """
         return replace(self, apart=apart, joined=joined or {})
+
+    def joining(self, names: Sequence[str]) -> Rewriting:
+        """The same with its tables joined in this order, by their aliases in FROM.
+
+        The answers are the same. Raises ConfigurationError for what is no table of the query.
+        """
+        return replace(self, joins=join_order(self.parts, names))
 
     @property
     def costliest(self) -> Strategy:
@@ -239,11 +248,19 @@ class Rewriting:
             remembers=remembers,
             uses=self.apart,
             joined=self.joined,
+            joins=self._joins(window, scans),
         )
         flags = (rendering.first, few, keyed, at_begin, remembers, rendering.unsplit)
-        apart = frozenset([*self.apart, *map(repr, self.joined)])
-        dated = frozenset(rendering.late_from)
-        key = (rendering.late, dated, dialect, flags, apart)
+        apart, dated = frozenset(self.apart), frozenset(rendering.late_from)
+        key = (
+            rendering.late,
+            dated,
+            dialect,
+            flags,
+            apart,
+            frozenset(self.joined),
+            rendering.joins,
+        )
         if key not in self.rendered:
             self.rendered[key] = rendering.incremental()
         if self.asks_known and window.tau is not None and known is None:
@@ -298,7 +315,8 @@ class Rewriting:
         """
         rendering = self.rendering(scans, dialect, window.tau is None)
         remembers = known is not None and bool(known.states)
-        rendering = replace(rendering, remembers=remembers, few=few and window.tau is not None)
+        few, joins = few and window.tau is not None, self._joins(window, scans)
+        rendering = replace(rendering, remembers=remembers, few=few, joins=joins)
         body = rendering.remembered(whole)
         return rendering.finish(body, scans, window.tau, window.t, known)
 
@@ -374,7 +392,18 @@ class Rewriting:
             begin=self.begin,
             unsplit=all(scans[name].little for name in self.sources),
             late_from=late_from,
+            joins=self.joins,
         )
+
+    def _joins(self, window: Window, scans: Mapping[str, Scan]) -> JoinOrder:
+        """In which order tables are joined, as large as these scans say that they are."""
+        if window.tau is None:
+            return self.joins
+        sizes = dict[str, Scan]()
+        for table in all_tables(self.parts):
+            if isinstance(table, SourceTable) and (root := self.catalog.root(table.source)):
+                sizes[table.alias] = self.apart.get(table.alias) or scans[root]
+        return self.joins if len(sizes) <= FEW else self.joins.over(window, sizes)
 
 
 def _keyed(part: Part) -> Part:

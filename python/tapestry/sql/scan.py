@@ -21,6 +21,10 @@ class Scan:
     late_from
         No row whose arrival lies after τ though its ts does not has a ts before this; None: nobody
         knows.
+    size
+        Bytes that all rows take; 0: nobody knows.
+    since
+        No row arrived before this; None: nobody knows.
     little
         Is reading all rows cheaper than planning to read some? Where all of a query's sources are
         so small, its bounds make no branches.
@@ -32,6 +36,8 @@ class Scan:
     late: bool = False
     little: bool = False
     late_from: datetime | None = None
+    size: int = 0
+    since: datetime | None = None
 
 
 LEFT, RIGHT = "l_", "r_"

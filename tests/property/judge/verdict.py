@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from itertools import combinations
 from typing import Any, Protocol
 
@@ -20,6 +21,8 @@ from judge.oracle import Answers, literal, load
 from judge.schema import ARRIVAL, SPARK_TYPES, TABLES
 from tapestry import errors
 from tapestry import sql as judged
+from tapestry.sql.branches.join_order import written
+from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.scan import LEFT, RIGHT
 from tapestry.sql.write.dialects import for_dialect
 
@@ -192,7 +195,7 @@ def joined(rewriting: Any, read: dict[str, Any], dialect: str) -> dict[tuple[str
     Of the two first uses that are joined, the later one stands left.
     """
     for right, left in combinations(rewriting.uses, 2):
-        pair = rewriting.joining(left.alias, right.alias)
+        pair = rewriting.pairing(left.alias, right.alias)
         if pair is None:
             continue
         sides = []
@@ -213,11 +216,28 @@ def joined(rewriting: Any, read: dict[str, Any], dialect: str) -> dict[tuple[str
     return {}
 
 
+def ordered(case: Problem, rewriting: Any, read: dict[str, Any], tau: datetime | None) -> Any:
+    """The query with its tables joined in some order: the author's, or by sizes made up."""
+    rng = random.Random(f"{len(case.sql)} {tau}")
+    sized = {
+        name: replace(
+            scan,
+            size=rng.choice((0, 1, 10**6, 10**9)),
+            since=rng.choice((None, utc((tau or NEVER) - timedelta(days=30)))),
+        )
+        for name, scan in read.items()
+    }
+    named = sorted({written(table) for table in all_tables(rewriting.parts)})
+    names = rng.sample(named, rng.randint(0, len(named))) if rng.random() < 0.5 else []
+    return rewriting.joining(names), sized
+
+
 def statements(
     case: Problem, rewriting: Any, dialect: str, living: Any = None
 ) -> list[tuple[datetime, str]]:
     """The SQL of every run; every other one is told that its rows are few, some that all are, and
-    two of three read their sources from memories, the first of them two of them joined.
+    two of three read their sources from memories, the first of them two of them joined. Tables are
+    joined in any order.
 
     ``living`` is for what comes after the last end of a window, or for all of a window in which no
     row ends: over the rows that have not ended by then.
@@ -238,7 +258,7 @@ def statements(
                 apart = remembered(one, read, dialect) if len(texts) % 3 else {}
                 window = judged.Window(utc(low), utc(high))
                 pairs = joined(one, read, dialect) if len(texts) % 3 == 1 else {}
-                form = one.reading(apart, pairs)
+                form, read = ordered(case, one.reading(apart, pairs), read, low)
                 asked.append(form.incremental(window, read, dialect=dialect, few=few))
         texts.append((t, "\nUNION ALL ".join(f"SELECT * FROM ({text}) AS asked" for text in asked)))
         tau = t

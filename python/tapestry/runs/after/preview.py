@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from tapestry.errors import TapestryError
 from tapestry.runs.checks.published_rows import answers_of
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.ask import Asking, Untimely, ask_memories
+from tapestry.runs.memories.ask import Asking, Untimely, Wish, ask_memories
+from tapestry.runs.memories.joined import JoinWish
 from tapestry.runs.memories.tell import MemoryUse, memory_uses
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
@@ -30,8 +31,10 @@ from tapestry.runs.tables.state import StateRow
 from tapestry.runs.window.group_states import wants_memory
 from tapestry.runs.window.question import refuse_own_names, said_of
 from tapestry.sql import Rewriting, Scan, Window
+from tapestry.sql.facts.walk import all_tables
+from tapestry.sql.look.join_orders import Joined, join_orders
 from tapestry.sql.look.source_reads import Reading, readings
-from tapestry.sql.timing import text_of
+from tapestry.sql.scan import KnownAnswers
 
 A_DAY = timedelta(days=1)
 KEPT = "says what groups have at the begin of the window: no history is read, as below, for that"
@@ -54,6 +57,7 @@ class Preview:
     readings: tuple[Reading, ...]
     notes: tuple[str, ...] = ()
     memories: tuple[MemoryUse, ...] = ()
+    joins: tuple[Joined, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,13 +108,41 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     select = query.rewriting.incremental(window, scans, known=known)
     notes += _as_spark_reads(session, model, query, select)
     found = readings(plain_statement(query.rewriting, window, scans), scans)
-    memories: tuple[MemoryUse, ...] = ()
+    wishes: tuple[Wish | JoinWish, ...] = ()
     if stored:
         late = frozenset(name for name, scan in scans.items() if scan.late)
         asking = Asking(session, model, invocation, query, window)
-        asked = ask_memories(asking, Untimely(late))
-        memories = memory_uses(session, asked)
-    return Preview(query, window, tau is None, scans, found, tuple(notes), memories)
+        wishes = ask_memories(asking, Untimely(late))
+    return Preview(
+        query,
+        window,
+        tau is None,
+        scans,
+        found,
+        tuple(notes),
+        memory_uses(session, wishes),
+        _joins(query.rewriting, window, scans, wishes),
+    )
+
+
+def _joins(
+    rewriting: Rewriting,
+    window: Window,
+    scans: Mapping[str, Scan],
+    wishes: Iterable[Wish | JoinWish],
+) -> tuple[Joined, ...]:
+    """In which order the run joins its tables: of a memory it is its own size that counts."""
+    apart = {
+        wish.use.alias: replace(scans[wish.use.source], size=wish.found.kept.size)
+        for wish in wishes
+        if isinstance(wish, Wish) and wish.found.relation and wish.found.kept is not None
+    }
+    decided = plain_statement(rewriting.reading(apart), window, scans)
+    unsized = {name: replace(scan, size=0) for name, scan in scans.items()}
+    undecided = plain_statement(rewriting.joining(()), window, unsized)
+    tables = all_tables(rewriting.parts)
+    named = {one.alias for one in rewriting.joins.first(tables)}
+    return join_orders(decided, undecided, named)
 
 
 def _of_changed(
@@ -147,9 +179,15 @@ def _as_spark_reads(session: Session, model: Model, query: Query, select: str) -
 
 def plain_statement(rewriting: Rewriting, window: Window, scans: Mapping[str, Scan]) -> str:
     """The run's statement over sources that go by their bare names."""
+    bare = {name: _bare(name, scan) for name, scan in scans.items()}
+    apart = {alias: _bare(alias, scan) for alias, scan in rewriting.apart.items()}
+    known = KnownAnswers("known_answers")
+    return rewriting.reading(apart).incremental(window, bare, known=known)
+
+
+def _bare(name: str, scan: Scan) -> Scan:
     # sql: rendered to be read again, never run
-    bare = {name: Scan(name, s.arrival, "row_id", s.late) for name, s in scans.items()}
-    return rewriting.template(bare, _text(window.tau), text_of(window.t))
+    return Scan(name, scan.arrival, "row_id", scan.late, size=scan.size, since=scan.since)
 
 
 def cost(session: Session, preview: Preview, source: str, predicate: str) -> Cost:
@@ -176,21 +214,19 @@ def size_in(plan: str) -> int:
     return sum(int(float(number) * _SIZES.get(unit, 1)) for number, unit in found)
 
 
-def _text(instant: datetime | None) -> str | None:
-    return None if instant is None else text_of(instant)
-
-
 def _scan(session: Session, query: Query, name: str, standing: Standing, notes: list[str]) -> Scan:
     """How the next run would read a source, without looking for rows that came late since."""
     arrival, pinned = query.relations.arrival(name), query.relations.tables[name]
     if arrival is None:
         return plain_scan(pinned.table, pinned.pin, None)
     column, row = arrival_column(pinned.table, arrival), standing.row
+    scan = plain_scan(pinned.table, pinned.pin, column)
     if row is not None:
         side = Side(side_name(row.model, pinned.table.name), row.generation, row.n + 1, row.run_id)
         side = read_side(session, side, row.pins.get(name), pinned.table.columns)
         if side.gone:
             notes.append(f"runs read rows of {name} that were deleted, too, each up to its end")
         if side.live:
-            return late_scan(pinned.table, pinned.pin, column, side)
-    return plain_scan(pinned.table, pinned.pin, column)
+            scan = late_scan(pinned.table, pinned.pin, column, side)
+        return replace(scan, since=row.began)
+    return scan

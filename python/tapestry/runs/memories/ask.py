@@ -124,8 +124,8 @@ class Asking:
         """How two uses are joined, the same way round whichever is named first."""
         rewriting = self.query.rewriting
         ways = [
-            rewriting.joining(one.alias, other.alias),
-            rewriting.joining(other.alias, one.alias),
+            rewriting.pairing(one.alias, other.alias),
+            rewriting.pairing(other.alias, one.alias),
         ]
         known = [(way, self.wanted_join(way)) for way in ways if way is not None]
         known.sort(key=lambda way: "" if way[1] is None else way[1].signature)
@@ -218,10 +218,15 @@ def over_memories(
                 joins.append(JoinedScan(wish.use, _scan_of(wish, wish.wanted, own, found)))
         elif (reading := found[wish.use.source].reading) is not None:
             # sql: a relation that was written to be read in a source's place
-            table = replace(wish.wanted.table, remembered=wish.found.relation)
+            kept = wish.found.kept
+            table = replace(
+                wish.wanted.table,
+                remembered=wish.found.relation,
+                size=kept.size if kept is not None else 0,
+            )
             scan = reading.of(table)
             uses[wish.use.alias] = UseScan(wish.use.source, wish.use.conditions, scan)
-    return replace(answers, uses=uses, joins=tuple(joins))
+    return replace(answers, uses=uses, pairs=tuple(joins))
 
 
 def _scan_of(

@@ -47,12 +47,14 @@ OTHERS = (
     "verify_share",
     "deliver",
     "memories",
+    "join_order",
 )
 MEMORIES = ("auto", "on", "off")
 KEYS = (*CHOICES, *OTHERS, *SCHEDULE)
 _LISTS = {
     "assume": ("conditions", '["r.ts >= m.ts"]'),
     "deterministic_functions": ("functions", "[slug, shop.slug]"),
+    "join_order": ("aliases", "[r3, r2, r1]"),
 }
 NOT_KEYS = {"lag", "begin", "assume", "verify", "arrival", "every", "infer"}
 """Too short or too common: a word near one of these is more likely another package's key."""
@@ -108,6 +110,13 @@ class ModelConfig:
     them: of `r1.amount > 100 and r2.amount = r1.amount` that `r2.amount > 100`. Answers are the
     same either way; `tapestry explain` shows what is implied, and by what. `off`: only by what is
     written."""
+    join_order: tuple[str, ...] = ()
+    """In which order a run joins its tables, by their aliases in FROM, like `[r3, r2, r1]`. Answers
+    are the same in any order. Without it: first the table in which a run looks for what is new, or
+    due, then each time, of those that an equality joins to these, the one of which the least is
+    read; `tapestry explain` shows the order. What the list leaves out follows by that rule, except
+    that the table with the new rows stays in front unless it is in the list. LEFT JOINs to static
+    tables come last in any case."""
     verify_share: float = 1 / 200
     """The part of the history that a `sample` looks at. With 0.005 all of it is seen once in 200
     runs."""

@@ -118,10 +118,13 @@ def _rewritten(
     known = tuple(sorted(catalog.relations.items(), key=lambda item: item[0]))
     settings = (catalog.time_zone, catalog.deterministic_functions)
     infer = model.config.infer == "on"
-    key = (sql, known, settings, begin, model.config.assume, infer)
+    # What crashed is executed with the query of then, which may have other aliases.
+    order = model.config.join_order if sql == model.sql else ()
+    key = (sql, known, settings, begin, model.config.assume, infer, order)
     rewriting = invocation.memory.rewriting(key)
     if rewriting is None:
         rewriting = rewrite(sql, catalog, model.config.assume, begin, infer=infer)
+        rewriting = rewriting.joining(order)
         invocation.memory.note_rewriting(key, rewriting)
     return rewriting
 

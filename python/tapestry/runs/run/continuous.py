@@ -311,7 +311,7 @@ class _Planning:
         row = replace(row, pins=keeping(row.pins, found))
         knowing = executed(query, found, model, self.invocation)
         window, scans = Window(row.tau, row.t), scans_of(found)
-        answers, query = new_answers(query, knowing, window, found), knowing
+        answers, query = new_answers(query, knowing, window, found, row.began), knowing
         shared = share_window(session, model, self.invocation, Asker(query, row, found))
         widest = (*answers.widest(standing_scans_of(found)), query.sizes)
         few = shared.few or few_rows(session, *widest)

@@ -30,16 +30,16 @@ def plain_scan(table: DeltaSource, pin: Pin, arrival: Column | None, ends: bool 
         ended = f", {NEVER} AS {ENDED}" if ends else ""
         names = column_list(table.columns)
         relation = f"(SELECT {names}, {row_id(table)} AS {ROW_ID}{ended} FROM {at})"
-        return Scan(relation, arr, ROW_ID)
+        return Scan(relation, arr, ROW_ID, size=table.size)
     if ends:
         relation = f"(SELECT *, {row_id(table)} AS {ROW_ID}, {NEVER} AS {ENDED} FROM {at})"
-        return Scan(relation, arr, ROW_ID)
+        return Scan(relation, arr, ROW_ID, size=table.size)
     if table.row_tracking:
-        return Scan(at, arr, row_id(table))
+        return Scan(at, arr, row_id(table), size=table.size)
     # The window of the row id inside, the arrival outside: the other way round ts under another
     # name would not be a column of the window's partition, and no bound on it would get through.
     relation = f"(SELECT *, {row_id(table)} AS {ROW_ID} FROM {at})"
-    return Scan(relation, arr, ROW_ID)
+    return Scan(relation, arr, ROW_ID, size=table.size)
 
 
 def arms_by_time(table: DeltaSource, pin: Pin, arrival: Column, side: Side) -> tuple[str, str]:
@@ -67,7 +67,7 @@ def late_scan(
         arms = [f"SELECT *, {NEVER} AS {ENDED} FROM ({arm})" for arm in arms]
         if side.gone:
             arms.append(side.gone_rows(table.columns))
-    return Scan(f"({' UNION ALL '.join(arms)})", ARRIVAL, ROW_ID, late=True)
+    return Scan(f"({' UNION ALL '.join(arms)})", ARRIVAL, ROW_ID, late=True, size=table.size)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import ClassVar
 
 from tapestry.names import KEY, MATCHED_AT
@@ -52,7 +53,7 @@ class WindowPart:
             for one in joins
             if set(one.use.aliases) <= mine.keys()
             and self.late.keys().isdisjoint({one.use.left.source, one.use.right.source})
-            and self.rewriting.joining(*one.use.aliases) == one.use
+            and self.rewriting.pairing(*one.use.aliases) == one.use
         }
         return self.rewriting.reading(
             {
@@ -129,8 +130,10 @@ class NewAnswers:
         Those that the table does not hold.
     uses
         By alias, the uses of sources that are read from memories.
-    joins
+    pairs
         Those that are read joined.
+    began
+        No row of a source arrived before this; None: nobody knows.
     """
 
     parts: tuple[WindowPart, ...]
@@ -139,7 +142,8 @@ class NewAnswers:
     known: KnownAnswers | None = None
     hashes: KnownHashes | None = None
     uses: Mapping[str, UseScan] = field(default_factory=dict)
-    joins: tuple[JoinedScan, ...] = ()
+    pairs: tuple[JoinedScan, ...] = ()
+    began: datetime | None = None
 
     @property
     def strategy(self) -> str:
@@ -166,9 +170,10 @@ class NewAnswers:
         selects = []
         for part in self.parts:
             read = part.scans(scans)
-            read = {name: replace(scan, little=self.little) for name, scan in read.items()}
+            read = {name: self._known(scan) for name, scan in read.items()}
+            uses = {a: replace(use, scan=self._known(use.scan)) for a, use in self.uses.items()}
             selects.append(
-                part.over(self.uses, self.joins).incremental(
+                part.over(uses, self.pairs).incremental(
                     part.window, read, few=self.few, keyed=keyed, known=self.known
                 )
             )
@@ -176,11 +181,21 @@ class NewAnswers:
             return selects[0]
         return "\nUNION ALL ".join(f"SELECT * FROM (\n{select}\n)" for select in selects)
 
+    def _known(self, scan: Scan) -> Scan:
+        """A scan with what is known of all of them."""
+        return replace(scan, little=self.little, since=self.began)
+
 
 def new_answers(
-    query: Query, executed: Query, window: Window, found: Mapping[str, Examination]
+    query: Query,
+    executed: Query,
+    window: Window,
+    found: Mapping[str, Examination],
+    began: datetime | None = None,
 ) -> NewAnswers:
     """What the window of a run is asked; ``executed`` is the query over rows that end.
+
+    ``began`` is the earliest arrival in any source, where it is known.
 
     Sound: windows that follow one another give what one over all of them gives, and answers count
     by derivation where there are two.
@@ -189,11 +204,12 @@ def new_answers(
     ends = [one.last_end for one in found.values() if one.last_end is not None]
     tau, t = window.tau, window.t
     if not ends or tau is None or not query.rewriting.forgets_ended:
-        return NewAnswers((WindowPart(executed.rewriting, window),), query.little)
+        whole = (WindowPart(executed.rewriting, window),)
+        return NewAnswers(whole, query.little, began=began)
     last = min(t, max(tau, *ends))
     both = (
         WindowPart(executed.rewriting, Window(tau, last)),
         WindowPart(query.rewriting, Window(last, t), late),
     )
     parts = tuple(part for part in both if part.window.tau != part.window.t)
-    return NewAnswers(parts, query.little)
+    return NewAnswers(parts, query.little, began=began)

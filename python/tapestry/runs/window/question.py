@@ -194,8 +194,8 @@ def keyed(answers: NewAnswers, question: Question | None, query: Query) -> str:
         alias: replace(use, scan=_stamped(query, use.source, use.scan))
         for alias, use in answers.uses.items()
     }
-    joins = tuple(replace(one, scan=_stamped_both(query, one)) for one in answers.joins)
-    return replace(answers, uses=uses, joins=joins).sql(question.scans, keyed=True)
+    joins = tuple(replace(one, scan=_stamped_both(query, one)) for one in answers.pairs)
+    return replace(answers, uses=uses, pairs=joins).sql(question.scans, keyed=True)
 
 
 def _stamped_both(query: Query, joined: JoinedScan) -> JoinScan:

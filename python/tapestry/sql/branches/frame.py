@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from tapestry.sql.branches.join_order import NOT_KNOWN, JoinOrder
 from tapestry.sql.branches.order import Order
 from tapestry.sql.ir import Table
 
@@ -21,6 +22,8 @@ class Frame:
     unsplit
         The sources are so small that branches for the sake of reading less cost more than they
         save.
+    joins
+        What says in which order tables are joined.
     """
 
     tau: exp.Expr | None
@@ -28,6 +31,7 @@ class Frame:
     order: Order
     few: bool = False
     unsplit: bool = False
+    joins: JoinOrder = NOT_KNOWN
 
     def within(self, conditions: Iterable[exp.Expr], tables: Iterable[Table]) -> Frame:
         """The window, with what is known where these conditions hold of rows of these tables."""
@@ -35,7 +39,9 @@ class Frame:
 
     def before(self) -> Frame | None:
         """The window ``(-inf, tau]`` of all runs before; None where there was none."""
-        return None if self.tau is None else Frame(None, self.tau, self.order)
+        if self.tau is None:
+            return None
+        return Frame(None, self.tau, self.order, joins=self.joins)
 
 
 def at_most(left: exp.Expr, right: exp.Expr) -> exp.Expr:

@@ -140,13 +140,22 @@ def narrowing(bound: exp.Expr, aliases: set[str], frame: Frame) -> list[exp.Expr
         start = None if offset else order.since.get(base.text("table"))
     if frame.tau is None or start is None:
         return []
-    here, implied = order.node_of(base), []
-    for alias in sorted(aliases & order.arrival_columns.keys()):
-        there = order.node(alias)
-        least = None if here == there else order.net.over(here, there)
-        if least is not None and order.movable(offset + least):
-            implied.append(greater(ts_of(alias, order), shifted(start, -offset - least)))
+    implied = []
+    for alias in sorted(aliases):
+        back = behind(bound, alias, order)
+        if back is not None:
+            implied.append(greater(ts_of(alias, order), shifted(start, -back)))
     return implied
+
+
+def behind(bound: exp.Expr, alias: str, order: Order) -> int | None:
+    """By how many microseconds a bound is after the ts of a table's row at most; None: unknown."""
+    if alias not in order.arrival_columns:
+        return None
+    base, offset = base_and_offset(bound, order.zone)
+    here, there = order.node_of(base), order.node(alias)
+    least = None if here == there else order.net.over(here, there)
+    return None if least is None or not order.movable(offset + least) else offset + least
 
 
 def _in_time_before(bound: exp.Expr, frame: Frame) -> exp.Expr:

@@ -63,23 +63,35 @@ def readings(statement: str, scans: Mapping[str, Scan]) -> tuple[Reading, ...]:
         origin = _source_of(cte, scans)
         if origin is not None:
             sources[cte.alias] = origin
+    for name, query in steps_in(tree):
+        for place, arm in arms_in(query, name):
+            found += _of_select(arm, place, sources, scans)
+    return tuple(found)
+
+
+def steps_in(tree: exp.Query) -> Iterator[tuple[str, exp.Query]]:
+    """The CTEs that apply no scan, by name, and the query behind them, which has none."""
     for cte in tree.ctes:
-        if cte.alias not in sources:
-            found += _of_query(cte.this, cte.alias, sources, scans)
+        if not cte.alias.startswith(SCANS):
+            yield cte.alias, cte.this
     bare = tree.copy()
     bare.set("with_", None)
-    found += _of_query(bare, "", sources, scans)
-    return tuple(found)
+    yield "", bare
+
+
+def arms_in(query: exp.Expr, name: str) -> Iterator[tuple[str, exp.Select]]:
+    """The SELECTs that stand beside each other, and what each is called (``Reading.place``)."""
+    arms = _arms(query)
+    for number, arm in enumerate(arms, start=1):
+        branch = f"branch {number} of {len(arms)}" if len(arms) > 1 else ""
+        yield ", ".join(part for part in (name, branch) if part) or "the only branch", arm
 
 
 def branches(statement: str) -> int:
     """How many SELECTs stand beside each other in the statement, those of its CTEs included."""
     tree = parse_one(statement, dialect="spark")
     assert isinstance(tree, exp.Query)
-    bare = tree.copy()
-    bare.set("with_", None)
-    steps = [cte.this for cte in tree.ctes if not cte.alias.startswith(SCANS)]
-    return sum(len(_arms(query)) for query in (*steps, bare))
+    return sum(len(_arms(query)) for _, query in steps_in(tree))
 
 
 def _source_of(cte: exp.CTE, scans: Mapping[str, Scan]) -> str | None:
@@ -89,16 +101,6 @@ def _source_of(cte: exp.CTE, scans: Mapping[str, Scan]) -> str | None:
         return None
     name = ".".join(part.name for part in table.parts).lower()
     return name if name in scans else None
-
-
-def _of_query(
-    query: exp.Expr, name: str, sources: Mapping[str, str], scans: Mapping[str, Scan]
-) -> Iterator[Reading]:
-    arms = _arms(query)
-    for number, arm in enumerate(arms, start=1):
-        branch = f"branch {number} of {len(arms)}" if len(arms) > 1 else ""
-        place = ", ".join(part for part in (name, branch) if part) or "the only branch"
-        yield from _of_select(arm, place, sources, scans)
 
 
 def _of_select(

@@ -47,13 +47,15 @@ def select_of_few(
     """``SELECT listed FROM tables WHERE conditions``; with hints where the branch's rows are few.
 
     ``tables`` are in the order of ``narrowed_first``: the narrowed one, then what is joined to it.
+    Where the author wants another one in front, nothing but the hint is said.
     """
     said = with_stored_joins(Joining(listed, tables, conditions, branch), reads)
     listed, tables, conditions, branch = said.listed, said.tables, said.conditions, said.branch
     inner = tuple(table for table in tables if on_of(table) is None)
     linked = joined_after(inner, conditions)
     steps = linked[:-1] if len(linked) == len(inner) - 1 else linked
-    if not frame.few or len(narrowed_aliases(branch)) != 1 or not steps:
+    begins = bool(inner) and narrowed_aliases(branch) == {inner[0].alias}
+    if not frame.few or not begins or not steps:
         select = reads.from_clause(build.select(listed), tables, frame)
         return where(hinted(select, branch, frame), conditions)
     behind = tables[len(inner) :]

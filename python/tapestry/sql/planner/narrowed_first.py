@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from sqlglot import exp
 
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.selects import aliases_of, on_of
-from tapestry.sql.branches.split_by_bound import Branch, narrowed_aliases
+from tapestry.sql.branches.split_by_bound import Branch, behind, narrowed_aliases
 from tapestry.sql.ir import Table
 from tapestry.sql.planner.hints import broadcast
 
 
 def narrowed_first(
-    tables: tuple[Table, ...], branch: Branch, conditions: Iterable[exp.Expr]
+    tables: tuple[Table, ...], branch: Branch, conditions: Iterable[exp.Expr], frame: Frame
 ) -> tuple[Table, ...]:
     """The tables of a branch, the one it narrows in front, then what an equality joins to those.
+
+    Of several the one of which the least is read (``Frame.joins``); of equal ones, or where nobody
+    knows, the first in FROM.  What the author names stands in the author's order: behind the
+    narrowed table, or before it if it is named too.
 
     Look-ups come last, in their order: each row of the others is there before it is looked up.
 
@@ -24,18 +29,28 @@ def narrowed_first(
     before it would be multiplied with them.  Which order it is changes no answer.
     """
     aliases = narrowed_aliases(branch)
+    inner = [table for table in tables if on_of(table) is None]
+    named = frame.joins.first(inner)
     if not aliases:
-        return tables
-    ordered = [table for table in tables if table.alias in aliases]
-    behind = [table for table in tables if on_of(table) is not None]
-    left = [table for table in tables if table.alias not in aliases and table not in behind]
+        return (*named, *(table for table in tables if table not in named))
+    ordered = [table for table in inner if table.alias in aliases and table not in named] + named
+    left = [table for table in inner if table not in ordered]
     joins = _joins(conditions)
     while left:
         reached = {table.alias for table in ordered}
-        following = next((table for table in left if _near(table, reached, joins)), left[0])
+        near = [table for table in left if _near(table, reached, joins)]
+        following = min(near, key=lambda one: _weight(one, branch, frame)) if near else left[0]
         left.remove(following)
         ordered.append(following)
-    return tuple(ordered + behind)
+    return tuple(ordered + [table for table in tables if on_of(table) is not None])
+
+
+def _weight(table: Table, branch: Branch, frame: Frame) -> float:
+    """How much is read of a table where the branch's bound lies in the window."""
+    assert branch.narrowed is not None
+    back = behind(branch.narrowed, table.alias, frame.order)
+    left = frame.joins.left(table, back)
+    return math.inf if left is None else left
 
 
 def joined_after(tables: tuple[Table, ...], conditions: Iterable[exp.Expr]) -> tuple[Table, ...]:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from tapestry.names import ARRIVAL, KEY, MATCHED_AT, ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame, greater
+from tapestry.sql.branches.join_order import NOT_KNOWN, JoinOrder
 from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.selects import Reads, where
 from tapestry.sql.catalog import Catalog, Exploded, Source
@@ -91,11 +92,13 @@ class Rendering:
     joined: Mapping[tuple[str, str], JoinScan] = field(default_factory=dict)
     unsplit: bool = False
     late_from: Mapping[str, datetime] = field(default_factory=dict)
+    joins: JoinOrder = NOT_KNOWN
 
     def frame(self) -> Frame:
         """The window ``(TAU, T]`` of placeholders."""
         tau = None if self.first else timing.placeholder(TAU)
-        return Frame(tau, timing.placeholder(T), self.order(), self.few, self.unsplit)
+        t = timing.placeholder(T)
+        return Frame(tau, t, self.order(), self.few, self.unsplit, self.joins)
 
     def incremental(self) -> Body:
         """Q^I over the window."""

@@ -59,7 +59,7 @@ def select_by_bounds(
                 for value, name in zip(block.select, columns, strict=True)
             ]
             listed.append(exp.alias_(first.copy(), MATCHED_AT))
-            tables = narrowed_first(conjunction.tables, branch, conditions)
+            tables = narrowed_first(conjunction.tables, branch, conditions, here)
             tables = look_up_few(tables, conjunction.filters, branch, frame, reads)
             selects.append(select_of_few(listed, tables, conditions, branch, frame, reads))
     return selects

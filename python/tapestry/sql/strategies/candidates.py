@@ -234,7 +234,7 @@ class CandidatePlan:
                     reached += narrowing(branch.narrowed, aliases, here)
                 if base is not None:
                     reached = [at_most(low, frame.t) for low in conjunction.lowers]
-                tables = narrowed_first(conjunction.tables, branch, own)
+                tables = narrowed_first(conjunction.tables, branch, own, here)
                 tried = self.candidate(tables, greatest(lowers), [*own, *reached], base)
                 yield hinted(tried, branch, frame)
         for edge in edges(conjunction):
@@ -266,7 +266,7 @@ class CandidatePlan:
             reached = [*branch.conditions]
             if frame.tau is None:
                 reached = [at_most(low, frame.t) for low in last.lowers]
-            ordered = narrowed_first(tables, branch, conditions)
+            ordered = narrowed_first(tables, branch, conditions, frame)
             tried = self.candidate(ordered, instant, [*conditions, *reached], base)
             yield hinted(tried, branch, frame)
 

@@ -50,7 +50,7 @@ def select_by_least(
         ]
         listed.append(exp.alias_(least(starts), MATCHED_AT))
         conditions = [*shared, *branch.conditions]
-        tables = narrowed_first(block.tables, branch, conditions)
+        tables = narrowed_first(block.tables, branch, conditions, frame)
         inner = where(reads.from_clause(build.select(listed), tables, frame), conditions)
         alias = exp.TableAlias(this=exp.to_identifier("_f"))
         first = exp.column(MATCHED_AT, table="_f")
