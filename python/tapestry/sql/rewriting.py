@@ -9,6 +9,7 @@ from functools import cached_property
 
 from tapestry.instants import FIRST
 from tapestry.names import KEY
+from tapestry.sql.branches.measured import Measured
 from tapestry.sql.branches.order import Assumption
 from tapestry.sql.catalog import Catalog, Exploded, Source
 from tapestry.sql.cumulative.remember import names_kept
@@ -19,7 +20,8 @@ from tapestry.sql.ir import Lifted, Part, ValueTable
 from tapestry.sql.look.running_values import running_columns, running_values
 from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
 from tapestry.sql.look.uses_of_sources import Use, uses_of
-from tapestry.sql.planner.measure_narrowed import measure_narrowed
+from tapestry.sql.planner.measure_narrowed import Wanted, measured_rows, used_columns
+from tapestry.sql.planner.measurement import Measurement, statement
 from tapestry.sql.scan import KnownAnswers, Scan, Window
 from tapestry.sql.statement.check_assumptions import check_assumptions
 from tapestry.sql.statement.render import Body, Rendering
@@ -44,6 +46,10 @@ class Rewriting:
     begin: datetime | None = None
     apart: Mapping[str, Scan] = field(default_factory=dict, compare=False, repr=False)
     """By alias, how ``incremental`` reads a use that has a scan of its own."""
+    infer: bool = True
+    """Are tables read by what the conditions imply of them?"""
+    measured: Measured | None = field(default=None, compare=False, repr=False)
+    """What was measured of the rows of a window (``measurement``)."""
     rendered: dict[tuple[frozenset[str] | str | tuple[bool, ...], ...], Body] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -64,6 +70,13 @@ class Rewriting:
         Each has every row of the source's scan for which the ``conditions`` of that use hold.
         """
         return replace(self, apart=apart)
+
+    def knowing(self, measured: Measured) -> Rewriting:
+        """The same, where this was measured: ``incremental`` over its window reads less.
+
+        The scans must give the rows that it was measured of.
+        """
+        return replace(self, measured=measured)
 
     @property
     def costliest(self) -> Strategy:
@@ -193,8 +206,8 @@ class Rewriting:
         first window costs the rendering; the next ones differ in the scans and the instants.
 
         few
-            What ``narrowed_bytes`` measures is small enough to be sent to every task of a join:
-            Spark is told so by a hint.
+            What ``measurement`` finds is small enough to be sent to every task of a join: Spark is
+            told so by a hint.
         known
             The answers so far, where ``asks_known``.
         keyed
@@ -207,14 +220,24 @@ class Rewriting:
         rendering = replace(
             rendering, few=few, at_begin=at_begin, remembers=remembers, uses=self.apart
         )
-        flags = (rendering.first, few, keyed, at_begin, remembers, rendering.unsplit)
-        apart, dated = frozenset(self.apart), frozenset(rendering.late_from)
-        key = (rendering.late, dated, dialect, flags, apart)
-        if key not in self.rendered:
-            self.rendered[key] = rendering.incremental()
         if self.asks_known and window.tau is not None and known is None:
             raise KeyError("no known answers")
-        return rendering.finish(self.rendered[key], scans, window.tau, window.t, known)
+        body = self.body(rendering, window)
+        return rendering.finish(body, scans, window.tau, window.t, known)
+
+    def body(self, rendering: Rendering, window: Window) -> Body:
+        """Q^I without its scans; rendered once, but for what was measured of a window."""
+        if self.measured and self.measured.window == window and not rendering.first:
+            return replace(rendering, measured=self.measured).incremental()
+        flags = (
+            *(rendering.first, rendering.few, KEY in rendering.columns),
+            *(rendering.at_begin, rendering.remembers, rendering.unsplit),
+        )
+        apart, dated = frozenset(self.apart), frozenset(rendering.late_from)
+        key = (rendering.late, dated, rendering.dialect, flags, apart)
+        if key not in self.rendered:
+            self.rendered[key] = rendering.incremental()
+        return self.rendered[key]
 
     def template(
         self,
@@ -285,20 +308,31 @@ class Rewriting:
             rendering.finish(body, scans, window.tau, window.t) for body in rendering.measures()
         )
 
-    def narrowed_bytes(
-        self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"
-    ) -> str | None:
-        """A SELECT of the bytes of the rows that a branch of Q^I narrows a table to, at most.
+    def measurement(
+        self,
+        window: Window,
+        scans: Mapping[str, Scan],
+        dialect: str = "spark",
+        exact: frozenset[str] | None = None,
+    ) -> Measurement | None:
+        """What a run asks first of the rows that the branches of Q^I narrow their tables to.
 
-        None where there is no such range, or nothing that it is joined to.
+        Their bytes; and, where others can be read by it, the least and greatest values of columns:
+        only of the sources in ``exact``, if given, whose scans have the rows that ``incremental``
+        will read. None where there is no such range, or nothing that it is joined to.
         """
         if window.tau is None:
             return None
         rendering = self.rendering(scans, dialect, first=False)
-        most = measure_narrowed(self.parts, self.catalog, rendering.frame(), rendering.reads())
-        if most is None:
+        frame, exact = rendering.frame(), exact if self.infer else frozenset()
+        wanted = Wanted(lambda block: strategy_for(block).by_branches, exact)
+        asked = measured_rows(self.parts, self.catalog, frame, wanted)
+        if not asked:
             return None
-        return rendering.finish(rendering.body([], most), scans, window.tau, window.t)
+        used = used_columns(self.parts)
+        select = statement(asked, used, self.catalog, rendering.reads(), frame)
+        text = rendering.finish(rendering.body([], select), scans, window.tau, window.t)
+        return Measurement(asked, window, text)
 
     def assumption_checks(
         self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"

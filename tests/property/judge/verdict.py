@@ -180,11 +180,20 @@ def remembered(rewriting: Any, read: dict[str, Any], dialect: str) -> dict[str, 
     return apart
 
 
+def knowing(rewriting: Any, window: Any, read: dict[str, Any], dialect: str, run: Run) -> Any:
+    """The rewriting, where the rows of its branches were measured as a run measures them."""
+    large = {name: replace(scan, little=False) for name, scan in read.items()}
+    measurement = rewriting.measurement(window, large, dialect)
+    if measurement is None:
+        return rewriting
+    return rewriting.knowing(measurement.read(run(measurement.sql)))
+
+
 def statements(
-    case: Problem, rewriting: Any, dialect: str, living: Any = None
+    case: Problem, rewriting: Any, dialect: str, run: Run, living: Any = None
 ) -> list[tuple[datetime, str]]:
-    """The SQL of every run; every other one is told that its rows are few, some that all are, and
-    two of three read their sources from memories.
+    """The SQL of every run; every other one is told that its rows are few, some that all are, two
+    of three read their sources from memories, and two of three know what was measured of rows.
 
     ``living`` is for what comes after the last end of a window, or for all of a window in which no
     row ends: over the rows that have not ended by then.
@@ -204,7 +213,8 @@ def statements(
                 read = dated(case.data, read, low) if few else read
                 apart = remembered(one, read, dialect) if len(texts) % 3 else {}
                 window = judged.Window(utc(low), utc(high))
-                form = one.reading(apart)
+                form = knowing(one, window, read, dialect, run) if (few or little) else one
+                form = form.reading(apart)
                 asked.append(form.incremental(window, read, dialect=dialect, few=few))
         texts.append((t, "\nUNION ALL ".join(f"SELECT * FROM ({text}) AS asked" for text in asked)))
         tau = t
@@ -245,7 +255,7 @@ def compare(
             names = f"columns {rewriting.columns} for {case.names}"
             return Verdict("different", names, strategy, total)
         tau: datetime | None = None
-        for t, text in statements(case, rewriting, dialect, living):
+        for t, text in statements(case, rewriting, dialect, run, living):
             if len(text) > LARGEST:
                 raise TooLongError
             difference = _difference(normalized(run(text)), right, tau, t)

@@ -52,6 +52,7 @@ from tapestry.runs.window.question import keyed, question_of, said_of
 from tapestry.runs.window.sources_of_run import (
     as_read_by,
     before_of,
+    exactly_standing,
     examine_sources,
     executed,
     keeping,
@@ -299,12 +300,17 @@ class _Planning:
         knowing = executed(query, found, model, self.invocation)
         window, scans = Window(row.tau, row.t), scans_of(found)
         answers, query = new_answers(query, knowing, window, found), knowing
-        few = few_rows(session, *answers.widest(standing_scans_of(found)), query.sizes)
+        measured = few_rows(
+            session, *answers.widest(standing_scans_of(found)), query.sizes, exactly_standing(found)
+        )
+        few = measured.few
         row = (known := self.known.later(query, row, found, few)).row
         asking = Asking(session, model, self.invocation, query, window, standing.crashed)
         wishes = ask_memories(asking)
         uses = scans_of_uses(wishes, found)
-        answers = replace(answers, few=few, known=known.answers, hashes=known.hashes, uses=uses)
+        answers = replace(
+            answers, measured=measured, known=known.answers, hashes=known.hashes, uses=uses
+        )
         if not before_of(found):  # else the scans read what is yet to be written
             count_instants(session, model, knowing, window, scans, known.answers)
         select = answers.sql(scans)

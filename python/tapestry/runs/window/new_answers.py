@@ -18,6 +18,7 @@ from typing import ClassVar
 
 from tapestry.names import KEY, MATCHED_AT
 from tapestry.quoting import identifier
+from tapestry.runs.query.few_rows import FewRows
 from tapestry.runs.query.query import Query
 from tapestry.runs.sources.examine import Examination
 from tapestry.runs.sources.scans import living
@@ -104,8 +105,9 @@ class NewAnswers:
 
     little
         All that the query reads is small: it is read whole, whatever the window.
-    few
-        The rows of the window are few: Spark is told to begin with them.
+    measured
+        What was measured of the rows of the widest part's window. Where they are few, Spark is
+        told to begin with them.
     known
         The answers so far, where the query tells new ones from them by their values.
     hashes
@@ -116,10 +118,15 @@ class NewAnswers:
 
     parts: tuple[WindowPart, ...]
     little: bool = False
-    few: bool = False
+    measured: FewRows = field(default_factory=FewRows)
     known: KnownAnswers | None = None
     hashes: KnownHashes | None = None
     uses: Mapping[str, UseScan] = field(default_factory=dict)
+
+    @property
+    def few(self) -> bool:
+        """Are the rows of the window few?"""
+        return self.measured.few
 
     @property
     def strategy(self) -> str:
@@ -144,11 +151,14 @@ class NewAnswers:
     def _all(self, scans: Mapping[str, Scan], keyed: bool) -> str:
         """The same, those that are known by their hashes too."""
         selects = []
-        for part in self.parts:
+        for number, part in enumerate(self.parts, start=1):
             read = part.scans(scans)
             read = {name: replace(scan, little=self.little) for name, scan in read.items()}
+            rewriting, measured = part.over(self.uses), self.measured.measured
+            if number == len(self.parts) and measured is not None and not self.little:
+                rewriting = rewriting.knowing(measured)
             selects.append(
-                part.over(self.uses).incremental(
+                rewriting.incremental(
                     part.window, read, few=self.few, keyed=keyed, known=self.known
                 )
             )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from tapestry.sql.branches.measured import Measured
 from tapestry.sql.branches.order import Order
 from tapestry.sql.ir import Table
 
@@ -21,6 +22,8 @@ class Frame:
     unsplit
         The sources are so small that branches for the sake of reading less cost more than they
         save.
+    measured
+        What was measured of the rows that the branches narrow their tables to.
     """
 
     tau: exp.Expr | None
@@ -28,6 +31,7 @@ class Frame:
     order: Order
     few: bool = False
     unsplit: bool = False
+    measured: Measured | None = None
 
     def within(self, conditions: Iterable[exp.Expr], tables: Iterable[Table]) -> Frame:
         """The window, with what is known where these conditions hold of rows of these tables."""

@@ -11,6 +11,7 @@ from sqlglot import exp
 from tapestry.names import ARRIVAL, KEY, MATCHED_AT, ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame, greater
+from tapestry.sql.branches.measured import Measured
 from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.selects import Reads, where
 from tapestry.sql.catalog import Catalog, Exploded, Source
@@ -70,7 +71,8 @@ class Rendering:
     what was an answer by value at the begin is no new one (``KnownAnswers.at_begin``);
     ``remembers``: running states are at hand (``KnownAnswers.states``); ``uses``: by
     alias, the scans of uses that have one of their own; ``unsplit``: no branch is worth its plan,
-    so small are the sources (``Scan.little``); ``late_from``: by source, ``Scan.late_from``.
+    so small are the sources (``Scan.little``); ``late_from``: by source, ``Scan.late_from``;
+    ``measured``: of the branches' rows, in the window that is filled in.
     """
 
     parts: tuple[Part, ...]
@@ -88,11 +90,13 @@ class Rendering:
     uses: Mapping[str, Scan] = field(default_factory=dict)
     unsplit: bool = False
     late_from: Mapping[str, datetime] = field(default_factory=dict)
+    measured: Measured | None = None
 
     def frame(self) -> Frame:
         """The window ``(TAU, T]`` of placeholders."""
         tau = None if self.first else timing.placeholder(TAU)
-        return Frame(tau, timing.placeholder(T), self.order(), self.few, self.unsplit)
+        t = timing.placeholder(T)
+        return Frame(tau, t, self.order(), self.few, self.unsplit, self.measured)
 
     def incremental(self) -> Body:
         """Q^I over the window."""
