@@ -104,7 +104,7 @@ def _nan_is_ignored(patch: pytest.MonkeyPatch) -> None:
 
 
 MUTANTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
-    "least and greatest are swapped": (_ends_are_swapped, "int"),
+    "least and greatest are swapped": (_ends_are_swapped, "double"),
     "what holds in one branch holds in all": (_any_branch_will_do, "date"),
     "late rows are not measured": (_late_rows_are_not_measured, "decimal(15,2)"),
     "NaN has no place in the order": (_nan_is_ignored, "double"),

@@ -20,7 +20,13 @@ from tapestry.sql.ir import Lifted, Part, ValueTable
 from tapestry.sql.look.running_values import running_columns, running_values
 from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
 from tapestry.sql.look.uses_of_sources import Use, uses_of
-from tapestry.sql.planner.measure_narrowed import Wanted, measured_rows, used_columns
+from tapestry.sql.look.window_notes import window_notes
+from tapestry.sql.planner.measure_narrowed import (
+    BranchRows,
+    MeasuredTables,
+    measured_rows,
+    used_columns,
+)
 from tapestry.sql.planner.measurement import Measurement, statement
 from tapestry.sql.scan import KnownAnswers, Scan, Window
 from tapestry.sql.statement.check_assumptions import check_assumptions
@@ -324,15 +330,24 @@ class Rewriting:
         if window.tau is None:
             return None
         rendering = self.rendering(scans, dialect, first=False)
-        frame, exact = rendering.frame(), exact if self.infer else frozenset()
-        wanted = Wanted(lambda block: strategy_for(block).by_branches, exact)
-        asked = measured_rows(self.parts, self.catalog, frame, wanted)
+        asked = self.asked(rendering, exact)
         if not asked:
             return None
-        used = used_columns(self.parts)
-        select = statement(asked, used, self.catalog, rendering.reads(), frame)
+        used, reads = used_columns(self.parts), rendering.reads()
+        select = statement(asked, used, self.catalog, reads, rendering.frame())
         text = rendering.finish(rendering.body([], select), scans, window.tau, window.t)
         return Measurement(asked, window, text)
+
+    def asked(self, rendering: Rendering, exact: frozenset[str] | None) -> tuple[BranchRows, ...]:
+        """What is measured of the branches' rows, more than their bytes of sources in ``exact``."""
+        exact = exact if self.infer else frozenset()
+        wanted = MeasuredTables(lambda block: strategy_for(block).by_branches, exact)
+        return measured_rows(self.parts, self.catalog, rendering.frame(), wanted)
+
+    def window_notes(self, scans: Mapping[str, Scan]) -> tuple[str, ...]:
+        """What a window says of tables, and how that is known: what ``explain`` shows."""
+        rendering = self.rendering(scans, "spark", first=False)
+        return window_notes(self.parts, self.asked(rendering, None), rendering.frame())
 
     def assumption_checks(
         self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -103,7 +104,7 @@ def chained(number: int, kind: str) -> Chained:
     random = Random(f"{kind} {number}")
     aliases = ("a", "b", "c")[: random.choice((2, 2, 3))]
     conditions = [f"{random.choice(aliases)}.x {random.choice('<>')}= {_value(random, kind)}"]
-    for one, other in zip(aliases, aliases[1:], strict=False):
+    for one, other in pairwise(aliases):
         conditions += [_chain(random, kind, one, other), f"{other}.k = {one}.k"]
     if random.random() < 0.3:
         conditions.append(f"{aliases[0]}.k < 2")

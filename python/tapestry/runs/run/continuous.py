@@ -17,7 +17,6 @@ from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.ask import Asking, ask_memories, scans_of_uses
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.few_rows import few_rows
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
 from tapestry.runs.query.query import Query, query_changed, read_query
 from tapestry.runs.query.relations import plain
@@ -46,18 +45,16 @@ from tapestry.runs.tables.state import StateRow
 from tapestry.runs.tables.target import EMPTY_GENERATION
 from tapestry.runs.window.ask_question import ask, began, held
 from tapestry.runs.window.count_instants import count_instants
-from tapestry.runs.window.new_answers import new_answers
+from tapestry.runs.window.new_answers import new_answers, with_measured
 from tapestry.runs.window.new_rows import NewRows
 from tapestry.runs.window.question import keyed, question_of, said_of
 from tapestry.runs.window.sources_of_run import (
     as_read_by,
     before_of,
-    exactly_standing,
     examine_sources,
     executed,
     keeping,
     scans_of,
-    standing_scans_of,
     warnings_of,
 )
 from tapestry.sql import Window
@@ -300,17 +297,12 @@ class _Planning:
         knowing = executed(query, found, model, self.invocation)
         window, scans = Window(row.tau, row.t), scans_of(found)
         answers, query = new_answers(query, knowing, window, found), knowing
-        measured = few_rows(
-            session, *answers.widest(standing_scans_of(found)), query.sizes, exactly_standing(found)
-        )
-        few = measured.few
-        row = (known := self.known.later(query, row, found, few)).row
+        answers = with_measured(session, query, answers, found)
+        row = (known := self.known.later(query, row, found, answers.few)).row
         asking = Asking(session, model, self.invocation, query, window, standing.crashed)
         wishes = ask_memories(asking)
         uses = scans_of_uses(wishes, found)
-        answers = replace(
-            answers, measured=measured, known=known.answers, hashes=known.hashes, uses=uses
-        )
+        answers = replace(answers, known=known.answers, hashes=known.hashes, uses=uses)
         if not before_of(found):  # else the scans read what is yet to be written
             count_instants(session, model, knowing, window, scans, known.answers)
         select = answers.sql(scans)

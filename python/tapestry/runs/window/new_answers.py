@@ -18,10 +18,12 @@ from typing import ClassVar
 
 from tapestry.names import KEY, MATCHED_AT
 from tapestry.quoting import identifier
-from tapestry.runs.query.few_rows import FewRows
+from tapestry.runs.engine.session import Session
+from tapestry.runs.query.few_rows import FewRows, few_rows
 from tapestry.runs.query.query import Query
 from tapestry.runs.sources.examine import Examination
 from tapestry.runs.sources.scans import living
+from tapestry.runs.window.sources_of_run import exactly_standing, standing_scans_of
 from tapestry.sql import Rewriting, Scan, Window
 from tapestry.sql.facts.keys import PART
 from tapestry.sql.scan import KnownAnswers
@@ -187,3 +189,12 @@ def new_answers(
     )
     parts = tuple(part for part in both if part.window.tau != part.window.t)
     return NewAnswers(parts, query.little)
+
+
+def with_measured(
+    session: Session, query: Query, answers: NewAnswers, found: Mapping[str, Examination]
+) -> NewAnswers:
+    """The same, where the window's rows are measured: before the run, which finds late ones."""
+    widest = answers.widest(standing_scans_of(found))
+    measured = few_rows(session, *widest, query.sizes, exactly_standing(found))
+    return replace(answers, measured=measured)

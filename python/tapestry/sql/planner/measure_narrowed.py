@@ -38,7 +38,7 @@ _NESTED = ("array", "map", "struct", "variant")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MeasuredTables:
     """Of which rows more than their bytes is measured: ``blocks`` says for which blocks it is used.
 
     exact
@@ -57,7 +57,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Asked:
+class BranchRows:
     """What is measured of the rows that a branch narrows its tables to.
 
     rows
@@ -74,7 +74,7 @@ class Asked:
     rows: NarrowedRows | None = None
     ends: tuple[tuple[str, ValueKind], ...] = ()
 
-    def beside(self, other: Asked) -> Asked:
+    def beside(self, other: BranchRows) -> BranchRows:
         """The same rows, which something else is asked of, too."""
         ends = tuple(dict.fromkeys((*self.ends, *other.ends)))
         rows, factor = self.rows or other.rows, max(self.factor, other.factor)
@@ -91,13 +91,13 @@ class Asked:
 
 
 def measured_rows(
-    parts: Sequence[Part], catalog: Catalog, frame: Frame, wanted: Wanted
-) -> tuple[Asked, ...]:
+    parts: Sequence[Part], catalog: Catalog, frame: Frame, wanted: MeasuredTables
+) -> tuple[BranchRows, ...]:
     """What is measured of each branch's rows; () where no branch narrows a table.
 
     Where what they are joined to is sent on too (``join_few``), it is reckoned by their number.
     """
-    found: dict[object, Asked] = {}
+    found: dict[object, BranchRows] = {}
     for part, block in ((one, block) for one in parts for block in one.blocks):
         asks = part.lifted is None and wanted.blocks(block)
         chained = chained_columns(block, frame.order.zone) if asks else {}
@@ -113,7 +113,7 @@ def measured_rows(
                 if not narrowed:
                     continue
                 conditions = tuple(own_conditions(conjunction.filters, branch, aliases))
-                one = Asked(narrowed, conditions, AT_MOST ** max(0, len(inner) - 2))
+                one = BranchRows(narrowed, conditions, AT_MOST ** max(0, len(inner) - 2))
                 if asks and wanted.tables(narrowed, catalog):
                     ends = chained.get(narrowed[0].alias, ())
                     one = replace(one, rows=rows_of(conjunction.filters, branch), ends=ends)

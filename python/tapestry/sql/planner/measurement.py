@@ -25,7 +25,7 @@ from tapestry.sql.branches.measured import ColumnEnds, Measured, NarrowedRows
 from tapestry.sql.branches.selects import Reads
 from tapestry.sql.catalog import Catalog
 from tapestry.sql.infer.kinds import ValueKind
-from tapestry.sql.planner.measure_narrowed import BYTES, Asked
+from tapestry.sql.planner.measure_narrowed import BYTES, BranchRows
 from tapestry.sql.scan import Window
 from tapestry.sql.write import build
 
@@ -39,7 +39,7 @@ Ends = tuple[tuple[str, ValueKind], ...]
 class Measurement:
     """A statement that measures, for a window, what is ``asked``."""
 
-    asked: tuple[Asked, ...]
+    asked: tuple[BranchRows, ...]
     window: Window
     sql: str
 
@@ -67,7 +67,7 @@ class Measurement:
 
 
 def statement(
-    asked: Sequence[Asked],
+    asked: Sequence[BranchRows],
     used: set[tuple[str, str]],
     catalog: Catalog,
     reads: Reads,
