@@ -30,10 +30,10 @@ CASES = {
     ),
     "an assumption": (
         f"{FROM} {STEP}",
-        ("b.ts >= c.ts",),
+        ("b.ts + interval 1 day >= c.ts",),
         {
-            "a.ts > :tau - INTERVAL '240' HOUR follows from"
-            f" c._arrival > :tau AND assume b.ts >= c.ts AND {STEP}",
+            "a.ts > :tau - INTERVAL '264' HOUR follows from"
+            f" c._arrival > :tau AND assume b.ts + interval 1 day >= c.ts AND {STEP}",
         },
     ),
     "a subquery": (

@@ -104,9 +104,9 @@ class ModelConfig:
     than 32 MiB, with `on` always."""
     infer: str = "on"
     """Whether a run also reads its tables by what the conditions of the query imply of each of
-    them: of `r1.amount > 100 and r2.amount = r1.amount` that `r2.amount > 100`. Answers are the
-    same either way; `tapestry explain` shows what is implied, and by what. `off`: only by what is
-    written."""
+    them, of `r1.amount > 100 and r2.amount = r1.amount` that `r2.amount > 100`, and by the least
+    and greatest values of its new rows, where the tables are large. Answers are the same either
+    way; `tapestry explain` shows what is implied, and by what. `off`: only by what is written."""
     verify_share: float = 1 / 200
     """The part of the history that a `sample` looks at. With 0.005 all of it is seen once in 200
     runs."""

@@ -53,6 +53,13 @@ class Measured:
     ends: Mapping[NarrowedRows, tuple[ColumnEnds, ...]] = field(default_factory=dict)
     none: frozenset[NarrowedRows] = frozenset()
 
+    def told(self) -> list[str]:
+        """What was found, for a log: ``r1.amount from 5 to 7``; nothing of the conditions."""
+        found = [f"{rows.alias} has no row" for rows in self.none]
+        for rows, columns in self.ends.items():
+            found += [f"{rows.alias}.{one.name} from {one.low} to {one.high}" for one in columns]
+        return sorted(found)
+
     def __bool__(self) -> bool:
         """Is anything said of rows, besides their bytes?"""
         return bool(self.ends or self.none)

@@ -59,8 +59,9 @@ def select_by_bounds(
             aliases = {table.alias for table in conjunction.tables}
             if branch.narrowed is not None:
                 conditions += narrowing(branch.narrowed, aliases, here)
-            conditions += texts(ranges_of_tables(conjunction, branch, frame))
-            conditions += keys_of_few(block, conjunction, branch, frame, reads)
+            measured = texts(ranges_of_tables(conjunction, branch, frame))
+            conditions += measured
+            conditions += keys_of_few(block, conjunction, branch, frame, reads, measured)
             conditions += _absent(conjunction, first, frame, reads, branch)
             conditions += _no_earlier(block, i, first, frame, reads)
             listed = [
