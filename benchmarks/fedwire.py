@@ -134,8 +134,10 @@ def increment(
 ) -> str:
     """Q^I as a run makes it: it counts first what it narrows to, where that can matter."""
     scans = scans or data.scans()
-    few = few_rows(PlainSession(spark), rewriting, data.window, scans, [data.file_bytes])
-    return rewriting.incremental(data.window, scans, few=few, known=known)
+    found = few_rows(PlainSession(spark), rewriting, data.window, scans, [data.file_bytes])
+    if found.measured is not None:
+        rewriting = rewriting.knowing(found.measured)
+    return rewriting.incremental(data.window, scans, few=found.few, known=known)
 
 
 def _fill(spark: SparkSession, table: str, plan: TransferPlan, last: int) -> None:

@@ -92,6 +92,10 @@ class Mutant:
         """The same with the slip, some uses read by a scan of their own."""
         return Mutant(self.rewriting.reading(apart, joined), self.change, self.everywhere)
 
+    def knowing(self, measured: Any) -> Mutant:
+        """The same with the slip, where this was measured."""
+        return Mutant(self.rewriting.knowing(measured), self.change, self.everywhere)
+
     def incremental(self, window: Any, scans: Any, dialect: str, few: bool = False) -> str:
         """The rendered SQL, changed."""
         text: str = self.rewriting.incremental(window, scans, dialect=dialect, few=few)
@@ -117,6 +121,10 @@ class Given(Mutant):
     def reading(self, apart: Any, joined: Any) -> Given:
         """The same, some uses read by a scan of their own."""
         return Given(self.rewriting.reading(apart, joined), self.changed)
+
+    def knowing(self, measured: Any) -> Given:
+        """The same, where this was measured."""
+        return Given(self.rewriting.knowing(measured), self.changed)
 
     def incremental(self, window: Any, scans: Any, dialect: str, few: bool = False) -> str:
         """The SQL for a changed window or changed scans."""

@@ -46,10 +46,9 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def measured(rewriting: Rewriting, database: duckdb.DuckDBPyConnection) -> Any:
-    text = rewriting.narrowed_bytes(WINDOW, SCANS, "duckdb")
-    assert text is not None
-    ((size,),) = database.execute(text).fetchall()
-    return size
+    measurement = rewriting.measurement(WINDOW, SCANS, "duckdb")
+    assert measurement is not None
+    return measurement.read(database.execute(measurement.sql).fetchall()).size
 
 
 def test_the_columns_in_use_are_measured(database: duckdb.DuckDBPyConnection) -> None:
@@ -82,19 +81,19 @@ def test_wide_rows_are_not_few() -> None:
     asked: list[str] = []
 
     class Asked(Session):
-        size: int | None = 0
+        size = 0
 
         def run(self, sql: str) -> None:
             raise AssertionError(sql)
 
         def rows(self, sql: str) -> list[tuple[Any, ...]]:
             asked.append(sql)
-            return [(self.size,)]
+            return [(0, self.size, None, None)]
 
     session = Asked()
-    for size, few in ((None, True), (256 * 2**20, True), (256 * 2**20 + 1, False)):
+    for size, few in ((0, True), (256 * 2**20, True), (256 * 2**20 + 1, False)):
         session.size = size
-        assert few_rows(session, rewriting, WINDOW, SCANS, [2**30]) is few
+        assert few_rows(session, rewriting, WINDOW, SCANS, [2**30]).few is few
     assert len(asked) == 3
-    assert not few_rows(session, rewriting, WINDOW, SCANS, [2**20])  # Spark knows by itself
+    assert not few_rows(session, rewriting, WINDOW, SCANS, [2**20]).few  # Spark knows by itself
     assert len(asked) == 3

@@ -181,6 +181,7 @@ def rewrite(
         tuple(passed),
         query.audit,
         begin=begin,
+        infer=infer,
     )
 
 

@@ -10,28 +10,32 @@ from functools import cached_property
 from tapestry.instants import FIRST
 from tapestry.names import KEY
 from tapestry.sql.branches.join_order import FEW, NOT_KNOWN, JoinOrder, join_order
+from tapestry.sql.branches.measured import Measured
 from tapestry.sql.branches.order import Assumption
-from tapestry.sql.catalog import Catalog, Exploded, Source
+from tapestry.sql.catalog import Catalog, Exploded
 from tapestry.sql.cumulative.remember import names_kept
-from tapestry.sql.cumulative.rows import ends
-from tapestry.sql.facts.begin import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.ir import Lifted, Part, SourceTable, ValueTable
-from tapestry.sql.look.joined_uses import JoinedUse, joined_use
+from tapestry.sql.ir import Part, SourceTable
 from tapestry.sql.look.narrowed_sources import WINDOW, narrowed_sources
-from tapestry.sql.look.running_values import running_columns, running_values
 from tapestry.sql.look.trace import Passed, Step, last_steps, steps_of
-from tapestry.sql.look.uses_of_sources import Use, uses_of
-from tapestry.sql.planner.measure_narrowed import measure_narrowed
+from tapestry.sql.look.window_notes import window_notes
+from tapestry.sql.planner.measure_narrowed import (
+    BranchRows,
+    MeasuredTables,
+    measured_rows,
+    used_columns,
+)
+from tapestry.sql.planner.measurement import Measurement, statement
+from tapestry.sql.query_facts import QueryFacts
 from tapestry.sql.scan import JoinScan, KnownAnswers, Scan, Window
 from tapestry.sql.statement.check_assumptions import check_assumptions
 from tapestry.sql.statement.render import Body, Rendering
 from tapestry.sql.statement.render_bounds import render_bounds
-from tapestry.sql.strategies.choose import CUMULATIVE, INSTANTS, STRATEGIES, Strategy, strategy_for
+from tapestry.sql.strategies.choose import strategy_for
 
 
 @dataclass(frozen=True)
-class Rewriting:
+class Rewriting(QueryFacts):
     """A query that can be kept exactly, ready to be rendered for any window."""
 
     columns: tuple[str, ...]
@@ -52,6 +56,10 @@ class Rewriting:
     )
     """By their aliases, two uses that ``incremental`` reads joined."""
     joins: JoinOrder = field(default=NOT_KNOWN, compare=False, repr=False)
+    infer: bool = True
+    """Are tables read by what the conditions imply of them?"""
+    measured: Measured | None = field(default=None, compare=False, repr=False)
+    """What was measured of the rows of a window (``measurement``)."""
     rendered: dict[tuple[Hashable, ...], Body] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -60,16 +68,6 @@ class Rewriting:
     def values(self) -> tuple[str, ...]:
         """The columns that an answer consists of: all but its audit columns."""
         return tuple(name for name in self.columns if name not in self.audit)
-
-    @cached_property
-    def uses(self) -> tuple[Use, ...]:
-        """The uses of its sources, each with the conditions on its rows alone."""
-        return uses_of(self.parts, self.catalog)
-
-    def pairing(self, left: str, right: str) -> JoinedUse | None:
-        """How two of the uses, by their aliases, are joined; None where no place reads that."""
-        found = {use.alias: use for use in self.uses}
-        return joined_use(self.parts, found[left], found[right])
 
     def reading(
         self,
@@ -90,67 +88,12 @@ class Rewriting:
         """
         return replace(self, joins=join_order(self.parts, names))
 
-    @property
-    def costliest(self) -> Strategy:
-        """The costliest strategy among the blocks."""
-        if self.lifted:
-            running = all(lifted.sums is not None for lifted in self.lifted)
-            return CUMULATIVE if running else INSTANTS
-        found = [strategy_for(block) for part in self.parts for block in part.blocks]
-        return max(found, key=STRATEGIES.index)
+    def knowing(self, measured: Measured) -> Rewriting:
+        """The same, where this was measured: ``incremental`` over its window reads less.
 
-    @property
-    def lifted(self) -> tuple[Lifted, ...]:
-        """The arms that are evaluated at instants."""
-        return tuple(part.lifted for part in self.parts if part.lifted is not None)
-
-    @property
-    def asks_known(self) -> bool:
-        """Are new answers told from those that are known by their values?"""
-        return any(not lifted.by_rows for lifted in self.lifted)
-
-    @property
-    def strategy(self) -> str:
-        """Its name: bounds, least, anti_join, stages, gaps, candidates or instants."""
-        return self.costliest.name
-
-    @property
-    def keeps_states(self) -> bool:
-        """Are there groups with running states?"""
-        return any(lifted.sums is not None for lifted in self.lifted)
-
-    @property
-    def rows_end(self) -> tuple[bool | None, ...]:
-        """Of each arm at instants: may a row of its groups end? None: it has no running states.
-
-        What is kept of a group hangs on it: of DISTINCT, how many rows have a value, or that one
-        has it.
+        The scans must give the rows that it was measured of.
         """
-        lifted = [part for part in self.parts if part.lifted is not None]
-        return tuple(
-            ends(part.blocks) if part.lifted is not None and part.lifted.sums is not None else None
-            for part in lifted
-        )
-
-    @property
-    def running_values(self) -> str:
-        """The warning that every intermediate value of a column becomes an answer; "" for none."""
-        return running_values(self.running_columns)
-
-    @property
-    def running_columns(self) -> tuple[str, ...]:
-        """The columns of which every intermediate value becomes an answer."""
-        return running_columns(self.lifted, self.columns, self.catalog)
-
-    @property
-    def reads_alone(self) -> bool:
-        """Is each answer a row of one table, whatever else stands there?
-
-        Then nothing is read but what arrived, or comes to a bound, within the window.
-        """
-        return self.costliest.own_rows and not any(
-            part.by_value or len(block.tables) != 1 for part in self.parts for block in part.blocks
-        )
+        return replace(self, measured=measured)
 
     @cached_property
     def narrowed(self) -> frozenset[str]:
@@ -162,52 +105,6 @@ class Rewriting:
             return frozenset()
         return narrowed_sources(
             self.sources, lambda scans, few: self.incremental(WINDOW, scans, few=few)
-        )
-
-    def looks_back_at(self, source: str) -> bool:
-        """Do rows of a source that are gone still decide which answers are new?
-
-        Not where an answer is a derivation and nothing but its own rows says when it holds. Time
-        begins with the earliest arrival, of rows that are gone too; static rows have none.
-        A row that was looked up and is gone leaves the rows that met it without a match.
-        """
-        known = self.catalog.relations[source]
-        if self.asks_begin and isinstance(known, Source) and known.arrival is not None:
-            return True
-        return not self.costliest.own_rows or any(
-            part.by_value
-            or isinstance(table, ValueTable)
-            or (table.on is not None and self.catalog.root(table.source) == source)
-            for part in self.parts
-            for table in all_tables([part])
-        )
-
-    @property
-    def asks_begin(self) -> bool:
-        """Does any derivation of static rows alone hold from the begin of time on?"""
-        return bool(self.lifted) or any(
-            holds_from_begin(block) for part in self.parts for block in part.blocks
-        )
-
-    @property
-    def forgets_ended(self) -> bool:
-        """Do rows that ended by τ decide nothing about what is new after τ?
-
-        Each derivation then begins at the greatest lower bound c of its one disjunct, or never: an
-        inner row that ended by τ < c neither hinders it nor was ever what hindered it. With
-        further disjuncts such a row may be why an earlier one of them never held, and without it
-        time may seem to begin after τ.
-        """
-        return (
-            not self.asks_begin
-            and not any(
-                part.by_value
-                or not strategy_for(block).at_bounds
-                or (len(block.disjuncts) > 1 and not strategy_for(block).own_rows)
-                for part in self.parts
-                for block in part.blocks
-            )
-            and not any(isinstance(table, ValueTable) for table in all_tables(self.parts))
         )
 
     @property
@@ -230,8 +127,8 @@ class Rewriting:
         first window costs the rendering; the next ones differ in the scans and the instants.
 
         few
-            What ``narrowed_bytes`` measures is small enough to be sent to every task of a join:
-            Spark is told so by a hint.
+            What ``measurement`` finds is small enough to be sent to every task of a join: Spark is
+            told so by a hint.
         known
             The answers so far, where ``asks_known``.
         keyed
@@ -250,22 +147,25 @@ class Rewriting:
             joined=self.joined,
             joins=self._joins(window, scans),
         )
-        flags = (rendering.first, few, keyed, at_begin, remembers, rendering.unsplit)
-        apart, dated = frozenset(self.apart), frozenset(rendering.late_from)
-        key = (
-            rendering.late,
-            dated,
-            dialect,
-            flags,
-            apart,
-            frozenset(self.joined),
-            rendering.joins,
-        )
-        if key not in self.rendered:
-            self.rendered[key] = rendering.incremental()
         if self.asks_known and window.tau is not None and known is None:
             raise KeyError("no known answers")
-        return rendering.finish(self.rendered[key], scans, window.tau, window.t, known)
+        body = self.body(rendering, window)
+        return rendering.finish(body, scans, window.tau, window.t, known)
+
+    def body(self, rendering: Rendering, window: Window) -> Body:
+        """Q^I without its scans; rendered once, but for what was measured of a window."""
+        if self.measured and self.measured.window == window and not rendering.first:
+            return replace(rendering, measured=self.measured).incremental()
+        flags = (
+            *(rendering.first, rendering.few, KEY in rendering.columns),
+            *(rendering.at_begin, rendering.remembers, rendering.unsplit),
+        )
+        apart, dated = frozenset(self.apart), frozenset(rendering.late_from)
+        told = (rendering.late, dated, apart, frozenset(self.joined), rendering.joins)
+        key = (rendering.dialect, flags, *told)
+        if key not in self.rendered:
+            self.rendered[key] = rendering.incremental()
+        return self.rendered[key]
 
     def template(
         self,
@@ -337,20 +237,40 @@ class Rewriting:
             rendering.finish(body, scans, window.tau, window.t) for body in rendering.measures()
         )
 
-    def narrowed_bytes(
-        self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"
-    ) -> str | None:
-        """A SELECT of the bytes of the rows that a branch of Q^I narrows a table to, at most.
+    def measurement(
+        self,
+        window: Window,
+        scans: Mapping[str, Scan],
+        dialect: str = "spark",
+        exact: frozenset[str] | None = None,
+    ) -> Measurement | None:
+        """What a run asks first of the rows that the branches of Q^I narrow their tables to.
 
-        None where there is no such range, or nothing that it is joined to.
+        Their bytes; and, where others can be read by it, the least and greatest values of columns:
+        only of the sources in ``exact``, if given, whose scans have the rows that ``incremental``
+        will read. None where there is no such range, or nothing that it is joined to.
         """
         if window.tau is None:
             return None
         rendering = self.rendering(scans, dialect, first=False)
-        most = measure_narrowed(self.parts, self.catalog, rendering.frame(), rendering.reads())
-        if most is None:
+        asked = self.asked(rendering, exact)
+        if not asked:
             return None
-        return rendering.finish(rendering.body([], most), scans, window.tau, window.t)
+        used, reads = used_columns(self.parts), rendering.reads()
+        select = statement(asked, used, self.catalog, reads, rendering.frame())
+        text = rendering.finish(rendering.body([], select), scans, window.tau, window.t)
+        return Measurement(asked, window, text)
+
+    def asked(self, rendering: Rendering, exact: frozenset[str] | None) -> tuple[BranchRows, ...]:
+        """What is measured of the branches' rows, more than their bytes of sources in ``exact``."""
+        exact = exact if self.infer else frozenset()
+        wanted = MeasuredTables(lambda block: strategy_for(block).by_branches, exact)
+        return measured_rows(self.parts, self.catalog, rendering.frame(), wanted)
+
+    def window_notes(self, scans: Mapping[str, Scan]) -> tuple[str, ...]:
+        """What a window says of tables, and how that is known: what ``explain`` shows."""
+        rendering = self.rendering(scans, "spark", first=False)
+        return window_notes(self.parts, self.asked(rendering, None), rendering.frame())
 
     def assumption_checks(
         self, window: Window, scans: Mapping[str, Scan], dialect: str = "spark"

@@ -232,12 +232,21 @@ def ordered(case: Problem, rewriting: Any, read: dict[str, Any], tau: datetime |
     return rewriting.joining(names), sized
 
 
+def knowing(rewriting: Any, window: Any, read: dict[str, Any], dialect: str, run: Run) -> Any:
+    """The rewriting, where the rows of its branches were measured as a run measures them."""
+    large = {name: replace(scan, little=False) for name, scan in read.items()}
+    measurement = rewriting.measurement(window, large, dialect)
+    if measurement is None:
+        return rewriting
+    return rewriting.knowing(measurement.read(run(measurement.sql)))
+
+
 def statements(
-    case: Problem, rewriting: Any, dialect: str, living: Any = None
+    case: Problem, rewriting: Any, dialect: str, run: Run, living: Any = None
 ) -> list[tuple[datetime, str]]:
-    """The SQL of every run; every other one is told that its rows are few, some that all are, and
-    two of three read their sources from memories, the first of them two of them joined. Tables are
-    joined in any order.
+    """The SQL of every run; every other one is told that its rows are few, some that all are, two
+    of three read their sources from memories, the first of them two of them joined, and two of
+    three know what was measured of rows. Tables are joined in any order.
 
     ``living`` is for what comes after the last end of a window, or for all of a window in which no
     row ends: over the rows that have not ended by then.
@@ -258,7 +267,8 @@ def statements(
                 apart = remembered(one, read, dialect) if len(texts) % 3 else {}
                 window = judged.Window(utc(low), utc(high))
                 pairs = joined(one, read, dialect) if len(texts) % 3 == 1 else {}
-                form, read = ordered(case, one.reading(apart, pairs), read, low)
+                form = knowing(one, window, read, dialect, run) if (few or little) else one
+                form, read = ordered(case, form.reading(apart, pairs), read, low)
                 asked.append(form.incremental(window, read, dialect=dialect, few=few))
         texts.append((t, "\nUNION ALL ".join(f"SELECT * FROM ({text}) AS asked" for text in asked)))
         tau = t
@@ -299,7 +309,7 @@ def compare(
             names = f"columns {rewriting.columns} for {case.names}"
             return Verdict("different", names, strategy, total)
         tau: datetime | None = None
-        for t, text in statements(case, rewriting, dialect, living):
+        for t, text in statements(case, rewriting, dialect, run, living):
             if len(text) > LARGEST:
                 raise TooLongError
             difference = _difference(normalized(run(text)), right, tau, t)

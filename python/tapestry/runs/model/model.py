@@ -107,9 +107,9 @@ class ModelConfig:
     `<model>__memory`: with `auto` where a source is larger than 32 MiB, with `on` always."""
     infer: str = "on"
     """Whether a run also reads its tables by what the conditions of the query imply of each of
-    them: of `r1.amount > 100 and r2.amount = r1.amount` that `r2.amount > 100`. Answers are the
-    same either way; `tapestry explain` shows what is implied, and by what. `off`: only by what is
-    written."""
+    them, of `r1.amount > 100 and r2.amount = r1.amount` that `r2.amount > 100`, and by the least
+    and greatest values of its new rows, where the tables are large. Answers are the same either
+    way; `tapestry explain` shows what is implied, and by what. `off`: only by what is written."""
     join_order: tuple[str, ...] = ()
     """In which order a run joins its tables, by their aliases in FROM, like `[r3, r2, r1]`. Answers
     are the same in any order. Without it: first the table in which a run looks for what is new, or

@@ -19,7 +19,7 @@ from tapestry.runs.memories.ask import Asking, Untimely, Wish, over_memories
 from tapestry.runs.memories.joined import JoinWish
 from tapestry.runs.memories.new_part import read_memories
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.few_rows import few_rows
+from tapestry.runs.query.few_rows import FewRows
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
 from tapestry.runs.query.query import Query, query_changed, read_query
 from tapestry.runs.query.relations import plain
@@ -49,7 +49,7 @@ from tapestry.runs.tables.state import StateRow
 from tapestry.runs.tables.target import EMPTY_GENERATION
 from tapestry.runs.window.ask_question import ask, began, held
 from tapestry.runs.window.count_instants import count_instants
-from tapestry.runs.window.new_answers import new_answers
+from tapestry.runs.window.new_answers import new_answers, with_measured
 from tapestry.runs.window.new_rows import NewRows
 from tapestry.runs.window.question import keyed, question_of, said_of
 from tapestry.runs.window.shared_window import Asker, share_window
@@ -60,7 +60,6 @@ from tapestry.runs.window.sources_of_run import (
     executed,
     keeping,
     scans_of,
-    standing_scans_of,
     warnings_of,
 )
 from tapestry.sql import Window
@@ -313,11 +312,14 @@ class _Planning:
         window, scans = Window(row.tau, row.t), scans_of(found)
         answers, query = new_answers(query, knowing, window, found, row.began), knowing
         shared = share_window(session, model, self.invocation, Asker(query, row, found))
-        widest = (*answers.widest(standing_scans_of(found)), query.sizes)
-        few = shared.few or few_rows(session, *widest)
-        row = (known := self.known.later(query, row, found, few)).row
+        answers = (
+            replace(answers, measured=FewRows(few=True))
+            if shared.few
+            else with_measured(session, query, answers, found)
+        )
+        row = (known := self.known.later(query, row, found, answers.few)).row
         wishes = self.wishes(query, window, found)
-        answers = replace(answers, few=few, known=known.answers, hashes=known.hashes)
+        answers = replace(answers, known=known.answers, hashes=known.hashes)
         answers = over_memories(answers, wishes, found)
         if not before_of(found):  # else the scans read what is yet to be written
             count_instants(session, model, knowing, window, scans, known.answers)

@@ -19,9 +19,12 @@ from typing import ClassVar
 
 from tapestry.names import KEY, MATCHED_AT
 from tapestry.quoting import identifier
+from tapestry.runs.engine.session import Session
+from tapestry.runs.query.few_rows import FewRows, few_rows
 from tapestry.runs.query.query import Query
 from tapestry.runs.sources.examine import Examination
 from tapestry.runs.sources.scans import living
+from tapestry.runs.window.sources_of_run import exactly_standing, standing_scans_of
 from tapestry.sql import Rewriting, Scan, Window
 from tapestry.sql.facts.keys import PART
 from tapestry.sql.look.joined_uses import JoinedUse
@@ -122,8 +125,9 @@ class NewAnswers:
 
     little
         All that the query reads is small: it is read whole, whatever the window.
-    few
-        The rows of the window are few: Spark is told to begin with them.
+    measured
+        What was measured of the rows of the widest part's window. Where they are few, Spark is
+        told to begin with them.
     known
         The answers so far, where the query tells new ones from them by their values.
     hashes
@@ -138,12 +142,17 @@ class NewAnswers:
 
     parts: tuple[WindowPart, ...]
     little: bool = False
-    few: bool = False
+    measured: FewRows = field(default_factory=FewRows)
     known: KnownAnswers | None = None
     hashes: KnownHashes | None = None
     uses: Mapping[str, UseScan] = field(default_factory=dict)
     pairs: tuple[JoinedScan, ...] = ()
     began: datetime | None = None
+
+    @property
+    def few(self) -> bool:
+        """Are the rows of the window few?"""
+        return self.measured.few
 
     @property
     def strategy(self) -> str:
@@ -168,12 +177,15 @@ class NewAnswers:
     def _all(self, scans: Mapping[str, Scan], keyed: bool) -> str:
         """The same, those that are known by their hashes too."""
         selects = []
-        for part in self.parts:
+        for number, part in enumerate(self.parts, start=1):
             read = part.scans(scans)
             read = {name: self._known(scan) for name, scan in read.items()}
             uses = {a: replace(use, scan=self._known(use.scan)) for a, use in self.uses.items()}
+            rewriting, measured = part.over(uses, self.pairs), self.measured.measured
+            if number == len(self.parts) and measured is not None and not self.little:
+                rewriting = rewriting.knowing(measured)
             selects.append(
-                part.over(uses, self.pairs).incremental(
+                rewriting.incremental(
                     part.window, read, few=self.few, keyed=keyed, known=self.known
                 )
             )
@@ -213,3 +225,12 @@ def new_answers(
     )
     parts = tuple(part for part in both if part.window.tau != part.window.t)
     return NewAnswers(parts, query.little, began=began)
+
+
+def with_measured(
+    session: Session, query: Query, answers: NewAnswers, found: Mapping[str, Examination]
+) -> NewAnswers:
+    """The same, where the window's rows are measured: before the run, which finds late ones."""
+    widest = answers.widest(standing_scans_of(found))
+    measured = few_rows(session, *widest, query.sizes, exactly_standing(found))
+    return replace(answers, measured=measured)

@@ -74,6 +74,13 @@ def standing_scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
     return {name: one.standing or one.scan for name, one in found.items()}
 
 
+def exactly_standing(found: Mapping[str, Examination]) -> frozenset[str]:
+    """The sources that have no other rows while a run is planned than for the run itself."""
+    return frozenset(
+        name for name, one in found.items() if one.standing is None or one.standing == one.scan
+    )
+
+
 def keeping(pins: Mapping[str, Pin], found: Mapping[str, Examination]) -> dict[str, Pin]:
     """The pins of a run with what its sources keep of late rows: the next run asks for it."""
     return {

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from tapestry.sql.branches.join_order import NOT_KNOWN, JoinOrder
+from tapestry.sql.branches.measured import Measured
 from tapestry.sql.branches.order import Order
 from tapestry.sql.ir import Table
 
@@ -24,6 +25,8 @@ class Frame:
         save.
     joins
         What says in which order tables are joined.
+    measured
+        What was measured of the rows that the branches narrow their tables to.
     """
 
     tau: exp.Expr | None
@@ -32,6 +35,7 @@ class Frame:
     few: bool = False
     unsplit: bool = False
     joins: JoinOrder = NOT_KNOWN
+    measured: Measured | None = None
 
     def within(self, conditions: Iterable[exp.Expr], tables: Iterable[Table]) -> Frame:
         """The window, with what is known where these conditions hold of rows of these tables."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from tapestry.sql.infer.classes import Classes
+from tapestry.sql.infer.classes import Classes, key_of
 from tapestry.sql.infer.kinds import Number, ValueKind
 from tapestry.sql.infer.literals import written
 from tapestry.sql.infer.propagate import Constraint, Facts, KnownRange, RangeState, Why, fixpoint
@@ -66,6 +66,15 @@ class Knowledge:
                 break
             left = {n: one for n, one in left.items() if isinstance(one.unnest(), exp.NullSafeEQ)}
         return dict(sorted(found.items()))
+
+    @cached_property
+    def columns(self) -> dict[Key, exp.Column]:
+        """The columns of the conditions, with their types where these are known."""
+        found: dict[Key, exp.Column] = {}
+        for column in (one for each in self.conditions for one in each.find_all(exp.Column)):
+            if column.type is not None or key_of(column) not in found:
+                found[key_of(column)] = column
+        return found
 
     @cached_property
     def state(self) -> RangeState | None:
@@ -161,7 +170,7 @@ class Knowledge:
         """One end as a condition."""
         literal = written(kind, value)
         if literal is not None:
-            condition = operator(this=exp.column(key[1], table=key[0]), expression=literal)
+            condition = operator(this=self.columns[key].copy(), expression=literal)
             yield Inferred(condition, self.because(self.shortened(key, operator, value, why)))
 
     def shortened(self, key: Key, operator: type[exp.Binary], value: Number, why: Why) -> Why:

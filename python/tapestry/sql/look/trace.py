@@ -68,6 +68,9 @@ class Rewritten(Protocol):
     def costliest(self) -> Strategy:
         """How the first instant is found."""
 
+    def window_notes(self, scans: Mapping[str, Scan]) -> tuple[str, ...]:
+        """What a window says of tables, and how that is known."""
+
     def template(
         self, scans: Mapping[str, Scan], tau: str | None, t: str, dialect: str = "spark"
     ) -> str:
@@ -106,7 +109,8 @@ def last_steps(rewritten: Rewritten) -> tuple[Step, ...]:
     q_m = symbolic(rewritten.template(scans, None, T))
     q_i = symbolic(rewritten.template(scans, TAU, T))
     strategy = rewritten.costliest
-    return Step(Q_M, strategy.why, q_m), Step(Q_I, strategy.window, q_i)
+    notes = "".join(f"-- {line}\n" for line in rewritten.window_notes(scans))
+    return Step(Q_M, strategy.why, q_m), Step(Q_I, strategy.window, notes + q_i)
 
 
 def symbolic(sql: str) -> str:

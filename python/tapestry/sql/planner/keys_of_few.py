@@ -8,7 +8,7 @@ an id may be a window over its table: no join gets through it, a condition on th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -23,9 +23,16 @@ from tapestry.sql.write import build
 
 
 def keys_of_few(
-    block: Block, conjunction: Conjunction, branch: Branch, frame: Frame, reads: Reads
+    block: Block,
+    conjunction: Conjunction,
+    branch: Branch,
+    frame: Frame,
+    reads: Reads,
+    measured: Sequence[exp.Expr] = (),
 ) -> list[exp.Expr]:
     """Conditions that the joins of the conjunction imply; none where the few are not known to be.
+
+    ``measured`` are further conditions that hold of rows of the branch.
 
     Sound: each says of a table what an equality of the conjunction says of the rows joined to it.
     """
@@ -34,7 +41,8 @@ def keys_of_few(
     if not frame.few or len(aliases) != 1 or not with_ids:
         return []
     tables = {table.alias: table for table in conjunction.tables}
-    known = {one: own_conditions(conjunction.filters, branch, {one}) for one in tables}
+    filters = (*conjunction.filters, *measured)
+    known = {one: own_conditions(filters, branch, {one}) for one in tables}
     implied: list[exp.Expr] = []
     reached = aliases
     while True:

@@ -1,66 +1,131 @@
-"""How much each branch narrows its source to: a fact about the data, asked before rendering.
+"""What is measured of the rows that each branch narrows its source to, before rendering.
 
 Delta prunes files by their statistics, but Spark plans a join by the size of the whole table: it
 would sort and shuffle everything that the few new rows are joined to.  What decides is bytes, not
 rows: a hundred thousand bodies of mail do not fit where a million ids do.
+
+The least and the greatest values of their columns, which the same statement tells, say which rows
+of the other tables they can meet (``measured_ranges``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 
 from sqlglot import exp
 
 from tapestry.sql.branches.edges import edges
 from tapestry.sql.branches.frame import Frame
+from tapestry.sql.branches.measured import NarrowedRows
+from tapestry.sql.branches.narrowed_rows import rows_of
 from tapestry.sql.branches.selects import Reads, on_of, where
 from tapestry.sql.branches.split_by_bound import narrowed_aliases, own_conditions, split_by_bound
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.infer.kinds import ValueKind
 from tapestry.sql.ir import Block, Conjunction, Part, SourceTable, Table
+from tapestry.sql.planner.chained_columns import chained_columns
 from tapestry.sql.planner.join_few import AT_MOST
 from tapestry.sql.write import build
 
 ROW = 80
 """Bytes that a row takes beside its values where Spark looks rows up by key."""
 FIXED = 8
+BYTES = "_bytes"
+Place = tuple[Reads, Frame]
 _TEXT = ("string", "varchar", "char", "binary")
 _NESTED = ("array", "map", "struct", "variant")
 
 
-def measure_narrowed(
-    parts: Sequence[Part], catalog: Catalog, frame: Frame, reads: Reads
-) -> exp.Select | None:
-    """A SELECT of the most bytes of rows that a branch narrows a table to; None: no branch.
+@dataclass(frozen=True)
+class MeasuredTables:
+    """Of which rows more than their bytes is measured: ``blocks`` says for which blocks it is used.
 
-    Of the columns that the query uses.  Where what they are joined to is sent on too
-    (``join_few``), it is reckoned by their number.
+    exact
+        The sources whose scans give the very rows that the run will read; None: all of them.
     """
-    sizes: dict[exp.Select, None] = {}
+
+    blocks: Callable[[Block], bool]
+    exact: frozenset[str] | None = None
+
+    def tables(self, narrowed: tuple[Table, ...], catalog: Catalog) -> bool:
+        """Is what a branch narrows one table, joined as it is, of such a source?"""
+        table = narrowed[0]
+        if len(narrowed) != 1 or not isinstance(table, SourceTable) or table.on is not None:
+            return False
+        return self.exact is None or catalog.root(table.source) in self.exact
+
+
+@dataclass(frozen=True)
+class BranchRows:
+    """What is measured of the rows that a branch narrows its tables to.
+
+    rows
+        What they are known by; None: nothing but their bytes is measured.
+    ends
+        The columns whose least and greatest values are, by their types.
+    factor
+        So many times their bytes count.
+    """
+
+    tables: tuple[Table, ...]
+    conditions: tuple[exp.Expr, ...]
+    factor: int = 1
+    rows: NarrowedRows | None = None
+    ends: tuple[tuple[str, ValueKind], ...] = ()
+
+    def beside(self, other: BranchRows) -> BranchRows:
+        """The same rows, which something else is asked of, too."""
+        ends = tuple(dict.fromkeys((*self.ends, *other.ends)))
+        rows, factor = self.rows or other.rows, max(self.factor, other.factor)
+        return replace(self, rows=rows, ends=ends, factor=factor)
+
+    def select(
+        self, listed: Iterable[exp.Expr], used: set[tuple[str, str]], catalog: Catalog, to: Place
+    ) -> exp.Select:
+        """A SELECT of a row's bytes, those of the columns in use, and of what else is listed."""
+        size = _width(self.tables, used, catalog)
+        reads, frame = to
+        select = build.select([exp.alias_(size, BYTES), *listed])
+        return where(reads.from_clause(select, self.tables, frame), self.conditions)
+
+
+def measured_rows(
+    parts: Sequence[Part], catalog: Catalog, frame: Frame, wanted: MeasuredTables
+) -> tuple[BranchRows, ...]:
+    """What is measured of each branch's rows; () where no branch narrows a table.
+
+    Where what they are joined to is sent on too (``join_few``), it is reckoned by their number.
+    """
+    found: dict[object, BranchRows] = {}
     for part, block in ((one, block) for one in parts for block in one.blocks):
-        used = {(column.table, column.name.lower()) for column in _columns(block)}
+        asks = part.lifted is None and wanted.blocks(block)
+        chained = chained_columns(block, frame.order.zone) if asks else {}
         for conjunction, tables in _split(block):
             if len(tables) == 1 and part.lifted is None:
                 continue  # nothing is joined to it
             own = conjunction in block.disjuncts  # of a subquery its branches are not led on
             here = frame.within(conjunction.conditions, conjunction.tables) if own else frame
+            inner = [table for table in conjunction.tables if on_of(table) is None]
             for branch in split_by_bound(conjunction.lowers, here):
                 aliases = narrowed_aliases(branch)
                 narrowed = tuple(table for table in tables if table.alias in aliases)
                 if not narrowed:
                     continue
-                size: exp.Expr = exp.Sum(this=_width(narrowed, used, catalog))
-                inner = [table for table in conjunction.tables if on_of(table) is None]
-                if further := max(0, len(inner) - 2):
-                    size = exp.Mul(this=size, expression=exp.Literal.number(AT_MOST**further))
-                one = build.select([exp.alias_(size, "narrowed")])
-                one = reads.from_clause(one, narrowed, frame)
-                sizes[where(one, own_conditions(conjunction.filters, branch, aliases))] = None
-    if not sizes:
-        return None
-    every = exp.Subquery(this=build.union_all(list(sizes)), alias=exp.TableAlias(this="sizes"))
-    most = exp.alias_(exp.Max(this=exp.column("narrowed")), "narrowed")
-    return build.add_from(build.select([most]), every)
+                conditions = tuple(own_conditions(conjunction.filters, branch, aliases))
+                one = BranchRows(narrowed, conditions, AT_MOST ** max(0, len(inner) - 2))
+                if asks and wanted.tables(narrowed, catalog):
+                    ends = chained.get(narrowed[0].alias, ())
+                    one = replace(one, rows=rows_of(conjunction.filters, branch), ends=ends)
+                key = (narrowed, frozenset(conditions))
+                found[key] = one.beside(found[key]) if key in found else one
+    return tuple(found.values())
+
+
+def used_columns(parts: Iterable[Part]) -> set[tuple[str, str]]:
+    """The columns that the blocks of a query use, by alias and name."""
+    columns = (column for part in parts for block in part.blocks for column in _columns(block))
+    return {(column.table, column.name.lower()) for column in columns}
 
 
 def _width(tables: Iterable[Table], used: set[tuple[str, str]], catalog: Catalog) -> exp.Expr:

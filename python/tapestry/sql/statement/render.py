@@ -12,6 +12,7 @@ from tapestry.names import ARRIVAL, KEY, MATCHED_AT, ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame, greater
 from tapestry.sql.branches.join_order import NOT_KNOWN, JoinOrder
+from tapestry.sql.branches.measured import Measured
 from tapestry.sql.branches.order import Assumption, Order, order_of
 from tapestry.sql.branches.selects import Reads, where
 from tapestry.sql.catalog import Catalog, Exploded, Source
@@ -72,8 +73,9 @@ class Rendering:
     what was an answer by value at the begin is no new one (``KnownAnswers.at_begin``);
     ``remembers``: running states are at hand (``KnownAnswers.states``); ``uses``: by
     alias, the scans of uses that have one of their own; ``joined``: the same of two uses that are
-    read joined; ``unsplit``: no branch is worth its plan,
-    so small are the sources (``Scan.little``); ``late_from``: by source, ``Scan.late_from``.
+    read joined; ``unsplit``: no branch is worth its plan, so small are the sources
+    (``Scan.little``); ``late_from``: by source, ``Scan.late_from``; ``measured``: of the branches'
+    rows, in the window that is filled in.
     """
 
     parts: tuple[Part, ...]
@@ -93,12 +95,15 @@ class Rendering:
     unsplit: bool = False
     late_from: Mapping[str, datetime] = field(default_factory=dict)
     joins: JoinOrder = NOT_KNOWN
+    measured: Measured | None = None
 
     def frame(self) -> Frame:
         """The window ``(TAU, T]`` of placeholders."""
         tau = None if self.first else timing.placeholder(TAU)
         t = timing.placeholder(T)
-        return Frame(tau, t, self.order(), self.few, self.unsplit, self.joins)
+        return Frame(
+            tau, t, self.order(), self.few, self.unsplit, joins=self.joins, measured=self.measured
+        )
 
     def incremental(self) -> Body:
         """Q^I over the window."""

@@ -12,6 +12,7 @@ from sqlglot import exp
 from tapestry.names import MATCHED_AT
 from tapestry.sql import timing
 from tapestry.sql.branches.frame import Frame, at_most, greatest, less
+from tapestry.sql.branches.narrowed_rows import with_rows
 from tapestry.sql.branches.selects import Reads, non_empty, not_holding
 from tapestry.sql.branches.split_by_bound import (
     Branch,
@@ -22,6 +23,12 @@ from tapestry.sql.branches.split_by_bound import (
 from tapestry.sql.ir import Block, Conjunction
 from tapestry.sql.planner.join_few import select_of_few
 from tapestry.sql.planner.keys_of_few import keys_of_few, look_up_few, only_keys_of
+from tapestry.sql.planner.measured_ranges import (
+    look_up_measured,
+    ranges_of_absent,
+    ranges_of_tables,
+    texts,
+)
 from tapestry.sql.planner.narrowed_first import narrowed_first
 from tapestry.sql.strategies.sizes import LINE, Sizes
 from tapestry.sql.work import spend
@@ -44,14 +51,17 @@ def select_by_bounds(
     selects = []
     for i, conjunction in enumerate(block.disjuncts):
         here = frame.within(conjunction.conditions, conjunction.tables)
-        for branch in split_by_bound(conjunction.lowers, here):
+        branches = split_by_bound(conjunction.lowers, here)
+        for branch in with_rows(branches, conjunction.filters, frame.measured):
             kept = drop_redundant_bounds(conjunction.lowers, here.order)
             first = greatest(kept)
             conditions = [*conjunction.filters, *branch.conditions, *non_empty(conjunction)]
             aliases = {table.alias for table in conjunction.tables}
             if branch.narrowed is not None:
                 conditions += narrowing(branch.narrowed, aliases, here)
-            conditions += keys_of_few(block, conjunction, branch, frame, reads)
+            measured = texts(ranges_of_tables(conjunction, branch, frame))
+            conditions += measured
+            conditions += keys_of_few(block, conjunction, branch, frame, reads, measured)
             conditions += _absent(conjunction, first, frame, reads, branch)
             conditions += _no_earlier(block, i, first, frame, reads)
             listed = [
@@ -61,6 +71,7 @@ def select_by_bounds(
             listed.append(exp.alias_(first.copy(), MATCHED_AT))
             tables = narrowed_first(conjunction.tables, branch, conditions, here)
             tables = look_up_few(tables, conjunction.filters, branch, frame, reads)
+            tables = look_up_measured(tables, conjunction.filters, branch, frame)
             selects.append(select_of_few(listed, tables, conditions, branch, frame, reads))
     return selects
 
@@ -100,6 +111,7 @@ def _absent(
             both = (*conjunction.conditions, *inner.conditions)
             here = frame.within(both, (*conjunction.tables, *inner.tables))
             started += narrowing(branch.narrowed, aliases, here)
+            started += texts(ranges_of_absent(conjunction, inner, branch, frame))
             started += only_keys_of(conjunction, branch, exists, frame, reads)
         absent.append(reads.exists(exists, frame, started))
     return absent

@@ -21,6 +21,7 @@ from tapestry.names import MATCHED_AT, ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.branches.edges import Edge, edges
 from tapestry.sql.branches.frame import Frame, at_most, greater, greatest, least, less
+from tapestry.sql.branches.narrowed_rows import with_rows
 from tapestry.sql.branches.selects import (
     Reads,
     expressions_of,
@@ -35,6 +36,7 @@ from tapestry.sql.branches.split_by_bound import (
     split_by_bound,
 )
 from tapestry.sql.ir import Block, Conjunction, Exists, SourceTable, Table
+from tapestry.sql.planner.measured_ranges import ranges_of_chain, ranges_of_tables, texts
 from tapestry.sql.planner.narrowed_first import hinted, narrowed_first
 from tapestry.sql.strategies.sizes import LINE, Sizes
 from tapestry.sql.work import spend
@@ -227,8 +229,10 @@ class CandidatePlan:
         lowers = drop_redundant_bounds(conjunction.lowers, here.order)
         own = [*conjunction.filters, *non_empty(conjunction)]
         if lowers:
-            for branch in split_by_bound(conjunction.lowers, here):
+            branches = split_by_bound(conjunction.lowers, here)
+            for branch in with_rows(branches, conjunction.filters, frame.measured):
                 reached = [*branch.conditions]
+                reached += texts(ranges_of_tables(conjunction, branch, frame))
                 if branch.narrowed is not None:
                     aliases = {table.alias for table in conjunction.tables}
                     reached += narrowing(branch.narrowed, aliases, here)
@@ -262,10 +266,11 @@ class CandidatePlan:
                 window = [greater(upper, frame.tau) for upper in last.uppers] + window
             yield self.candidate(tables, instant, [*conditions, *window], base)
             return
-        for branch in split_by_bound(last.lowers, frame):
+        for branch in with_rows(split_by_bound(last.lowers, frame), last.filters, frame.measured):
             reached = [*branch.conditions]
             if frame.tau is None:
                 reached = [at_most(low, frame.t) for low in last.lowers]
+            reached += texts(ranges_of_chain((conjunction, *edge.chain), branch, frame))
             ordered = narrowed_first(tables, branch, conditions, frame)
             tried = self.candidate(ordered, instant, [*conditions, *reached], base)
             yield hinted(tried, branch, frame)

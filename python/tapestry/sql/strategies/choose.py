@@ -65,6 +65,8 @@ class Strategy:
         Nothing but a derivation's own rows says when it holds.
     at_bounds
         A derivation begins where a disjunct's latest lower bound lies, or never.
+    by_branches
+        Each branch reads one table's rows of the window: what is measured of them is of use.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Strategy:
     readings: Callable[[Block, Sizes], int] = lambda block, sizes: 0
     own_rows: bool = False
     at_bounds: bool = False
+    by_branches: bool = False
     window: str = SPLIT
 
 
@@ -120,6 +123,7 @@ BOUNDS = Strategy(
     size_by_bounds,
     own_rows=True,
     at_bounds=True,
+    by_branches=True,
 )
 LEAST = Strategy(
     "least",
@@ -139,6 +143,7 @@ ANTI_JOIN = Strategy(
     _by_bounds,
     size_by_bounds,
     at_bounds=True,
+    by_branches=True,
 )
 STAGES = Strategy(
     "stages",
@@ -160,6 +165,7 @@ GAPS = Strategy(
     _by_candidates,
     size_by_candidates,
     readings_of,
+    by_branches=True,
 )
 CANDIDATES = Strategy(
     "candidates",
@@ -169,6 +175,7 @@ CANDIDATES = Strategy(
     _by_candidates,
     size_by_candidates,
     readings_of,
+    by_branches=True,
 )
 INSTANTS = Strategy(
     "instants",

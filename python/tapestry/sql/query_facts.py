@@ -1,0 +1,141 @@
+"""What the standard form of a query says of it, whatever the window and the scans."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.cumulative.rows import ends
+from tapestry.sql.facts.begin import holds_from_begin
+from tapestry.sql.facts.walk import all_tables
+from tapestry.sql.ir import Lifted, Part, ValueTable
+from tapestry.sql.look.joined_uses import JoinedUse, joined_use
+from tapestry.sql.look.running_values import running_columns, running_values
+from tapestry.sql.look.uses_of_sources import Use, uses_of
+from tapestry.sql.strategies.choose import CUMULATIVE, INSTANTS, STRATEGIES, Strategy, strategy_for
+
+
+class QueryFacts:
+    """Told of the parts of a query, over the sources of a catalog."""
+
+    columns: tuple[str, ...]
+    parts: tuple[Part, ...]
+    catalog: Catalog
+
+    @cached_property
+    def uses(self) -> tuple[Use, ...]:
+        """The uses of its sources, each with the conditions on its rows alone."""
+        return uses_of(self.parts, self.catalog)
+
+    def pairing(self, left: str, right: str) -> JoinedUse | None:
+        """How two of the uses, by their aliases, are joined; None where no place reads that."""
+        found = {use.alias: use for use in self.uses}
+        return joined_use(self.parts, found[left], found[right])
+
+    @property
+    def costliest(self) -> Strategy:
+        """The costliest strategy among the blocks."""
+        if self.lifted:
+            running = all(lifted.sums is not None for lifted in self.lifted)
+            return CUMULATIVE if running else INSTANTS
+        found = [strategy_for(block) for part in self.parts for block in part.blocks]
+        return max(found, key=STRATEGIES.index)
+
+    @property
+    def lifted(self) -> tuple[Lifted, ...]:
+        """The arms that are evaluated at instants."""
+        return tuple(part.lifted for part in self.parts if part.lifted is not None)
+
+    @property
+    def asks_known(self) -> bool:
+        """Are new answers told from those that are known by their values?"""
+        return any(not lifted.by_rows for lifted in self.lifted)
+
+    @property
+    def strategy(self) -> str:
+        """Its name: bounds, least, anti_join, stages, gaps, candidates or instants."""
+        return self.costliest.name
+
+    @property
+    def keeps_states(self) -> bool:
+        """Are there groups with running states?"""
+        return any(lifted.sums is not None for lifted in self.lifted)
+
+    @property
+    def rows_end(self) -> tuple[bool | None, ...]:
+        """Of each arm at instants: may a row of its groups end? None: it has no running states.
+
+        What is kept of a group hangs on it: of DISTINCT, how many rows have a value, or that one
+        has it.
+        """
+        lifted = [part for part in self.parts if part.lifted is not None]
+        return tuple(
+            ends(part.blocks) if part.lifted is not None and part.lifted.sums is not None else None
+            for part in lifted
+        )
+
+    @property
+    def running_values(self) -> str:
+        """The warning that every intermediate value of a column becomes an answer; "" for none."""
+        return running_values(self.running_columns)
+
+    @property
+    def running_columns(self) -> tuple[str, ...]:
+        """The columns of which every intermediate value becomes an answer."""
+        return running_columns(self.lifted, self.columns, self.catalog)
+
+    @property
+    def reads_alone(self) -> bool:
+        """Is each answer a row of one table, whatever else stands there?
+
+        Then nothing is read but what arrived, or comes to a bound, within the window.
+        """
+        return self.costliest.own_rows and not any(
+            part.by_value or len(block.tables) != 1 for part in self.parts for block in part.blocks
+        )
+
+    def looks_back_at(self, source: str) -> bool:
+        """Do rows of a source that are gone still decide which answers are new?
+
+        Not where an answer is a derivation and nothing but its own rows says when it holds. Time
+        begins with the earliest arrival, of rows that are gone too; static rows have none.
+        A row that was looked up and is gone leaves the rows that met it without a match.
+        """
+        known = self.catalog.relations[source]
+        if self.asks_begin and isinstance(known, Source) and known.arrival is not None:
+            return True
+        return not self.costliest.own_rows or any(
+            part.by_value
+            or isinstance(table, ValueTable)
+            or (table.on is not None and self.catalog.root(table.source) == source)
+            for part in self.parts
+            for table in all_tables([part])
+        )
+
+    @property
+    def asks_begin(self) -> bool:
+        """Does any derivation of static rows alone hold from the begin of time on?"""
+        return bool(self.lifted) or any(
+            holds_from_begin(block) for part in self.parts for block in part.blocks
+        )
+
+    @property
+    def forgets_ended(self) -> bool:
+        """Do rows that ended by τ decide nothing about what is new after τ?
+
+        Each derivation then begins at the greatest lower bound c of its one disjunct, or never: an
+        inner row that ended by τ < c neither hinders it nor was ever what hindered it. With
+        further disjuncts such a row may be why an earlier one of them never held, and without it
+        time may seem to begin after τ.
+        """
+        return (
+            not self.asks_begin
+            and not any(
+                part.by_value
+                or not strategy_for(block).at_bounds
+                or (len(block.disjuncts) > 1 and not strategy_for(block).own_rows)
+                for part in self.parts
+                for block in part.blocks
+            )
+            and not any(isinstance(table, ValueTable) for table in all_tables(self.parts))
+        )
