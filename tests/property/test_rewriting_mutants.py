@@ -92,6 +92,10 @@ class Mutant:
         """The same with the slip, some uses read by a scan of their own."""
         return Mutant(self.rewriting.reading(apart), self.change, self.everywhere)
 
+    def joining(self, names: Any) -> Mutant:
+        """The same with the slip, its tables joined in another order."""
+        return Mutant(self.rewriting.joining(names), self.change, self.everywhere)
+
     def incremental(self, window: Any, scans: Any, dialect: str, few: bool = False) -> str:
         """The rendered SQL, changed."""
         text: str = self.rewriting.incremental(window, scans, dialect=dialect, few=few)
@@ -117,6 +121,10 @@ class Given(Mutant):
     def reading(self, apart: Any) -> Given:
         """The same, some uses read by a scan of their own."""
         return Given(self.rewriting.reading(apart), self.changed)
+
+    def joining(self, names: Any) -> Given:
+        """The same, its tables joined in another order."""
+        return Given(self.rewriting.joining(names), self.changed)
 
     def incremental(self, window: Any, scans: Any, dialect: str, few: bool = False) -> str:
         """The SQL for a changed window or changed scans."""
