@@ -96,6 +96,10 @@ class Mutant:
         """The same with the slip, where this was measured."""
         return Mutant(self.rewriting.knowing(measured), self.change, self.everywhere)
 
+    def joining(self, names: Any) -> Mutant:
+        """The same with the slip, its tables joined in another order."""
+        return Mutant(self.rewriting.joining(names), self.change, self.everywhere)
+
     def incremental(self, window: Any, scans: Any, dialect: str, few: bool = False) -> str:
         """The rendered SQL, changed."""
         text: str = self.rewriting.incremental(window, scans, dialect=dialect, few=few)
@@ -125,6 +129,10 @@ class Given(Mutant):
     def knowing(self, measured: Any) -> Given:
         """The same, where this was measured."""
         return Given(self.rewriting.knowing(measured), self.changed)
+
+    def joining(self, names: Any) -> Given:
+        """The same, its tables joined in another order."""
+        return Given(self.rewriting.joining(names), self.changed)
 
     def incremental(self, window: Any, scans: Any, dialect: str, few: bool = False) -> str:
         """The SQL for a changed window or changed scans."""
