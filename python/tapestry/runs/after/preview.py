@@ -108,11 +108,9 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     select = query.rewriting.incremental(window, scans, known=known)
     notes += _as_spark_reads(session, model, query, select)
     found = readings(plain_statement(query.rewriting, window, scans), scans)
-    wishes: tuple[Wish | JoinWish, ...] = ()
-    if stored:
-        late = frozenset(name for name, scan in scans.items() if scan.late)
-        asking = Asking(session, model, invocation, query, window)
-        wishes = ask_memories(asking, Untimely(late))
+    late = frozenset(name for name, scan in scans.items() if scan.late)
+    asking = Asking(session, model, invocation, query, window)
+    wishes = ask_memories(asking, Untimely(late)) if stored else ()
     return Preview(
         query,
         window,

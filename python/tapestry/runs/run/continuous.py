@@ -19,7 +19,6 @@ from tapestry.runs.memories.ask import Asking, Untimely, Wish, over_memories
 from tapestry.runs.memories.joined import JoinWish
 from tapestry.runs.memories.new_part import read_memories
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.few_rows import FewRows
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
 from tapestry.runs.query.query import Query, query_changed, read_query
 from tapestry.runs.query.relations import plain
@@ -312,11 +311,7 @@ class _Planning:
         window, scans = Window(row.tau, row.t), scans_of(found)
         answers, query = new_answers(query, knowing, window, found, row.began), knowing
         shared = share_window(session, model, self.invocation, Asker(query, row, found))
-        answers = (
-            replace(answers, measured=FewRows(few=True))
-            if shared.few
-            else with_measured(session, query, answers, found)
-        )
+        answers = with_measured(session, query, answers, found, shared.few)
         row = (known := self.known.later(query, row, found, answers.few)).row
         wishes = self.wishes(query, window, found)
         answers = replace(answers, known=known.answers, hashes=known.hashes)

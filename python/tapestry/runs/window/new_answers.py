@@ -228,9 +228,18 @@ def new_answers(
 
 
 def with_measured(
-    session: Session, query: Query, answers: NewAnswers, found: Mapping[str, Examination]
+    session: Session,
+    query: Query,
+    answers: NewAnswers,
+    found: Mapping[str, Examination],
+    few: bool = False,
 ) -> NewAnswers:
-    """The same, where the window's rows are measured: before the run, which finds late ones."""
+    """The same, where the window's rows are measured: before the run, which finds late ones.
+
+    ``few``: they are known to be few, and are not measured.
+    """
+    if few:
+        return replace(answers, measured=FewRows(few=True))
     widest = answers.widest(standing_scans_of(found))
     measured = few_rows(session, *widest, query.sizes, exactly_standing(found))
     return replace(answers, measured=measured)
