@@ -9,8 +9,10 @@ from tests.spark.run_world import World
 from tests.spark.test_memories import did, memories, run
 
 from tapestry.errors import ConfigurationError
-from tapestry.runs.memories import write
+from tapestry.runs.after.compare_memories import compare_memories
+from tapestry.runs.memories import keep, write
 from tapestry.runs.memories.joined import JoinWish
+from tapestry.runs.memories.write import create
 from tapestry.runs.model.model import Model
 
 CHAIN = (
@@ -187,3 +189,24 @@ def test_both_ways_of_naming_two_are_one(world: World) -> None:
 def test_what_is_not_joined_is_refused(world: World, pair: list[str], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         world.plan(world.model(CHAIN, memories=[pair]), 6)
+
+
+def test_memories_are_compared_with_their_sources(world: World) -> None:
+    model = begun(world)
+    world.add((8, "b", 6, 11), (9, "c", 1, 11))
+    compared = compare_memories(world.session, model, world.invocation(13))
+    assert [(one.alias, one.rows, one.equal) for one in compared][:2] == [
+        ("m", 4, True),
+        ("r", 8, True),
+    ]
+    assert (compared[2].rows, compared[2].equal) == (4, True)
+
+
+def test_a_memory_that_lies_is_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = world.model(CHAIN, memories=["m"])
+    with monkeypatch.context() as patch:
+        lie = f"select 7 as id, author, parent, ts from {world.schema}.messages where author = 'a'"
+        patch.setattr(keep, "build", lambda session, wanted: create(session, wanted, lie))
+        run(world, model, 6)
+    (one,) = compare_memories(world.session, model, world.invocation(7))
+    assert (one.rows, one.wanted_rows, one.equal) == (2, 2, False)

@@ -22,12 +22,16 @@ Example:
   tapestry verify
   tapestry verify unanswered --full
   tapestry verify --full --json | jq '.[] | select(.status != "pass")'
+  tapestry verify --memories
 
 A table is right when it holds everything that was ever an answer of its query up to its newest run
 (enough), and nothing else, each answer once and with the instant at which it began (not too much).
 That is asked of the query itself, over the versions of its sources that the newest run read. A
 sample looks at a part of the history, another one each time; --full at all of it, at every instant
 at which anything changed. Nothing is written.
+
+--memories looks at the copies of rows instead that runs read in the place of their sources: each
+is compared with what its source has now. One that is wrong can be dropped; it is built anew.
 
 A model that has not run yet has no table: it is passed over, unless it is named. One whose table
 somebody else wrote to is checked all the same, and that is said besides.
@@ -40,11 +44,13 @@ somebody else wrote there.
 @click.command(epilog=EXAMPLE)
 @click.argument("models", metavar="[MODEL...]", nargs=-1, shell_complete=continuous_models)
 @click.option("--full", is_flag=True, help="Every instant and every row, not a sample.")
+@click.option("--memories", is_flag=True, help="The memories of the models, not their tables.")
 @click.option("--json", "as_json", is_flag=True, help="What was found as JSON.")
 @project_options
 def verify(
     models: tuple[str, ...],
     full: bool,
+    memories: bool,
     as_json: bool,
     given: DbtOptions,
 ) -> None:
@@ -54,6 +60,9 @@ def verify(
     manifest = read_manifest(given)
     wanted = continuous_names(manifest, models, "there is nothing to verify")
     names = wanted or manifest.continuous()
+    if memories:
+        _verify_memories(manifest, names, as_json)
+        return
     found: list[dict[str, Any]] = []
     errors: list[TapestryError] = []
     for name, audited in _audited(manifest, names, full):
@@ -80,6 +89,49 @@ def verify(
         raise errors[-1]
     if any(row["status"] != "pass" for row in found):
         click.get_current_context().exit(1)
+
+
+def _verify_memories(manifest: Any, names: list[str], as_json: bool) -> None:
+    """Show the memories that the next runs would read beside their sources; exit 1 for a wrong one.
+
+    The models that cannot be looked at are told when the others have been.
+    """
+    from dataclasses import asdict
+
+    from tapestry.cli.models import open_models
+    from tapestry.runs.after.compare_memories import compare_memories
+
+    found: list[dict[str, Any]] = []
+    errors: list[TapestryError] = []
+    with open_models(manifest, names) as opened:
+        for name, model in opened.models.items():
+            try:
+                compared = compare_memories(opened.session, model, opened.invocation)
+            except TapestryError as error:
+                errors.append(error)
+                continue
+            found += [{"model": name, **asdict(one)} for one in compared]
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        lines = [_of_memory(one) for one in found] or ["no memory is read by these models"]
+        click.echo("\n".join(lines))
+    for error in errors[:-1]:
+        click.echo(f"Error: {error}", err=True)
+    if errors:
+        raise errors[-1]
+    if not all(one["equal"] for one in found):
+        click.get_current_context().exit(1)
+
+
+def _of_memory(one: dict[str, Any]) -> str:
+    what = f"{one['model']}: {one['alias']} ({one['source']})"
+    if one["equal"]:
+        return f"{what}: {counted(one['rows'], 'row')}, as the source has them"
+    return (
+        f"{what}: NOT as the source has them: {counted(one['rows'], 'row')},"
+        f" {one['wanted_rows']} there; drop table {one['memory']}"
+    )
 
 
 def _audited(

@@ -12,7 +12,6 @@ from tapestry.runs.checks.published_rows import answers_of
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.ask import Asking, Untimely, Wish, ask_memories
-from tapestry.runs.memories.joined import JoinWish
 from tapestry.runs.memories.tell import MemoryUse, memory_uses
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
@@ -119,7 +118,7 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
         found,
         tuple(notes),
         memory_uses(session, wishes),
-        _joins(query.rewriting, window, scans, wishes),
+        _joins(query.rewriting, window, scans, [w for w in wishes if isinstance(w, Wish)]),
     )
 
 
@@ -127,13 +126,13 @@ def _joins(
     rewriting: Rewriting,
     window: Window,
     scans: Mapping[str, Scan],
-    wishes: Iterable[Wish | JoinWish],
+    wishes: Iterable[Wish],
 ) -> tuple[Joined, ...]:
     """In which order the run joins its tables: of a memory it is its own size that counts."""
     apart = {
         wish.use.alias: replace(scans[wish.use.source], size=wish.found.kept.size)
         for wish in wishes
-        if isinstance(wish, Wish) and wish.found.relation and wish.found.kept is not None
+        if wish.found.relation and wish.found.kept is not None
     }
     decided = plain_statement(rewriting.reading(apart), window, scans)
     unsized = {name: replace(scan, size=0) for name, scan in scans.items()}

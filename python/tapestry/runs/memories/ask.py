@@ -17,7 +17,7 @@ from tapestry.runs.memories.joined import (
     scan_of_join,
     scan_with_late,
 )
-from tapestry.runs.memories.look import InPlace, find
+from tapestry.runs.memories.look import AnyWish, InPlace, find
 from tapestry.runs.memories.reasons import (
     COMMIT_TIMES,
     DISTRUSTED,
@@ -45,7 +45,7 @@ VARIABLE = "TAPESTRY_MEMORIES"
 
 
 @dataclass(frozen=True)
-class Wish:
+class Wish(AnyWish):
     """What one run asked for one use of a source.
 
     named
@@ -59,6 +59,15 @@ class Wish:
     found: InPlace
     rewriting: Rewriting = field(compare=False, repr=False)
     window: Window
+
+    def reading(self, found: InPlace) -> Wish:
+        """The same, which reads that."""
+        return replace(self, found=found)
+
+    @property
+    def told(self) -> tuple[str, str, tuple[str, ...]]:
+        """The alias, the source and the conditions."""
+        return self.use.written, self.use.source, self.use.conditions
 
 
 @dataclass(frozen=True)
@@ -160,7 +169,7 @@ class Asking:
         return SMALL_SOURCE if small else ""
 
 
-def ask_memories(asking: Asking, untimely: Untimely) -> tuple[Wish | JoinWish, ...]:
+def ask_memories(asking: Asking, untimely: Untimely) -> tuple[AnyWish, ...]:
     """What stands in the place of each use of a source, or why nothing does; then of each pair.
 
     Raises ConfigurationError for a name under ``memories`` that the model's query does not have,
@@ -177,7 +186,7 @@ def ask_memories(asking: Asking, untimely: Untimely) -> tuple[Wish | JoinWish, .
             hint=f"those are, by their aliases: {listed}",
         )
     own = {use.alias: asking.wish(use) for use in uses}
-    wishes: list[Wish | JoinWish] = list(own.values())
+    wishes: list[AnyWish] = list(own.values())
     for pair in asking.listed:
         if isinstance(pair, str) or not {name.lower() for name in pair} <= known.keys():
             continue
@@ -201,7 +210,7 @@ def _not_joined(model: Model, pair: tuple[str, str]) -> ConfigurationError:
 
 
 def over_memories(
-    answers: NewAnswers, wishes: Iterable[Wish | JoinWish], found: Mapping[str, Examination]
+    answers: NewAnswers, wishes: Iterable[AnyWish], found: Mapping[str, Examination]
 ) -> NewAnswers:
     """The same, which reads from memories what there are memories for; no use from two joins."""
     listed = tuple(wishes)
@@ -216,8 +225,7 @@ def over_memories(
             if taken.isdisjoint(wish.use.aliases):
                 taken.update(wish.use.aliases)
                 joins.append(JoinedScan(wish.use, _scan_of(wish, wish.wanted, own, found)))
-        elif (reading := found[wish.use.source].reading) is not None:
-            # sql: a relation that was written to be read in a source's place
+        elif isinstance(wish, Wish) and (reading := found[wish.use.source].reading) is not None:
             kept = wish.found.kept
             table = replace(
                 wish.wanted.table,

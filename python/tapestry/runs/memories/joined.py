@@ -21,10 +21,18 @@ from functools import cached_property
 from tapestry.names import ARRIVAL, ROW_ID
 from tapestry.quoting import Sql, identifier
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.look import InPlace, find, in_place, look_at, new_rows, old_rows
+from tapestry.runs.memories.look import (
+    AnyWish,
+    InPlace,
+    find,
+    in_place,
+    in_source,
+    look_at,
+    new_rows,
+    old_rows,
+)
 from tapestry.runs.memories.reasons import NEWER, NOT_APPENDED_ONLY, SIDE_UNREAD, UNREADABLE
 from tapestry.runs.memories.wanted import At, Wanted, hashed, memory_name
-from tapestry.runs.sources.added_since import remembered_columns
 from tapestry.runs.sources.describe import OWN_PREFIX, REMEMBERED_ID, DeltaSource, arrival_sql
 from tapestry.runs.sources.scans import SourceReading, arms_by_time, row_id
 from tapestry.runs.sources.side import not_late
@@ -96,7 +104,7 @@ class WantedJoin:
 
 
 @dataclass(frozen=True)
-class JoinWish:
+class JoinWish(AnyWish):
     """What one run asked for two uses of sources that its model names together.
 
     wanted
@@ -110,6 +118,18 @@ class JoinWish:
     wanted: WantedJoin | None
     found: InPlace
     window: Window
+    named: bool = True
+
+    def reading(self, found: InPlace) -> JoinWish:
+        """The same, which reads that."""
+        return replace(self, found=found)
+
+    @property
+    def told(self) -> tuple[str, str, tuple[str, ...]]:
+        """The aliases, the sources, and the conditions on both."""
+        both = (self.use.left, self.use.right)
+        sources = ", ".join(dict.fromkeys(use.source for use in both))
+        return ", ".join(use.written for use in both), sources, self.use.conditions
 
 
 @dataclass(frozen=True)
@@ -182,7 +202,7 @@ def new_pairs(
         old = old_rows(session, side.wanted, version)
         if not old.relation and not anyway:
             return SIDE_UNREAD
-        sides[place] = replace(side, old=old.relation or _in_source(side.wanted, version))
+        sides[place] = replace(side, old=old.relation or in_source(side.wanted, version))
     left, right = sides
     grown = [now - then for (_, now), (_, then) in zip(wanted.read_at, held, strict=True)]
     is_new = [identifier(side + NEW) for side, _ in wanted.sides]
@@ -195,12 +215,12 @@ def new_pairs(
     return tuple(arms)
 
 
-def all_pairs(session: Session, wanted: WantedJoin) -> str:
-    """A SELECT of what it holds of the sources at their pins, to be built from."""
+def all_pairs(session: Session, wanted: WantedJoin, alone: bool = False) -> str:
+    """A SELECT of what it holds of the sources at their pins; ``alone``: no memory is read."""
     rows = []
     for _, one in wanted.sides:
-        there = find(session, one)
-        rows.append(_Rows(one, there.relation or _in_source(one, one.pin.version)))
+        there = "" if alone else find(session, one).relation
+        rows.append(_Rows(one, there or in_source(one, one.pin.version)))
     return _pairs(wanted, (rows[0], rows[1]), "true")
 
 
@@ -212,13 +232,6 @@ def _pairs(wanted: WantedJoin, rows: tuple[_Rows, _Rows], which: str, few: str =
         f" CROSS JOIN ({rows[1].beside(RIGHT)}) AS _tap_{RIGHT}s"
         f" WHERE {wanted.where} AND {which}"
     )
-
-
-def _in_source(wanted: Wanted, version: int) -> str:
-    """The rows of one side as the source itself has them."""
-    table = wanted.table
-    rows = f"SELECT {remembered_columns(table)} FROM {table.at(version)} AS _tap_s"
-    return f"(SELECT * FROM ({rows}) WHERE {wanted.where})"
 
 
 def _names(wanted: Wanted) -> Sequence[Sql]:

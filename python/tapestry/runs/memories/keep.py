@@ -11,7 +11,7 @@ from tapestry.runs.memories.ask import Wish
 from tapestry.runs.memories.choose import weigh
 from tapestry.runs.memories.joined import JoinWish, WantedJoin, all_pairs, new_pairs
 from tapestry.runs.memories.log import Deed, left_lately, write_deeds
-from tapestry.runs.memories.look import HeldMemory, look_at, new_rows, reaches
+from tapestry.runs.memories.look import AnyWish, HeldMemory, look_at, new_rows, reaches
 from tapestry.runs.memories.reasons import (
     FOREIGN_COMMIT,
     NEWER,
@@ -38,7 +38,7 @@ is built anew from itself."""
 
 
 def keep_memories(
-    session: Session, wishes: Sequence[Wish | JoinWish], invocation_id: str
+    session: Session, wishes: Sequence[AnyWish], invocation_id: str
 ) -> tuple[Deed, ...]:
     """Do for the memories that were wished for what is due; a failure is told and harms nothing.
 
@@ -51,7 +51,7 @@ def keep_memories(
             continue
         if isinstance(wish, JoinWish):
             of_joins.setdefault(wish.wanted.signature, []).append(wish)
-        else:
+        elif isinstance(wish, Wish):
             by_signature.setdefault(wish.wanted.signature, []).append(wish)
     if not by_signature and not of_joins:
         return ()
@@ -69,7 +69,7 @@ def keep_memories(
     return tuple(deeds)
 
 
-def _all_of(session: Session, same: Sequence[Wish] | Sequence[JoinWish], left: bool) -> list[Deed]:
+def _all_of(session: Session, same: Sequence[AnyWish], left: bool) -> list[Deed]:
     """What was done for the wishes of one memory."""
     newest = sorted(same, key=_versions, reverse=True)
     models = tuple(sorted({wish.model for wish in same}))
@@ -98,7 +98,7 @@ def _undecided(same: Sequence[Wish]) -> bool:
     return not any(wish.named or wish.found.relation for wish in same)
 
 
-def _versions(wish: Wish | JoinWish) -> tuple[int, ...]:
+def _versions(wish: AnyWish) -> tuple[int, ...]:
     return () if wish.wanted is None else tuple(version for version, _ in wish.wanted.read_at)
 
 
@@ -174,7 +174,7 @@ def flush_join(session: Session, wanted: WantedJoin, kept: HeldMemory) -> list[D
     return append(session, wanted, kept, new) if new and not isinstance(new, str) else []
 
 
-def distrust(session: Session, wishes: Iterable[Wish | JoinWish]) -> tuple[str, ...]:
+def distrust(session: Session, wishes: Iterable[AnyWish]) -> tuple[str, ...]:
     """Drop the memories that a run has read whose answers were wrong; their names."""
     read = {w.wanted.name: w.wanted for w in wishes if w.wanted is not None and w.found.relation}
     for wanted in read.values():

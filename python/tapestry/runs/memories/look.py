@@ -17,9 +17,10 @@ from tapestry.runs.memories.reasons import (
     UNREADABLE,
 )
 from tapestry.runs.memories.wanted import At, Remembered, Wanted
-from tapestry.runs.sources.added_since import added_since
+from tapestry.runs.sources.added_since import added_since, remembered_columns
 from tapestry.runs.sources.describe import OWN_PREFIX
 from tapestry.runs.tables.target import MANY, Commit, look, newest_commits
+from tapestry.sql.scan import Window
 
 logger = logging.getLogger(__name__)
 
@@ -105,6 +106,31 @@ class InPlace:
         grown = zip(at, self.since.held, strict=True)
         came = sum(max(now - then, 0) for (_, now), (_, then) in grown)
         return came * self.kept.size // max(sum(size for _, size in self.kept.newest.held), 1)
+
+
+class AnyWish:
+    """What one run asked of memories: in the place of a use of a source, or of two.
+
+    wanted
+        None where there can be no memory.
+    named
+        The model names it: it is kept whether it pays or not.
+    """
+
+    model: str
+    wanted: Remembered | None
+    found: InPlace
+    window: Window
+    named: bool
+
+    def reading(self, found: InPlace) -> AnyWish:
+        """The same, which reads that."""
+        raise NotImplementedError
+
+    @property
+    def told(self) -> tuple[str, str, tuple[str, ...]]:
+        """Of what it is, for people: the aliases, the sources and the conditions."""
+        raise NotImplementedError
 
 
 def reaches(at: At, held: At) -> bool:
@@ -250,3 +276,10 @@ def new_rows(session: Session, wanted: Wanted, after: int) -> tuple[str, ...] | 
     if added is None:
         return None
     return tuple(f"SELECT * FROM ({one}) WHERE {wanted.where}" for one in added)
+
+
+def in_source(wanted: Wanted, version: int) -> str:
+    """The wanted rows as the source itself has them at a version."""
+    table = wanted.table
+    rows = f"SELECT {remembered_columns(table)} FROM {table.at(version)} AS _tap_s"
+    return f"(SELECT * FROM ({rows}) WHERE {wanted.where})"

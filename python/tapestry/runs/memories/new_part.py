@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapestry.runs.memories.ask import Asking, Untimely, Wish, ask_memories
-from tapestry.runs.memories.joined import JoinWish
+from tapestry.runs.memories.ask import Asking, Untimely, ask_memories
+from tapestry.runs.memories.look import AnyWish
 from tapestry.runs.query.holding import SMALL
 
 
-def read_memories(asking: Asking, untimely: Untimely) -> tuple[Wish | JoinWish, ...]:
+def read_memories(asking: Asking, untimely: Untimely) -> tuple[AnyWish, ...]:
     """``ask_memories`` for a run that is to be executed: what came in since may stand in views."""
     return tuple(_shared(asking, wish) for wish in ask_memories(asking, untimely))
 
 
-def _shared(asking: Asking, wish: Wish | JoinWish) -> Wish | JoinWish:
+def _shared(asking: Asking, wish: AnyWish) -> AnyWish:
     wanted, found = wish.wanted, wish.found
     if wanted is None or not found.new or found.new_bytes(wanted.read_at) > SMALL:
         return wish
@@ -29,4 +29,4 @@ def _shared(asking: Asking, wish: Wish | JoinWish) -> Wish | JoinWish:
     if not view:
         return wish
     relation = f"({found.main} UNION ALL SELECT {listed} FROM {view})"
-    return replace(wish, found=replace(found, relation=relation, view=view))
+    return wish.reading(replace(found, relation=relation, view=view))

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.ask import Wish
-from tapestry.runs.memories.joined import JoinWish
 from tapestry.runs.memories.log import left_lately
+from tapestry.runs.memories.look import AnyWish
 from tapestry.runs.memories.reasons import NOT_BUILT_YET, REASONS
 
 
@@ -36,7 +35,7 @@ class MemoryUse:
     behind: int | None = None
 
 
-def memory_uses(session: Session, wishes: Iterable[Wish | JoinWish]) -> tuple[MemoryUse, ...]:
+def memory_uses(session: Session, wishes: Iterable[AnyWish]) -> tuple[MemoryUse, ...]:
     """The uses of a query as its next run would read them."""
     listed = tuple(wishes)
     open_ = [w.wanted for w in listed if w.wanted and w.found.reason == NOT_BUILT_YET]
@@ -44,8 +43,7 @@ def memory_uses(session: Session, wishes: Iterable[Wish | JoinWish]) -> tuple[Me
     found: list[MemoryUse] = []
     for wish in listed:
         wanted, kept, reason = wish.wanted, wish.found.kept, wish.found.reason
-        named = isinstance(wish, JoinWish) or wish.named
-        if wanted is not None and reason == NOT_BUILT_YET and not named:
+        if wanted is not None and reason == NOT_BUILT_YET and not wish.named:
             reason = left.get(wanted.signature, reason)
         name = wanted.name if wanted is not None and wish.found.relation else ""
         behind, size = None, None
@@ -54,14 +52,5 @@ def memory_uses(session: Session, wishes: Iterable[Wish | JoinWish]) -> tuple[Me
             versions = zip(wanted.read_at, held, strict=True)
             behind = max(0, *(now - then for (now, _), (then, _) in versions))
         why = REASONS.get(reason, "")
-        found.append(MemoryUse(*_said(wish), name, reason, why, size, behind))
+        found.append(MemoryUse(*wish.told, name, reason, why, size, behind))
     return tuple(found)
-
-
-def _said(wish: Wish | JoinWish) -> tuple[str, str, tuple[str, ...]]:
-    """The alias, the source and the conditions of what was asked for."""
-    if not isinstance(wish, JoinWish):
-        return wish.use.written, wish.use.source, wish.use.conditions
-    both = (wish.use.left, wish.use.right)
-    sources = ", ".join(dict.fromkeys(use.source for use in both))
-    return ", ".join(use.written for use in both), sources, wish.use.conditions

@@ -15,8 +15,8 @@ from tapestry.runs.context.horizons import horizons
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.ask import Asking, Untimely, Wish, over_memories
-from tapestry.runs.memories.joined import JoinWish
+from tapestry.runs.memories.ask import Asking, Untimely, over_memories
+from tapestry.runs.memories.look import AnyWish
 from tapestry.runs.memories.new_part import read_memories
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.other_columns import other_columns, refuse_changed_columns
@@ -217,7 +217,7 @@ class _Planning:
 
     def wishes(
         self, query: Query, window: Window, found: Mapping[str, Examination]
-    ) -> tuple[Wish | JoinWish, ...]:
+    ) -> tuple[AnyWish, ...]:
         """What a run over a window asks of memories."""
         model, invocation, again = self.model, self.invocation, self.standing.crashed
         asking = Asking(self.session, model, invocation, query, window, again)

@@ -11,8 +11,7 @@ from typing import ClassVar, Protocol, TypeAlias
 
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.ask import Wish
-from tapestry.runs.memories.joined import JoinWish
+from tapestry.runs.memories.look import AnyWish
 from tapestry.runs.model.model import Model
 from tapestry.runs.run.commit import append_sql, create_sql
 from tapestry.runs.sources.kept_commits import UnkeptCommits
@@ -183,7 +182,7 @@ class WriteRows:
     warnings: tuple[str, ...] = ()
     little: bool = False
     finished: str = ""
-    wishes: tuple[Wish | JoinWish, ...] = ()
+    wishes: tuple[AnyWish, ...] = ()
     traceless: bool = False
 
     @property
