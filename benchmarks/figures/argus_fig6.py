@@ -112,7 +112,7 @@ def _version(data: Split) -> int:
 def _built(spark: SparkSession, data: Split, use: Use) -> None:
     """A memory of the old rows."""
     wanted = _wanted(spark, data, use, 0)
-    if isinstance(look_at(PlainSession(spark), wanted), str):
+    if isinstance(look_at(PlainSession(spark), wanted.name), str):
         build(PlainSession(spark), wanted)
 
 
@@ -132,7 +132,7 @@ def _upkeep(spark: SparkSession, data: Split) -> dict[str, Any]:
     builds, flushes, size = [], [], 0
     for _ in range(UPKEEP_ROUNDS):
         builds.append(build(session, old).seconds)
-        held = look_at(session, old)
+        held = look_at(session, old.name)
         assert isinstance(held, HeldMemory)
         (deed,) = flush(session, new, held)
         flushes.append(deed.seconds)

@@ -208,5 +208,6 @@ def test_a_memory_that_lies_is_told(world: World, monkeypatch: pytest.MonkeyPatc
         lie = f"select 7 as id, author, parent, ts from {world.schema}.messages where author = 'a'"
         patch.setattr(keep, "build", lambda session, wanted: create(session, wanted, lie))
         run(world, model, 6)
+    world.memory = type(world.memory)()
     (one,) = compare_memories(world.session, model, world.invocation(7))
     assert (one.rows, one.wanted_rows, one.equal) == (2, 2, False)
