@@ -1,8 +1,9 @@
 """ARGUS, Figure 6: Example 4 over memories of what its conditions on single tables leave.
 
 ``Q10`` reads a memory for each of its three tables, two of which hold 85 % of the rows as the
-conditions are written; ``Q11`` only the selective one. They hold the old rows; what came since is
-read from the source, as in a run. The same without the conditions on dates, which else leave out
+conditions are written; ``Q11`` only the selective one; ``joined`` besides those of ``Q10`` the
+stored join of the first two. They hold the old rows; what came since is read from the source, as in
+a run. The same without the conditions on dates, which else leave out
 old files.
 
 ``python -m benchmarks.figures.argus_fig6 [--rows 320006] [--rounds 5]``
@@ -20,19 +21,25 @@ from benchmarks.figures._compare import report, with_ratios
 from benchmarks.measure import Action, Answering, PlainSession, measure
 from benchmarks.options import Options
 from tapestry.quoting import relation_name
+from tapestry.runs.memories.joined import WantedJoin, all_pairs, find_join, scan_of_join
 from tapestry.runs.memories.keep import build, flush
 from tapestry.runs.memories.look import HeldMemory, find, look_at
 from tapestry.runs.memories.wanted import Wanted
+from tapestry.runs.memories.write import create
 from tapestry.runs.sources.describe import DeltaSource, arrival_column, describe
 from tapestry.runs.sources.pins import Pin
 from tapestry.sql import Catalog, Rewriting, Scan, Source, rewrite
+from tapestry.sql.look.joined_uses import JoinedUse
 from tapestry.sql.look.uses_of_sources import Use
+from tapestry.sql.scan import JoinScan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 EXAMPLE = EXAMPLES[3]
 ALIASES = ("r1", "r2", "r3")
+PAIR = ("r1", "r2")
+IDS = ("l_tran_id", "r_tran_id")
 UPKEEP_ROUNDS = 3
 
 
@@ -58,9 +65,11 @@ def variants(
 ) -> dict[str, Action]:
     """The query; its increment over the source, over three memories, over one."""
 
-    def over(*aliases: str) -> Action:
+    def over(*aliases: str, pair: bool = False) -> Action:
         for alias in aliases:
             _built(spark, data, _use(rewriting, alias))
+        if pair:
+            _built_join(spark, data, rewriting)
 
         def text() -> str:
             apart: dict[str, Scan] = {}
@@ -70,7 +79,8 @@ def variants(
                 if use.conditions not in found:
                     found[use.conditions] = _scan(spark, data, use)
                 apart[alias] = found[use.conditions]
-            return increment(spark, rewriting.reading(apart), data)
+            joined = _joined(spark, data, rewriting) if pair else {}
+            return increment(spark, rewriting.reading(apart, joined), data)
 
         return Answering(spark, text)
 
@@ -79,6 +89,7 @@ def variants(
         "Q^I": over(),
         "Q10": over(*ALIASES),
         "Q11": over("r1"),
+        "joined": over(*ALIASES, pair=True),
     }
 
 
@@ -121,6 +132,34 @@ def _scan(spark: SparkSession, data: Split, use: Use) -> Scan:
     found = find(PlainSession(spark), _wanted(spark, data, use, _version(data)))
     assert found.relation, found.reason
     return replace(data.scans()[SOURCE], relation=found.relation, row_id="tran_id")
+
+
+def _wanted_join(
+    spark: SparkSession, data: Split, rewriting: Rewriting, version: int
+) -> tuple[JoinedUse, WantedJoin]:
+    """The pairs of the first two tables that a run at a version of the table asks for."""
+    left, right = _use(rewriting, PAIR[0]), _use(rewriting, PAIR[1])
+    use = rewriting.pairing(left.alias, right.alias)
+    assert use is not None
+    sides = [_wanted(spark, data, one, version) for one in (left, right)]
+    return use, WantedJoin(sides[0], sides[1], use.conditions)
+
+
+def _built_join(spark: SparkSession, data: Split, rewriting: Rewriting) -> None:
+    """A stored join of the old rows."""
+    session, (_, wanted) = PlainSession(spark), _wanted_join(spark, data, rewriting, 0)
+    if isinstance(look_at(session, wanted.name), str):
+        create(session, wanted, all_pairs(session, wanted))
+
+
+def _joined(
+    spark: SparkSession, data: Split, rewriting: Rewriting
+) -> dict[tuple[str, str], JoinScan]:
+    """The stored join and what came since, looked up as a run does."""
+    use, wanted = _wanted_join(spark, data, rewriting, _version(data))
+    found = find_join(PlainSession(spark), wanted)
+    assert found.relation, found.reason
+    return {use.aliases: replace(scan_of_join(wanted, found.relation), row_ids=IDS)}
 
 
 def _upkeep(spark: SparkSession, data: Split) -> dict[str, Any]:

@@ -185,22 +185,21 @@ def remembered(rewriting: Any, read: dict[str, Any], dialect: str) -> dict[str, 
     return apart
 
 
-OF_ALL = ("_arr", "_rid", "_ended")
-"""Columns that every table of the judge has."""
-
-
-def joined(rewriting: Any, read: dict[str, Any], dialect: str) -> dict[tuple[str, str], Any]:
+def joined(
+    rewriting: Any, read: dict[str, Any], dialect: str, ended: bool
+) -> dict[tuple[str, str], Any]:
     """Some uses of sources in pairs that their own conditions leave, as stored joins are.
 
     Of the two first uses that are joined, the later one stands left.
     """
+    of_all = ["_arr", "_rid", *(["_ended"] if ended else [])]
     for right, left in combinations(rewriting.uses, 2):
         pair = rewriting.pairing(left.alias, right.alias)
         if pair is None:
             continue
         sides = []
         for use, side in ((left, LEFT), (right, RIGHT)):
-            names = [*TABLES[use.source], *OF_ALL]
+            names = [*TABLES[use.source], *of_all]
             listed = ", ".join(f"{name} AS {side}{name}" for name in names)
             wanted = " AND ".join(f"({one})" for one in use.conditions) or "true"
             spark = parse_one(wanted, dialect="spark")
@@ -266,7 +265,9 @@ def statements(
                 read = dated(case.data, read, low) if few else read
                 apart = remembered(one, read, dialect) if len(texts) % 3 else {}
                 window = judged.Window(utc(low), utc(high))
-                pairs = joined(one, read, dialect) if len(texts) % 3 == 1 else {}
+                pairs = (
+                    joined(one, read, dialect, bool(case.data.ended)) if len(texts) % 3 == 1 else {}
+                )
                 form = knowing(one, window, read, dialect, run) if (few or little) else one
                 form, read = ordered(case, form.reading(apart, pairs), read, low)
                 asked.append(form.incremental(window, read, dialect=dialect, few=few))

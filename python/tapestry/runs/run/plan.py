@@ -220,7 +220,6 @@ class WriteRows:
         """Can its n be claimed while its rows are computed? Nobody sees them before the commit."""
         return (
             self.circumstances.warm
-            and not self.traceless
             and bool(self.rows.holding.rows)
             and not (self.before or self.beside)
         )

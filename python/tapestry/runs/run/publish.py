@@ -34,7 +34,7 @@ class Published:
     """What was done between the claim and the commit of a run.
 
     ``attempt`` is the execution of n, where it has rejected rows to be told apart by; ``error``
-    why nothing was published; ``nothing``: there was nothing, and nothing was claimed.
+    why nothing was published.
     """
 
     results: tuple[CheckResult, ...] = ()
@@ -42,7 +42,6 @@ class Published:
     attempt: str = ""
     staged: Staged | None = None
     error: TapestryError | None = None
-    nothing: bool = False
 
 
 class ClaimLostError(Exception):
@@ -69,10 +68,8 @@ def publish(
     if any(result.blocks for result in results):
         return _refused(planned, results)
     if not planned.checks_rows:
-        unchecked = _unchecked(session, planned, point, claimed)
-        if unchecked is not None:
-            _commit(session, planned, unchecked, point)
-        return Published(tuple(results), nothing=unchecked is None)
+        _commit(session, planned, _unchecked(session, planned, point, claimed), point)
+        return Published(tuple(results))
     attempt = uuid4().hex
     staged = staging.stage(session, planned.rows, attempt)
     point("staged")
@@ -120,17 +117,8 @@ def give_up(session: Session, row: StateRow, invocation: Invocation, unsure: boo
 
 def _unchecked(
     session: Session, planned: WriteRows, point: Point, claimed: Callable[[], bool]
-) -> str | None:
-    """What commits rows that nobody checks; they are computed while their n is being claimed.
-
-    None where there are none, and none are to be committed: then nothing is claimed either.
-    """
-    if planned.traceless:
-        if not session.rows(f"SELECT 1 FROM (\n{planned.rows.unchecked}\n) LIMIT 1"):
-            return None
-        if not claimed():
-            raise ClaimLostError
-        return planned.main
+) -> str:
+    """What commits rows that nobody checks; they are computed while their n is being claimed."""
     if not planned.claims_beside:
         return planned.main
     view = planned.rows.holding.rows

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 from time import monotonic
 
 from tapestry.errors import TapestryError, VerificationFailed
@@ -164,6 +162,10 @@ def _without_memories(
 def _execute(session: Session, planned: WriteRows, invocation: Invocation) -> Outcome:
     began, row, circumstances = monotonic(), planned.row, planned.circumstances
     point("planned")
+    if planned.traceless and _finds_nothing(session, planned):
+        invocation.memory.note_looked(row)
+        _complete(invocation, planned)
+        return Outcome("nothing", None, planned.t, finished=planned.finished)
     try:
         done, reading = _claimed_and_published(session, planned, invocation, began)
     except ClaimLostError:
@@ -172,10 +174,6 @@ def _execute(session: Session, planned: WriteRows, invocation: Invocation) -> Ou
             raise concurrent(row) from None
         # The memory did not know of a run that another process claimed, and perhaps crashed in.
         return execute(session, prepare(session, planned.model, invocation), invocation)
-    if done.nothing:
-        invocation.memory.note_looked(row)
-        _complete(invocation, planned)
-        return Outcome("nothing", None, planned.t, finished=planned.finished)
     if done.error is not None:
         give_up(session, row, invocation, planned.unsure)
         reading.look()
@@ -197,6 +195,15 @@ def _execute(session: Session, planned: WriteRows, invocation: Invocation) -> Ou
     return Outcome(*did, finished=planned.finished)
 
 
+def _finds_nothing(session: Session, planned: WriteRows) -> bool:
+    """Are there no new rows? Where that cannot be told, the run itself will say why."""
+    try:
+        return not session.rows(f"SELECT 1 FROM (\n{planned.rows.unchecked}\n) LIMIT 1")
+    except Exception as error:
+        logger.debug("whether there are new rows was not told: %s", error)
+        return False
+
+
 def _claimed_and_published(
     session: Session, planned: WriteRows, invocation: Invocation, began: float
 ) -> tuple[Published, ReadVolume]:
@@ -215,16 +222,13 @@ def _claimed_and_published(
         point("claimed")
         return True
 
-    when_asked = nullcontext(lru_cache(maxsize=1)(take))
-    beside = meanwhile(session, take, wanted=planned.claims_beside)
-    with when_asked if planned.traceless else beside as claimed:
-        if not (planned.claims_beside or planned.traceless) and not claimed():
+    with meanwhile(session, take, wanted=planned.claims_beside) as claimed:
+        if not planned.claims_beside and not claimed():
             raise ClaimLostError
         if not circumstances.warm and row.n > 1 and not circumstances.again:
             rejected.tidy(session, row.model, row.generation, row.n - 1, circumstances.attempt)
         found = _publish(session, planned, invocation, began, claimed)
-        # A broken assumption ends a run before it has asked.
-        if not found[0].nothing and not claimed():
+        if not claimed():  # a broken assumption ends a run before it has asked
             raise ClaimLostError
         return found
 
