@@ -16,6 +16,7 @@ from dbt.adapters.tapestry.log_store import use_links
 from dbt.adapters.tapestry.overrides import Overrides, once
 from dbt.adapters.tapestry.session import BESIDE
 from dbt.adapters.tapestry.settings import FILE_MANAGER
+from tapestry.runs.context.shared_views import SCHEMA
 from tapestry.runs.engine.capabilities import Capabilities
 from tapestry.runs.engine.session import Session
 
@@ -113,3 +114,11 @@ def schema(spark: SparkSession) -> Iterator[str]:
     spark.sql(f"CREATE SCHEMA {name}")
     yield name
     spark.sql(f"DROP SCHEMA {name} CASCADE")
+
+
+@pytest.fixture
+def nothing_is_left(session: SparkSql) -> Iterator[None]:
+    """After the test Spark has no view that invocations share, and keeps nothing in memory."""
+    yield
+    assert session.rows(f"SHOW VIEWS IN {SCHEMA}") == []
+    assert session.spark._jsparkSession.sharedState().cacheManager().isEmpty()

@@ -66,6 +66,7 @@ class World:
     memory: Memory = field(default_factory=Memory)
     keeps: bool = False
     """Are memories built and brought up to date at the end of an invocation?"""
+    invocations: list[Invocation] = field(default_factory=list, repr=False)
 
     def create(self) -> World:
         """The source, with three messages: two at 0 and 1, an answer to the second at 5."""
@@ -103,7 +104,13 @@ class World:
         """An invocation whose t is so many seconds after the beginning."""
         clock = Clock(at(seconds), given)
         state = f"{self.schema}.tapestry_state"
-        return Invocation("test", clock, state, "UTC", self.memory)
+        self.invocations.append(Invocation("test", clock, state, "UTC", self.memory))
+        return self.invocations[-1]
+
+    def release(self) -> None:
+        """Drop what its invocations have left in memory: those that only planned, too."""
+        for invocation in self.invocations:
+            invocation.shared.release(self.session)
 
     def plan(self, model: Model, seconds: float, full_refresh: bool = False) -> Decided:
         """What an invocation at t would do."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -30,8 +31,10 @@ THIRD = [(1, 5, 8.0), (1, 8, 11.0), (4, 6, 8.0)]
 
 
 @pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
+def world(session: Any, schema: str) -> Iterator[World]:
+    world = World(session, schema).create()
+    yield world
+    world.release()
 
 
 def run(world: World, model: Model, seconds: float) -> tuple[Outcome, tuple[Deed, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -17,17 +16,12 @@ from tapestry.runs.memories.keep import keep_memories
 from tapestry.runs.model.model import Model
 from tapestry.runs.run.run import execute, prepare
 
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
+
 
 @pytest.fixture
 def world(session: Any, schema: str) -> World:
     return World(session, schema).create()
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_left(session: Any) -> Iterator[None]:
-    yield
-    assert session.rows(f"SHOW VIEWS IN {SCHEMA}") == []
-    assert session.spark._jsparkSession.sharedState().cacheManager().isEmpty()
 
 
 def two(world: World) -> list[Model]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -24,16 +23,12 @@ OF_A = "select m.id, m.author from {s}.messages m where m.author = 'a'"
 OF_Z = "select m.id, m.author from {s}.messages m where m.author = 'z'"
 
 
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
+
+
 @pytest.fixture
 def world(session: Any, schema: str) -> World:
     return World(session, schema).create()
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_left(session: Any) -> Iterator[None]:
-    yield
-    assert session.rows(f"SHOW VIEWS IN {SCHEMA}") == []
-    assert session.spark._jsparkSession.sharedState().cacheManager().isEmpty()
 
 
 def three(world: World) -> list[Model]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,8 +28,10 @@ PAIR = {"memories": [["m", "r"]], "verify": "full"}
 
 
 @pytest.fixture
-def world(session: Any, schema: str) -> World:
-    return World(session, schema).create()
+def world(session: Any, schema: str) -> Iterator[World]:
+    world = World(session, schema).create()
+    yield world
+    world.release()
 
 
 def join_of(world: World, model: Model, seconds: float) -> JoinWish:

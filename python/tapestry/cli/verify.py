@@ -83,11 +83,16 @@ def verify(
         click.echo(json.dumps(found, indent=2))
     elif not names:
         click.echo("the project has no continuous models")
+    _end(errors, all(row["status"] == "pass" for row in found))
+
+
+def _end(errors: list[TapestryError], right: bool) -> None:
+    """Tell what could not be looked at; the exit code says whether all is right."""
     for error in errors[:-1]:
         click.echo(f"Error: {error}", err=True)
     if errors:
         raise errors[-1]
-    if any(row["status"] != "pass" for row in found):
+    if not right:
         click.get_current_context().exit(1)
 
 
@@ -116,12 +121,7 @@ def _verify_memories(manifest: Any, names: list[str], as_json: bool) -> None:
     else:
         lines = [_of_memory(one) for one in found] or ["no memory is read by these models"]
         click.echo("\n".join(lines))
-    for error in errors[:-1]:
-        click.echo(f"Error: {error}", err=True)
-    if errors:
-        raise errors[-1]
-    if not all(one["equal"] for one in found):
-        click.get_current_context().exit(1)
+    _end(errors, all(one["equal"] for one in found))
 
 
 def _of_memory(one: dict[str, Any]) -> str:

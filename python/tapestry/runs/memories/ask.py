@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -28,7 +28,7 @@ from tapestry.runs.memories.reasons import (
     OFF,
     SMALL_SOURCE,
 )
-from tapestry.runs.memories.wanted import Wanted
+from tapestry.runs.memories.wanted import Remembered, Wanted
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import SMALL
 from tapestry.runs.query.query import Query
@@ -107,19 +107,22 @@ class Asking:
             reason = reason or (COMMIT_TIMES if arrives else NO_ARRIVAL)
         there = InPlace(reason=reason)
         if wanted is not None and not reason:
-            key = ("memory", self.invocation.id, wanted.signature, wanted.pin.version)
-            there = self.invocation.remember(key, partial(find, self.session, wanted))
+            there = self.there(wanted, partial(find, self.session, wanted))
         rewriting = self.query.rewriting
         return Wish(self.model.relation, use, wanted, mine, there, rewriting, self.window)
 
-    def wish_join(self, joined: JoinedUse, reason: str) -> JoinWish:
+    def there(self, wanted: Remembered, look: Callable[[], InPlace]) -> InPlace:
+        """What an invocation found when it looked at a memory first."""
+        key = ("memory", self.invocation.id, wanted.signature, wanted.read_at)
+        return self.invocation.remember(key, look)
+
+    def wish_join(self, joined: JoinedUse, wanted: WantedJoin | None, reason: str) -> JoinWish:
         """What it asks for two uses; ``reason``: why nothing of theirs could be read."""
-        wanted, off = self.wanted_join(joined), self.reason(joined.left, True)
+        off = self.reason(joined.left, True)
         reason = off or (NO_ARRIVAL if wanted is None else reason)
         there = InPlace(reason=reason)
         if wanted is not None and not reason:
-            key = ("memory", self.invocation.id, wanted.signature, wanted.read_at)
-            there = self.invocation.remember(key, partial(find_join, self.session, wanted))
+            there = self.there(wanted, partial(find_join, self.session, wanted))
         return JoinWish(self.model.relation, joined, wanted, there, self.window)
 
     def wanted_join(self, joined: JoinedUse) -> WantedJoin | None:
@@ -129,8 +132,9 @@ class Asking:
             return None
         return WantedJoin(left, right, joined.conditions)
 
-    def way_of_joining(self, one: Use, other: Use) -> JoinedUse | None:
-        """How two uses are joined, the same way round whichever is named first."""
+    def way_of_joining(self, one: Use, other: Use) -> tuple[JoinedUse, WantedJoin | None] | None:
+        """How two uses are joined, the same way round whichever is named first, and what could be
+        read of that."""
         rewriting = self.query.rewriting
         ways = [
             rewriting.pairing(one.alias, other.alias),
@@ -138,7 +142,7 @@ class Asking:
         ]
         known = [(way, self.wanted_join(way)) for way in ways if way is not None]
         known.sort(key=lambda way: "" if way[1] is None else way[1].signature)
-        return known[0][0] if known else None
+        return known[0] if known else None
 
     def wanted(self, use: Use) -> Wanted | None:
         """The memory that a use could be read from; None where there can be none."""
@@ -190,10 +194,10 @@ def ask_memories(asking: Asking, untimely: Untimely) -> tuple[AnyWish, ...]:
     for pair in asking.listed:
         if isinstance(pair, str) or not {name.lower() for name in pair} <= known.keys():
             continue
-        joined = asking.way_of_joining(*(known[name.lower()] for name in pair))
-        if joined is not None:
-            sides = [own[alias] for alias in joined.aliases]
-            wishes.append(asking.wish_join(joined, untimely.reason(sides)))
+        way = asking.way_of_joining(*(known[name.lower()] for name in pair))
+        if way is not None:
+            sides = [own[alias] for alias in way[0].aliases]
+            wishes.append(asking.wish_join(*way, untimely.reason(sides)))
         elif not asking.again:
             raise _not_joined(asking.model, pair)
     return tuple(wishes)

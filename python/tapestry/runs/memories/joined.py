@@ -13,7 +13,6 @@ as that one does not: when a row arrived is told where it is read.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,21 +24,18 @@ from tapestry.runs.memories.look import (
     AnyWish,
     InPlace,
     find,
-    in_place,
+    find_held,
     in_source,
-    look_at,
     new_rows,
     old_rows,
 )
-from tapestry.runs.memories.reasons import NEWER, NOT_APPENDED_ONLY, SIDE_UNREAD, UNREADABLE
+from tapestry.runs.memories.reasons import NOT_APPENDED_ONLY, SIDE_UNREAD
 from tapestry.runs.memories.wanted import At, Wanted, hashed, memory_name
 from tapestry.runs.sources.describe import OWN_PREFIX, REMEMBERED_ID, DeltaSource, arrival_sql
 from tapestry.runs.sources.scans import SourceReading, arms_by_time, row_id
 from tapestry.runs.sources.side import not_late
 from tapestry.sql.look.joined_uses import JoinedUse
 from tapestry.sql.scan import LEFT, RIGHT, JoinScan, Window
-
-logger = logging.getLogger(__name__)
 
 FORM = "join 1"
 """The form of what is kept: another one is another table."""
@@ -158,29 +154,8 @@ class _Rows:
 
 
 def find_join(session: Session, wanted: WantedJoin) -> InPlace:
-    """What stands in the place of both sources at their pins: the stored join, and what is new.
-
-    One that cannot be told to hold what it should is left alone: ``InPlace.reason`` says why.
-    """
-    try:
-        return _find_join(session, wanted)
-    except Exception as error:
-        logger.debug("the stored join %s cannot be read: %s", wanted.name, error)
-        return InPlace(reason=UNREADABLE)
-
-
-def _find_join(session: Session, wanted: WantedJoin) -> InPlace:
-    kept = look_at(session, wanted.name)
-    if isinstance(kept, str):
-        return InPlace(reason=kept)
-    cover = kept.held_by(wanted.read_at)
-    if cover is None:
-        return InPlace(reason=NEWER, kept=kept)
-    new = new_pairs(session, wanted, cover.held)
-    if isinstance(new, str):
-        return InPlace(reason=new, kept=kept)
-    main = kept.held_rows(wanted, cover)
-    return in_place(main, new, kept, cover)
+    """What stands in the place of both sources at their pins: the stored join, and what is new."""
+    return find_held(session, wanted, lambda held: new_pairs(session, wanted, held))
 
 
 def new_pairs(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tapestry.errors import SourceHistoryGone, TapestryError
@@ -69,6 +70,15 @@ class HeldMemory:
         """All that it holds."""
         return self.covers[0]
 
+    def bytes_since(self, cover: Cover, at: At) -> float:
+        """About so many bytes of it came in after a cover, up to these versions of its sources.
+
+        It is taken to hold as large a part of what came as of what it has.
+        """
+        grown = zip(at, cover.held, strict=True)
+        came = sum(max(now - then, 0) for (_, now), (_, then) in grown)
+        return came * self.size / max(sum(size for _, size in self.newest.held), 1)
+
     def held_by(self, at: At) -> Cover | None:
         """The newest of its covers that is not newer than these versions of its sources."""
         return next((one for one in self.covers if reaches(at, one.held)), None)
@@ -99,16 +109,14 @@ class InPlace:
     since: Cover | None = None
     view: str = ""
 
-    def new_bytes(self, at: At) -> int:
+    def new_bytes(self, at: At) -> float:
         """About so many bytes of a memory would hold what came in; the sources are as ``at``."""
         if self.kept is None or self.since is None:
-            return 0
-        grown = zip(at, self.since.held, strict=True)
-        came = sum(max(now - then, 0) for (_, now), (_, then) in grown)
-        return came * self.kept.size // max(sum(size for _, size in self.kept.newest.held), 1)
+            return 0.0
+        return self.kept.bytes_since(self.since, at)
 
 
-class AnyWish:
+class AnyWish(ABC):
     """What one run asked of memories: in the place of a use of a source, or of two.
 
     wanted
@@ -123,14 +131,14 @@ class AnyWish:
     window: Window
     named: bool
 
+    @abstractmethod
     def reading(self, found: InPlace) -> AnyWish:
         """The same, which reads that."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def told(self) -> tuple[str, str, tuple[str, ...]]:
         """Of what it is, for people: the aliases, the sources and the conditions."""
-        raise NotImplementedError
 
 
 def reaches(at: At, held: At) -> bool:
@@ -228,35 +236,37 @@ def _cover(commit: Commit, generation: str) -> Cover | None:
 
 
 def find(session: Session, wanted: Wanted) -> InPlace:
-    """What stands in the place of the source at its pin: the memory, and what came in since.
+    """What stands in the place of the source at its pin: the memory, and what came in since."""
+
+    def came(held: At) -> tuple[str, ...] | str:
+        ((version, _),) = held
+        new = new_rows(session, wanted, version)
+        return NOT_APPENDED_ONLY if new is None else new
+
+    return find_held(session, wanted, came)
+
+
+def find_held(
+    session: Session, wanted: Remembered, came: Callable[[At], tuple[str, ...] | str]
+) -> InPlace:
+    """A memory, and what ``came`` after the versions that it holds: SELECTs, or why none are told.
 
     A memory that cannot be told to hold what it should is left alone: ``InPlace.reason`` says why.
     """
     try:
-        return _find(session, wanted)
+        kept = look_at(session, wanted.name)
+        if isinstance(kept, str):
+            return InPlace(reason=kept)
+        cover = kept.held_by(wanted.read_at)
+        new = NEWER if cover is None else came(cover.held)
+        if cover is None or isinstance(new, str):
+            return InPlace(reason=str(new), kept=kept)
+        main = kept.held_rows(wanted, cover)
+        relation = f"({' UNION ALL '.join([main, *new])})"
+        return InPlace(relation, kept=kept, main=main, new=" UNION ALL ".join(new), since=cover)
     except Exception as error:
         logger.debug("the memory %s cannot be read: %s", wanted.name, error)
         return InPlace(reason=UNREADABLE)
-
-
-def _find(session: Session, wanted: Wanted) -> InPlace:
-    kept = look_at(session, wanted.name)
-    if isinstance(kept, str):
-        return InPlace(reason=kept)
-    cover = kept.held_by(wanted.read_at)
-    if cover is None:
-        return InPlace(reason=NEWER, kept=kept)
-    new = new_rows(session, wanted, cover.version)
-    if new is None:
-        return InPlace(reason=NOT_APPENDED_ONLY, kept=kept)
-    main = kept.held_rows(wanted, cover)
-    return in_place(main, new, kept, cover)
-
-
-def in_place(main: str, new: Sequence[str], kept: HeldMemory, since: Cover) -> InPlace:
-    """A memory, of which ``main`` is a SELECT as it was then, and SELECTs of what came since."""
-    relation = f"({' UNION ALL '.join([main, *new])})"
-    return InPlace(relation, kept=kept, main=main, new=" UNION ALL ".join(new), since=since)
 
 
 def old_rows(session: Session, wanted: Wanted, version: int) -> InPlace:

@@ -41,11 +41,8 @@ def due(wanted: Remembered, kept: HeldMemory) -> bool:
     versions = zip(wanted.read_at, held, strict=True)
     if any(now - then >= FLUSH_COMMITS for (now, _), (then, _) in versions):
         return True
-    share = kept.size / max(sum(size for _, size in held), 1)
-    grown = sum(
-        max(now - then, 0) for (_, now), (_, then) in zip(wanted.read_at, held, strict=True)
-    )
-    return 0 < grown * share >= min(FLUSH_BYTES, FLUSH_SHARE * kept.size)
+    came = kept.bytes_since(kept.newest, wanted.read_at)
+    return 0 < came >= min(FLUSH_BYTES, FLUSH_SHARE * kept.size)
 
 
 def create(session: Session, wanted: Remembered, rows: str) -> Deed:

@@ -179,8 +179,8 @@ class _Planning:
         known = self.known.first(query, row, found)
         row, select = known.row, answers.sql(scans)
         refuse_read_otherwise(session, model, query, select)
-        answers = over_memories(answers, wishes, found)
-        select = answers.sql(scans)
+        if (answers := over_memories(answers, wishes, found)).uses or answers.pairs:
+            select = answers.sql(scans)
         question, row = began(session, question_of(model, query, row, scans), row)
         question, holding = held(question, query)
         columns = (*query.rewriting.columns, MATCHED_AT)
