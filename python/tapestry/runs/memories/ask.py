@@ -27,6 +27,7 @@ from tapestry.runs.memories.reasons import (
     NO_PREDICATE,
     OFF,
     SMALL_SOURCE,
+    SPOILT,
 )
 from tapestry.runs.memories.wanted import Remembered, Wanted
 from tapestry.runs.model.model import Model
@@ -77,6 +78,9 @@ class Asking:
     again
         It crashed, and is executed again with the query of then, which may have other aliases than
         the model names today.
+    plain
+        The query over sources no row of which has ended, where ``query`` is one over some that
+        have: what that one asks apart, this one may join. None: ``query`` itself.
     """
 
     session: Session
@@ -85,6 +89,7 @@ class Asking:
     query: Query
     window: Window
     again: bool = False
+    plain: Query | None = None
 
     @property
     def listed(self) -> tuple[str | tuple[str, str], ...]:
@@ -119,10 +124,12 @@ class Asking:
     def wish_join(self, joined: JoinedUse, wanted: WantedJoin | None, reason: str) -> JoinWish:
         """What it asks for two uses; ``reason``: why nothing of theirs could be read."""
         off = self.reason(joined.left, True)
-        reason = off or (NO_ARRIVAL if wanted is None else reason)
-        there = InPlace(reason=reason)
-        if wanted is not None and not reason:
+        off = off or (NO_ARRIVAL if wanted is None else "")
+        there = InPlace(reason=off)
+        if wanted is not None and not off:
             there = self.there(wanted, partial(find_join, self.session, wanted))
+            if reason and there.reason not in SPOILT:  # that is dropped, whoever reads it
+                there = InPlace(reason=reason)
         return JoinWish(self.model.relation, joined, wanted, there, self.window)
 
     def wanted_join(self, joined: JoinedUse) -> WantedJoin | None:
@@ -135,14 +142,19 @@ class Asking:
     def way_of_joining(self, one: Use, other: Use) -> tuple[JoinedUse, WantedJoin | None] | None:
         """How two uses are joined, the same way round whichever is named first, and what could be
         read of that."""
-        rewriting = self.query.rewriting
-        ways = [
-            rewriting.pairing(one.alias, other.alias),
-            rewriting.pairing(other.alias, one.alias),
-        ]
-        known = [(way, self.wanted_join(way)) for way in ways if way is not None]
-        known.sort(key=lambda way: "" if way[1] is None else way[1].signature)
-        return known[0] if known else None
+        for query in (self.query, self.plain or self.query):
+            rewriting = query.rewriting
+            if not {one.alias, other.alias} <= {use.alias for use in rewriting.uses}:
+                continue
+            ways = [
+                rewriting.pairing(one.alias, other.alias),
+                rewriting.pairing(other.alias, one.alias),
+            ]
+            known = [(way, self.wanted_join(way)) for way in ways if way is not None]
+            known.sort(key=lambda way: "" if way[1] is None else way[1].signature)
+            if known:
+                return known[0]
+        return None
 
     def wanted(self, use: Use) -> Wanted | None:
         """The memory that a use could be read from; None where there can be none."""
@@ -194,11 +206,14 @@ def ask_memories(asking: Asking, untimely: Untimely) -> tuple[AnyWish, ...]:
     for pair in asking.listed:
         if isinstance(pair, str) or not {name.lower() for name in pair} <= known.keys():
             continue
-        way = asking.way_of_joining(*(known[name.lower()] for name in pair))
-        if way is not None:
-            sides = [own[alias] for alias in way[0].aliases]
-            wishes.append(asking.wish_join(*way, untimely.reason(sides)))
-        elif not asking.again:
+        # Several arms of a UNION may have tables of these names.
+        firsts, seconds = ([u for u in uses if u.written.lower() == n.lower()] for n in pair)
+        ways = [asking.way_of_joining(one, other) for one in firsts for other in seconds]
+        for way in ways:
+            if way is not None:
+                sides = [own[alias] for alias in way[0].aliases]
+                wishes.append(asking.wish_join(*way, untimely.reason(sides)))
+        if not asking.again and all(way is None for way in ways):
             raise _not_joined(asking.model, pair)
     return tuple(wishes)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from tapestry.quoting import Sql, identifier
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.joined import WantedJoin, all_pairs
 from tapestry.runs.memories.look import AnyWish, in_source
@@ -21,7 +22,7 @@ class ComparedMemory:
     alias, source, memory
         As in ``MemoryUse``.
     rows, wanted_rows
-        How many are read, and how many there should be.
+        How many with an arrival are read, and how many there should be.
     equal
         Are they the same bag of rows, as far as their number and a sum of hashes tell?
     """
@@ -43,14 +44,25 @@ def compare(session: Session, wishes: Iterable[AnyWish]) -> tuple[ComparedMemory
             continue
         if isinstance(wanted, WantedJoin):
             columns, truth = _of_pair(wanted), f"({all_pairs(session, wanted, alone=True)})"
+            seen = _seen_pair(wanted)
         else:
             assert isinstance(wanted, Wanted)  # there are no others
             columns, truth = _of_row(wanted), in_source(wanted, wanted.pin.version)
-        mine = _summed(session, wish.found.relation, columns)
-        right = _summed(session, truth, columns)
+            seen = _seen(wanted.arrival)
+        mine = _summed(session, f"{wish.found.relation} WHERE {seen}", columns)
+        right = _summed(session, f"{truth} WHERE {seen}", columns)
         alias, source, _ = wish.told
         found.append(ComparedMemory(alias, source, wanted.name, mine[0], right[0], mine == right))
     return tuple(found)
+
+
+def _seen(arrival: Column) -> Sql:
+    """A row without an arrival is never visible: what came in since is read without those."""
+    return Sql(f"{identifier(arrival.name)} IS NOT NULL")
+
+
+def _seen_pair(wanted: WantedJoin) -> Sql:
+    return Sql(" AND ".join(_seen(one.arrival_beside(side)) for side, one in wanted.sides))
 
 
 def _of_row(wanted: Wanted) -> tuple[Column, ...]:

@@ -18,6 +18,7 @@ from tapestry.runs.memories.reasons import (
     NOT_APPENDED_ONLY,
     NOT_BUILT_YET,
     SIDE_UNREAD,
+    SPOILT,
     UNREADABLE,
     WRONG,
 )
@@ -30,8 +31,6 @@ logger = logging.getLogger(__name__)
 
 LOOKED = (NOT_BUILT_YET, FOREIGN_COMMIT, NOT_APPENDED_ONLY, UNREADABLE, NEWER, SIDE_UNREAD)
 """Why a run that looked for a memory read none."""
-SPOILT = (FOREIGN_COMMIT, NOT_APPENDED_ONLY, UNREADABLE)
-"""What it held is not to stay: rows that a source has lost are not to live on in a copy of it."""
 FLUSHES = 50
 """So many flushes leave so many small files, and commits for every run to look at: then a memory
 is built anew from itself."""
@@ -63,7 +62,7 @@ def keep_memories(
         deeds += _all_of(session, same, signature in left)
     for joins in of_joins.values():
         deeds += _all_of(session, joins, False)
-    if any(deed.action == "build" for deed in deeds):
+    if any(deed.action in ("build", "drop") for deed in deeds):
         _collect(session, schema)
     write_deeds(session, schema, invocation_id, deeds)
     return tuple(deeds)
@@ -85,7 +84,7 @@ def _all_of(session: Session, same: Sequence[AnyWish], left: bool) -> list[Deed]
 
 
 def _collect(session: Session, schema: str) -> None:
-    """Where memories are made, drop those that nobody uses; a failure harms nothing."""
+    """Where memories are made or dropped, drop those that nobody uses; a failure harms nothing."""
     try:
         for gone in collect(session, schema):
             logger.info("the memory %s was dropped: nobody uses it", gone.name)

@@ -25,6 +25,9 @@ DOES_NOT_PAY: Final = "DOES_NOT_PAY"
 NOT_MEASURED: Final = "NOT_MEASURED"
 WRONG: Final = "WRONG"
 
+SPOILT: Final = (FOREIGN_COMMIT, NOT_APPENDED_ONLY, UNREADABLE)
+"""What it held is not to stay: rows that a source has lost are not to live on in a copy of it."""
+
 REASONS: Mapping[str, str] = {
     OFF: "memories are switched off (memories: off, or TAPESTRY_MEMORIES=off)",
     SMALL_SOURCE: "the source has 32 MiB or less: reading all of it costs less",

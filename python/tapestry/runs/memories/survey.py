@@ -1,7 +1,9 @@
 """All memories of a schema, whoever uses them: what they hold, and which nobody uses any more.
 
 A memory that runs read is brought up to date at least every ``FLUSH_COMMITS`` commits of its
-source. So one that is further behind, and that nobody wrote to for a week, is used by nobody.
+source. So one that is further behind, and that nobody wrote to for a week, is used by nobody. Nor
+is one whose source lost rows since, or has other ones: no run reads it, and rows that were deleted
+must not live on in it.
 """
 
 from __future__ import annotations
@@ -12,11 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
+from tapestry.errors import SourceHistoryGone
 from tapestry.names import MEMORY_PREFIX, MEMORY_PROPERTY
 from tapestry.quoting import relation_name, token
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
 from tapestry.runs.memories.look import versions_held
+from tapestry.runs.sources.describe import DeltaSource, describe
+from tapestry.runs.sources.history import read_history
 from tapestry.runs.sources.pins import newest_version
 from tapestry.runs.tables.target import look
 
@@ -35,6 +40,8 @@ class Surveyed:
         Of which table it holds which rows, as it says itself.
     behind
         Versions of the source that it has not taken in; None: there is no such source any more.
+    spoilt
+        Its source lost or changed rows since, or nobody knows what it holds.
     """
 
     name: str
@@ -44,11 +51,12 @@ class Surveyed:
     size: int
     written_at: datetime
     behind: int | None
+    spoilt: bool
 
     def unused(self, now: datetime) -> bool:
-        """Does nobody use it? Nobody can where its source is gone."""
+        """Does nobody use it? Nobody can where its source is gone, or lost rows."""
         old = self.written_at < now - UNUSED
-        return self.behind is None or (old and self.behind >= FLUSH_COMMITS)
+        return self.behind is None or self.spoilt or (old and self.behind >= FLUSH_COMMITS)
 
 
 def survey(session: Session, schema: str) -> tuple[Surveyed, ...]:
@@ -96,7 +104,9 @@ def _surveyed(session: Session, name: str) -> Surveyed | None:
     written = datetime.fromisoformat(glance.last_commit)
     written = written if written.tzinfo else written.replace(tzinfo=timezone.utc)
     conditions = tuple(map(str, as_list(said["conditions"])))
-    return Surveyed(name, source, conditions, glance.files, glance.size, written, behind)
+    spoilt = behind is not None and _spoilt(session, tables, held)
+    size, files = glance.size, glance.files
+    return Surveyed(name, source, conditions, files, size, written, behind, spoilt)
 
 
 def _behind(
@@ -112,3 +122,25 @@ def _behind(
         newest = there.version if there.version is not None else newest_version(session, name)
         most = max(most, newest - (held[place] if held is not None else 0))
     return most
+
+
+def _spoilt(
+    session: Session, tables: Sequence[Mapping[str, object]], held: tuple[int, ...] | None
+) -> bool:
+    """Did one of its sources lose or change rows since, as far as their logs tell?"""
+    if held is None or len(held) != len(tables):
+        return True
+    for said, version in zip(tables, held, strict=True):
+        table = describe(session, str(said["source"]))
+        if not isinstance(table, DeltaSource):
+            return True
+        newest = newest_version(session, table.name)
+        if newest <= version:
+            continue
+        try:
+            commits = read_history(session, table, version, newest)
+        except SourceHistoryGone:
+            return True
+        if any(commit.kind == "rewrite" for commit in commits):
+            return True
+    return False

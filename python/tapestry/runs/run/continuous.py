@@ -216,11 +216,15 @@ class _Planning:
         )
 
     def wishes(
-        self, query: Query, window: Window, found: Mapping[str, Examination]
+        self,
+        query: Query,
+        window: Window,
+        found: Mapping[str, Examination],
+        plain: Query | None = None,
     ) -> tuple[AnyWish, ...]:
-        """What a run over a window asks of memories."""
+        """What a run over a window asks of memories; ``plain`` as in ``Asking``."""
         model, invocation, again = self.model, self.invocation, self.standing.crashed
-        asking = Asking(self.session, model, invocation, query, window, again)
+        asking = Asking(self.session, model, invocation, query, window, again, plain)
         return read_memories(asking, Untimely.of(found))
 
     def first_row(self, query: Query, t: datetime) -> StateRow:
@@ -309,11 +313,12 @@ class _Planning:
         row = replace(row, pins=keeping(row.pins, found))
         knowing = executed(query, found, model, self.invocation)
         window, scans = Window(row.tau, row.t), scans_of(found)
+        plain = query
         answers, query = new_answers(query, knowing, window, found, row.began), knowing
         shared = share_window(session, model, self.invocation, Asker(query, row, found))
         answers = with_measured(session, query, answers, found, shared.few)
         row = (known := self.known.later(query, row, found, answers.few)).row
-        wishes = self.wishes(query, window, found)
+        wishes = self.wishes(query, window, found, plain)
         answers = replace(answers, known=known.answers, hashes=known.hashes)
         answers = over_memories(answers, wishes, found)
         if not before_of(found):  # else the scans read what is yet to be written
