@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.spark.conftest import SparkSql
-from tests.spark.run_world import World
+from tests.spark.run_world import World, literal
 from tests.spark.test_shared_views import made
 
 from tapestry.runs.context.shared_views import SCHEMA
@@ -158,3 +158,20 @@ def test_a_view_that_cannot_be_made_is_done_without(
     monkeypatch.setattr(session, "run", lambda sql: 1 / 0 if word in sql else plain(sql))
     assert actions(invoke(world, models, 8)) == ["append"] * 3
     assert world.answers("loud") == [(3, 5.0), (4, 7.0)]
+
+
+def test_rows_that_came_late_to_one_source_join_old_ones_of_another(world: World) -> None:
+    """In time a reply comes after its message, and a run asks for new replies only."""
+    replies = f"{world.schema}.replies"
+    world.session.run(f"create table {replies} (parent int, ts timestamp) using delta")
+    world.session.run(f"insert into {replies} values (7, {literal(5)})")
+    model = world.model(
+        "select m.id, m.author from {s}.messages m"
+        " join {s}.replies r on r.parent = m.id and r.ts >= m.ts"
+    )
+    model = replace(model, arrivals={**model.arrivals, replies: ("ts",)})
+    invoke(world, [model], 6)
+    world.add((7, "a", None, 3))
+    world.session.run(f"insert into {replies} values (8, {literal(8)})")
+    invoke(world, [model], 10)
+    assert world.answers() == [(7, 6.000001)]

@@ -60,10 +60,13 @@ def share_window(
 ) -> SharedWindow:
     """Read the new rows of each source from memory where the query wants no others of it.
 
-    What verifies a run reads its sources anyway.
+    What verifies a run reads its sources anyway. Late rows are read where they are kept, and rows
+    of another source that join them may be old, though in time they would have come later.
     """
     query, found = asker.query, asker.found
     if asker.row.tau is None or model.config.verify != "off" or not session.can.keeps_memory():
+        return NOTHING_SHARED
+    if any(one.scan.late for one in found.values()):
         return NOTHING_SHARED
     sharing = _Sharing(session, invocation, query, asker.row)
     scans: dict[str, Scan] = {}
@@ -93,13 +96,10 @@ class _Sharing:
     row: StateRow
 
     def view(self, name: str, found: Examination) -> str:
-        """What holds the rows of the window; "" where they are read from the source.
-
-        Late rows arrive otherwise than they are stamped: they are read where they are kept.
-        """
+        """What holds the rows of the window; "" where they are read from the source."""
         table, pin = self.query.relations.tables[name].table, self.row.pins[name]
         reading, last = found.reading, self.row.last_pins.get(name)
-        if reading is None or found.scan.late or found.ends or found.before or table.commits:
+        if reading is None or found.ends or found.before or table.commits:
             return ""
         if last is None or last.table_id != pin.table_id or not found.changed:
             return ""
