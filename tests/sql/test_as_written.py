@@ -44,6 +44,8 @@ def _rewritten(sql: str) -> str:
         "MONTHS_BETWEEN(messages.ts, messages.due, FALSE)",
         "SPLIT('a,b', ',', 1)",
         "COLLATE('a', 'UTF8_LCASE')",
+        "CAST(messages.id AS STRING COLLATE UTF8_LCASE)",
+        "CAST(ARRAY('a') AS ARRAY<STRING COLLATE system.builtin.`UNICODE_CI`>)",
     ],
 )
 def test_calls_keep_their_name_and_arguments(call: str) -> None:

@@ -31,6 +31,7 @@ def keep_as_written(tree: exp.Query) -> None:
         if isinstance(node.expression, exp.Literal):  # collate(x, 'name'), not x COLLATE name
             called = [node.this.copy(), node.expression.copy()]
             node.replace(exp.Anonymous(this="collate", expressions=called))
+    _keep_collations(tree)
     for call in list(tree.find_all(exp.Any)):
         if not isinstance(call.parent, exp.Binary):  # else x LIKE ANY (…)
             call.replace(exp.AnonymousAggFunc(this="any", expressions=[call.this.unnest()]))
@@ -50,6 +51,14 @@ def keep_as_written(tree: exp.Query) -> None:
         if node.args.get("unit") is not None:  # whole units, not midnights: TIMESTAMPDIFF's twin
             ends = {place: node.args[place].this for place in ("this", "expression")}
             node.replace(exp.TimestampDiff(**ends, unit=node.args["unit"]))
+
+
+def _keep_collations(tree: exp.Query) -> None:
+    """What stands behind COLLATE in a type is a name, and no column."""
+    for type_ in tree.find_all(exp.DataType):
+        collation = type_.args.get("collate")
+        if isinstance(collation, exp.Column):
+            type_.set("collate", exp.var(collation.sql("spark")))
 
 
 def _percentile(arguments: list[exp.Expr]) -> exp.Expr:
