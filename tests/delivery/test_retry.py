@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapestry.delivery import retry
-from tapestry.delivery.retry import Refused, Unavailable, retrying
+from tapestry.delivery.retry import PatienceOver, Refused, Unavailable, retrying
 
 
 def test_waits_double_and_end_in_time() -> None:
@@ -34,3 +34,17 @@ def test_waits_double_and_end_in_time() -> None:
     with pytest.raises(Refused):
         retrying(refuse, 9, 1e9, sleep, lambda: now[0])
     assert waits == []
+
+
+def test_what_the_last_attempt_said_is_raised_when_no_time_is_left_for_another() -> None:
+    said: list[Exception] = [PatienceOver("no time"), Unavailable("did not answer")]
+
+    def fail() -> None:
+        raise said.pop()
+
+    with pytest.raises(Unavailable, match="did not answer"):
+        retrying(fail, 3, 1e9, lambda _: None, lambda: 0.0)
+    assert said == []
+    said.append(PatienceOver("no time"))
+    with pytest.raises(PatienceOver, match="no time"):
+        retrying(fail, 3, 1e9, lambda _: None, lambda: 0.0)

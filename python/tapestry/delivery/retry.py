@@ -25,6 +25,10 @@ class Unavailable(SinkError):
         self.after = after
 
 
+class PatienceOver(Unavailable):
+    """No time is left for another attempt: what the attempt before it said is worth more."""
+
+
 class Refused(SinkError):
     """It does not take this as it is: trying again at once is of no use."""
 
@@ -41,10 +45,16 @@ def retrying(
 
     Waits double from FIRST on and vary by half, so that many senders do not come back at once.
     """
+    last: Unavailable | None = None
     for attempt in range(attempts):
         try:
             return action()
+        except PatienceOver as error:
+            if last is None:
+                raise
+            raise last from error
         except Unavailable as error:
+            last = error
             wait = min(LONGEST, FIRST * 2**attempt) * random.uniform(0.5, 1.0)
             wait = max(wait, error.after or 0.0)
             if attempt + 1 == attempts or clock() + wait > deadline:

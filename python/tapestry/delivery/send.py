@@ -10,7 +10,7 @@ from functools import partial
 
 from tapestry.delivery.batch import Delivery
 from tapestry.delivery.declare import FileSink, MailSink, Sink, WebhookSink
-from tapestry.delivery.retry import SinkError, Unavailable, retrying
+from tapestry.delivery.retry import PatienceOver, SinkError, retrying
 from tapestry.delivery.secrets import known_secrets, scrub
 from tapestry.delivery.send_file import send_file
 from tapestry.delivery.send_mail import PartlyRefused, send_mail
@@ -82,7 +82,7 @@ def _left(timeout: timedelta, deadline: float) -> float:
     """Seconds for one attempt: no longer than patience lasts."""
     left = min(timeout.total_seconds(), deadline - time.monotonic())
     if left <= 0:
-        raise Unavailable("patience is over")
+        raise PatienceOver("patience is over")
     return left
 
 
