@@ -15,7 +15,7 @@ import shutil
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -70,14 +70,11 @@ class Seen:
         self.seconds[kind] += seconds
 
 
-class Project:
-    """So many models, their stream, and a process that runs them again and again."""
+class Stream:
+    """The tables that all models read, and how many rows came into the first of them so far."""
 
-    def __init__(self, spark: SparkSession, models: int, verify: str, threads: int, least: int):
-        self.spark, self.models, self.rows = spark, models, 0
-        self.folder = bench_root() / SCHEMA
-        shutil.rmtree(self.folder, ignore_errors=True)
-        (self.folder / "models").mkdir(parents=True)
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark, self.rows = spark, 0
         spark.sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
         spark.sql(f"CREATE SCHEMA {SCHEMA}")
         spark.sql(
@@ -88,33 +85,6 @@ class Project:
             f"CREATE TABLE {SCHEMA}.accounts USING delta AS"
             " SELECT id AS account, concat('owner ', id) AS owner FROM range(1000)"
         )
-        for i in range(models):
-            text = (JOIN if i % 4 == 3 else SELECTION).format(least=least + i % 10, kind=i % 10)
-            (self.folder / f"models/alert{i}.sql").write_text(text + "\n", "utf-8")
-        self._configure(verify, threads)
-        folder = str(self.folder)
-        self.warm = Warm(["--project-dir", folder, "--profiles-dir", folder, "--quiet"])
-
-    def _configure(self, verify: str, threads: int) -> None:
-        stream = {"name": "stream", "config": {"loaded_at_field": "ts"}}
-        accounts = {"name": "accounts", "config": {"meta": {"arrival": "static"}}}
-        source = {"name": "s", "schema": SCHEMA, "tables": [stream, accounts]}
-        warehouse = {"spark.sql.warehouse.dir": str(bench_root() / "warehouse")}
-        output = {"type": "tapestry", "method": "session", "schema": SCHEMA, "threads": threads}
-        output["server_side_parameters"] = warehouse
-        files: dict[str, Any] = {
-            "dbt_project.yml": {
-                "name": SCHEMA,
-                "version": "1.0",
-                "profile": SCHEMA,
-                "models": {"+materialized": "continuous", "+verify": verify},
-                "flags": {"send_anonymous_usage_stats": False},
-            },
-            "profiles.yml": {SCHEMA: {"target": "it", "outputs": {"it": output}}},
-            "models/sources.yml": {"version": 2, "sources": [source]},
-        }
-        for name, content in files.items():
-            (self.folder / name).write_text(yaml.safe_dump(content), "utf-8")
 
     def grow(self, rows: int) -> datetime:
         """Append so many rows, a thousand a second; the instant of the last."""
@@ -127,6 +97,52 @@ class Project:
         ).collect()
         return BEGIN + timedelta(milliseconds=self.rows - 1)
 
+
+class Project:
+    """Models over the stream, in a schema of that name, and a process that runs them."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        name: str,
+        models: Sequence[str],
+        config: Mapping[str, Any],
+        threads: int,
+    ) -> None:
+        self.spark, self.name, self.models = stream.spark, name, len(models)
+        self.folder = bench_root() / name
+        shutil.rmtree(self.folder, ignore_errors=True)
+        (self.folder / "models").mkdir(parents=True)
+        if name != SCHEMA:
+            self.spark.sql(f"DROP SCHEMA IF EXISTS {name} CASCADE")
+        for number, text in enumerate(models):
+            (self.folder / f"models/alert{number}.sql").write_text(text + "\n", "utf-8")
+        self._configure(config, threads)
+        folder = str(self.folder)
+        self.warm = Warm(["--project-dir", folder, "--profiles-dir", folder, "--quiet"])
+
+    def _configure(self, config: Mapping[str, Any], threads: int) -> None:
+        stream = {"name": "stream", "config": {"loaded_at_field": "ts"}}
+        accounts = {"name": "accounts", "config": {"meta": {"arrival": "static"}}}
+        source = {"name": "s", "schema": SCHEMA, "tables": [stream, accounts]}
+        warehouse = {"spark.sql.warehouse.dir": str(bench_root() / "warehouse")}
+        output = {"type": "tapestry", "method": "session", "schema": self.name, "threads": threads}
+        output["server_side_parameters"] = warehouse
+        settings = {f"+{key}": value for key, value in config.items()}
+        files: dict[str, Any] = {
+            "dbt_project.yml": {
+                "name": self.name,
+                "version": "1.0",
+                "profile": self.name,
+                "models": {"+materialized": "continuous", **settings},
+                "flags": {"send_anonymous_usage_stats": False},
+            },
+            "profiles.yml": {self.name: {"target": "it", "outputs": {"it": output}}},
+            "models/sources.yml": {"version": 2, "sources": [source]},
+        }
+        for name, content in files.items():
+            (self.folder / name).write_text(yaml.safe_dump(content), "utf-8")
+
     def run(self, at: datetime) -> float:
         """Seconds of one invocation."""
         began = time.perf_counter()
@@ -138,12 +154,12 @@ class Project:
 
     def commits(self) -> int:
         """How many commits the logs of all tables of the schema have."""
-        folder = bench_root() / "warehouse" / f"{SCHEMA}.db"
+        folder = bench_root() / "warehouse" / f"{self.name}.db"
         return sum(1 for _ in folder.glob("*/_delta_log/*[0-9].json"))
 
     def answers(self) -> int:
         """Rows of all models."""
-        counts = (f"SELECT count(*) AS n FROM {SCHEMA}.alert{i}" for i in range(self.models))
+        counts = (f"SELECT count(*) AS n FROM {self.name}.alert{i}" for i in range(self.models))
         rows = self.spark.sql(f"SELECT sum(n) FROM ({' UNION ALL '.join(counts)})").collect()
         return int(rows[0][0])
 
@@ -167,12 +183,20 @@ def watching() -> Iterator[Seen]:
         EmbeddedConnection.execute = execute  # type: ignore[method-assign]
 
 
-def measure(project: Project, rows: int, new: int, ticks: int) -> dict[str, Any]:
+def alerts(models: int, least: int) -> list[str]:
+    """Models with conditions of their own; every fourth is a join."""
+    return [
+        (JOIN if i % 4 == 3 else SELECTION).format(least=least + i % 10, kind=i % 10)
+        for i in range(models)
+    ]
+
+
+def measure(stream: Stream, project: Project, rows: int, new: int, ticks: int) -> dict[str, Any]:
     """A first run, then ticks; the first two of them warm the process up."""
-    print("first", round(project.run(project.grow(rows)), 1), flush=True)
+    print("first", round(project.run(stream.grow(rows)), 1), flush=True)
     found = []
     for number in range(ticks + 2):
-        at = project.grow(new)
+        at = stream.grow(new)
         jobs, commits = jobs_of(project.spark), project.commits()
         with watching() as seen:
             seconds = project.run(at)
@@ -206,9 +230,9 @@ def main() -> None:
     wanted.add_argument("--least", type=int, default=999_900, help="greater amounts are alerts")
     arguments = wanted.parse_args()
     options = options_of(arguments)
-    wishes = (arguments.verify, arguments.threads, arguments.least)
-    project = Project(start_spark(), arguments.models, *wishes)
-    found = measure(project, options.rows, arguments.new, arguments.ticks)
+    stream, models = Stream(start_spark()), alerts(arguments.models, arguments.least)
+    project = Project(stream, SCHEMA, models, {"verify": arguments.verify}, arguments.threads)
+    found = measure(stream, project, options.rows, arguments.new, arguments.ticks)
     row = [str(arguments.models), arguments.verify, str(arguments.threads)]
     row += [f"{found['seconds']:.2f}", *(f"{found[k]:.1f}" for k in HEAD[4:])]
     print(" | ".join(HEAD), " | ".join(row), f"{found['answers']} answers", sep="\n")

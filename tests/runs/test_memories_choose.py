@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories import choose
 from tapestry.runs.memories.ask import Wish
-from tapestry.runs.memories.choose import weigh
-from tapestry.runs.memories.look import InPlace
+from tapestry.runs.memories.choose import by_itself, served_too, weakest_first, weigh
+from tapestry.runs.memories.look import Cover, HeldMemory, InPlace
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.pins import Pin
@@ -26,17 +27,18 @@ NEW = "select a.id from db.t a where a.kind = 1"
 
 
 class Counted(Session):
-    """Says how many rows are new and how many of them a memory would hold."""
+    """Says how many rows are new and how many of them a memory would hold; ``by`` its text."""
 
-    def __init__(self, rows: int, held: int) -> None:
-        self.answer, self.texts = (rows, held), list[str]()
+    def __init__(self, rows: int, held: int, by: dict[str, int] | None = None) -> None:
+        self.answer, self.texts, self.by = (rows, held), list[str](), by or {}
 
     def run(self, sql: str) -> None:
         raise AssertionError(sql)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         self.texts.append(sql)
-        return [self.answer]
+        held = [count for part, count in self.by.items() if part in sql]
+        return [(self.answer[0], held[0]) if held else self.answer]
 
 
 def wish(sql: str, size: int, tau: datetime | None = NOW - timedelta(days=1)) -> Wish:
@@ -89,3 +91,54 @@ def test_groups_are_weighed_too() -> None:
 
 def test_a_first_run_has_no_window_to_count_in() -> None:
     assert weigh(Counted(200, 20), [wish(PAIRS, GIB, None)]).reason == "NOT_MEASURED"
+
+
+def above(least: int, size: int = GIB, more: str = "") -> Wish:
+    return wish(PAIRS.replace("a.kind = 1", f"a.kind > {least}{more}"), size)
+
+
+def test_each_comes_before_those_that_it_could_serve() -> None:
+    wishes = [above(7), above(5), above(7, more=" and a.parent = 3"), wish(PAIRS, GIB)]
+    groups = {one.signature: [one] for one in wishes}
+    assert weakest_first(groups) == [wishes[n].signature for n in (1, 0, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("size", "mine", "theirs", "served"),
+    [
+        (GIB, 400, 100, True),
+        (GIB, 410, 100, False),  # more than four times as large
+        (GIB, 310, 1, True),  # of 32 MiB or less
+        (GIB, 330, 1, False),
+    ],
+)
+def test_the_weaker_one_does_for_both(size: int, mine: int, theirs: int, served: bool) -> None:
+    few, other = above(7, size), wish(PAIRS, size)
+    others = {one.signature: [one] for one in (few, other)}
+    session = Counted(10_000, 0, {"> 5)": mine, "> 7)": theirs})
+    assert list(served_too(session, [above(5, size)], others)) == [few.signature] * served
+
+
+def test_others_that_it_serves_let_it_pay() -> None:
+    alone, size = above(5), 64 * 2**20
+    session = Counted(10_000, 10)
+    assert weigh(session, [above(5, size)]).reason == "DOES_NOT_PAY"
+    assert weigh(session, [above(5, size)], [above(7, size)] * 4).reason == ""
+    assert weigh(session, [alone]).reason == ""
+
+
+@pytest.mark.parametrize(
+    ("held", "reason"), [(32 * 2**20, None), (4 * 2**20 + 32 * 2**20, ""), (None, None)]
+)
+def test_one_served_by_a_large_memory_asks_for_its_own(
+    held: int | None, reason: str | None
+) -> None:
+    kept = None if held is None else HeldMemory("g", (Cover(1, 0, ((7, GIB),)),), held)
+    served = replace(above(5), own=above(7).wanted, found=InPlace("(x)", kept=kept))
+    found = list(by_itself(served))
+    assert (found == []) is (reason is None)
+    for one in found:
+        assert one.wanted == above(7).wanted
+        assert (one.own, one.found.relation) == (None, "")
+        assert weigh(Counted(10_000, 10), [one] * 100).reason == reason
+        assert weigh(Counted(10_000, 900), [one] * 100).reason == "DOES_NOT_PAY"

@@ -314,6 +314,7 @@ def test_rows_that_have_ids_keep_them(session: Any, schema: str) -> None:
     assert not world.session.rows(f"select _tap_row, id from {name} except ({ids})")
     world.session.run(f"optimize {schema}.messages")
     third(world, model)
+    world.release()
 
 
 def test_models_share_one(world: World) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from itertools import combinations
 from typing import Any, Protocol
+from zlib import crc32
 
 import duckdb
 from sqlglot import parse_one
@@ -172,12 +173,16 @@ def dated(data: Data, read: dict[str, Any], tau: datetime | None) -> dict[str, A
 
 
 def remembered(rewriting: Any, read: dict[str, Any], dialect: str) -> dict[str, Any]:
-    """Each use of a source without the rows that its own conditions leave out, as memories are."""
+    """Each use of a source without the rows that its own conditions leave out, as memories are.
+
+    A memory may be of some of the conditions only: two of three are left.
+    """
     apart = {}
     for use in rewriting.uses:
         scan = read[use.source]
-        if use.conditions:
-            spark = parse_one(" AND ".join(f"({one})" for one in use.conditions), dialect="spark")
+        held = [one for one in use.conditions if crc32(one.encode()) % 3]
+        if held:
+            spark = parse_one(" AND ".join(f"({one})" for one in held), dialect="spark")
             kept = for_dialect(spark, dialect).sql(dialect)
             apart[use.alias] = replace(
                 scan, relation=f"(SELECT * FROM {scan.relation} WHERE {kept})"

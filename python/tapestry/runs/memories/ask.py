@@ -25,11 +25,13 @@ from tapestry.runs.memories.reasons import (
     LATE_ROWS,
     NO_ARRIVAL,
     NO_PREDICATE,
+    NOT_BUILT_YET,
     OFF,
     SMALL_SOURCE,
     SPOILT,
 )
 from tapestry.runs.memories.wanted import Remembered, Wanted
+from tapestry.runs.memories.wider import present, wider_than
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import SMALL
 from tapestry.runs.query.query import Query
@@ -41,6 +43,8 @@ from tapestry.sql.look.joined_uses import JoinedUse
 from tapestry.sql.look.uses_of_sources import Use
 from tapestry.sql.scan import JoinScan
 
+MOST_SHARE = 0.1
+"""A memory that is made because it pays holds at most such a part of its source."""
 VARIABLE = "TAPESTRY_MEMORIES"
 """Environment: `off` lets runs read their sources, and build nothing."""
 
@@ -51,6 +55,10 @@ class Wish(AnyWish):
 
     named
         The model names it: it is kept whether it pays or not.
+    wanted
+        What is read if it is there: the memory of the use's own conditions, or one of more rows.
+    own
+        The memory of its own conditions, where one of more rows is read.
     """
 
     model: str
@@ -60,6 +68,12 @@ class Wish(AnyWish):
     found: InPlace
     rewriting: Rewriting = field(compare=False, repr=False)
     window: Window
+    own: Wanted | None = None
+
+    @property
+    def signature(self) -> str:
+        """That of the memory that is wanted."""
+        return "" if self.wanted is None else self.wanted.signature
 
     def reading(self, found: InPlace) -> Wish:
         """The same, which reads that."""
@@ -110,11 +124,31 @@ class Asking:
         if wanted is None:
             arrives = self.query.relations.arrival(use.source) is not None
             reason = reason or (COMMIT_TIMES if arrives else NO_ARRIVAL)
-        there = InPlace(reason=reason)
+        there, own = InPlace(reason=reason), None
         if wanted is not None and not reason:
-            there = self.there(wanted, partial(find, self.session, wanted))
+            there = self.look(wanted)
+            if there.reason == NOT_BUILT_YET and not mine and (found := self.wider(wanted)):
+                own, (wanted, there) = wanted, found
         rewriting = self.query.rewriting
-        return Wish(self.model.relation, use, wanted, mine, there, rewriting, self.window)
+        return Wish(self.model.relation, use, wanted, mine, there, rewriting, self.window, own)
+
+    def look(self, wanted: Wanted) -> InPlace:
+        """What stands in the place of a source."""
+        return self.there(wanted, partial(find, self.session, wanted))
+
+    def wider(self, wanted: Wanted) -> tuple[Wanted, InPlace] | None:
+        """The least memory that has all the rows that are wanted, and few of its source's."""
+        key = ("memories", self.invocation.id, wanted.schema)
+        there = self.invocation.remember(key, partial(present, self.session, wanted.schema))
+        looked = [(one, self.look(one)) for one in wider_than(wanted, there)]
+        few = [
+            (found.kept.size, one, found)
+            for one, found in looked
+            if found.relation and found.kept is not None
+            if found.kept.size <= MOST_SHARE * wanted.table.size
+        ]
+        least = min(few, key=lambda each: each[0], default=None)
+        return None if least is None else least[1:]
 
     def there(self, wanted: Remembered, look: Callable[[], InPlace]) -> InPlace:
         """What an invocation found when it looked at a memory first."""

@@ -2,23 +2,28 @@
 
 How many of a source's rows it would hold is counted among those of the window, which have just
 been read. Seconds are estimates: so much a file, and so much a byte of the columns that are read.
+Of memories one of which has all rows of the others, that one may do for all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tapestry.quoting import relation_name, timestamp
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.ask import Wish
+from tapestry.runs.memories.ask import MOST_SHARE, Wish
+from tapestry.runs.memories.look import InPlace
 from tapestry.runs.memories.reasons import (
     DOES_NOT_PAY,
+    NOT_BUILT_YET,
     NOT_MEASURED,
     NOT_SELECTIVE,
     RANGES_PRUNE,
 )
 from tapestry.runs.memories.wanted import Wanted
+from tapestry.runs.memories.wider import serves
+from tapestry.runs.query.holding import SMALL
 from tapestry.runs.sources.describe import arrival_sql
 from tapestry.runs.tables.target import look
 from tapestry.sql import Scan
@@ -30,7 +35,11 @@ BYTES_A_SECOND = 150 * 2**20
 COMMIT_SECONDS = 0.4
 RUNS = 20
 """Within so many runs a memory has to earn what building it costs."""
-MOST_SHARE = 0.1
+TIMES = 4
+"""A memory serves a use whose own would be smaller if it has at most so many times its bytes, or
+is one that runs read whole (``SMALL``)."""
+MOST_COMPARED = 50
+"""Of so many memories each is compared with each."""
 FEW_ROWS = 100
 """From fewer rows of a window no share is told."""
 
@@ -44,11 +53,51 @@ class Weighed:
     saved: float | None = None
 
 
-def weigh(session: Session, wishes: Sequence[Wish]) -> Weighed:
-    """Does the memory pay that these wishes, of one signature, are about?"""
+def by_itself(wish: Wish) -> Iterator[Wish]:
+    """A wish that is served by a memory that may be too large for it, as one for its own."""
+    if wish.own is not None and wish.found.kept is not None and wish.found.kept.size > SMALL:
+        missing = InPlace(reason=NOT_BUILT_YET, kept=wish.found.kept)
+        yield replace(wish, wanted=wish.own, own=None, found=missing)
+
+
+def weakest_first(groups: Mapping[str, Sequence[Wish]]) -> list[str]:
+    """Wishes by the signatures of their memories: each before all that it could serve."""
+    if len(groups) > MOST_COMPARED:
+        return list(groups)
+    wanted = {s: w[0].wanted for s, w in groups.items()}
+    serving = {
+        s: sum(serves(one, other) for other in wanted.values() if other is not None)
+        for s, one in wanted.items()
+        if one is not None
+    }
+    return sorted(groups, key=lambda signature: -serving.get(signature, 0))
+
+
+def served_too(
+    session: Session, mine: Sequence[Wish], others: Mapping[str, Sequence[Wish]]
+) -> dict[str, Sequence[Wish]]:
+    """Those of other wishes that the memory of ``mine`` would serve at little more cost."""
+    wanted = mine[0].wanted
+    if wanted is None or len(others) > MOST_COMPARED:
+        return {}
+    able = {s: w for s, w in others.items() if w[0].wanted and serves(wanted, w[0].wanted)}
+    share = _share(session, mine) if able else None
+    found: dict[str, Sequence[Wish]] = {}
+    for signature, wishes in able.items():
+        theirs = None if share is None else _share(session, wishes)
+        if share is None or theirs is None:
+            continue
+        if share * wanted.table.size <= max(SMALL, TIMES * theirs * wanted.table.size):
+            found[signature] = wishes
+    return found
+
+
+def weigh(session: Session, mine: Sequence[Wish], others: Sequence[Wish] = ()) -> Weighed:
+    """Does the memory pay that wishes, of one signature, are about? It would serve others, too."""
+    wishes = (*mine, *others)
     if all(_ranges_prune(wish) for wish in wishes):
         return Weighed(RANGES_PRUNE)
-    share = _share(session, wishes)
+    share = _share(session, mine)
     if share is None:
         return Weighed(NOT_MEASURED)
     if share > MOST_SHARE:
@@ -64,9 +113,15 @@ def weigh(session: Session, wishes: Sequence[Wish]) -> Weighed:
 
 def _saved(wanted: Wanted, wish: Wish, files: int, share: float) -> float:
     """Seconds that one run of one model saves, before the upkeep."""
-    read = max(1, len(wish.use.columns)) / max(1, len(wanted.table.columns))
-    source = files * FILE_SECONDS + wanted.table.size * min(1.0, read) / BYTES_A_SECOND
-    return source - (FILE_SECONDS + share * wanted.table.size * min(1.0, read) / BYTES_A_SECOND)
+    read = min(1.0, max(1, len(wish.use.columns)) / max(1, len(wanted.table.columns)))
+    held = share * wanted.table.size
+    now = files * FILE_SECONDS + wanted.table.size * read / BYTES_A_SECOND
+    if wish.found.kept is not None:  # it reads a memory of more rows
+        size = wish.found.kept.size
+        if size <= max(SMALL, TIMES * held):
+            return 0.0
+        now = FILE_SECONDS + size * read / BYTES_A_SECOND
+    return now - (FILE_SECONDS + held * read / BYTES_A_SECOND)
 
 
 def _share(session: Session, wishes: Sequence[Wish]) -> float | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.ask import Wish
-from tapestry.runs.memories.choose import weigh
+from tapestry.runs.memories.choose import by_itself, served_too, weakest_first, weigh
 from tapestry.runs.memories.joined import JoinWish, WantedJoin, all_pairs, new_pairs
 from tapestry.runs.memories.log import Deed, left_lately, write_deeds
 from tapestry.runs.memories.look import AnyWish, HeldMemory, look_at, new_rows, reaches
@@ -51,31 +52,51 @@ def keep_memories(
         if isinstance(wish, JoinWish):
             of_joins.setdefault(wish.wanted.signature, []).append(wish)
         elif isinstance(wish, Wish):
-            by_signature.setdefault(wish.wanted.signature, []).append(wish)
+            for one in (wish, *by_itself(wish)):
+                by_signature.setdefault(one.signature, []).append(one)
     if not by_signature and not of_joins:
         return ()
     schema = next(w.wanted.schema for w in wishes if w.wanted is not None)
     undecided = [s for s, same in by_signature.items() if _undecided(same)]
     left = left_lately(session, schema, undecided) if undecided else {}
-    deeds: list[Deed] = []
-    for signature, same in by_signature.items():
-        deeds += _all_of(session, same, signature in left)
+    deeds = list(_of_singles(session, by_signature, left))
     for joins in of_joins.values():
-        deeds += _all_of(session, joins, False)
+        deeds += _all_of(session, joins)
     if any(deed.action in ("build", "drop") for deed in deeds):
         _collect(session, schema)
     write_deeds(session, schema, invocation_id, deeds)
     return tuple(deeds)
 
 
-def _all_of(session: Session, same: Sequence[AnyWish], left: bool) -> list[Deed]:
-    """What was done for the wishes of one memory."""
+def _of_singles(
+    session: Session, by_signature: Mapping[str, Sequence[Wish]], left: Container[str]
+) -> Iterator[Deed]:
+    """What was done for memories of single sources; one that is built may serve other wishes."""
+    open_ = {s: w for s, w in by_signature.items() if s not in left and _undecided(w)}
+    served: set[str] = set()
+    for signature in weakest_first(by_signature):
+        if signature in served:
+            continue
+        same, others = by_signature[signature], dict[str, Sequence[Wish]]()
+        if not same[0].found.relation and signature not in left:
+            rest = {s: w for s, w in open_.items() if s != signature and s not in served}
+            others = served_too(session, same, rest)
+        deeds = _all_of(session, same, signature in left, list(chain(*others.values())))
+        if any(deed.action == "build" for deed in deeds):
+            served |= others.keys()
+        yield from deeds
+
+
+def _all_of(
+    session: Session, same: Sequence[AnyWish], left: bool = False, others: Sequence[Wish] = ()
+) -> list[Deed]:
+    """What was done for the wishes of one memory; ``others``: it would serve them, too."""
     newest = sorted(same, key=_versions, reverse=True)
-    models = tuple(sorted({wish.model for wish in same}))
+    models = tuple(sorted({wish.model for wish in (*same, *others)}))
     try:
         singles = [wish for wish in newest if isinstance(wish, Wish)]
         joins = [wish for wish in newest if isinstance(wish, JoinWish)]
-        done = _kept(session, singles, left) if singles else _kept_join(session, joins)
+        done = _kept(session, singles, left, others) if singles else _kept_join(session, joins)
         return [replace(one, models=models) for one in done]
     except Exception as error:
         name = same[0].wanted.name if same[0].wanted is not None else ""
@@ -101,7 +122,7 @@ def _versions(wish: AnyWish) -> tuple[int, ...]:
     return () if wish.wanted is None else tuple(version for version, _ in wish.wanted.read_at)
 
 
-def _kept(session: Session, same: Sequence[Wish], left: bool) -> list[Deed]:
+def _kept(session: Session, same: Sequence[Wish], left: bool, others: Sequence[Wish]) -> list[Deed]:
     """What is due for one memory; ``left``: it was found lately not to pay."""
     wanted, found = same[0].wanted, same[0].found
     assert wanted is not None
@@ -121,7 +142,7 @@ def _kept(session: Session, same: Sequence[Wish], left: bool) -> list[Deed]:
     elif not _undecided(same):
         deeds.append(build(session, wanted))
     elif any(wish.window.tau is not None for wish in same):
-        weighed = weigh(session, same)
+        weighed = weigh(session, same, others)
         if weighed.reason:
             deeds.append(Deed("leave", wanted, 0.0, weighed.reason, weighed.share, weighed.saved))
         else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
@@ -62,7 +62,7 @@ class Surveyed:
 def survey(session: Session, schema: str) -> tuple[Surveyed, ...]:
     """The memories of a schema, by name; a table that is none of ours is left out."""
     found = []
-    for name in _names(session, schema):
+    for name in memory_names(session, schema):
         try:
             one = _surveyed(session, name)
         except Exception as error:
@@ -82,21 +82,25 @@ def collect(session: Session, schema: str, now: datetime | None = None) -> tuple
     return tuple(gone)
 
 
-def _names(session: Session, schema: str) -> Iterator[str]:
+def memory_names(session: Session, schema: str) -> tuple[str, ...]:
+    """The tables of a schema that have the names of memories, sorted."""
     pattern = f"{MEMORY_PREFIX}*"
     rows = session.rows(f"SHOW TABLES IN {relation_name(schema)} LIKE {token(pattern)}")
-    for _, table, *_ in sorted(rows):
-        if str(table).startswith(MEMORY_PREFIX):
-            yield f"{schema}.{table}"
+    tables = sorted(str(table) for _, table, *_ in rows)
+    return tuple(f"{schema}.{one}" for one in tables if one.startswith(MEMORY_PREFIX))
+
+
+def said_of(session: Session, name: str) -> Mapping[str, object] | None:
+    """What a memory says of itself (``wanted.told``); None of a table that is none."""
+    asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({token(MEMORY_PROPERTY)})"
+    ((_, text),) = session.rows(asked)
+    return json.loads(text) if str(text).startswith("{") else None
 
 
 def _surveyed(session: Session, name: str) -> Surveyed | None:
-    glance = look(session, name)
-    asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({token(MEMORY_PROPERTY)})"
-    ((_, text),) = session.rows(asked)
-    if glance is None or not glance.generation or not str(text).startswith("{"):
+    glance, said = look(session, name), said_of(session, name)
+    if glance is None or not glance.generation or said is None:
         return None
-    said = json.loads(text)
     source = str(said["source"])
     tables = [said, *as_list(said.get("joined") or [])]
     held = versions_held(session, name, glance.generation)

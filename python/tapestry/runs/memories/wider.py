@@ -1,0 +1,66 @@
+"""Memories of more rows than a use needs: one may serve many uses (network, section 3).
+
+All conditions of a use stay in its query, so that a memory of rows for which fewer of them hold, or
+weaker ones, gives the same answers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.values import as_list
+from tapestry.runs.memories.survey import memory_names, said_of
+from tapestry.runs.memories.wanted import Wanted
+from tapestry.sql.look.implied import all_implied
+
+logger = logging.getLogger(__name__)
+
+MOST = 100
+"""So many memories of a schema are looked at."""
+
+
+@dataclass(frozen=True)
+class Present:
+    """A memory that is there, as it says itself."""
+
+    name: str
+    table_id: str
+    conditions: tuple[str, ...]
+
+
+def present(session: Session, schema: str) -> tuple[Present, ...]:
+    """The memories of single sources that a schema has; what cannot be read is left out."""
+    return tuple(_present(session, schema))
+
+
+def _present(session: Session, schema: str) -> Iterator[Present]:
+    for name in memory_names(session, schema)[:MOST]:
+        try:
+            said = said_of(session, name)
+            if said is not None and not said.get("joined"):
+                conditions = tuple(map(str, as_list(said["conditions"])))
+                yield Present(name, str(said["table_id"]), conditions)
+        except Exception as error:
+            logger.debug("the memory %s cannot be read: %s", name, error)
+
+
+def wider_than(wanted: Wanted, there: Iterable[Present]) -> Iterator[Wanted]:
+    """What the memories that are there hold, of those that have all rows that are wanted."""
+    for one in there:
+        if one.table_id != wanted.table.table_id or one.name == wanted.name:
+            continue
+        held = replace(wanted, conditions=one.conditions)
+        # Its name says that it was made for these conditions, columns and settings.
+        if held.name == one.name and serves(held, wanted):
+            yield held
+
+
+def serves(held: Wanted, wanted: Wanted) -> bool:
+    """Does a memory hold each row that another one would?"""
+    if replace(wanted, conditions=held.conditions).signature != held.signature:
+        return False
+    zone, *_ = wanted.session
+    return all_implied(held.conditions, wanted.conditions, wanted.table.columns, zone)
