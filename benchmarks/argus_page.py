@@ -42,11 +42,51 @@ def argus_fig5() -> str:
 
 
 def argus_fig6() -> str:
-    """Example 4 over copies."""
-    return _variants("fig6", ("Q", "Q^I", "Q10", "Q11"))
+    """Example 4 over memories, and what the selective one costs."""
+    parts = [_variants("fig6", ("Q", "Q^I", "Q10", "Q11", "joined"))]
+    costs = [
+        (f"{size:,}, {which}", result["upkeep"])
+        for size, pair in _results("fig6")
+        for which, result in pair.items()
+        if "upkeep" in result
+    ]
+    rows = [
+        [of, seconds(cost["build_seconds"]), seconds(cost["flush_seconds"]), count(cost["bytes"])]
+        for of, cost in costs
+    ]
+    if rows:
+        parts.append(table(["transfers", "built in, s", "new rows added in, s", "bytes"], rows))
+    return "\n\n".join(parts)
 
 
-MADE = (argus_fig4, argus_fig5, argus_fig6)
+def one_memory() -> str:
+    """Twenty models with a memory that serves all, and without any."""
+    found = load("one_memory")
+    if found is None:
+        return "*Not measured yet: `python -m benchmarks.one_memory`.*"
+    took, built = found["seconds"], found["building"]
+    row = [f"{found['models']}", f"{found['rows']:,}", f"{found['new']:,}", f"{found['memories']}"]
+    row += [*(seconds(took[each]) for each in ("off", "auto")), f"{found['ratio']:.2f}"]
+    row.append(f"{seconds(built['off'])}, {seconds(built['auto'])}")
+    head = ["models", "rows", "new", "memories", "without, s", "with, s", "with : without"]
+    return _told([*head, "the run before, which builds it: without, with, s"], [row], found)
+
+
+def sharing() -> str:
+    """A hundred simple alerts over one stream."""
+    found = load("sharing")
+    if found is None:
+        return "*Not measured yet: `python -m benchmarks.sharing`.*"
+    return _told(found["head"], found["rows"], found)
+
+
+def _told(head: list[str], rows: list[list[str]], result: dict[str, Any]) -> str:
+    at = result["measured"]
+    said = f"{at['at'][:10]}, Spark {at['spark']}, {at['cores']} cores, commit {at['commit']}."
+    return "\n\n".join([table(head, rows), said])
+
+
+MADE = (argus_fig4, argus_fig5, argus_fig6, one_memory, sharing)
 
 
 def _variants(figure: str, names: tuple[str, ...]) -> str:

@@ -15,7 +15,7 @@ from tests.report.test_network_memories import Log
 from tapestry.errors import ConfigurationError
 from tapestry.report.buckets import MOST, make_axis
 from tapestry.report.drawing import _joined
-from tapestry.report.figures import project_figures
+from tapestry.report.figures import label_format, project_figures
 from tapestry.report.graph import graph
 from tapestry.report.judge import judge
 from tapestry.report.kept import MEMORY, SUMS, KeptTable
@@ -59,6 +59,16 @@ def test_replayed_runs_stand_at_their_windows() -> None:
     assert axis is not None
     assert axis.replayed
     assert axis.width == timedelta(days=30)
+
+
+@pytest.mark.parametrize(
+    ("between", "shown"),
+    [(timedelta(seconds=2), "%H:%M:%S"), (timedelta(hours=1), "%H:%M"), (timedelta(9), "%-d %b")],
+)
+def test_the_labels_of_times_tell_them_apart(between: timedelta, shown: str) -> None:
+    axis = make_axis(Record.from_rows(runs("s.m", 9, every=between)).runs)
+    assert axis is not None
+    assert label_format(axis)["format"] == shown
 
 
 def _numbers(text: str) -> int:

@@ -223,6 +223,8 @@ def label_format(axis: Axis) -> dict[str, Any]:
         return {"format": "%-d %b"}
     if span > timedelta(days=1):
         return {"format": "%-d %b %H:%M", "tickCount": 3}
+    if span < timedelta(minutes=10):
+        return {"format": "%H:%M:%S", "tickCount": 4}
     return {"format": "%H:%M"}
 
 
