@@ -48,6 +48,8 @@ KINDS = {
     "logs": "INSERT INTO `sharing`.`tapestry_",
     "views": "CACHE ",
     "drops": "DROP VIEW",
+    "descriptions": "DESCRIBE",
+    "looks": "SHOW TABLES",
     "reads": "SELECT",
     "reads with": "WITH",
 }
