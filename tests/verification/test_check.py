@@ -68,6 +68,30 @@ def test_right_runs_pass_in_samples(queries: int, first: int) -> None:
     assert checked
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT m.k, m.v FROM m GROUP BY m.k, m.v",
+        "SELECT m.k, count(*) AS n FROM m GROUP BY m.k",
+        "SELECT m.k AS a, m.d FROM m WHERE m.v > 0 GROUP BY m.k, m.d, m.v",
+    ],
+)
+def test_each_bucket_of_right_groups_passes(sql: str) -> None:
+    connection, due = connect(), datetime(2024, 1, 1)
+    stamps = [due + timedelta(hours=n) for n in range(40)]
+    rows = tuple((n, n, n % 3, "a", None, due, at, at, n) for n, at in enumerate(stamps))
+    load(connection, Data({"m": rows, "r": (), "u": (), "x": ()}))
+    asked, ask = over_everything(sql), asking(connection)
+    first, last = aware(stamps[0]), aware(stamps[-1])
+    own = ", '1' AS _key, CAST(min(m.ts) AS TIMESTAMPTZ) AS _matched_at FROM m"
+    connection.execute(f"CREATE TEMP TABLE staged AS {sql.replace(' FROM m', own)}")
+    run = RunRows("staged", first, None, last)
+    for bucket in range(16):
+        sample = Sample(turn(1, 1, first, None, last), "seed", turn=bucket)
+        for result in Check(asked, run, ask).sample(sample):
+            assert result.passed, (bucket, result)
+
+
 def test_before_time_begins_there_is_nothing_to_deliver() -> None:
     """Rows of look-up tables are answers then; nothing has arrived, so no instant counts."""
     connection, early = connect(), aware(datetime(2024, 1, 1))

@@ -143,6 +143,8 @@ class Definition:
             return None
         assert isinstance(node, exp.Query)
         part = bucket_of(node, key, digit, "_t_whole")
+        if not gathers_at_depth(part, ctes):
+            part = part.distinct()  # GROUP BY alone: its rows count by value here, too
         if node is tree:
             return replace(self, tree=part)
         node.replace(part)
