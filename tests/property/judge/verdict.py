@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from zlib import crc32
 
 import duckdb
-from sqlglot import parse_one
+from sqlglot import exp, parse_one
 
 from judge.case import Case, expected, normalized
 from judge.data import Data
@@ -172,6 +172,18 @@ def dated(data: Data, read: dict[str, Any], tau: datetime | None) -> dict[str, A
     return found
 
 
+def condition_of(text: str) -> exp.Expr:
+    """A condition that was written for Spark; sqlglot reads what it writes for an instant from
+    microseconds as a function that it does not know."""
+
+    def instant(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Anonymous) and node.name.upper() == "TIMESTAMP_MICROS":
+            return exp.UnixToTime(this=node.expressions[0], scale=exp.UnixToTime.MICROS)
+        return node
+
+    return parse_one(text, dialect="spark").transform(instant)
+
+
 def remembered(rewriting: Any, read: dict[str, Any], dialect: str) -> dict[str, Any]:
     """Each use of a source without the rows that its own conditions leave out, as memories are.
 
@@ -182,7 +194,7 @@ def remembered(rewriting: Any, read: dict[str, Any], dialect: str) -> dict[str, 
         scan = read[use.source]
         held = [one for one in use.conditions if crc32(one.encode()) % 3]
         if held:
-            spark = parse_one(" AND ".join(f"({one})" for one in held), dialect="spark")
+            spark = condition_of(" AND ".join(f"({one})" for one in held))
             kept = for_dialect(spark, dialect).sql(dialect)
             apart[use.alias] = replace(
                 scan, relation=f"(SELECT * FROM {scan.relation} WHERE {kept})"
@@ -207,10 +219,10 @@ def joined(
             names = [*TABLES[use.source], *of_all]
             listed = ", ".join(f"{name} AS {side}{name}" for name in names)
             wanted = " AND ".join(f"({one})" for one in use.conditions) or "true"
-            spark = parse_one(wanted, dialect="spark")
+            spark = condition_of(wanted)
             kept = for_dialect(spark, dialect).sql(dialect)
             sides.append(f"(SELECT {listed} FROM {read[use.source].relation} WHERE {kept})")
-        spark = parse_one(" AND ".join(f"({one})" for one in pair.conditions), dialect="spark")
+        spark = condition_of(" AND ".join(f"({one})" for one in pair.conditions))
         kept = for_dialect(spark, dialect).sql(dialect)
         both = f"(SELECT * FROM {sides[0]} AS a CROSS JOIN {sides[1]} AS b WHERE {kept})"
         scans_ = read[left.source], read[right.source]
