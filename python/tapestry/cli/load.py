@@ -255,6 +255,7 @@ _NOTES = {
     "dates": "with a time that cannot be read: date is NULL, or ts is of another clock",
     "assumed": "with a time that is read under an assumption",
     "authors": "with a doubtful author",
+    "ids": "with a doubtful id, of their own or of what they answer",
     "links": "skipped, being links: none is followed",
     "special": "skipped, being pipes, sockets, devices or folders",
     "unreadable": "skipped, being gone, forbidden or unreadable",

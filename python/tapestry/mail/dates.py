@@ -59,8 +59,8 @@ _FORMS = tuple(
     )
 )
 _OFFSET = re.compile(
-    r"(?:UTC|GMT|UT|[A-Z]{3,4}\s)?\s*"
-    r"(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})?(?:\s+[A-Z ]*)?",
+    r"(?P<before>UTC|GMT|UT|[A-Z]{3,4}\s)?\s*"
+    r"(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2})?(?:\s+(?P<after>[A-Z ]*))?",
     re.IGNORECASE | re.ASCII,
 )
 NO_ZONE = "has no zone, and counts as UTC"
@@ -170,4 +170,10 @@ def _zone(text: str) -> tuple[timedelta | None, str]:
     offset = timedelta(hours=int(found["hours"]), minutes=minutes)
     if minutes > 59 or offset > _FARTHEST:
         return None, f"has the zone {name[:20]}, which there is not"
-    return (-offset if found["sign"] == "-" else offset), ""
+    offset = -offset if found["sign"] == "-" else offset
+    # GMT+0200 is an offset from it; any other name is a second zone.
+    before, after = (found["before"] or "").strip(), found["after"]
+    for named in (before if before not in ("UTC", "GMT", "UT") else "", after):
+        if named in _ZONES and timedelta(hours=_ZONES[named]) != offset:
+            return offset, f"has the zone {name[:20]}, which are two: the number counts"
+    return offset, ""

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from tapestry.mail.dates import Date
 
-Kind = Literal["lines", "dates", "assumed", "authors"]
+Kind = Literal["lines", "dates", "assumed", "authors", "ids"]
 
 NAMED = 10
 """Messages of a mailbox that are named for each kind; there can be millions."""
@@ -18,7 +18,8 @@ class Doubt(NamedTuple):
     """A fault of a message.
 
     ``lines``: a line of its headers is wrong; ``dates``: a time cannot be read; ``assumed``: a time
-    was read, with an assumption; ``authors``: its author is doubtful or unknown.
+    was read, with an assumption; ``authors``: its author is doubtful or unknown; ``ids``: its
+    id is, or that of the message that it answers.
     """
 
     kind: Kind
@@ -36,7 +37,7 @@ class Doubts:
     """Messages with doubts of each kind, and what is wrong with the first of them."""
 
     counts: dict[Kind, int] = field(
-        default_factory=lambda: {"lines": 0, "dates": 0, "assumed": 0, "authors": 0}
+        default_factory=lambda: {"lines": 0, "dates": 0, "assumed": 0, "authors": 0, "ids": 0}
     )
     named: list[str] = field(default_factory=list)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,6 +14,7 @@ from tapestry.mail.decode import LONGEST, one_line, plain, text_of
 from tapestry.mail.doubts import Doubt, doubts_of_date
 from tapestry.mail.headers import LONGEST as LONGEST_KEPT
 from tapestry.mail.headers import Headers, pick_headers
+from tapestry.mail.ids import Ids, answered_in, ids_in
 
 _ANGLE = re.compile(r"<([^<>\s]+)>")
 _DECODED = ("from", "subject", "list-id", "newsgroups")
@@ -67,23 +69,24 @@ def parse_message(content: Content, mailbox: str, place: int) -> Parsed:
 def _parse(content: Content, mailbox: str, place: int) -> Parsed:
     picked = pick_headers(content.head, cut=content.cut or content.long)
     headers = picked.headers
-    ids = _ids(headers, "message-id")
-    references = _ids(headers, "references")
+    ids = ids_in(headers.get("message-id", b""))
+    references = ids_in(headers.get("references", b""))
     # The last one of a cut list is not the message that was answered.
     whole = len(headers.get("references", b"")) < LONGEST_KEPT and not content.cut
-    answered = _ids(headers, "in-reply-to") or (references[-1:] if whole else [])
+    replied = answered_in(headers.get("in-reply-to", b""), references.ids)
+    answered = replied.ids or (references.ids[-1:] if whole else ())
     arrival = find_arrival(headers, content.from_line)
     date = sender_date(headers)
     author = author_of(headers.get("from", b""))
     row = Row(
-        msgid=ids[0] if ids else made_up_id(content),
+        msgid=ids.ids[0] if ids.ids else made_up_id(content),
         inreplyto=answered[0] if answered else None,
         author=author.address,
         subject=text_of(headers.get("subject", b"")),
         date=date.instant,
         ts=arrival.instant,
         newsgroup=_list_of(headers) or mailbox,
-        n_refs=len(references) or len(answered[:1]),
+        n_refs=len(references.ids) or len(answered[:1]),
         body_bytes=min(content.body_bytes, _GREATEST),
         archive_seq=place,
     )
@@ -92,10 +95,11 @@ def _parse(content: Content, mailbox: str, place: int) -> Parsed:
         *doubts_of_date("its Date", date),
         *arrival.doubts,
         *([Doubt("authors", f"its From {author.doubt}")] if author.doubt else []),
+        *_doubts_of_ids(ids, references, replied),
     ]
     part = picked.cut or content.cut
     cut = part or any(len(headers.get(name, b"")) > LONGEST for name in _DECODED)
-    return Parsed(row, arrival.clock, not ids, cut, content.long, doubts=tuple(doubts))
+    return Parsed(row, arrival.clock, not ids.ids, cut, content.long, doubts=tuple(doubts))
 
 
 def made_up_id(content: Content) -> str:
@@ -103,15 +107,23 @@ def made_up_id(content: Content) -> str:
     return content.digest + "@no-message-id"
 
 
+def _doubts_of_ids(ids: Ids, references: Ids, replied: Ids) -> Iterator[Doubt]:
+    several = f"has {len(ids.ids)} ids: the first counts" if len(ids.ids) > 1 else ""
+    doubts = {
+        "Message-ID": ids.doubt or several,
+        "References": references.doubt,
+        "In-Reply-To": replied.doubt,
+    }
+    yield from (Doubt("ids", f"its {name} {doubt}") for name, doubt in doubts.items() if doubt)
+
+
 def _list_of(headers: Headers) -> str | None:
-    """The list that delivered it: List-Id, else the first of Newsgroups."""
-    if name := text_of(headers.get("list-id", b"")):
-        return (_ids(headers, "list-id") or [name])[-1]
+    """The list that delivered it: List-Id, else the first of Newsgroups.
+
+    The name of a list stands in angle brackets, as it is written; else in the decoded text.
+    """
+    raw = headers.get("list-id", b"")
+    if name := text_of(raw):
+        found = _ANGLE.findall(plain(raw)) or _ANGLE.findall(name)
+        return ([text for text in map(one_line, found) if text] or [name])[-1]
     return text_of(headers.get("newsgroups", b"").partition(b",")[0])
-
-
-def _ids(headers: Headers, name: str) -> list[str]:
-    """What stands in angle brackets, as it is written; where nothing does, in the decoded text."""
-    raw = headers.get(name, b"")
-    found = _ANGLE.findall(plain(raw)) or _ANGLE.findall(text_of(raw) or "")
-    return [text for text in map(one_line, found) if text]
