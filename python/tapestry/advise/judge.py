@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from tapestry.advise.conditions import Fitting, conditions, keeps_versions
 from tapestry.advise.context import REF, THIS
 from tapestry.advise.guard import arrivals_in_guard
 from tapestry.advise.reader import ReadFile
@@ -30,11 +31,6 @@ UNREADABLE = "unreadable"
 """Of a query that was translated it says that the translation is none: no verdict, either."""
 REPAIRS = 25
 """So many things that a refusal asks to leave out are left out to see what remains."""
-
-
-_CHANGED = ("updat", "modif", "chang")
-"""Parts of the names of columns that say when a row changed."""
-_REPLACING = ("insert_overwrite", "delete+insert", "merge", "microbatch")
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,8 @@ def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
         return said
     trial = _Trial(text.sql)
     try:
-        trial.arrivals = _arrivals(text, tables)
+        shown = _arrivals(text, tables)
+        trial.arrivals = dict(shown)
         said = replace(said, notes=(*notes, *_unknown_columns(trial, tables)))
         rewriting = _tried(trial, tables)
     except Refusal as refusal:
@@ -100,13 +97,16 @@ def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
             hint=refusal.hint,
             seconds=trial.seconds,
         )
+    fits = Fitting(text.today, text.read.config, trial.sql, rewriting, shown, trial.functions)
+    if keeps_versions(fits) or tables.versions.intersection(rewriting.sources):
+        tables.versions.add(text.relation)
     return replace(
         said,
         kind=CONTINUOUS,
         strategy=rewriting.strategy,
-        arrivals=tuple(trial.arrivals[one] for one in rewriting.sources if one in trial.arrivals),
+        arrivals=tuple(shown[one] for one in rewriting.sources if one in shown),
         changes=(*_changes(text), *trial.changes),
-        conditions=_conditions(text, tables, rewriting, trial),
+        conditions=conditions(fits, tables),
         seconds=trial.seconds,
     )
 
@@ -241,70 +241,3 @@ def _changes(text: Text) -> list[str]:
         if text.today == "incremental" and text.read.config.get(key):
             changes.append(f"take out {key} ({text.read.config[key]})")
     return changes
-
-
-def _conditions(
-    text: Text, tables: KnownTables, rewriting: Rewriting, trial: _Trial
-) -> tuple[str, ...]:
-    """What must hold and only the owner can know."""
-    found: list[str] = []
-    arrivals = trial.arrivals
-    found += _of_replacing(text)
-    for name in rewriting.sources:
-        column = arrivals[name].column if name in arrivals else ""
-        if any(part in column for part in _CHANGED):
-            found.append(
-                f"{name}.{column} is when a row changed, by its name: only if a change adds a row"
-                " and leaves the old one"
-            )
-    for name in rewriting.sources:
-        if tables.materialized.get(name) == "table" and tables.kinds.get(name) != CONTINUOUS:
-            found.append(f"{name} is built anew by each run: only if its old rows stay as they are")
-    if running := rewriting.running_columns:
-        found.append(
-            f"only if every value that {', '.join(running[:5])} ever had is wanted, one row each:"
-            " for the current one leave it a table, or close the value by a time in HAVING"
-        )
-    added = _added_up(trial.sql)
-    guessed = {one for name in rewriting.sources for one in tables.guessed_numbers(name)}
-    if added and guessed:
-        named = ", ".join(sorted(added & guessed)[:5]) or "what sum() and avg() add up"
-        found.append(
-            f"only if {named} is a DECIMAL or a whole number: of a DOUBLE add up"
-            " CAST(… AS DECIMAL(38,6))"
-        )
-    if trial.functions:
-        named = ", ".join(trial.functions)
-        found.append(
-            f"only if these functions, which are not Spark's own, are there and equal arguments"
-            f" always give equal values: {named}"
-        )
-    return tuple(found)
-
-
-def _added_up(sql: str) -> set[str]:
-    """The names of the columns that stand in a sum or an average, whatever they are of."""
-    sums = parse(sql).find_all(exp.Sum, exp.Avg)
-    return {column.name.lower() for one in sums for column in one.find_all(exp.Column)}
-
-
-def _of_replacing(text: Text) -> list[str]:
-    """What a model that replaces rows today must hold for."""
-    key = text.read.config.get("unique_key")
-    way = str(text.read.config.get("incremental_strategy", ""))
-    if text.today == "table":
-        return [
-            "only if the rows of its sources stay as they are: the model keeps every row that was"
-            " ever an answer"
-        ]
-    if text.today == "incremental" and key:
-        return [
-            f"only if {key} is there so that rows are not taken twice: where it replaces rows by"
-            " newer versions, a continuous model keeps every version"
-        ]
-    if text.today == "incremental" and way in _REPLACING:
-        return [
-            f"only if {way} is there so that rows are not taken twice: where it replaces rows by"
-            " others, a continuous model keeps both"
-        ]
-    return []

@@ -43,6 +43,8 @@ class KnownTables:
     kinds: dict[str, str] = field(default_factory=dict)
     """Models' relations -> the kind that fits."""
     materialized: dict[str, str] = field(default_factory=dict)
+    versions: set[str] = field(default_factory=set)
+    """Models' relations that keep rows which are no answers any more, once they are continuous."""
 
     def columns(self, name: str) -> dict[str, str]:
         """A relation's columns with their types."""

@@ -9,6 +9,7 @@ from tapestry.sql.cumulative.rows import ends
 from tapestry.sql.facts.begin import holds_from_begin
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import Lifted, Part, ValueTable
+from tapestry.sql.look.endings import Endings, endings
 from tapestry.sql.look.joined_uses import JoinedUse, joined_use
 from tapestry.sql.look.running_values import running_columns, running_values
 from tapestry.sql.look.uses_of_sources import Use, uses_of
@@ -83,6 +84,11 @@ class QueryFacts:
     def running_columns(self) -> tuple[str, ...]:
         """The columns of which every intermediate value becomes an answer."""
         return running_columns(self.lifted, self.columns, self.catalog)
+
+    @cached_property
+    def endings(self) -> Endings:
+        """What may end an answer, which the model keeps all the same."""
+        return endings(self.parts, self.catalog)
 
     @property
     def reads_alone(self) -> bool:

@@ -60,10 +60,12 @@ class _Values:
             if _is_fixed(part, select):
                 continue
             if isinstance(part, exp.Query):
-                if not closed and not isinstance(part.parent, exp.Exists | exp.In):
+                if closed or isinstance(part.parent, exp.Exists | exp.In):
+                    continue
+                if self._grows(part):
                     return True
             elif _is_value(part):
-                if not closed and not self._is_steady(part):
+                if not closed and self._grows(select) and not self._is_steady(part):
                     return True
             elif isinstance(part, exp.Column) and part.table in derived:
                 inner = derived[part.table].this
@@ -73,6 +75,12 @@ class _Values:
                     if self.runs(leaf.selects[place], leaf, around):
                         return True
         return False
+
+    def _grows(self, query: exp.Expr) -> bool:
+        """Does time or a later row change what a query reads? What is static alone stays."""
+        names = [table.alias_or_name for table in query.find_all(exp.Table)]
+        known = [self.tables[name] for name in names if name in self.tables]
+        return any(table.appended or table.ends for table in known) or timing.contains_now(query)
 
     def _is_steady(self, value: exp.Expr) -> bool:
         """Is it the earliest arrival, before which nothing comes?"""
