@@ -1,7 +1,4 @@
 {#- dbt-spark drops the table first; a Delta table is replaced in place and keeps its history. #}
 {% macro tapestry__reset_csv_table(model, full_refresh, old_relation, agate_table) %}
-  {%- if old_relation and not (old_relation.is_delta and config.get('file_format') == 'delta') -%}
-    {%- do adapter.drop_relation(old_relation) -%}
-  {%- endif -%}
   {{ return(create_csv_table(model, agate_table)) }}
 {% endmacro %}

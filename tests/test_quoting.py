@@ -198,12 +198,6 @@ def test_a_file_in_from() -> None:
         quoting.path("/data/${env:HOME}", "parquet")
 
 
-@settings(max_examples=200, deadline=None)
-@given(ANY)
-def test_what_stands_inside_a_literal_is_read_back(text: str) -> None:
-    assert quoting.outside(quoting.inside(text)) == text.encode("utf-8", "replace").decode()
-
-
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_what_is_escaped_is_read_back(text: str) -> None:
     assert quoting.unescaped(quoting.escaped(text)) == text

@@ -39,7 +39,6 @@ _ESCAPED = re.compile(r"\\U000000(?:5C|00|24)|\\'|''")
 _PARTS = re.compile(r"(?:`(?:[^`]|``)*`|[^`.]+)(?:\.(?:`(?:[^`]|``)*`|[^`.]+))*")
 _PART = re.compile(r"`((?:[^`]|``)*)`|([^`.]+)")
 _PLAIN_PARTS = re.compile(r"(?:`(?:[^`]|``)*`|\w+)(?:\.(?:`(?:[^`]|``)*`|\w+))*", re.ASCII)
-_INSIDE = re.compile(r"\\u0000|\\.", re.DOTALL)
 _TYPE = re.compile(r"[A-Za-z_][\w ]*(?:\([\w ,:]*\))?", re.ASCII)
 
 
@@ -189,15 +188,6 @@ def inside(text: str) -> Sql:
     """What stands between the quotes of ``token``."""
     escaped = _encodable(text).replace("\\", "\\\\").replace("'", "\\'")
     return Sql(escaped.replace("\x00", "\\u0000").replace("${", "$\\{"))
-
-
-def outside(text: str) -> str:
-    """The text that ``inside`` wrote: ``outside(inside(text)) == text``.
-
-    >>> outside(inside("it's")), outside(inside("${a}"))
-    ("it's", '${a}')
-    """
-    return _INSIDE.sub(lambda found: "\x00" if found[0] == "\\u0000" else found[0][1:], text)
 
 
 def escaped(text: str) -> Sql:

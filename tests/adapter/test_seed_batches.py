@@ -1,29 +1,116 @@
-"""The statements that load a seed."""
+"""A seed's file as the statements that load it."""
 
 from __future__ import annotations
 
-import agate
+import datetime as dt
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+import pytest
+from dbt_common.clients.agate_helper import from_csv
+
+from dbt.adapters.tapestry.impl import TapestryAdapter
+from dbt.adapters.tapestry.seed_cells import SeedColumn, SeedFile, read_cells, typed_columns
 from dbt.adapters.tapestry.seeds import seed_batches
+from tapestry.errors import ConfigurationError
 
 
 def test_an_empty_seed_keeps_its_columns() -> None:
-    table = agate.Table([], ["id", "na`me"], [agate.Number(), agate.Text()])
-    (select,) = seed_batches(table, ["bigint", "string"])
+    columns = [SeedColumn("id", "bigint"), SeedColumn("na`me", "string")]
+    (select,) = seed_batches(columns, [])
     assert select.startswith("select cast(c0 as bigint) as `id`, cast(c1 as string) as `na``me`")
     assert select.endswith("where false")
 
 
 def test_a_seed_holds_what_its_file_does() -> None:
     """Names and values as they are: no variable of Spark's, and nothing that ends a literal."""
-    table = agate.Table(
-        [[1, "${env:HOME}"], [2, "it's"], [None, "\\"]],
-        ["id", "a -- b"],
-        [agate.Number(), agate.Text()],
-    )
-    (select,) = seed_batches(table, ["bigint", "string"])
+    columns = [SeedColumn("id", "bigint"), SeedColumn("a -- b", "string")]
+    (select,) = seed_batches(columns, [("1", "${env:HOME}"), ("2", "it's"), (None, "\\")])
     assert "as `a -- b`" in select
     assert "('1', ('$' || '{env:HOME}'))" in select
     assert "('2', ('it' || CAST(X'27' AS STRING) || 's'))" in select
     assert "(cast(null as string), CAST(X'5C' AS STRING))" in select
     assert "${" not in select
+
+
+def _read(
+    folder: Path, text: str, types: dict[str, str], delimiter: str = ","
+) -> tuple[list[SeedColumn], list[tuple[Any, ...]]]:
+    path = folder / "s.csv"
+    path.write_bytes(text.encode())
+    table = from_csv(path, types, delimiter)
+
+    def asked(kind: str, texts: Sequence[str]) -> frozenset[str]:
+        assert kind == "interval day to second"
+        return frozenset(text for text in texts if not text[:1].isdigit())
+
+    columns = typed_columns(table, types, lambda n: TapestryAdapter.convert_type(table, n) or "")
+    file = SeedFile(path, "seeds/s.csv", delimiter)
+    return columns, read_cells(table, columns, file, lambda: dt.timezone.utc, asked)
+
+
+def test_with_a_type_the_text_of_the_file_counts(tmp_path: Path) -> None:
+    """Whatever agate made of it, and in whatever letters the type's key is."""
+    columns, rows = _read(
+        tmp_path,
+        '\ufeffid;code;note\n001;001;"a\r\nb"\nnull;" NULL ";""\n2;yes; x \n',
+        {"ID": "string", "code": "string"},
+        ";",
+    )
+    assert [str(column) for column in columns] == ["id string", "code string", "note string"]
+    assert rows == [("001", "001", "a\r\nb"), (None, None, None), ("2", "yes", " x ")]
+
+
+def test_without_a_type_the_guess_of_dbt_counts(tmp_path: Path) -> None:
+    columns, rows = _read(
+        tmp_path,
+        "n,x,d,t,b,s\n001,0.5,2026-1-3,20260103T101112Z,True,yes\n1e3,2,,2026-01-03T10:00:00+02:00,,\n",
+        {},
+    )
+    kinds = ["bigint", "double", "date", "timestamp", "boolean", "string"]
+    assert [(column.kind, column.guessed) for column in columns] == [(kind, True) for kind in kinds]
+    assert rows == [
+        ("1", "0.5", "2026-01-03", "2026-01-03 10:11:12.000000+00:00", "true", "yes"),
+        ("1000", "2", None, "2026-01-03 08:00:00.000000+00:00", None, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "types", "told"),
+    [
+        (
+            'a,b\n1,"x\ny"\nabc,"x\n\nz"\n3000000000,4\n',
+            {"a": "int", "b": "varchar(3)"},
+            [
+                "3 cells do",
+                "line 4, a int: 'abc'",
+                "line 4, b varchar(3): 'x\\n\\nz' has 4",
+                "line 7",
+            ],
+        ),
+        ('a\n"1,5"\n', {}, ["line 2, a bigint: '1,5' is no number", "dbt has guessed"]),
+        ("a\n50%\n", {}, ["'50%'"]),
+        ("a\n1_000\n", {}, ["'1_000'"]),
+        ("a\n99999999999999999999\n", {}, ["a bigint: '99999999999999999999' is not between"]),
+        ("a\n1.5\n1e400\n", {}, ["line 3, a double: '1e400' is too great"]),
+        ("a\n2026-01-01T00:00:00.1234567\n", {}, ["has more than six digits of a second"]),
+        ("a,b\n1,2\n\n3\n", {}, ["2 cells do", "line 3, 0 cells, and the header has 2", "line 4"]),
+        ("a\n1 day\nx\n", {"a": "interval day to second"}, ["line 3", "'x' cannot be cast"]),
+        ("a\n\x1b[2J" + "x" * 99 + "\n", {"a": "date"}, ["'\\x1b[2Jxxx", "…'"]),
+    ],
+)
+def test_a_cell_that_does_not_fit(
+    tmp_path: Path, text: str, types: dict[str, str], told: list[str]
+) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        _read(tmp_path, text, types)
+    said = str(raised.value)
+    assert said.startswith("seeds/s.csv: ")
+    assert all(part in said for part in told), said
+    assert len(said.splitlines()) <= 5
+    assert "column_types" in said
+
+
+def test_an_empty_line_of_one_column_is_null(tmp_path: Path) -> None:
+    assert _read(tmp_path, "a\n1\n\n2\n", {"a": "int"})[1] == [("1",), (None,), ("2",)]

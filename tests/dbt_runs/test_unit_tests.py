@@ -79,16 +79,43 @@ unit_tests:
             names: "array('it\\\\'s', 'b')"
             marks: "map('a', 2)"
           - {id: 2, point: 'named_struct("x", 3)', names: 'array("c")', marks: null}
+          - {marks: {a: 7, "b's": null}, names: ["it's", d], point: {X: 5}, id: 3}
     expect:
       rows:
         - {id: 1, x: 1, name: "it's", mark: 2}
-        - {id: 2, x: 3, name: c, mark: null}
+        - {name: c, x: 3, id: 2}
+        - {id: 3, x: 5, name: "it's", mark: 7}
   - name: no_number
     model: nested
     given:
       - input: source('given', 'points')
         rows: [{id: one}]
     expect: {rows: [{id: null}]}
+  - name: no_number_in_a_csv
+    model: nested
+    given:
+      - input: source('given', 'points')
+        format: csv
+        rows: |
+          id,point
+          1.9,
+    expect: {rows: [{id: 1}]}
+  - name: no_number_expected
+    model: nested
+    given: [{input: "source('given', 'points')", rows: [{id: 1}]}]
+    expect: {rows: [{id: 1.9}]}
+  - name: no_field
+    model: nested
+    given: [{input: "source('given', 'points')", rows: [{id: 1, point: {y: 1}}]}]
+    expect: {rows: [{id: 1}]}
+  - name: rows_of_sql
+    model: nested
+    given:
+      - input: source('given', 'points')
+        format: sql
+        rows: >
+          select 1 as id, named_struct('x', 1) as point, array('a') as names, map('a', 2) as marks
+    expect: {format: sql, rows: "select 1 as id, 1 as x, 'a' as name, 2 as mark"}
 """
 
 
@@ -107,8 +134,16 @@ class TestValuesOfUnitTests:
         results = run_dbt(["test", "--select", "test_type:unit"], expect_pass=False)
         found = {r.node.name: r for r in results}
         assert str(found["nested_values"].status) == "pass", found["nested_values"].message
-        assert str(found["no_number"].status) == "error"
-        assert "a unit test gives 'one', which is no int" in found["no_number"].message
+        assert str(found["rows_of_sql"].status) == "pass", found["rows_of_sql"].message
+        for name, told in {
+            "no_number": "given of points: column id (int): 'one' is no number",
+            "no_number_in_a_csv": "given of points: column id (int): '1.9' is no whole number",
+            "no_number_expected": "expect: column id (int): 1.9 is no whole number",
+            "no_field": "column point (struct<x:int>): {'y': 1} has a field y",
+        }.items():
+            assert str(found[name].status) == "error"
+            assert told in found[name].message
+            assert "models/schema.yml, row {" in found[name].message
 
 
 def _test(name: str, model: str, rows: str, expected: str, as_of: str = "2026-01-12") -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from multiprocessing.context import SpawnContext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import BaseRelation, available
@@ -24,17 +26,19 @@ from dbt.adapters.tapestry.expectations import ExpectationDoors
 from dbt.adapters.tapestry.model_config import DEFAULT_FORMAT, TapestryConfig
 from dbt.adapters.tapestry.naming import TapestryColumn, TapestryRelation
 from dbt.adapters.tapestry.packages import prefer_own_macros, relations_like, tables_sql
-from dbt.adapters.tapestry.seeds import seed_batches
+from dbt.adapters.tapestry.seed_cells import SeedFile, read_cells, typed_columns
+from dbt.adapters.tapestry.seeds import refused_by_spark, seed_batches
 from dbt.adapters.tapestry.session import DbtSession
+from dbt.adapters.tapestry.unit_test_rows import fill_expected, row_as_sql
 from tapestry.quoting import (
     escaped,
     identifier,
-    outside,
     properties,
     string,
     token,
     unescaped,
 )
+from tapestry.runs.engine.instants import parse_zone
 from tapestry.runs.tables.empty_catalog import refuse_full_folder
 
 if TYPE_CHECKING:
@@ -58,7 +62,7 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, ColumnDoors, SparkAdapt
         return "tapestry"
 
     def pre_model_hook(self, config: Mapping[str, Any]) -> Any:
-        """Write the default file format into a model's configuration.
+        """Write the default file format into a model's configuration; fill a unit test's rows.
 
         dbt-spark's materializations read `file_format` in a dozen places, each with its own
         fallback (parquet, or Spark's default); dbt calls this before any of them.
@@ -67,6 +71,7 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, ColumnDoors, SparkAdapt
         extra = getattr(getattr(model, "config", None), "_extra", None)
         if extra is not None and not extra.get("file_format"):
             extra["file_format"] = DEFAULT_FORMAT
+        fill_expected(getattr(model, "config", None))
         return super().pre_model_hook(config)
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
@@ -135,11 +140,6 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, ColumnDoors, SparkAdapt
         return unescaped(str(value))
 
     @available
-    def outside_literal(self, text: Any) -> str:
-        """The text that stands between the quotes of a ``literal``."""
-        return outside(str(text))
-
-    @available
     def properties(self, named: Mapping[str, Any]) -> str:
         """The names and values of TBLPROPERTIES."""
         return properties(named)
@@ -199,14 +199,39 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, ColumnDoors, SparkAdapt
 
     @available
     def seed_statements(
-        self, table: agate.Table, column_types: Mapping[str, str], quote_columns: bool | None
+        self,
+        table: agate.Table,
+        column_types: Mapping[str, str],
+        quote_columns: bool | None,
+        node: Mapping[str, Any],
     ) -> list[str]:
-        """One SELECT a batch of a seed's rows, typed; together they are the seed."""
-        types = [
-            column_types.get(name, self.convert_type(table, place))
-            for place, name in enumerate(table.column_names)
-        ]
-        return seed_batches(table, types, quote=quote_columns is not False)
+        """One SELECT a batch of a seed's rows, typed; together they are the seed.
+
+        A cell that is no value of its column's type is an error, before anything is written.
+        """
+        columns = typed_columns(table, column_types, partial(self.convert_type, table))
+        path = getattr(table, "original_abspath", None)
+        shown = str(node.get("original_file_path") or path or "the seed")
+        delimiter = str((node.get("config") or {}).get("delimiter") or ",")
+        session = DbtSession(self)  # type: ignore[arg-type]
+        with dbt_errors():
+            rows = read_cells(
+                table,
+                columns,
+                SeedFile(Path(path) if path else None, shown, delimiter),
+                lambda: parse_zone(session.time_zone),
+                partial(refused_by_spark, session),
+            )
+        return seed_batches(columns, rows, quote=quote_columns is not False)
+
+    @available.parse(lambda *_: {})
+    def unit_test_row(
+        self, row: Mapping[str, Any], types: Mapping[str, str], node: Mapping[str, Any]
+    ) -> dict[str, str]:
+        """The values of a row of a unit test as SQL, by the names of their columns."""
+        session = DbtSession(self)  # type: ignore[arg-type]
+        with dbt_errors():
+            return {**row_as_sql(row, types, node, lambda: parse_zone(session.time_zone))}
 
     @available.parse_list
     def relations_like(

@@ -1,0 +1,191 @@
+"""The cells of a seed's file: each is a value of its column's type exactly, or the seed is refused.
+
+dbt has agate guess the types of the columns that `column_types` does not name, and gives the
+values without their lines.  So the file is read once more: a cell counts as it stands there.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tapestry.errors import ConfigurationError
+from tapestry.runs.engine.written_values import Reader, UnfitError, reader_of
+
+if TYPE_CHECKING:
+    import agate
+
+NULLS = ("null", "")
+"""What dbt takes for NULL, in any case and between spaces, in columns of every type."""
+SHOWN = 3
+_CUT_FRACTION = re.compile(r"[.,]\d{7}")
+Cell = str | None
+Asked = Callable[[str, Sequence[str]], frozenset[str]]
+"""Tells for a type which of some texts Spark cannot cast to it."""
+
+
+@dataclass(frozen=True)
+class SeedColumn:
+    """A column as the seed's table has it; ``guessed``: the project does not give its type."""
+
+    name: str
+    kind: str
+    guessed: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.kind}"
+
+
+@dataclass(frozen=True)
+class SeedFile:
+    """Where a seed's rows stand: ``shown`` is its path in messages."""
+
+    path: Path | None
+    shown: str
+    delimiter: str = ","
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """The cells of each row, and the line on which it begins.
+
+        Lines are counted from 1, the header's; a cell in quotes can have several.
+        """
+        assert self.path is not None
+        with self.path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter=self.delimiter)
+            next(reader, None)
+            line = reader.line_num + 1
+            for cells in reader:
+                yield line, cells
+                line = reader.line_num + 1
+
+
+@dataclass(frozen=True)
+class _Misfit:
+    line: int
+    what: str
+
+
+def typed_columns(
+    table: agate.Table, column_types: Mapping[str, str], guess: Callable[[int], str]
+) -> list[SeedColumn]:
+    """The columns of a seed; Spark's names, and so the keys of `column_types`, have no case."""
+    said = {name.lower(): kind for name, kind in column_types.items()}
+    return [
+        SeedColumn(name, str(kind)) if kind else SeedColumn(name, guess(place), guessed=True)
+        for place, name in enumerate(table.column_names)
+        for kind in (column_types.get(name) or said.get(name.lower()),)
+    ]
+
+
+def read_cells(
+    table: agate.Table,
+    columns: Sequence[SeedColumn],
+    file: SeedFile,
+    zone: Callable[[], dt.tzinfo],
+    refused_by_spark: Asked,
+) -> list[tuple[Cell, ...]]:
+    """The rows as texts, which a cast to the column's type makes the values of the file.
+
+    ``zone`` gives that of the session.  Raises ConfigurationError, which names the file, and of
+    the first cells that do not fit line, column, type, text and reason.
+    """
+    raw = list(file.rows()) if file.path else []
+    if len(raw) != len(table.rows):  # rows that stand in no file
+        raw = [(n, [_text(v) for v in row]) for n, row in enumerate(table.rows, start=2)]
+    misfits = [
+        _Misfit(line, f"{len(cells)} cells, and the header has {len(columns)}")
+        for line, cells in raw
+        if len(cells) < len(columns) > 1
+    ]
+    read: list[list[Cell]] = []
+    for place, column in enumerate(columns):
+        texts = [_or_null(cells[place]) if place < len(cells) else None for _, cells in raw]
+        if column.guessed:
+            texts = _as_guessed(texts, table.columns[place])
+        reader = reader_of(
+            column.kind, zone() if "timestamp" in column.kind.lower() else dt.timezone.utc
+        )
+        if reader is None:
+            reader = _by_spark(column.kind, texts, refused_by_spark)
+        read.append(_read(reader, texts, column, [line for line, _ in raw], misfits))
+    if misfits:
+        raise _refusal(file.shown, misfits, columns)
+    return list(zip(*read, strict=True))
+
+
+def _read(
+    reader: Reader,
+    texts: Sequence[Cell],
+    column: SeedColumn,
+    lines: Sequence[int],
+    misfits: list[_Misfit],
+) -> list[Cell]:
+    found: list[Cell] = []
+    for line, text in zip(lines, texts, strict=True):
+        try:
+            found.append(None if text is None else reader(text))
+        except UnfitError as why:
+            misfits.append(_Misfit(line, f"{column}: {_shown(text or '')} {why}"))
+    return found
+
+
+def _as_guessed(texts: Sequence[Cell], column: agate.Column) -> list[Cell]:
+    """The texts, and for instants what agate read: it knows forms that Spark does not."""
+    return [
+        _text(value)
+        if text and isinstance(value, dt.date) and not _CUT_FRACTION.search(text)
+        else text
+        for text, value in zip(texts, column.values(), strict=True)
+    ]
+
+
+def _by_spark(kind: str, texts: Sequence[Cell], refused: Asked) -> Reader:
+    unfit = refused(kind, sorted({text for text in texts if text is not None}))
+
+    def read(text: str) -> str:
+        if text in unfit:
+            raise UnfitError("cannot be cast")
+        return text
+
+    return read
+
+
+def _refusal(
+    file: str, misfits: list[_Misfit], columns: Sequence[SeedColumn]
+) -> ConfigurationError:
+    first = sorted(misfits, key=lambda one: one.line)[:SHOWN]
+    count = f"{len(misfits)} cells do" if len(misfits) > 1 else "a cell does"
+    lines = [f"{file}: {count} not fit; nothing was written", *map(_told, first)]
+    guessed = any(column.guessed for column in columns)
+    return ConfigurationError(
+        "\n".join(lines),
+        hint="correct the file, or give the columns other types in column_types"
+        + (" (dbt has guessed those that it does not name)" if guessed else ""),
+    )
+
+
+def _told(one: _Misfit) -> str:
+    return f"  line {one.line}, {one.what}"
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:39]}…")
+
+
+def _or_null(text: str) -> Cell:
+    return None if text.strip().lower() in NULLS else text
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dt.datetime):
+        return value.isoformat(sep=" ")
+    return str(value)
