@@ -17,7 +17,9 @@ version: 2
 sources:
   - name: bboard
     schema: "{{ target.schema }}"
-    tables: [{name: messages, config: {loaded_at_field: ts}}]
+    tables:
+      - {name: messages, config: {loaded_at_field: ts}}
+      - {name: not_built, config: {loaded_at_field: ts}}
 unit_tests:
   - name: at_its_own_instant
     model: old
@@ -156,6 +158,12 @@ def _test(name: str, model: str, rows: str, expected: str, as_of: str = "2026-01
     expect: {{rows: [{expected}]}}"""
 
 
+def _of_sql(name: str, model: str, given: str, rows: str, expected: str) -> str:
+    test = _test(name, model, "", expected)
+    asked = f'{{input: "{given}", format: sql, rows: "{rows}"}}'
+    return test.replace("""{input: "source('bboard', 'messages')", rows: []}""", asked)
+
+
 def _model(query: str, config: str = "materialized='continuous'") -> str:
     return (
         "{{ config("
@@ -181,11 +189,20 @@ OTHERS = {
         "select x from MESSAGES lateral view explode(array(id)) e as x where now() > ts",
         "materialized='table'",
     ),
+    "part": _model("select id, ts from MESSAGES", "materialized='ephemeral'"),
+    "over_part": _model("select id from {{ ref('part') }} where now() >= ts"),
+    "counted_over_part": _model("select mode(id) as n from {{ ref('part') }} where now() >= ts"),
+    "unbuilt": _model("select id from {{ source('bboard', 'not_built') }} where now() >= ts"),
+    "counted_unbuilt": _model(
+        "select mode(id) as n from {{ source('bboard', 'not_built') }} where now() >= ts"
+    ),
     "counted_table": _model(
         "select count(*) as n from MESSAGES where now() > ts", "materialized='table'"
     ),
 }
 ROW = '{id: 1, ts: "2026-01-01 00:00:00"}'
+SQL_ROW = "select 1 as id, timestamp'2026-01-01' as ts"
+NOT_BUILT = "source('bboard', 'not_built')"
 KINDS = (
     SCHEMA.partition("unit_tests:")[0]
     + "unit_tests:"
@@ -198,6 +215,10 @@ KINDS = (
             _test("refused_assumption", "wrongly_assumed", ROW, "{id: 1}"),
             _test("with_begin_and_lag", "assumed", ROW, "{id: 1}"),
             _test("without_an_arrival", "assumed", "{id: 1}", ""),
+            _of_sql("ephemeral", "over_part", "ref('part')", SQL_ROW, "{id: 1}"),
+            _of_sql("refused_ephemeral", "counted_over_part", "ref('part')", SQL_ROW, "{n: 1}"),
+            _of_sql("unbuilt_table", "unbuilt", NOT_BUILT, SQL_ROW, "{id: 1}"),
+            _of_sql("refused_unbuilt", "counted_unbuilt", NOT_BUILT, SQL_ROW, "{n: 1}"),
             _test("another_kind", "plain", ROW, "{x: 1}"),
             _test("another_kind_at_an_instant", "counted_table", ROW, "{n: 0}", as_of="2025-01-01"),
         ]
@@ -223,6 +244,10 @@ class TestKindsOfModels:
             "refused_assumption": "error",
             "with_begin_and_lag": "pass",
             "without_an_arrival": "pass",
+            "ephemeral": "pass",
+            "refused_ephemeral": "error",
+            "unbuilt_table": "pass",
+            "refused_unbuilt": "error",
             "another_kind": "pass",
             "another_kind_at_an_instant": "pass",
         }
@@ -230,4 +255,8 @@ class TestKindsOfModels:
         assert "[no-order]" in told["refused"]
         assert "[unsupported-clause]" in told["refused_unread"]
         assert "[odd-assumption]" in told["refused_assumption"]
-        assert "its now() is the real one" not in capsys.readouterr().out
+        assert "[no-order]" in told["refused_ephemeral"]
+        assert "[no-order]" in told["refused_unbuilt"]
+        out = capsys.readouterr().out
+        assert "its now() is the real one" not in out
+        assert "it was not asked whether a run would refuse" not in out

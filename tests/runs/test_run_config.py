@@ -125,6 +125,20 @@ def test_instants_without_offset_are_in_the_session_zone() -> None:
     assert parse_instant("20260301", "begin") == NOON - 12 * HOUR
 
 
+@pytest.mark.parametrize(
+    "value", ["2026-03-29 02:30", datetime(2026, 3, 29, 2, 30), "2026-03-01 12:00:00.0000001"]
+)
+def test_an_instant_that_would_be_another(value: Any) -> None:
+    """One that the clocks skip is none, and no digit is cut off."""
+    with pytest.raises(ConfigurationError, match=r"^begin: "):
+        parse_instant(value, "begin", parse_zone("Europe/Berlin"))
+
+
+def test_an_hour_that_comes_twice_is_its_first() -> None:
+    found = parse_instant("2026-10-25 02:30", "begin", parse_zone("Europe/Berlin"))
+    assert found.isoformat() == "2026-10-25T00:30:00+00:00"
+
+
 def test_the_clock_is_read_once_unless_given() -> None:
     assert read_clock({}, {}, NOON) == Clock(NOON, False, NOON)
     given = read_clock({}, {"TAPESTRY_AS_OF": "2026-02-01"}, NOON)

@@ -98,11 +98,13 @@ class TestSeedColumnOverride(test_seed_type_override.BaseSimpleSeedColumnOverrid
         """The suite's expectations in Spark's types."""
         schema = fixtures.properties__schema_yml.replace("type: text", "type: string")
         schema = schema.replace("type: timestamp without time zone", "type: timestamp")
+        schema = schema.replace("type: date", "type: timestamp")
         return {"schema.yml": schema.replace("type: integer", "type: bigint")}
 
     @staticmethod
     def seed_enabled_types() -> dict[str, str]:
-        return {"seed_id": "string", "birthday": "date"}
+        """The file has times of day, which a DATE does not keep."""
+        return {"seed_id": "string", "birthday": "timestamp"}
 
     @staticmethod
     def seed_tricky_types() -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
 from dbt.adapters.base import available
@@ -31,7 +32,7 @@ from dbt.adapters.tapestry.nodes import (
 from dbt.adapters.tapestry.response import ContinuousResponse, response_of
 from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.switched_off import skipped
-from dbt.adapters.tapestry.unit_tests import refuse_as_a_run, tested_model
+from dbt.adapters.tapestry.unit_tests import as_compiled, refuse_as_a_run, tested_model
 from dbt.adapters.tapestry.write_beside_compiled import write_beside_compiled
 from tapestry.errors import TapestryError
 from tapestry.names import COMMITS_TABLE
@@ -155,7 +156,8 @@ class ContinuousDoors(metaclass=AdapterMeta):
             if tested is None:
                 return clock_only(sql, s)
             asked = UnitTest.read(sql)
-            untold = refuse_as_a_run(session, manifest, tested, asked, session.time_zone)
+            compiled = partial(as_compiled, self.config, manifest, tested["unique_id"])
+            untold = refuse_as_a_run(session, manifest, tested, asked, session.time_zone, compiled)
             return AskedQuery(sql if s is None else asked.at(s), untold)
 
     def cleanup_connections(self) -> None:

@@ -6,16 +6,22 @@ names, so that the query is looked at as a run looks at it: over the tables them
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
 
 from dbt.adapters.tapestry.nodes import CONTINUOUS, continuous_model
 from tapestry.errors import Refusal
+from tapestry.quoting import Sql, authored
+from tapestry.runs.engine.column_types import columns_of_query
 from tapestry.runs.engine.session import Session
-from tapestry.runs.query.relations import read_relations
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.relations import STATIC, plain, read_relations
 from tapestry.runs.query.unit_test import UnitTest
-from tapestry.runs.sources.pins import Pins
-from tapestry.sql import rewrite
+from tapestry.runs.sources.committed import COMMIT
+from tapestry.runs.sources.describe import DeltaSource
+from tapestry.runs.sources.pins import Pin, Pinned, Pins
+from tapestry.sql import Column, View, rewrite
 
 
 def tested_model(manifest: Any, test: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -28,12 +34,19 @@ def tested_model(manifest: Any, test: Mapping[str, Any]) -> Mapping[str, Any] | 
 
 
 def refuse_as_a_run(
-    session: Session, manifest: Any, tested: Mapping[str, Any], test: UnitTest, zone: str
+    session: Session,
+    manifest: Any,
+    tested: Mapping[str, Any],
+    test: UnitTest,
+    zone: str,
+    compiled: Callable[[], str],
 ) -> str:
     """Raise what a run of the model would, before it reads any data.
 
-    Returns a sentence where that cannot be told, for a table that the query reads is not there;
-    else nothing.  Raises Refusal and ConfigurationError.
+    A table that is not built is taken to have the columns of the rows that are given for it.
+    ``compiled`` gives the model's text as a run has it: an ephemeral model is a part of that.
+    Returns a sentence where nothing can be told, for a table that the query reads is not there and
+    no rows are given for it; else nothing.  Raises Refusal and ConfigurationError.
     """
     graph = manifest.flat_graph or {
         kind: _as_dicts(getattr(manifest, kind)) for kind in ("nodes", "sources")
@@ -44,19 +57,51 @@ def refuse_as_a_run(
         node = every.get(unique_id)
         if node is not None and node.get("relation_name"):
             inputs[_cte_of(node)] = node["relation_name"]
-    missing = sorted(set(test.names) - set(inputs))
-    if missing:
-        return _untold(f"{missing[0]} is no table")
-    text = test.over(inputs)
+    text = test.over(inputs) if set(test.names) <= set(inputs) else authored(compiled())
     model = continuous_model(tested, graph, text, "", zone)
+    given = {plain(inputs[n]): test.rows_of(n) for n in test.names if n in inputs}
     try:
-        relations = read_relations(session, text, model, Pins(), zone)
+        relations = read_relations(session, text, model, _GivenPins(given, model), zone)
     except Refusal as refusal:
         if refusal.code == "unknown-relation":
             return _untold(refusal.reason)
         raise
     rewrite(text, relations.catalog, assume=model.config.assume, begin=model.config.begin)
     return ""
+
+
+class _GivenPins(Pins):
+    """Of a table that is not there, the columns that a test gives rows of.
+
+    Rows may leave the arrival column out: a table would have it.
+    """
+
+    def __init__(self, given: Mapping[str, Sql], model: Model) -> None:
+        super().__init__()
+        self._given = given
+        self._model = model
+
+    def of(self, session: Session, name: str) -> Pinned | View:
+        """As for a run; of a table that is not there, its stand-in."""
+        try:
+            return super().of(session, name)
+        except Refusal as refusal:
+            said = self._model.arrivals.get(name, ())
+            if refusal.code != "unknown-relation" or name not in self._given or COMMIT in said:
+                raise
+        found = columns_of_query(session, self._given[name])
+        columns = [Column(column, kind.lower()) for column, kind in found]
+        there = {column.name.lower() for column in columns}
+        columns += [Column(n, "timestamp") for n in said if n != STATIC and n not in there]
+        return Pinned(DeltaSource(name, tuple(columns), "", ""), Pin("", 0))
+
+
+def as_compiled(config: Any, manifest: Any, unique_id: str) -> str:
+    """The text of a model as a run has it, with its ephemeral models in it."""
+    from dbt.compilation import Compiler
+
+    node = deepcopy(manifest.nodes[unique_id])
+    return str(Compiler(config).compile_node(node, manifest, write=False).compiled_code)
 
 
 def _cte_of(node: Mapping[str, Any]) -> str:

@@ -85,9 +85,15 @@ def parse_instant(value: Any, key: str, zone: tzinfo = timezone.utc) -> datetime
         instant = datetime(value.year, value.month, value.day)
     else:
         instant = _from_text(str(value), key)
-    if instant.tzinfo is None:
-        instant = instant.replace(tzinfo=zone)
-    return instant.astimezone(timezone.utc)
+    if instant.tzinfo is not None:
+        return instant.astimezone(timezone.utc)
+    found = instant.replace(tzinfo=zone).astimezone(timezone.utc)
+    if found.astimezone(zone).replace(tzinfo=None) != instant.replace(fold=0):
+        raise ConfigurationError(
+            f"{key}: the clocks of {zone} skip {str(value)!r}",
+            hint="write it with its offset, like 2026-03-01T12:30:00+01:00",
+        )
+    return found
 
 
 def parse_zone(name: str) -> tzinfo:
@@ -130,8 +136,16 @@ def _unit(text: str) -> str:
 
 
 def _from_text(text: str, key: str) -> datetime:
-    """ISO 8601, also where Python 3.10 is fussy: ``Z``, fractions of any length, no separators."""
+    """ISO 8601, also where Python 3.10 is fussy: ``Z``, fractions of any length, no separators.
+
+    A fraction that is not whole microseconds is refused.
+    """
     trimmed = re.sub(r"\s*(z|utc)$", "+00:00", text.strip(), flags=re.IGNORECASE)
+    if re.search(r"\.\d{6}\d*[1-9]", trimmed):
+        raise ConfigurationError(
+            f"{key}: {text!r} has more than six digits of a second",
+            hint="instants are counted in microseconds: round it",
+        )
     trimmed = re.sub(r"\.(\d+)", lambda m: "." + m[1][:6].ljust(6, "0"), trimmed)
     trimmed = re.sub(r"\s+([+-]\d\d:?\d\d)$", r"\1", trimmed)
     if re.fullmatch(r"\d{8}", trimmed):

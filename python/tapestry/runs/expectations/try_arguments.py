@@ -12,6 +12,7 @@ from typing import Any
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import Sql, string, type_text
 from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.written_values import UnfitError, reader_of
 from tapestry.runs.model.declare import Expectation, short
 
 _REGEX, _LIKE = Sql("RLIKE"), Sql("LIKE")
@@ -49,6 +50,8 @@ def refuse_unfit(
         for name, value in _values(one):
             if isinstance(value, str) and family in _CASTS:
                 asked.append(_no_value(one, name, value, kind, file))
+                if not _fits(value, kind):
+                    raise asked[-1][1]
             if isinstance(value, (int, float)) and family in _TEXTS:
                 raise _number(one, name, value, kind, file)
         asked += _out_of_order(one, kind, kind if family in _CASTS else "string", file)
@@ -60,6 +63,15 @@ def refuse_unfit(
     for one in expectations:
         for name, pattern in _patterns(one):
             _refuse_pattern(session, one, name, pattern, file)
+
+
+def _fits(text: str, kind: str) -> bool:
+    """Spark takes some texts for another value than the one written: `10:00` is one of today."""
+    reader = reader_of(kind)
+    try:
+        return reader is None or bool(reader(text))
+    except UnfitError:
+        return False
 
 
 def _values(one: Expectation) -> Iterator[tuple[str, Any]]:

@@ -32,7 +32,11 @@ class UnitTest:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the models and sources whose rows are given."""
-        return tuple(name.removeprefix(GIVEN).lower() for name in self.given)
+        return tuple(map(_bare, self.given))
+
+    def rows_of(self, name: str) -> Sql:
+        """The query of the rows that are given for a model or source."""
+        return next(self.given[cte] for cte in self.given if _bare(cte) == name)
 
     @classmethod
     def read(cls, sql: str) -> UnitTest:
@@ -90,6 +94,10 @@ class UnitTest:
         for token in read_tokens(self.query):
             if _name(token) in self.given:
                 yield token
+
+
+def _bare(cte: str) -> str:
+    return cte.removeprefix(GIVEN).lower()
 
 
 def _name(token: Token) -> str:
