@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from dbt_common.clients.agate_helper import from_csv
+from tests.seeds import seeds
 
 from dbt.adapters.tapestry.impl import TapestryAdapter
 from dbt.adapters.tapestry.seed_cells import SeedColumn, SeedFile, read_cells, typed_columns
@@ -114,3 +118,54 @@ def test_a_cell_that_does_not_fit(
 
 def test_an_empty_line_of_one_column_is_null(tmp_path: Path) -> None:
     assert _read(tmp_path, "a\n1\n\n2\n", {"a": "int"})[1] == [("1",), (None,), ("2",)]
+
+
+CELLS: dict[str, tuple[dict[str, str | None], tuple[str, ...]]] = {
+    "int": ({"7": "7", "-3.0": "-3", "": None, "Null": None}, ("abc", "1.5", "3000000000")),
+    "decimal(5,2)": ({"1.50": "1.50", " 2 ": "2"}, ("1.005", "1,5", "1000")),
+    "date": ({"2026-1-3": "2026-01-03", "": None}, ("2026-02-30", "3/1/2026")),
+    "boolean": ({"YES": "true", "0": "false"}, ("maybe", "ja\nnein")),
+    "varchar(3)": ({"a\nb": "a\nb", 'a"b': 'a"b', " ; ": " ; ", "001": "001"}, ("four", "\r\n\n.")),
+    "string": ({"x\r\ny": "x\r\ny", "\\N": "\\N", "é": "é", " null ": None}, ()),
+}
+"""Texts of each type with what is read of them, and texts that are none of it."""
+
+
+@pytest.mark.parametrize("case", seeds(60))
+def test_random_files(tmp_path: Path, case: int) -> None:
+    """Any cells in any form of CSV: all are read, or those that do not fit are told with lines."""
+    chance = Random(case)
+    kinds = chance.choices(list(CELLS), k=chance.randint(2, 6))
+    names = [f"c{place}" for place in range(len(kinds))]
+    delimiter, end = chance.choice(",;|\t"), chance.choice(("\n", "\r\n"))
+    written = StringIO()
+    quoting = chance.choice((csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
+    writer = csv.writer(written, delimiter=delimiter, lineterminator=end, quoting=quoting)
+    writer.writerow(names)
+    expected: list[tuple[str | None, ...]] = []
+    misfits: list[str] = []
+    for _ in range(chance.randint(0, 12)):
+        line = len(written.getvalue().replace("\r\n", "\n").split("\n"))
+        row: list[tuple[str, str | None]] = []
+        for name, kind in zip(names, kinds, strict=True):
+            fit, unfit = CELLS[kind]
+            if unfit and chance.random() < 0.05:
+                row.append((chance.choice(unfit), None))
+                misfits.append(f"line {line}, {name} {kind}: {row[-1][0]!r} ")
+            else:
+                row.append(chance.choice(list(fit.items())))
+        writer.writerow([text for text, _ in row])
+        expected.append(tuple(read for _, read in row))
+    bom = chance.choice(("", "\ufeff"))
+    types = dict(zip(names, kinds, strict=True))
+    if not misfits:
+        assert _read(tmp_path, bom + written.getvalue(), types, delimiter)[1] == expected
+        return
+    with pytest.raises(ConfigurationError) as raised:
+        _read(tmp_path, bom + written.getvalue(), types, delimiter)
+    said = str(raised.value)
+    assert f"{len(misfits)} cells do not" in said or (
+        len(misfits) == 1 and "a cell does not" in said
+    )
+    for told in misfits[:3]:
+        assert told in said, said

@@ -66,7 +66,11 @@ def test_a_value_of_another_type(value: Any, kind: str) -> None:
     ("row", "told"),
     [
         ({"id": "one"}, "expect: column id (int): 'one' is no number"),
-        ({"ide": 1}, "there is no column ide; columns: id, price, marks, name"),
+        (
+            {"ide": 1},
+            "Invalid column name: 'ide' in unit test fixture for expected output."
+            " Accepted columns: id, price, marks, name",
+        ),
         ({"id": 1, "ID": 2}, "the column ID is given twice"),
         ({None: ["x"]}, "a row has more cells than the header"),
     ],

@@ -27,9 +27,10 @@ def row_as_sql(
     """
     expected = test.get("resource_type") == "unit_test"
     place = "expect" if expected else f"given of {test.get('name')}"
+    fixture = "expected output" if expected else f"'{test.get('name')}'"
     found: dict[str, Sql] = {}
     for name, value in row.items():
-        problem = _problem_of(name, types, found)
+        problem = _problem_of(name, types, found, fixture)
         if not problem:
             try:
                 found[name.lower()] = value_as_sql(value, types[name.lower()], zone)
@@ -45,11 +46,14 @@ def row_as_sql(
     return found
 
 
-def _problem_of(name: Any, types: Mapping[str, str], found: Mapping[str, Any]) -> str:
+def _problem_of(name: Any, types: Mapping[str, str], found: Mapping[str, Any], fixture: str) -> str:
     if name is None:
         return "a row has more cells than the header"
     if name.lower() not in types:
-        return f"there is no column {name}; columns: {', '.join(types)}"
+        return (  # in dbt's words
+            f"Invalid column name: '{name.lower()}' in unit test fixture for {fixture}."
+            f" Accepted columns: {', '.join(types)}"
+        )
     return f"the column {name} is given twice" if name.lower() in found else ""
 
 
