@@ -27,7 +27,7 @@ MORE_QUERIES ?= 4000
 ORACLE := tests/property/test_rewrite_equals_oracle.py
 JUDGES := tests/property/test_oracle.py tests/property/test_rewriting_mutants.py tests/verification
 WITH_SPARK := tests/cli/test_load.py tests/cli/test_new_project.py
-QUICK := tests/test_house.py tests/test_circles.py tests/test_splices.py tests/test_quoting.py tests/test_seed_of_commit.py tests/sql tests/runs tests/tools \
+QUICK := tests/test_house.py tests/test_circles.py tests/test_splices.py tests/test_quoting.py tests/test_children.py tests/test_seed_of_commit.py tests/sql tests/runs tests/tools \
   tests/property $(JUDGES:%=--ignore=%) --ignore=$(ORACLE) tests/mail tests/report \
   tests/docs tests/expectations tests/demo/test_expected.py tests/demo/test_generator.py \
   tests/demo/test_transfers.py tests/demo/test_expected_transfers.py \

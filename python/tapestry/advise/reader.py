@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tapestry.advise.project import ProjectFolder
+from tapestry.children import DEVNULL, OF_A_READER, PIPE, Popen, start_python
 
 SECONDS = 10.0
 """For one file, the start of a process not counted."""
@@ -43,13 +42,13 @@ class Reader(AbstractContextManager["Reader"]):
     def __init__(self, project: ProjectFolder, dialect: str, seconds: float = SECONDS) -> None:
         self._seconds = seconds
         self._starts = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Popen[bytes] | None = None
         self._begun = b""
         told = {
             "name": project.name,
             "dialect": dialect,
             "variables": project.variables,
-            "macros": [(package, str(path)) for package, path in project.macros],
+            "macros": [(package, os.path.abspath(path)) for package, path in project.macros],
         }
         # A date of YAML is none of JSON.
         self._project = json.dumps(told, default=str).encode("ascii")
@@ -59,7 +58,7 @@ class Reader(AbstractContextManager["Reader"]):
 
     def read(self, name: str, path: Path, config: Mapping[str, Any]) -> ReadFile:
         """The file's SQL."""
-        asked = {"name": name, "path": str(path), "config": dict(config)}
+        asked = {"name": name, "path": os.path.abspath(path), "config": dict(config)}
         if self._process is None:
             if self._starts == MOST_STARTS:
                 return ReadFile(
@@ -81,14 +80,12 @@ class Reader(AbstractContextManager["Reader"]):
     def _start(self) -> None:
         self._starts += 1
         self._begun = b""
-        # The same modules as here, wherever they were found.
-        paths = os.pathsep.join(path for path in sys.path if path)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tapestry.advise.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": paths},
+        self._process = start_python(
+            "tapestry.advise.worker",
+            environment=OF_A_READER,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=DEVNULL,
         )
         empty = {"name": "", "path": os.devnull, "config": {}}
         self._send(self._project)

@@ -1,4 +1,4 @@
-"""A process that makes SQL of templates: ``python -m tapestry.advise.worker``, lines of JSON.
+"""A process that makes SQL of templates, asked and answering in lines of JSON.
 
 A template can loop without an end, double a text forty times, or be nested until a parser that is
 machine code ends the process.  So it is rendered, and read in a dialect whose parser nothing else
@@ -247,7 +247,3 @@ def main() -> None:
             answer = {"why": f"it takes too much to be read: {type(error).__name__}"}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
-
-
-if __name__ == "__main__":
-    main()

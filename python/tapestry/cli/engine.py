@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
 from typing import Any
 
+from tapestry.children import TimeoutExpired
 from tapestry.errors import TapestryError, parted
 
 
@@ -67,6 +67,6 @@ class Engine:
             process.stdin.close()
         try:
             process.wait(patience)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             process.kill()
             process.wait()

@@ -18,6 +18,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from tapestry.children import start_tracker
 from tapestry.cli.options import DbtOptions
 from tapestry.errors import ConfigurationError
 from tapestry.folders import dbt_folder
@@ -89,6 +90,7 @@ def runtime_config(given: DbtOptions) -> Any:
     """
     from dbt.cli.flags import args_to_context
 
+    start_tracker()
     arguments = dbt_arguments(given)
     command = ["run", *arguments, "--no-send-anonymous-usage-stats"]
     with _dbt_usage(), _keeping_adapters(), args_to_context(command) as context:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import contextlib
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from tapestry.children import OF_A_PROJECT, Popen, TimeoutExpired, start_python
 from tapestry.schedule.warm import FAILED, Ran
-from tapestry.schedule.worker import BROKEN, FREE, RAN, READY, Event, Task, work
+from tapestry.schedule.worker import BROKEN, FREE, RAN, READY, Event, Task
 
 LOST = "lost"
 """An `Event` of the pool's own: a worker process is gone."""
@@ -24,7 +27,7 @@ class _Seat:
     """A place for a worker process."""
 
     number: int
-    process: Any = None
+    process: Popen[bytes] | None = None
     pipe: Connection | None = None
     ready: bool = False
     models: set[str] = field(default_factory=set)
@@ -101,10 +104,7 @@ class Pool:
         for seat in self._seats:
             if seat.process is None:
                 continue
-            seat.process.join(max(0.0, until - self._clock()))
-            if seat.process.is_alive():
-                seat.process.kill()
-                seat.process.join()
+            _end(seat.process, max(0.0, until - self._clock()))
             seat.process, seat.pipe = None, None
 
     def replace(self) -> None:
@@ -114,13 +114,17 @@ class Pool:
                 seat.process.kill()
 
     def _spawn(self, seat: _Seat) -> None:
-        context = multiprocessing.get_context("spawn")  # a fork would copy locks of other threads
-        seat.pipe, theirs = context.Pipe()
-        seat.process = context.Process(
-            target=work, args=(theirs, self._task(seat.number)), name=f"tapestry-{seat.number}"
-        )
-        seat.process.start()
-        theirs.close()
+        seat.pipe, theirs = Pipe()
+        with theirs:
+            seat.process = start_python(
+                "tapestry.schedule.worker",
+                [str(theirs.fileno())],
+                environment=OF_A_PROJECT,
+                folder=os.getcwd(),  # to which a relative path in an author's SQL refers
+                pass_fds=[theirs.fileno()],
+            )
+        with contextlib.suppress(OSError):  # it is gone: `wait` finds that out
+            seat.pipe.send(self._task(seat.number))
         seat.ready = seat.busy = False
         seat.models = set()
 
@@ -143,15 +147,22 @@ class Pool:
     def _lost(self, seat: _Seat, message: str) -> list[Event]:
         """Its models have failed, as far as anybody knows; another process takes its seat."""
         assert seat.pipe is not None
+        assert seat.process is not None
         seat.pipe.close()
-        seat.process.join(5)
-        if seat.process.is_alive():
-            seat.process.kill()
-            seat.process.join()
-        message = message or f"its process ended (exit code {seat.process.exitcode})"
+        code = _end(seat.process, 5)
+        message = message or f"its process ended (exit code {code})"
         failed = [Ran(name, FAILED, message=message) for name in sorted(seat.models)]
         delay = min(LONGEST, AGAIN * 2**seat.failures)
         seat.failures += 1
         seat.pipe, seat.ready, seat.busy = None, False, False
         seat.models, seat.again_at = set(), self._clock() + delay
         return [*(Event(RAN, one.model, one) for one in failed), Event(LOST, message=message)]
+
+
+def _end(process: Popen[bytes], patience: float) -> int:
+    """Wait so many seconds for its end, then have it; the exit code."""
+    try:
+        return process.wait(patience)
+    except TimeoutExpired:
+        process.kill()
+        return process.wait()

@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from tapestry.children import start_tracker
 from tapestry.schedule.warm import FAILED, SKIPPED, Ran, Warm, name_of, ran_of
 
 READY, BROKEN, STARTED, RAN, FREE = "ready", "broken", "started", "ran", "free"
@@ -53,10 +54,16 @@ class Task:
     log: Path
 
 
-def work(pipe: Connection, task: Task) -> None:
-    """Run models until the pipe is closed."""
+def main() -> None:
+    """Run models until the pipe is closed, whose descriptor is the argument."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    pipe = Connection(int(sys.argv[1]))
+    try:
+        task: Task = pipe.recv()
+    except EOFError:
+        return
+    start_tracker()
     _redirect_output(task.log)
     os.environ.update(task.environment)
     Worker(pipe, task.arguments).loop()

@@ -19,7 +19,6 @@ import json
 import logging
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -33,6 +32,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry.cache_folders import cache_or_new
 from dbt.adapters.tapestry.listeners import listeners
+from tapestry.children import DEVNULL, OF_A_PROJECT, PIPE, start_python
 from tapestry.errors import ConfigurationError
 from tapestry.folders import open_lock, read_own, write_own
 
@@ -132,11 +132,13 @@ def launch(wanted: Mapping[str, Any], idle: float | None = None) -> tuple[Any, P
     was left alone for so long; else until its standard input is closed, or this process ends.
     Raises DbtRuntimeError with what is wrong.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-m", "dbt.adapters.tapestry.engine_host"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+    process = start_python(
+        "dbt.adapters.tapestry.engine_host",
+        environment=OF_A_PROJECT,
+        folder=os.getcwd(),  # to which a relative path in an author's SQL refers
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
         text=True,
         start_new_session=True,  # a terminal's Ctrl-C is not for it
     )

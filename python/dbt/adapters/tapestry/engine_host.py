@@ -1,4 +1,4 @@
-"""A process that holds a Spark for others: `python -m dbt.adapters.tapestry.engine_host`.
+"""A process that holds a Spark for others; `engine.launch` starts it.
 
 It reads one line of JSON from its standard input (what `embedded.start` takes), starts Spark, and
 answers with one line: ``{"offer": <file>}`` or ``{"error": <message>}``. It ends when its standard
@@ -114,7 +114,3 @@ def _jvm_alive() -> bool:
 
     gateway: Any = SparkContext._gateway
     return gateway is not None and gateway.proc is not None and gateway.proc.poll() is None
-
-
-if __name__ == "__main__":
-    main()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 from dbt_common.exceptions import DbtRuntimeError
+
+from tapestry.children import TimeoutExpired, start_program
 
 SUPPORTED = (17, 21)
 _HINT = "  do: install Java 17 or 21 (say openjdk-17-jre-headless), or point JAVA_HOME to one"
@@ -41,10 +42,10 @@ def _released(program: str) -> int | None:
 def _shown(program: str) -> int | None:
     """The version as the program tells it."""
     try:
-        shown = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=60)
-    except (OSError, subprocess.TimeoutExpired) as error:
+        shown = start_program(program, "-version", timeout=60)
+    except (OSError, TimeoutExpired) as error:
         raise DbtRuntimeError(f"Java does not start ({program}: {error}).\n{_HINT}") from error
-    return _major(shown.stderr + shown.stdout)
+    return _major(shown)
 
 
 def _major(text: str) -> int | None:

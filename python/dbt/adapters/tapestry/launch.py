@@ -60,6 +60,7 @@ def launch(settings: Mapping[str, str], log: Path) -> tuple[JavaGateway, Path]:
         with (
             log.open("ab") as output,
             _variable(_ARGUMENTS, shlex.join(arguments)),
+            _variable("PYTHONSAFEPATH", "1"),  # Spark starts its workers with `python -m`
             temporary_files_in(folder),  # where the JVM tells pyspark its port
         ):
             gateway: Any = launch_gateway(None, popen_kwargs={"stdout": output, "stderr": output})
