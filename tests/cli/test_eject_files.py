@@ -5,7 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import Any
 
+import duckdb
 import pytest
+from jinja2 import Environment
+from sqlglot import parse_one
 from tests.eject.board import MODELS, ejected_files
 from tests.sql.test_pairs import CATALOG
 
@@ -32,6 +35,43 @@ def test_the_authors_braces_are_no_template() -> None:
     files = ejected_files("duckdb")
     assert "= '{{ '{%' }} x'" in files["models/reminders.sql"]
     assert "= '{{ '{%' }} x'" in files["macros/reminders_tests.sql"]
+
+
+ODD = ("Ab", "a b", "order", 'x"y', "a`b", "it's", "q}}", "user", "a\\b", "é")
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark", "snowflake"])
+def test_the_tests_quote_the_columns_as_the_dialect_has_them(dialect: str) -> None:
+    """`order` is a keyword, and `user` whoever asks: unquoted they are no columns."""
+    named = [name if name == "Ab" else "`" + name.replace("`", "``") + "`" for name in ODD]
+    items = ", ".join(f"m.id + {at} as {name}" for at, name in enumerate(named))
+    sql = f"select {items} from messages m where now() >= m.ts + interval 1 day"
+    table = DeltaSource("messages", CATALOG.relations["messages"].columns, "", "")  # type: ignore[union-attr]
+    relations = Relations(CATALOG, {"messages": Pinned(table, Pin("", 0))})
+    model = Model("odd", "odd", sql, ModelConfig.parse({}), file="models/odd.sql")
+    graph: dict[str, Any] = {"sources": {}, "nodes": {}}
+    files = eject_files([Ejected(model, relations, {"config": {}})], graph, dialect, "p")
+    text = files["macros/odd_tests.sql"]
+    columns = Environment().from_string(
+        "{% set missing = "
+        + text.partition("tapestry_missing(model, ")[2].partition(", checked")[0]
+        + " %}{{ missing | join(', ') }}"
+    )
+    listed = columns.render()
+    read = [one.this for one in parse_one(f"select {listed}", read=dialect).selects]
+    fold = str.upper if dialect == "snowflake" else str.lower
+    plain = ("Ab", "order", "user")
+    assert [one.name for one in read] == [fold(one) if one in plain else one for one in ODD]
+    assert all(one.args["quoted"] for one in read)
+    if dialect == "duckdb":
+        answer = text.partition("_answer(s) %}")[2].partition("{% endmacro %}")[0]
+        answer = Environment().from_string(answer).render(s="2026-02-01")
+        with duckdb.connect() as database:
+            typed = "id int, parent int, author text, due timestamp, ts timestamp"
+            database.execute(f"create table messages ({typed})")
+            database.execute("insert into messages values (7, 1, 'a', null, '2026-01-01')")
+            rows = database.execute(f"select {listed} from ({answer})").fetchall()
+        assert rows == [tuple(range(7, 7 + len(ODD)))]
 
 
 def test_what_a_model_says_of_its_runs_goes_along_or_is_said_to_stay_behind() -> None:

@@ -8,6 +8,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 import yaml  # type: ignore[import-untyped]
+from sqlglot import exp
+from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
 from dbt.adapters.tapestry.guarded_model import (
     HOW_TAU,
@@ -104,8 +106,21 @@ def _texts(
     q = fill(q, said, {ANSWER_AT: "{{ s }}"})
     begin = model.config.begin
     micros = None if begin is None else int(begin.timestamp()) * 10**6 + begin.microsecond
-    tests = model_tests(model.name, q, rewriting.values, micros)
-    return text, tests, rewriting.values, any(part.by_value for part in rewriting.parts)
+    columns = tuple(_stored(name, dialect) for name in rewriting.values)
+    tests = model_tests(model.name, q, [one.sql(dialect) for one in columns], micros)
+    names = tuple(one.name for one in columns)
+    return text, tests, names, any(part.by_value for part in rewriting.parts)
+
+
+def _stored(name: str, dialect: str) -> exp.Identifier:
+    """A column as the dialect calls it, where the model's text makes it: to be quoted.
+
+    Without quotes `order` is a keyword and `user` a function. The text quotes what is no plain
+    name; of others the dialect folds the case.
+    """
+    written = exp.to_identifier(name)
+    folded = normalize_identifiers(written, dialect)
+    return exp.to_identifier(folded.name, quoted=True)
 
 
 def _refuse_commits(one: Ejected) -> None:
@@ -160,7 +175,7 @@ def _described(one: Ejected, columns: tuple[str, ...], by_value: bool) -> dict[s
     tests = [f"{one.model.name}_enough", f"{one.model.name}_not_too_much"]
     listed: list[dict[str, Any]] = [{"name": MATCHED_AT, "data_tests": ["not_null"]}]
     if by_value and len(columns) == 1:
-        listed.append({"name": columns[0], "data_tests": ["unique"]})
+        listed.append({"name": columns[0], "quote": True, "data_tests": ["unique"]})
     described = {"name": one.model.name, "data_tests": tests, "columns": listed}
     text = one.node.get("description")
     return {**described, "description": text} if text else described
