@@ -36,7 +36,7 @@ QUICK := tests/test_house.py tests/test_circles.py tests/test_splices.py tests/t
   tests/adapter/test_packages.py tests/adapter/test_warehouse.py tests/adapter/test_workers.py \
   tests/adapter/test_session.py tests/adapter/test_engine.py tests/adapter/test_launch.py \
   tests/adapter/test_catalog_access.py tests/adapter/test_credentials.py tests/adapter/test_delta_logs_unasked.py \
-  tests/adapter/test_embedded.py tests/adapter/test_failures.py tests/adapter/test_handle.py tests/adapter/test_jars.py \
+  tests/adapter/test_embedded.py tests/adapter/test_failures.py tests/adapter/test_fetch.py tests/adapter/test_handle.py tests/adapter/test_jars.py \
   tests/adapter/test_java.py tests/adapter/test_log.py tests/adapter/test_nodes.py tests/adapter/test_measure_reads.py \
   tests/adapter/test_seed_batches.py tests/adapter/test_unit_test_rows.py tests/adapter/test_start_settings.py tests/adapter/test_overrides.py \
   tests/adapter/test_answer_settings.py tests/adapter/test_cache_folders.py tests/adapter/test_outages.py \

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -11,10 +12,13 @@ from tapestry.folders import temporary_folder
 
 
 def main() -> int:
-    """Write a small Delta table to prove that the jars are there; else say what is wrong."""
+    """Write a small Delta table to prove that the jars are there; else say what is wrong.
+
+    The log stays, in the folder in which this is run.
+    """
     try:
         with temporary_folder() as folder:
-            session = start(root=folder)
+            session = start(root=folder, log_path=str(Path("logs").absolute()), say=print)
             session.range(1).write.format("delta").save(f"{folder}/table")
             session.stop()
     except DbtRuntimeError as error:

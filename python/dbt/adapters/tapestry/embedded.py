@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -19,10 +21,11 @@ from dbt.adapters.tapestry import engine
 from dbt.adapters.tapestry.answer_settings import ZONE, to_correct
 from dbt.adapters.tapestry.cache_folders import cache_is_kept
 from dbt.adapters.tapestry.catalog import open_catalog, take_long_comments
+from dbt.adapters.tapestry.fetch import not_fetched, one_fetches, retried
 from dbt.adapters.tapestry.jars import remember
 from dbt.adapters.tapestry.java import check_java
 from dbt.adapters.tapestry.launch import launch
-from dbt.adapters.tapestry.log import hush_pyspark, spark_log, tail
+from dbt.adapters.tapestry.log import hush_pyspark, size, spark_log, tail
 from dbt.adapters.tapestry.log_store import use_links
 from dbt.adapters.tapestry.settings import SESSION_DEFAULTS, start_settings
 from dbt.adapters.tapestry.warehouse import (
@@ -41,6 +44,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 logger = AdapterLogger("Tapestry")
+_FAILED = re.compile(
+    r"(Exception in thread|Caused by:|Error:|Error occurred|[\w.]+(Exception|Error):)"
+)
+"""A line with which a JVM, or a script that starts one, says why it ends."""
 _lock = threading.Lock()
 _said: set[tuple[str, str, str]] = set()
 """Of which other warehouse the command that runs now was told."""
@@ -123,7 +130,11 @@ def _start(settings: Mapping[str, str], log: Path) -> SparkContext:
     """A Spark of this process's own, with its catalog open."""
     check_java()
     make_folders(settings)
-    context = _context(settings, log)
+    with one_fetches(settings) as found:
+        context = retried(partial(_context, found, log))
+        if "spark.jars.packages" in found:
+            jars = context.getConf().get("spark.jars", "") or ""
+            remember(found["spark.jars.packages"], jars)
     use_links(context)
     try:
         check_default(settings, context._jsc.hadoopConfiguration().get("fs.defaultFS"))
@@ -131,8 +142,6 @@ def _start(settings: Mapping[str, str], log: Path) -> SparkContext:
     except (DbtRuntimeError, TapestryError):
         context.stop()
         raise
-    if "spark.jars.packages" in settings:
-        remember(settings["spark.jars.packages"], context.getConf().get("spark.jars", "") or "")
     await_workers(context)
     return context
 
@@ -178,7 +187,7 @@ def _context(settings: Mapping[str, str], log: Path) -> SparkContext:
     conf = SparkConf(loadDefaults=False)
     for key, value in settings.items():
         conf.set(key, value)
-    began = time.monotonic()
+    began, seen = time.monotonic(), size(log)
     try:
         gateway, folder = launch(settings, log)
         if "spark.driver.bindAddress" in settings:  # no other machine takes part
@@ -187,7 +196,10 @@ def _context(settings: Mapping[str, str], log: Path) -> SparkContext:
     except TapestryError:
         raise
     except PySparkRuntimeError as error:
-        raise DbtRuntimeError(f"Spark did not start: {_cause(log)}\nSee {log}") from error
+        said = tail(log, after=seen)
+        raise not_fetched(said, log) or DbtRuntimeError(
+            f"Spark did not start: {_cause(said)}\nSee {log}"
+        ) from error
     except Exception as error:
         reason = str(getattr(error, "java_exception", error)).splitlines()[0]
         raise DbtRuntimeError(f"Spark did not start: {reason}\nSee {log}") from error
@@ -195,14 +207,8 @@ def _context(settings: Mapping[str, str], log: Path) -> SparkContext:
     return context
 
 
-def _cause(log: Path) -> str:
-    """What the log of a JVM that ended at once says, in one line."""
-    text = tail(log)
-    if "unresolved dependenc" in text or "UNRESOLVED DEPENDENCIES" in text:
-        return (
-            "Delta's jars could not be fetched. The first start needs the network "
-            "(or spark.jars.ivySettings for a mirror)."
-        )
+def _cause(text: str) -> str:
+    """What a JVM that ended at once has said in its log, in one line."""
     if "Could not reserve enough space" in text or "insufficient memory" in text:
         return "not enough memory; set spark.driver.memory under server_side_parameters."
     if "UnsupportedClassVersionError" in text:
@@ -212,7 +218,8 @@ def _cause(log: Path) -> str:
             f"the user {os.geteuid()} has no name, which Hadoop needs; give it one (a line in"
             " /etc/passwd), or run as a user that has one."
         )
-    return "the JVM ended before it was up."
+    failed = [line.strip() for line in text.splitlines() if _FAILED.match(line.strip())]
+    return f"the JVM ended before it was up{f': {failed[-1][:300]}' if failed else '.'}"
 
 
 def _warn_of_other_warehouse(

@@ -50,11 +50,23 @@ def jar_settings(settings: Mapping[str, str]) -> dict[str, str]:
         # Ivy would find the same files where it keeps them.
         known, fetched = [], str(new_ivy(f"{error.reason}; {error.hint}"))
     if known:
-        del settings["spark.jars.packages"]
-        settings["spark.jars"] = ",".join(filter(None, [*known, settings.get("spark.jars")]))
-    elif "spark.jars.ivy" not in settings:
+        return _with_files(settings, known)
+    if "spark.jars.ivy" not in settings:
         settings["spark.jars.ivy"] = fetched or str(ivy_or_new())
     return settings
+
+
+def known_jars(settings: Mapping[str, str]) -> dict[str, str]:
+    """The same settings, with files in the place of coordinates that were fetched meanwhile."""
+    with suppress(ConfigurationError):
+        known = _remembered(settings["spark.jars.packages"])
+        return _with_files(settings, known) if known else dict(settings)
+    return dict(settings)
+
+
+def _with_files(settings: Mapping[str, str], known: list[str]) -> dict[str, str]:
+    others = {key: value for key, value in settings.items() if key != "spark.jars.packages"}
+    return {**others, "spark.jars": ",".join(filter(None, [*known, settings.get("spark.jars")]))}
 
 
 def remember(coordinates: str, jars: str) -> None:

@@ -29,12 +29,23 @@ def spark_log(log_path: str | None, project_root: str | None = None) -> Path:
     return folder / FILE_NAME
 
 
-def tail(path: Path, lines: int = 200) -> str:
-    """The last lines of a log, to look for a known cause in."""
+def size(path: Path) -> int:
+    """Bytes of a log; 0 where there is none."""
     try:
-        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def tail(path: Path, lines: int = 200, after: int = 0) -> str:
+    """The last lines of a log, to look for a known cause in; of those after so many bytes."""
+    try:
+        with path.open("rb") as file:
+            file.seek(after)
+            text = file.read().decode("utf-8", "replace")
     except OSError:
         return ""
+    return "\n".join(text.splitlines()[-lines:])
 
 
 def hush_pyspark() -> None:

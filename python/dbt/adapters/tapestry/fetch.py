@@ -1,0 +1,104 @@
+"""The first start fetches jars: one process of a user at a time, and more than once where it fails.
+
+Ivy writes into one folder of the user's and knows nothing of others that do: two first starts at
+once would read each other's half files. So whoever fetches holds a lock in that folder; whoever
+waited for it finds the jars there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.tapestry.jars import known_jars
+from tapestry.folders import open_lock
+
+logger = AdapterLogger("Tapestry")
+LOCK = "dbt-tapestry.lock"
+PAUSES = (2.0, 10.0)
+"""Seconds before the second attempt, and before the third."""
+_SHOWN = 3
+_MARKS = ("UNRESOLVED DEPENDENCIES", "unresolved dependenc", "FAILED DOWNLOADS", "download failed")
+_WHY = re.compile(
+    r"(Server access error at url .*|SERVER ERROR: .*|module not found: .*"
+    r"|\[FAILED *\] .*|\S*(?:Unknown Host|UnknownHost|Connect|SSL|FileNotFound)Exception: .*)"
+)
+_PASSWORD = re.compile(r"(?<=://)[^/@\s]+@")
+
+Started = TypeVar("Started")
+
+
+class NotFetched(DbtRuntimeError):
+    """Jars could not be fetched; another attempt may have more luck."""
+
+
+@contextlib.contextmanager
+def one_fetches(settings: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """What Spark is to be started with; while it fetches jars no other process of this user does.
+
+    Settings that name files fetch nothing: nobody waits.
+    """
+    folder = settings.get("spark.jars.ivy")
+    if "spark.jars.packages" not in settings or not folder:
+        yield dict(settings)
+        return
+    lock = _lock(Path(folder))
+    try:
+        yield known_jars(settings)  # who held the lock may have fetched them
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(folder: Path) -> int | None:
+    """None where none can be had: then Ivy cannot write there either, and says so."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = open_lock(folder / LOCK)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        logger.info("Another process of yours fetches Spark's jars: waiting for it")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    except OSError:  # a file system without locks
+        os.close(lock)
+        return None
+    return lock
+
+
+def retried(start: Callable[[], Started]) -> Started:
+    """What ``start`` gives; after `NotFetched` it is asked twice more.
+
+    Raises the last error, and at once any other one.
+    """
+    for pause in PAUSES:
+        try:
+            return start()
+        except NotFetched as error:
+            logger.info(f"{error.msg.splitlines()[0]} Trying again in {pause:g} s.")
+            time.sleep(pause)
+    return start()
+
+
+def not_fetched(text: str, log: Path) -> NotFetched | None:
+    """The error of a start whose output shows that jars could not be fetched."""
+    if not any(mark in text for mark in _MARKS):
+        return None
+    found = [_PASSWORD.sub("", match[0].strip())[:300] for match in _WHY.finditer(text)]
+    told = "".join(f"\n  {line}" for line in [*dict.fromkeys(found)][:_SHOWN])
+    return NotFetched(
+        "Spark did not start: Delta's jars could not be fetched."
+        f"{told}\n  do: the first start needs the network (or spark.jars.ivySettings for a mirror)"
+        f"\nSee {log}"
+    )
