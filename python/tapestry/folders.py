@@ -139,10 +139,16 @@ def held_temporary() -> Path:
 
     By the lock a later process tells what was left over.
     """
-    folder = new_temporary()
-    _held.append(open_lock(folder / LOCK))
-    fcntl.flock(_held[-1], fcntl.LOCK_SH)
+    folder, lock = _locked_temporary()
+    _held.append(lock)
     return folder
+
+
+def _locked_temporary() -> tuple[Path, int]:
+    folder = new_temporary()
+    lock = open_lock(folder / LOCK)
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    return folder, lock
 
 
 def old_temporary() -> list[Path]:
@@ -158,12 +164,13 @@ def old_temporary() -> list[Path]:
 
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """The same, removed afterwards with all that is in it."""
-    folder = new_temporary()
+    """The same, removed afterwards with all that is in it, the lock included."""
+    folder, lock = _locked_temporary()
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
 
 
 def own_folder(path: Path) -> Path:

@@ -15,7 +15,7 @@ import pytest
 from dbt.adapters.tapestry import launch as launching
 from dbt.adapters.tapestry.launch import launch, properties
 from tapestry import folders
-from tapestry.folders import PREFIX, open_lock
+from tapestry.folders import PREFIX, open_lock, temporary_folder
 
 
 @pytest.fixture(autouse=True)
@@ -98,9 +98,9 @@ def test_a_jvm_that_does_not_start_leaves_nothing(
 
 
 def test_what_killed_processes_left_is_removed(temporary: Path) -> None:
-    names = ("left", "held", "new", "other", "link")
-    left, held, new, other, link = (temporary / f"{PREFIX}{name}" for name in names)
-    for folder in (left, held, new, other):
+    names = ("left", "held", "new", "other", "bare", "link")
+    left, held, new, other, bare, link = (temporary / f"{PREFIX}{name}" for name in names)
+    for folder in (left, held, new, other, bare):
         folder.mkdir(0o700)
         (folder / "data").touch()
     os.close(open_lock(new / "lock"))  # of a process that is just starting
@@ -113,11 +113,17 @@ def test_what_killed_processes_left_is_removed(temporary: Path) -> None:
     (temporary / "elsewhere").mkdir()
     os.close(open_lock(temporary / "elsewhere" / "lock"))
     os.utime(temporary / "elsewhere" / "lock", (0, 0))
-    launching._sweep()
+    os.utime(bare, (0, 0))
+    with temporary_folder() as used:
+        os.utime(used / "lock", (0, 0))
+        launching._sweep()
+        assert used.exists()
+    assert not used.exists()
     assert not left.exists()
+    assert not bare.exists()  # without a lock, and long ago
     assert (held / "data").exists()
     assert (new / "data").exists()
-    assert (other / "data").exists()  # of a program that holds no JVM
+    assert (other / "data").exists()  # without a lock, and it may get one yet
     assert (temporary / "elsewhere" / "lock").exists()
     os.close(lock)
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 _OPTIONS = "spark.driver.extraJavaOptions"
 _NEW = 60.0
+_ABANDONED = 86400.0
+"""Seconds without a change after which nobody uses a folder that has no lock."""
 
 
 def launch(settings: Mapping[str, str], log: Path) -> tuple[JavaGateway, Path]:
@@ -141,13 +143,19 @@ def _variable(name: str, value: str) -> Iterator[None]:
 
 
 def _sweep() -> None:
-    """Remove what JVMs left that were killed: folders whose lock nobody holds.
+    """Remove what processes left that were killed: folders whose lock nobody holds.
 
-    A new lock stays: between its making and its first holder another process may look.
+    A new lock stays: between its making and its first holder another process may look. One without
+    a lock was left in the moment before it had one, or by an older version, which may yet use it.
     """
     for folder in old_temporary():
         with contextlib.suppress(OSError):
-            lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            except FileNotFoundError:
+                if time.time() - folder.lstat().st_mtime > _ABANDONED:
+                    shutil.rmtree(folder, ignore_errors=True)
+                continue
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if time.time() - os.fstat(lock).st_mtime > _NEW:
