@@ -52,7 +52,7 @@ IN_GATE := -m "not more and not own_jvm"
 ARGS ?= $(IN_GATE) $(GATE)
 WITH_JAVA = export JAVA_HOME="$$(tools/java.sh)";
 
-.PHONY: help demo test test-all judge check lint types layers docs docs-serve reference setup wheel clean
+.PHONY: help demo test test-all test-lowest judge check lint types layers docs docs-serve reference setup wheel clean
 
 help:
 	@sed -n '1,11s/^# \{0,1\}//p' Makefile
@@ -78,9 +78,19 @@ judge: setup
 	@$(BIN)/python -m tools.judged --passed
 
 test-all: setup
-	@$(WITH_JAVA) failed=0; \
+	@$(WITH_JAVA) failed=0; $(MAKE) --no-print-directory test-lowest || failed=1; \
 	$(BIN)/python -m pytest $(ORACLE) --queries $(MORE_QUERIES) -n auto || failed=1; \
 	$(BIN)/python -m pytest tests --ignore=$(ORACLE) || failed=1; exit $$failed
+
+# The lowest versions of what users install, in an environment of their own, and the tests that need
+# no Spark.
+LOWEST := .venv/lowest
+LOWEST_TESTS := tests/advise tests/sql tests/report tests/delivery tests/runs tests/schedule
+test-lowest: .venv/.installed
+	@$(PYTHON) -m venv --clear $(LOWEST) && $(BIN)/python -m tools.lowest >$(LOWEST)/constraints.txt
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/constraints.txt '.[local,dev]'
+	@$(LOWEST)/bin/python -m pip check
+	@$(LOWEST)/bin/python -m pytest $(LOWEST_TESTS) -n auto
 
 check: lint types layers
 
