@@ -131,7 +131,7 @@ def _start(settings: Mapping[str, str], log: Path) -> SparkContext:
     check_java()
     make_folders(settings)
     with one_fetches(settings) as found:
-        context = retried(partial(_context, found, log))
+        context = retried(partial(_context, found, log, size(log)))
         if "spark.jars.packages" in found:
             jars = context.getConf().get("spark.jars", "") or ""
             remember(found["spark.jars.packages"], jars)
@@ -179,15 +179,18 @@ def settings_of(session: SparkSession) -> dict[str, str]:
     return found if ZONE in found else {**found, ZONE: str(conf.sessionLocalTimeZone())}
 
 
-def _context(settings: Mapping[str, str], log: Path) -> SparkContext:
-    """Start the JVM with its output in the log file, and Spark in it."""
+def _context(settings: Mapping[str, str], log: Path, seen: int) -> SparkContext:
+    """Start the JVM with its output in the log file, and Spark in it.
+
+    ``seen``: bytes of the log that tell of earlier starts.
+    """
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
 
     conf = SparkConf(loadDefaults=False)
     for key, value in settings.items():
         conf.set(key, value)
-    began, seen = time.monotonic(), size(log)
+    began = time.monotonic()
     try:
         gateway, folder = launch(settings, log)
         if "spark.driver.bindAddress" in settings:  # no other machine takes part
@@ -196,7 +199,7 @@ def _context(settings: Mapping[str, str], log: Path) -> SparkContext:
     except TapestryError:
         raise
     except PySparkRuntimeError as error:
-        said = tail(log, after=seen)
+        said = tail(log, 2_000, seen)
         raise not_fetched(said, log) or DbtRuntimeError(
             f"Spark did not start: {_cause(said)}\nSee {log}"
         ) from error

@@ -96,6 +96,7 @@ def not_fetched(text: str, log: Path) -> NotFetched | None:
     if not any(mark in text for mark in _MARKS):
         return None
     found = [_PASSWORD.sub("", match[0].strip())[:300] for match in _WHY.finditer(text)]
+    found.sort(key=lambda line: line.startswith("module not found"))  # which says least
     told = "".join(f"\n  {line}" for line in [*dict.fromkeys(found)][:_SHOWN])
     return NotFetched(
         "Spark did not start: Delta's jars could not be fetched."
