@@ -109,7 +109,7 @@ def test_a_worker_ignores_sigterm_and_ends_with_its_pipe(pool: Pool) -> None:
     pool.give(["loaded"])
     hear(pool, kind(FREE))
     pool.close(10)
-    assert process.exitcode == 0
+    assert process.returncode == 0
 
 
 def test_a_worker_that_cannot_parse_says_why(tmp_path: Path) -> None:
