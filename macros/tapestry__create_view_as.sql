@@ -13,6 +13,7 @@
   create or replace view {{ relation }}
   {%- if listed %} ({{ listed | join(', ') }}){% endif %}
   {{ comment_clause() }}
+  {{ tblproperties_clause() }}
   {%- if config.get('contract').enforced -%}
     {{ get_assert_columns_equivalent(sql) }}
   {%- endif %}

@@ -11,8 +11,9 @@ import yaml
 from dbt.contracts.graph.unparsed import UnparsedUnitTest
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.tapestry.config_keys import known_keys
 from dbt.adapters.tapestry.credentials import TapestryCredentials
-from dbt.adapters.tapestry.nodes import CONTINUOUS, _known_keys, arrival_said
+from dbt.adapters.tapestry.nodes import CONTINUOUS, arrival_said
 from tapestry.runs.model.declare import parse_expectations
 from tapestry.runs.model.model import KEYS, ModelConfig
 
@@ -28,7 +29,7 @@ def check(text: str) -> None:
             parse_expectations(read)
         elif isinstance(read.get("models"), list) or {"sources", "unit_tests"} & set(read):
             _properties(read)
-        elif {"profile", "model-paths", "dispatch"} & set(read) or isinstance(
+        elif {"profile", "model-paths", "dispatch", "vars"} & set(read) or isinstance(
             read.get("models"), dict
         ):
             _project(read)
@@ -61,7 +62,7 @@ def _properties(read: Mapping[str, Any]) -> None:
 
 def config_of(config: Mapping[str, Any]) -> ModelConfig:
     """A model's configuration; a key that nobody knows is an error here, unlike in dbt."""
-    known = _known_keys() | {"file_format", "tblproperties", "clustered_by", "partition_by"}
+    known = known_keys()
     unknown = set(config) - known - set(KEYS)
     assert not unknown, f"no such keys: {unknown}"
     assert config.get("materialized", CONTINUOUS) in MATERIALIZED, config["materialized"]

@@ -10,12 +10,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from dbt.adapters.tapestry.config_keys import KINDS, OTHERS, WORKS
 from tapestry.runs.model.declare import KEYS as ENTRY_KEYS
 from tapestry.runs.model.declare import RULES
 from tapestry.runs.model.model import CHOICES, KEYS, ModelConfig
 
 SOURCE = "python/tapestry/runs/model/model.py"
-KINDS = {
+VALUES = {
     "timedelta": "a length of time, like `1 hour` or `1 day 12 hours`",
     "datetime | None": "an instant, like `2026-03-01` or `2026-03-01 12:00:00+01:00`",
     "timedelta | None": "a length of time, like `30 seconds` or `1 hour`",
@@ -88,8 +89,13 @@ Configuration stands where dbt's own does: in `config()` of the model, under `co
 as `+key:` in `dbt_project.yml`. The same keys are taken under `meta:`.
 
 A key that is one of these but for its spelling is an error that names the right one, and so is a
-value that a key does not take. dbt's own keys (`tags`, `grants`, `contract`, hooks, `partition_by`
-and so on) work as in dbt-spark; a contract leaves `_matched_at` out.
+value that a key does not take. On other kinds of models it is an error where the right key would do
+something, and a warning elsewhere. dbt's own keys (`tags`, `grants`, `contract`, hooks,
+`partition_by` and so on) work as in dbt-spark ([which key works where](#which-key-works-where)); a
+contract leaves `_matched_at` out.
+
+There are no transactions: each hook runs once, in its place in the list, on every kind of node,
+whatever it says of a transaction (`transaction: false`, `before_begin()`, `after_commit()`).
 
 ## On a model
 
@@ -124,6 +130,19 @@ sources:
         config: {meta: {arrival: static}}
 ```
 
+## Which key works where
+
+What a key does on a continuous model stands above; on other models dbt's documentation says it. A
+key that does nothing where it stands is told once an invocation, and is no error. The keys that say
+how a table is laid out (`file_format` to `tblproperties`) count when a table is made, also that of
+a Python model.
+
+KEYS
+
+These keys of other adapters do nothing:
+
+OTHERS
+
 ## For one invocation
 
 | variable | meaning |
@@ -151,7 +170,22 @@ def page(root: Path) -> str:
         parts.append(f"### {key}\n\n{values}\n\n{_spread(key, told[key])}\n")
         if key == "expectations":
             parts.append(_entry())
-    return "\n".join([*parts, SOURCES])
+    tables = SOURCES.replace("KEYS", _kinds()).replace("OTHERS", _others())
+    return "\n".join([*parts, tables])
+
+
+def _kinds() -> str:
+    """Keys x kinds; strategies of incremental models are columns of their own."""
+    heads = [kind.replace("incremental, ", "incremental: ") for kind in KINDS]
+    rows = [f"| key | {' | '.join(heads)} |", "|---" * (len(KINDS) + 1) + "|"]
+    for key, works in WORKS.items():
+        rows.append(f"| `{key}` | {' | '.join('yes' if k in works else '' for k in KINDS)} |")
+    return "\n".join(rows)
+
+
+def _others() -> str:
+    rows = [f"| `{key}` | {of} | {instead} |" for key, (of, instead) in OTHERS.items()]
+    return "\n".join(["| key | of | what there is instead |", "|---|---|---|", *rows])
 
 
 def _entry() -> str:
@@ -186,7 +220,7 @@ def _values(key: str, kind: str, default: Any) -> str:
     if key in CHOICES:
         first, *others = CHOICES[key]
         return " · ".join([f"**`{first}`** (default)", *(f"`{value}`" for value in others)])
-    told = KINDS[kind][0].upper() + KINDS[kind][1:]
+    told = VALUES[kind][0].upper() + VALUES[kind][1:]
     return told + (f" · default **`{_shown(default)}`**" if default not in (None, ()) else "")
 
 

@@ -58,7 +58,7 @@ class TestIncrementalPredicates(test_incremental_predicates.BaseIncrementalPredi
 
 
 class TestOnSchemaChange(test_incremental_on_schema_change.BaseIncrementalOnSchemaChangeSetup):
-    """Columns can be added; dbt-spark refuses to drop one from a Delta table."""
+    """Columns can be added; Delta drops one only from a table with column mapping."""
 
     @pytest.fixture(scope="class")
     def project_config_update(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class TestOnSchemaChange(test_incremental_on_schema_change.BaseIncrementalOnSche
         select = f"model_a incremental_{model} incremental_{model}_target"
         run_dbt(["run", "--models", select, "--full-refresh"])
         results = run_dbt(["run", "--models", select], expect_pass=False)
-        assert "Delta Lake does not support dropping columns" in results[1].message
+        assert "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')" in results[1].message
 
 
 class TestMicrobatch(test_incremental_microbatch.BaseMicrobatch):

@@ -7,7 +7,9 @@ from typing import Any
 
 from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
+from dbt_common.exceptions import CompilationError
 
+from dbt.adapters.tapestry.changed_columns import ChangedColumns
 from dbt.adapters.tapestry.column_mapping import check_constraints, refuse_unmapped
 from dbt.adapters.tapestry.column_names import (
     bare,
@@ -20,7 +22,8 @@ from dbt.adapters.tapestry.column_names import (
 from dbt.adapters.tapestry.continuous import dbt_errors
 from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.snapshot_columns import Snapshot
-from tapestry.quoting import authored, identifier
+from tapestry.errors import TapestryError
+from tapestry.quoting import authored, identifier, rendered_name
 
 
 def names_in(columns: Iterable[Any]) -> list[str]:
@@ -54,6 +57,12 @@ class ColumnDoors(metaclass=AdapterMeta):
                 of = self._columns_of(of)
             return [column_sql(text, names_in(of)) for text in wanted]
 
+    @available.parse_list
+    def names_of_query(self, query: str) -> list[str]:
+        """The names of a query's columns, in their own letters."""
+        with dbt_errors():
+            return self._columns_of(query)
+
     @available
     def name_sql(self, name: str) -> str:
         """What is a name and nothing else: a column in YAML, a constraint."""
@@ -82,13 +91,33 @@ class ColumnDoors(metaclass=AdapterMeta):
         return [identifier(name) for name in names if name.lower() not in out]
 
     @available.parse_list
-    def columns_for_star(self, columns: Any) -> list[str]:
-        """All columns, quoted, where a merge cannot say `*`; none where it can.
+    def columns_for_star(self, columns: Any, there: Any) -> list[str]:
+        """The columns of a merge, quoted, where it cannot say `*`; none where it can.
 
-        Delta resolves `*` by names that it parses again, and a backtick in one is an error there.
+        It cannot where the table has others (``there``), and Delta resolves `*` by names that it
+        parses again: a backtick in one is an error.
         """
         names = names_in(columns)
-        return [identifier(name) for name in names] if "`" in "".join(names) else []
+        listed_ = "`" in "".join(names) or names != names_in(there)
+        return [identifier(name) for name in names] if listed_ else []
+
+    @available.parse_list
+    def changed_columns(self, rule: str, node: Mapping[str, Any], query: Any, table: Any) -> Any:
+        """The statements that give an incremental model's table the columns of its query."""
+        name = ".".join(rendered_name(str(part)) for part in (table.schema, table.identifier))
+        changed = ChangedColumns(
+            rule=rule,
+            query={str(one.column): str(one.dtype) for one in self._columns_in(query)},
+            table={str(one.column): str(one.dtype) for one in self._columns_in(table)},
+            relation=name,
+            file=str(node.get("original_file_path") or ""),
+            promised=bool((node["config"].get("contract") or {}).get("enforced")),
+            properties=self.table_properties(table) if table.is_delta else None,  # type: ignore[attr-defined]
+        )
+        try:
+            return changed.statements()
+        except TapestryError as error:
+            raise CompilationError(str(error)) from error
 
     @available.parse_none
     def check_merge_keys(self, node: Mapping[str, Any], query: str) -> None:
@@ -118,13 +147,20 @@ class ColumnDoors(metaclass=AdapterMeta):
             check_constraints(session, node, authored(query))
 
     @available.parse(lambda *_: {})
-    def python_table(self, node: Mapping[str, Any]) -> dict[str, Any]:
-        """What a Python model's table is made with: Delta's properties, names of partitions."""
-        config = node["config"]
+    def python_table(self, node: Mapping[str, Any], table: str) -> dict[str, Any]:
+        """What a Python model's table is made with; a batch beside it is plain."""
+        config, target = node["config"], table == node["alias"]
         named = config.get("tblproperties") or {}
+        options = {str(k): str(v) for k, v in named.items() if str(k).startswith("delta.")}
+        if target:
+            options |= {str(k): str(v) for k, v in (config.get("options") or {}).items()}
+        if target and config.get("location_root"):
+            options["path"] = f"{config['location_root']}/{table}"
+        layout = ("partition_by", "clustered_by", "liquid_clustered_by")
         return {
-            "options": {str(k): str(v) for k, v in named.items() if str(k).startswith("delta.")},
-            "partition_by": listed(config.get("partition_by")),
+            "options": options,
+            "columns": {key: listed(config.get(key)) if target else [] for key in layout},
+            "buckets": int(config.get("buckets") or 0),  # JSON, read as Python
         }
 
     @available.parse_list
@@ -143,6 +179,10 @@ class ColumnDoors(metaclass=AdapterMeta):
                 return snapshot.compared(check_cols)
             snapshot.casts()
             return []
+
+    def _columns_in(self, relation: Any) -> list[Any]:
+        """The columns that a relation has."""
+        return list(self.get_columns_in_relation(relation))  # type: ignore[attr-defined]
 
     def _columns_of(self, query: str) -> list[str]:
         """The names of a query's columns."""

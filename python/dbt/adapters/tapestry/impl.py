@@ -29,6 +29,7 @@ from dbt.adapters.tapestry.packages import prefer_own_macros, relations_like, ta
 from dbt.adapters.tapestry.seed_cells import SeedFile, read_cells, typed_columns
 from dbt.adapters.tapestry.seeds import refused_by_spark, seed_batches
 from dbt.adapters.tapestry.session import DbtSession
+from dbt.adapters.tapestry.tell_idle_keys import tell_idle_keys
 from dbt.adapters.tapestry.unit_test_rows import fill_expected, row_as_sql
 from tapestry.quoting import (
     escaped,
@@ -64,11 +65,15 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, ColumnDoors, SparkAdapt
     def pre_model_hook(self, config: Mapping[str, Any]) -> Any:
         """Write the default file format into a model's configuration; fill a unit test's rows.
 
+        Keys that do nothing on the model are told.
+
         dbt-spark's materializations read `file_format` in a dozen places, each with its own
         fallback (parquet, or Spark's default); dbt calls this before any of them.
         """
         model = getattr(config, "model", None)
         extra = getattr(getattr(model, "config", None), "_extra", None)
+        if extra is not None and hasattr(model, "unrendered_config"):
+            tell_idle_keys(model)
         if extra is not None and not extra.get("file_format"):
             extra["file_format"] = DEFAULT_FORMAT
         fill_expected(getattr(model, "config", None))
@@ -254,12 +259,16 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, ColumnDoors, SparkAdapt
     def constraint_names(self, relation: BaseRelation) -> list[str]:
         """The CHECK constraints that a Delta table has, in lower case."""
         prefix = "delta.constraints."
+        keys = [key.lower() for key in self.table_properties(relation)]
+        return [key.removeprefix(prefix) for key in keys if key.startswith(prefix)]
+
+    def table_properties(self, relation: BaseRelation) -> dict[str, str]:
+        """What TBLPROPERTIES a table has."""
         rows = DbtSession(self).rows(  # type: ignore[arg-type]
             # sql: a relation writes its own name (naming.py)
             f"SHOW TBLPROPERTIES {relation}"
         )
-        keys = [str(row[0]).lower() for row in rows]
-        return [key.removeprefix(prefix) for key in keys if key.startswith(prefix)]
+        return {str(row[0]): str(row[1]) for row in rows}
 
     @available.parse_list
     def get_missing_columns(

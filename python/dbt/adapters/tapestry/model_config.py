@@ -14,3 +14,4 @@ class TapestryConfig(SparkConfig):
     """dbt-spark's model configuration; Delta unless said."""
 
     file_format: str = DEFAULT_FORMAT
+    liquid_clustered_by: list[str] | str | None = None

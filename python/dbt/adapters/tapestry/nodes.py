@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
-from dbt.adapters.tapestry.model_config import TapestryConfig
+from dbt.adapters.tapestry.config_keys import known_keys, refuse_misspelt_arrival
 from tapestry.delivery.declare import parse_sinks
 from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT
@@ -31,7 +30,7 @@ def continuous_model(
     if "on_schema_change" not in (node.get("unrendered_config") or {}):
         config.pop("on_schema_change", None)  # dbt fills in its own default
     try:
-        parsed = ModelConfig.parse(config, _known_keys(), parse_zone(zone))
+        parsed = ModelConfig.parse(config, known_keys(), parse_zone(zone))
         parse_sinks(parsed.deliver)
     except ConfigurationError as error:
         raise ConfigurationError(error.reason, _file(node), error.hint) from error
@@ -60,7 +59,7 @@ def shown_model(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -> 
 def expectations_of(node: Mapping[str, Any]) -> tuple[Expectation, ...]:
     """The expectations of a model of dbt's own materializations; ``meta`` counts, too.
 
-    Raises ConfigurationError for an entry that is none, and for the key misspelt.
+    Raises ConfigurationError for an entry that is none.
     """
     return expected_model(node, "").config.expectations
 
@@ -70,12 +69,6 @@ def expected_model(node: Mapping[str, Any], sql: str) -> Model:
     config = dict(node["config"])
     meta = dict(config.get("meta") or {})
     try:
-        for place in (config, meta):
-            for key in set(map(str, place)) - {EXPECTATIONS}:
-                if get_close_matches(key.lower().replace("-", "_"), [EXPECTATIONS], 1, 0.85):
-                    raise ConfigurationError(
-                        f"{key} is not a configuration key", hint=f"did you mean {EXPECTATIONS}?"
-                    )
         ours = {k: v for k, v in config.items() if k == EXPECTATIONS}
         theirs = {k: v for k, v in meta.items() if k == EXPECTATIONS}
         parsed = ModelConfig.parse({**ours, "meta": theirs})
@@ -124,6 +117,8 @@ def _arrivals(node: Mapping[str, Any], graph: Mapping[str, Any]) -> dict[str, tu
     above = _above(node, every)
     found: dict[bool, dict[str, set[str]]] = {True: {}, False: {}}
     for unique_id, other in every.items():
+        if unique_id in above:
+            refuse_misspelt_arrival(other)
         said = arrival_said(other)
         for name in _relations(other) if said is not None else ():
             found[unique_id in above].setdefault(name, set()).add(plain(str(said)))
@@ -176,12 +171,3 @@ def arrival_said(node: Mapping[str, Any]) -> str | None:
 
 def _file(node: Mapping[str, Any]) -> str:
     return str(node.get("original_file_path") or "")
-
-
-def _known_keys() -> frozenset[str]:
-    """dbt's keys and the adapter's: none of ours misspelt."""
-    from dbt.artifacts.resources.v1.config import NodeConfig
-
-    return frozenset(NodeConfig.__dataclass_fields__) | frozenset(
-        TapestryConfig.__dataclass_fields__
-    )

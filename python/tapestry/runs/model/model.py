@@ -57,7 +57,8 @@ _LISTS = {
     "join_order": ("aliases", "[r3, r2, r1]"),
 }
 NOT_KEYS = {"lag", "begin", "assume", "verify", "arrival", "every", "infer"}
-"""Too short or too common: a word near one of these is more likely another package's key."""
+"""Short or common words: one that is two letters away is more likely another package's key, and
+so is any that is near to `lag`."""
 
 
 @dataclass(frozen=True)
@@ -233,24 +234,43 @@ def check_spelling(config: Mapping[str, Any], known: frozenset[str] = frozenset(
     for key in config:
         if key in known or key in KEYS:
             continue
-        if (meant := _meant(str(key))) is not None:
+        if (meant := meant_key(str(key))) is not None:
             raise ConfigurationError(
                 f"{key} is not a configuration key",
                 hint=f"did you mean {meant}? Valid are: {', '.join(KEYS)}",
             )
 
 
-def _meant(key: str) -> str | None:
+def meant_key(key: str, keys: tuple[str, ...] = KEYS) -> str | None:
+    """Of our keys the one that a word is, but for its spelling.
+
+    >>> meant_key("verfy"), meant_key("memory"), meant_key("flag")
+    ('verify', 'memories', None)
+    """
+
     def plain(text: str) -> str:
         return text.lower().replace("_", "").replace("-", "").replace(" ", "")
 
-    for ours in KEYS:
+    for ours in keys:
         if plain(key) == plain(ours):
             return ours
-    if key.lower() == "memory":
+    if key.lower() in ("memory", "memorys") and "memories" in keys:
         return "memories"
-    near = get_close_matches(key.lower(), [k for k in KEYS if k not in NOT_KEYS], 1, cutoff=0.85)
-    return near[0] if near else None
+    near = get_close_matches(key.lower(), [k for k in keys if k not in NOT_KEYS], 1, cutoff=0.85)
+    short = [k for k in keys if k in NOT_KEYS - {"lag"} and _one_letter_apart(plain(key), k)]
+    return next(iter([*near, *short]), None)
+
+
+def _one_letter_apart(one: str, other: str) -> bool:
+    """Is one word the other with a letter more, or less, or another, or two that changed places?"""
+    short, long = sorted((one, other), key=len)
+    if len(long) == len(short) + 1:
+        return any(long[:i] + long[i + 1 :] == short for i in range(len(long)))
+    if len(long) != len(short):
+        return False
+    other_at = [i for i in range(len(long)) if long[i] != short[i]]
+    swapped = [short[i] for i in reversed(other_at)] == [long[i] for i in other_at]
+    return len(other_at) == 1 or (swapped and len(other_at) == 2 == other_at[-1] - other_at[0] + 1)
 
 
 def _value(key: str, value: Any, zone: tzinfo) -> Any:

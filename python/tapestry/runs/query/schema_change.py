@@ -106,7 +106,7 @@ def _narrower(model: Model, column: str, known: str, now: str) -> QueryChanged:
     failing = [part for part in parts if not _leaf_holds(*part[1:])]
     name, before, after = failing[0] if len(failing) == 1 else (quoted(column), known, now)
     widen = ""
-    if all(_widens(before, after) for _, before, after in failing):
+    if all(widens(before, after) for _, before, after in failing):
         # sql: only shown, to people
         steps = [f"ALTER COLUMN {name} TYPE {after}" for name, _, after in failing]
         altered = ", then ".join(f"ALTER TABLE {table} {one}" for one in steps)
@@ -155,7 +155,7 @@ def _leaf_holds(there: str, now: str) -> bool:
     return there == now or common_type(there, now) == there
 
 
-def _widens(known: str, now: str) -> bool:
+def widens(known: str, now: str) -> bool:
     """Can Delta make the one type of a column the other?
 
     A number to one that holds it; a DECIMAL must have ten digits before the point.
@@ -163,6 +163,11 @@ def _widens(known: str, now: str) -> bool:
     if known in ("tinyint", "smallint") and now.startswith("decimal"):
         known = "int"
     return holds(now, known) and (now in _WIDE or now.startswith("decimal"))
+
+
+def same_type(one: str, other: str) -> bool:
+    """Do two texts name one type of a column?"""
+    return _as_stored(one) == _as_stored(other)
 
 
 def _as_stored(kind: str) -> str:

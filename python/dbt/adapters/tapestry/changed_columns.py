@@ -1,0 +1,152 @@
+"""An incremental model whose query has other columns than its table: what a run makes of them.
+
+All that cannot be done is refused before the table is touched. A value that a column has no room
+for would be cut down without a word (1.9 in an INT is 1): so would every one of a query whose
+column has another type now, whatever ``on_schema_change`` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dbt.adapters.tapestry.column_mapping import MODE
+from dbt.adapters.tapestry.snapshot_columns import keeps
+from tapestry.errors import QueryChanged
+from tapestry.quoting import identifier, properties
+from tapestry.runs.engine.column_types import sql_type
+from tapestry.runs.query.schema_change import same_type, widens
+
+WIDENING = "delta.enableTypeWidening"
+
+
+@dataclass(frozen=True)
+class ChangedColumns:
+    """The columns of a query and those of its table, with their types.
+
+    rule
+        ``on_schema_change``.
+    promised
+        A contract names the types: the table's columns have to have them.
+    properties
+        The table's; None where its format has no columns to be dropped or widened.
+    """
+
+    rule: str
+    query: Mapping[str, str]
+    table: Mapping[str, str]
+    relation: str
+    file: str = ""
+    promised: bool = False
+    properties: Mapping[str, str] | None = field(default_factory=dict)
+
+    @property
+    def added(self) -> dict[str, str]:
+        """Columns of the query that the table lacks."""
+        there = {name.lower() for name in self.table}
+        return {name: kind for name, kind in self.query.items() if name.lower() not in there}
+
+    @property
+    def gone(self) -> dict[str, str]:
+        """Columns of the table that the query no longer has."""
+        asked = {name.lower() for name in self.query}
+        return {name: kind for name, kind in self.table.items() if name.lower() not in asked}
+
+    @property
+    def retyped(self) -> dict[str, tuple[str, str]]:
+        """Columns of the table whose type in the query is another one: the two types."""
+        now = {name.lower(): kind for name, kind in self.query.items()}
+        pairs = {name: (kind, now.get(name.lower(), kind)) for name, kind in self.table.items()}
+        return {name: (old, new) for name, (old, new) in pairs.items() if not same_type(old, new)}
+
+    def statements(self) -> list[str]:
+        """What makes the table's columns those of the query, as far as the rule says.
+
+        Raises QueryChanged for what the rule does not allow, or the table cannot do.
+        """
+        if self.rule == "fail" and (self.added or self.gone or self.retyped):
+            raise self._error(
+                self._told(),
+                "let on_schema_change be append_new_columns or sync_all_columns, or run with"
+                " --full-refresh",
+            )
+        wider = self._types()
+        dropped: list[str] = []
+        if self.gone and self.rule == "ignore":
+            raise self._error(
+                f"the query no longer has {', '.join(self.gone)}, which the table has",
+                "on_schema_change: append_new_columns keeps such a column, NULL in new rows;"
+                " sync_all_columns takes it away; or run with --full-refresh",
+            )
+        if self.gone and self.rule == "sync_all_columns":
+            dropped = self._dropped()
+        added = self.added if self.rule in ("append_new_columns", "sync_all_columns") else {}
+        alter = f"alter table {self.relation}"
+        listed = ", ".join(f"{identifier(name)} {sql_type(kind)}" for name, kind in added.items())
+        new = [f"{alter} add columns ({listed})"] if added else []
+        return [*new, *dropped, *wider]
+
+    def _dropped(self) -> list[str]:
+        alter = f"alter table {self.relation}"
+        names = ", ".join(identifier(name) for name in self.gone)
+        if self.properties is None:
+            raise self._error(
+                f"the query no longer has {', '.join(self.gone)}, and a table of this format loses"
+                " no column",
+                "take on_schema_change: append_new_columns, which keeps it; or run with"
+                " --full-refresh",
+            )
+        if self.properties.get(MODE, "none").lower() not in ("name", "id"):
+            once = self._set(MODE, "name")
+            raise self._error(
+                f"the query no longer has {', '.join(self.gone)}, and Delta drops one only where"
+                " columns are mapped",
+                f"run once {once}; or take on_schema_change: append_new_columns, which keeps the"
+                " column; or run with --full-refresh",
+            )
+        return [f"{alter} drop columns ({names})"]
+
+    def _types(self) -> list[str]:
+        """The statements for other types; a column that holds what the query gives stays."""
+        found = []
+        for name, (there, now) in self.retyped.items():
+            wide = self.rule == "sync_all_columns" and self.properties is not None
+            if wide and widens(there, now):
+                if str((self.properties or {}).get(WIDENING)).lower() != "true":
+                    raise self._retyped(name, there, now)
+                column = f"{identifier(name)} type {sql_type(now)}"
+                found.append(f"alter table {self.relation} alter column {column}")
+            elif self.promised or not keeps(now, there):
+                raise self._retyped(name, there, now)
+        return found
+
+    def _retyped(self, name: str, there: str, now: str) -> QueryChanged:
+        column = identifier(name)
+        widen = ""
+        if self.properties is not None and widens(there, now):
+            once = self._set(WIDENING, "true")
+            then = f"ALTER TABLE {self.relation} ALTER COLUMN {column} TYPE {sql_type(now)}"
+            if self.rule == "sync_all_columns":
+                widen = f"run once {once}; or "
+            else:
+                widen = f"run once {once}, then {then}; or "
+        promised = ", as the contract has it," if self.promised else ""
+        return self._error(
+            f"{column} is {now} in the query now{promised} but {there} in the table",
+            f"{widen}write CAST(… AS {sql_type(there)}) AS {column}; or run with --full-refresh",
+        )
+
+    def _set(self, name: str, value: str) -> str:
+        """The statement that people are shown for a property."""
+        return f"ALTER TABLE {self.relation} SET TBLPROPERTIES ({properties({name: value})})"
+
+    def _told(self) -> str:
+        new = [f"a new column {name}" for name in self.added]
+        gone = [f"no column {name} any more" for name in self.gone]
+        other = [
+            f"{name} as {now} instead of {there}" for name, (there, now) in self.retyped.items()
+        ]
+        return f"the query has {', '.join([*new, *gone, *other])}"
+
+    def _error(self, reason: str, hint: str) -> QueryChanged:
+        return QueryChanged(f"{reason}: {self.relation}", where=self.file, hint=hint)

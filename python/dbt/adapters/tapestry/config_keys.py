@@ -1,0 +1,187 @@
+"""Which key of a node's configuration does something on which kind of node: one table.
+
+``docs/reference/config.md`` is written from it, and a run says once what does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from tapestry.errors import ConfigurationError
+from tapestry.runs.model.model import KEYS, NOT_KEYS, meant_key
+
+TABLE, VIEW, CONTINUOUS, SNAPSHOT, SEED = "table", "view", "continuous", "snapshot", "seed"
+STRATEGIES = ("append", "merge", "insert_overwrite", "microbatch")
+INCREMENTAL = tuple(f"incremental, {strategy}" for strategy in STRATEGIES)
+KINDS = (TABLE, VIEW, *INCREMENTAL, CONTINUOUS, SNAPSHOT, SEED)
+_STORED = (TABLE, *INCREMENTAL, CONTINUOUS, SNAPSHOT, SEED)
+_MODELS = (TABLE, VIEW, *INCREMENTAL, CONTINUOUS)
+_MERGE = ("incremental, merge",)
+_BATCHES = ("incremental, microbatch",)
+
+WORKS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(KEYS, (CONTINUOUS,)),
+    "arrival": _STORED,
+    "expectations": _MODELS,
+    "every": _MODELS,
+    "priority": _MODELS,
+    "begin": (*_BATCHES, CONTINUOUS),
+    "on_schema_change": (*INCREMENTAL, CONTINUOUS),
+    "file_format": (TABLE, *INCREMENTAL, SNAPSHOT, SEED),
+    "location_root": _STORED,
+    "partition_by": _STORED,
+    "clustered_by": _STORED,
+    "buckets": _STORED,
+    "liquid_clustered_by": _STORED,
+    "options": _STORED,
+    "tblproperties": (VIEW, *_STORED),
+    "incremental_strategy": INCREMENTAL,
+    "unique_key": (*_MERGE, SNAPSHOT),
+    "merge_update_columns": _MERGE,
+    "merge_exclude_columns": _MERGE,
+    "incremental_predicates": _MERGE,
+    "predicates": _MERGE,
+    "batch_size": _BATCHES,
+    "lookback": _BATCHES,
+    "concurrent_batches": _BATCHES,
+    "sql_header": (),
+    "indexes": (),
+}
+"""Key, ours or dbt-spark's -> the kinds on which it does something."""
+INSTEAD: Mapping[str, str] = {
+    "unique_key": "incremental_strategy: merge replaces rows by it; the default, append, only adds",
+    "sql_header": "a pre_hook does what it would",
+    "file_format": "the table of a continuous model is Delta's",
+    "liquid_clustered_by": "it lays a table out",
+}
+"""What there is where a key does nothing."""
+OTHERS: Mapping[str, tuple[str, str]] = {
+    "cluster_by": ("Snowflake and BigQuery", "liquid_clustered_by lays a Delta table out"),
+    "automatic_clustering": ("Snowflake", "liquid_clustered_by lays a Delta table out"),
+    "auto_liquid_cluster": ("Databricks", "liquid_clustered_by names the columns"),
+    "zorder": ("Databricks", "a post_hook can run OPTIMIZE … ZORDER BY (…)"),
+    "transient": ("Snowflake", ""),
+    "copy_grants": ("Snowflake", "grants: is set on each run"),
+    "query_tag": ("Snowflake", ""),
+    "secure": ("Snowflake", ""),
+    "snowflake_warehouse": ("Snowflake", ""),
+    "tmp_relation_type": ("Snowflake", ""),
+    "databricks_tags": ("Databricks", "tblproperties keep a name and a value"),
+    "databricks_compute": ("Databricks", ""),
+    "compression": ("Databricks", "options: {compression: …} of the file format"),
+    "include_full_name_in_path": ("Databricks", ""),
+    "merge_with_schema_evolution": ("Databricks", "on_schema_change: append_new_columns"),
+    "matched_condition": ("Databricks", "incremental_predicates"),
+    "not_matched_condition": ("Databricks", ""),
+    "not_matched_by_source_action": ("Databricks", ""),
+    "skip_matched_step": ("Databricks", ""),
+    "skip_not_matched_step": ("Databricks", ""),
+    "replace_where": ("Databricks", "incremental_strategy: insert_overwrite replaces partitions"),
+    "partitions": ("BigQuery", "incremental_strategy: insert_overwrite replaces partitions"),
+    "labels": ("BigQuery", "tblproperties keep a name and a value"),
+    "resource_tags": ("BigQuery", "tblproperties keep a name and a value"),
+    "kms_key_name": ("BigQuery", ""),
+    "hours_to_expiration": ("BigQuery", ""),
+    "partition_expiration_days": ("BigQuery", ""),
+    "require_partition_filter": ("BigQuery", ""),
+    "sort": ("Redshift", "partition_by, liquid_clustered_by"),
+    "sort_type": ("Redshift", "partition_by, liquid_clustered_by"),
+    "dist": ("Redshift", "partition_by, liquid_clustered_by"),
+    "bind": ("Redshift", ""),
+    "backup": ("Redshift", ""),
+    "auto_refresh": ("Redshift", ""),
+    "unlogged": ("PostgreSQL", ""),
+}
+"""Keys of other adapters, with what there is here in their place."""
+_SOURCE_KEYS = ("arrival", "loaded_at_field")
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A key that does nothing where it stands."""
+
+    key: str
+    kind: str
+    why: str
+
+
+def kind_of(config: Mapping[str, Any]) -> str:
+    """The kind of a node; another text for a materialization of somebody else's."""
+    kind = str(config.get("materialized") or "")
+    if kind != "incremental":
+        return kind
+    return f"{kind}, {config.get('incremental_strategy') or STRATEGIES[0]}"
+
+
+def idle_keys(config: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Idle]:
+    """The keys that do nothing on this node; ``given``: what its author wrote.
+
+    Raises ConfigurationError for a key of ours that is misspelt, where it would do something.
+    """
+    kind = kind_of(config)
+    if kind not in KINDS:
+        return
+    meta = dict(config.get("meta") or {})
+    for place in (given, meta):
+        for key in map(str, place):
+            meant = None if key in known_keys() else meant_key(key)
+            if meant is not None:
+                yield _misspelt(key, meant, kind)
+    for key in map(str, {**given, **{k: v for k, v in meta.items() if k in KEYS}}):
+        value = config.get(key, meta.get(key))
+        if value is None or value in ([], {}, ""):
+            continue
+        if key in OTHERS:
+            of, instead = OTHERS[key]
+            yield Idle(key, kind, f"is of {of}{_then(instead)}")
+        elif key in WORKS and kind not in WORKS[key]:
+            if (key, value) != ("file_format", "delta"):
+                on = ", ".join(WORKS[key])
+                where = f"does something on {on} only" if on else "does nothing on Spark"
+                yield Idle(key, kind, where + _then(INSTEAD.get(key, "")))
+    if (config.get("clustered_by") is None) != (config.get("buckets") is None):
+        alone = "buckets" if config.get("clustered_by") is None else "clustered_by"
+        yield Idle(alone, kind, "needs the other one of clustered_by and buckets")
+
+
+def refuse_misspelt_arrival(node: Mapping[str, Any]) -> None:
+    """Raise ConfigurationError where a source, or what else is read, misspells its arrival."""
+    config = dict(node.get("config") or {})
+    for place in (config, config.get("meta") or {}, node.get("meta") or {}):
+        for key in map(str, place):
+            meant = None if key in known_keys() else meant_key(key, _SOURCE_KEYS)
+            if meant is not None:
+                raise ConfigurationError(
+                    f"{key} of {node.get('name')} is not a configuration key",
+                    where=str(node.get("original_file_path") or ""),
+                    hint=f"did you mean {meant}?",
+                )
+
+
+def known_keys() -> frozenset[str]:
+    """dbt's keys, the adapter's and those of other adapters: none of ours misspelt."""
+    from dbt.artifacts.resources import SeedConfig, SnapshotConfig, SourceConfig
+    from dbt.artifacts.resources.v1.config import NodeConfig
+
+    from dbt.adapters.tapestry.model_config import TapestryConfig
+
+    classes = (NodeConfig, SnapshotConfig, SeedConfig, SourceConfig, TapestryConfig)
+    dbts = {field.name for one in classes for field in fields(one)}
+    return frozenset(dbts) | set(WORKS) | set(OTHERS) | {"pre-hook", "post-hook"}
+
+
+def _misspelt(key: str, meant: str, kind: str) -> Idle:
+    """A key near to one of ours: an error where that one would do something."""
+    if kind == CONTINUOUS or (kind in WORKS[meant] and meant not in NOT_KEYS):
+        raise ConfigurationError(
+            f"{key} is not a configuration key",
+            hint=f"did you mean {meant}? Valid are: {', '.join(KEYS)}",
+        )
+    of = "" if kind in WORKS[meant] else f", which does something on {', '.join(WORKS[meant])}"
+    return Idle(key, kind, f"is no key of dbt or ours; did you mean {meant}{of}?")
+
+
+def _then(instead: str) -> str:
+    return f"; {instead}" if instead else ""

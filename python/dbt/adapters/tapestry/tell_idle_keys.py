@@ -1,0 +1,45 @@
+"""Before a node is built: keys of its configuration that do nothing there are told, once a run."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.invocation import get_invocation_id
+
+from dbt.adapters.tapestry.config_keys import idle_keys
+from tapestry.errors import ConfigurationError
+
+logger = AdapterLogger("Tapestry")
+_lock = Lock()
+_told: set[tuple[str, str, str]] = set()
+
+
+def tell_idle_keys(node: Any) -> None:
+    """Say what does nothing, each key once an invocation for all nodes of a kind.
+
+    Raises DbtRuntimeError for a key of ours that is misspelt.
+    """
+    config = node.config.to_dict(omit_none=True)
+    given = {**node.unrendered_config, **node.config._extra}
+    file = str(node.original_file_path)
+    try:
+        found = list(idle_keys(config, given))
+    except ConfigurationError as error:
+        again = ConfigurationError(error.reason, file, error.hint)
+        raise DbtRuntimeError(str(again)) from error
+    invocation = str(get_invocation_id())
+    for idle in found:
+        told = (invocation, idle.kind, idle.key)
+        with _lock:
+            if told in _told:
+                continue
+            if not any(one[0] == invocation for one in _told):
+                _told.clear()
+            _told.add(told)
+        logger.warning(
+            f"{node.name} ({file}): {idle.key} does nothing on this kind of model"
+            f" ({idle.kind}): it {idle.why} (said once of all such models)"
+        )

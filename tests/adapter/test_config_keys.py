@@ -1,0 +1,118 @@
+"""The table of keys and kinds: what does nothing is told, what is misspelt is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dbt.adapters.tapestry.config_keys import (
+    CONTINUOUS,
+    KINDS,
+    OTHERS,
+    WORKS,
+    idle_keys,
+    known_keys,
+    refuse_misspelt_arrival,
+)
+from tapestry.errors import ConfigurationError
+from tapestry.runs.model.model import KEYS, NOT_KEYS
+
+MISSPELT = {
+    "verfy": "verify",
+    "verifiy": "verify",
+    "late_row": "late_rows",
+    "Late-Rows": "late_rows",
+    "expectation": "expectations",
+    "expecations": "expectations",
+    "memory": "memories",
+    "memorys": "memories",
+    "arival": "arrival",
+    "evrey": "every",
+    "beginn": "begin",
+    "infre": "infer",
+    "asume": "assume",
+    "on_query_chnage": "on_query_change",
+    "late-after": "late_after",
+    "delivery": "deliver",
+    "run_values": None,
+    "flag": None,
+    "tag": None,
+}
+
+
+def _config(kind: str) -> dict[str, Any]:
+    materialized, _, strategy = kind.partition(", ")
+    return {"materialized": materialized} | ({"incremental_strategy": strategy} if strategy else {})
+
+
+def _told(kind: str, key: str, value: Any, place: str) -> list[str]:
+    written = {key: value}
+    config = _config(kind) | (written if place == "config" else {"meta": written})
+    return [idle.key for idle in idle_keys(config, written if place == "config" else {})]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", ["config", "meta"])
+def test_a_key_is_told_where_it_does_nothing(kind: str, place: str) -> None:
+    for key in (*WORKS, *OTHERS):
+        if place == "meta" and key not in KEYS:
+            continue
+        told = _told(kind, key, "x", place)
+        if key in ("clustered_by", "buckets"):
+            assert "buckets" in told or "clustered_by" in told  # each is nothing without the other
+        elif key == "incremental_strategy" and kind.startswith("incremental"):
+            continue  # it is the kind
+        else:
+            assert told == ([] if kind in WORKS.get(key, ()) else [key]), (key, kind)
+        assert _told(kind, key, None, place) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", ["config", "meta"])
+@pytest.mark.parametrize(("key", "meant"), MISSPELT.items())
+def test_a_misspelt_key_names_the_right_one(
+    kind: str, place: str, key: str, meant: str | None
+) -> None:
+    if meant is None:
+        assert _told(kind, key, 1, place) == []
+    elif kind == CONTINUOUS or (kind in WORKS[meant] and meant not in NOT_KEYS):
+        with pytest.raises(ConfigurationError, match=f"did you mean {meant}"):
+            _told(kind, key, 1, place)
+    else:
+        (told,) = idle_keys(
+            _config(kind) | ({key: 1} if place == "config" else {"meta": {key: 1}}),
+            {key: 1} if place == "config" else {},
+        )
+        assert (told.key, f"did you mean {meant}" in told.why) == (key, True)
+
+
+@pytest.mark.parametrize("key", ["arival", "arrivals", "Arrival", "loaded_at_feild"])
+@pytest.mark.parametrize("place", ["config", "meta", "under meta of config"])
+def test_of_a_source_too(key: str, place: str) -> None:
+    said = {key: "ts"}
+    node = {
+        "config": {"config": said},
+        "meta": {"meta": said},
+        "under meta of config": {"config": {"meta": said}},
+    }[place]
+    with pytest.raises(ConfigurationError, match="did you mean (arrival|loaded_at_field)"):
+        refuse_misspelt_arrival(node)
+    refuse_misspelt_arrival({"config": {"meta": {"owner": "x", "freshness": 1}}, "meta": {}})
+
+
+def test_values_that_say_nothing_new() -> None:
+    config = {"materialized": CONTINUOUS, "file_format": "delta"}
+    assert list(idle_keys(config, config)) == []
+    (told,) = idle_keys(config | {"file_format": "parquet"}, {"file_format": "parquet"})
+    assert told.key == "file_format"
+    assert list(idle_keys({"materialized": "their_own", "sort": "a"}, {"sort": "a"})) == []
+    appended = {"materialized": "incremental", "unique_key": "id"}
+    (told,) = idle_keys(appended, appended)
+    assert "incremental_strategy: merge" in told.why
+
+
+def test_all_of_ours_are_in_the_table() -> None:
+    assert set(KEYS) <= set(WORKS)
+    assert not set(WORKS) & set(OTHERS)
+    assert set(KEYS) <= known_keys()
