@@ -25,6 +25,8 @@ def test_a_schema_is_enough() -> None:
         "schema": "s",
     }
     assert credentials.warm_seconds is None
+    # What macros have as `target`: packages ask for its database, which Spark has not.
+    assert dict(credentials.connection_info(with_aliases=True))["database"] is None
 
 
 def test_how_long_spark_is_kept() -> None:

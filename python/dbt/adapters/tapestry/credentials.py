@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,6 +92,15 @@ class TapestryCredentials(SparkCredentials):
     def embedded(self) -> bool:
         """True where this process holds the Spark driver."""
         return self.method == SparkConnectionMethod.SESSION
+
+    def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
+        """What `dbt debug` shows, and (with aliases) what macros have as `target`.
+
+        Packages ask for `target.database`: a name that is there, and none, as Spark has none.
+        """
+        if with_aliases:
+            yield "database", None
+        yield from super().connection_info(with_aliases=with_aliases)
 
     def _connection_keys(self) -> tuple[str, ...]:
         if self.embedded:

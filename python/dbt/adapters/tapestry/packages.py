@@ -10,7 +10,7 @@ from dbt.adapters.base import BaseRelation
 
 from tapestry.quoting import string
 
-SEARCHED_FIRST = ("dbt_utils",)
+SEARCHED_FIRST = ("dbt_utils", "audit_helper")
 """Packages whose macros have a version of this adapter's where Spark needs one."""
 
 
