@@ -33,7 +33,7 @@ QUICK := tests/test_house.py tests/test_circles.py tests/test_splices.py tests/t
   tests/demo/test_transfers.py tests/demo/test_expected_transfers.py \
   tests/eject/test_duckdb_and_postgres.py tests/eject/test_postgres_dialect.py \
   tests/delivery tests/advise tests/schedule tests/adapter/test_elsewhere.py tests/adapter/test_folders.py \
-  tests/adapter/test_packages.py tests/adapter/test_warehouse.py tests/adapter/test_workers.py \
+  tests/adapter/test_packages.py tests/adapter/test_config_keys.py tests/adapter/test_changed_columns.py tests/adapter/test_warehouse.py tests/adapter/test_workers.py \
   tests/adapter/test_session.py tests/adapter/test_engine.py tests/adapter/test_launch.py \
   tests/adapter/test_catalog_access.py tests/adapter/test_credentials.py tests/adapter/test_delta_logs_unasked.py \
   tests/adapter/test_embedded.py tests/adapter/test_failures.py tests/adapter/test_fetch.py tests/adapter/test_handle.py tests/adapter/test_jars.py \
