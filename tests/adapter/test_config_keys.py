@@ -96,7 +96,7 @@ def test_of_a_source_too(key: str, place: str) -> None:
         "meta": {"meta": said},
         "under meta of config": {"config": {"meta": said}},
     }[place]
-    with pytest.raises(ConfigurationError, match="did you mean (arrival|loaded_at_field)"):
+    with pytest.raises(ConfigurationError, match=r"did you mean (arrival|loaded_at_field)"):
         refuse_misspelt_arrival(node)
     refuse_misspelt_arrival({"config": {"meta": {"owner": "x", "freshness": 1}}, "meta": {}})
 

@@ -136,11 +136,10 @@ def idle_keys(config: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[I
         if key in OTHERS:
             of, instead = OTHERS[key]
             yield Idle(key, kind, f"is of {of}{_then(instead)}")
-        elif key in WORKS and kind not in WORKS[key]:
-            if (key, value) != ("file_format", "delta"):
-                on = ", ".join(WORKS[key])
-                where = f"does something on {on} only" if on else "does nothing on Spark"
-                yield Idle(key, kind, where + _then(INSTEAD.get(key, "")))
+        elif kind not in WORKS.get(key, KINDS) and (key, value) != ("file_format", "delta"):
+            on = ", ".join(WORKS[key])
+            where = f"does something on {on} only" if on else "does nothing on Spark"
+            yield Idle(key, kind, where + _then(INSTEAD.get(key, "")))
     if (config.get("clustered_by") is None) != (config.get("buckets") is None):
         alone = "buckets" if config.get("clustered_by") is None else "clustered_by"
         yield Idle(alone, kind, "needs the other one of clustered_by and buckets")
