@@ -61,7 +61,9 @@ _writer = _writer.option("partitionOverwriteMode", "static").options(**_table["o
 if _named["partition_by"]:
   _writer = _writer.partitionBy(*_named["partition_by"])
 if _named["clustered_by"] and _table["buckets"]:
-  _writer = _writer.bucketBy(_table["buckets"], *_named["clustered_by"])
+  # Where a writer wants a name, it takes it as it is.
+  _plain = {name.lower(): name for name in df.columns}
+  _writer = _writer.bucketBy(_table["buckets"], *[_plain.get(name.lower(), name) for name in _table["columns"]["clustered_by"]])
 _writer.saveAsTable({{ target_relation | string | tojson }})
 # Delta refuses clusterBy of a writer; it lays rows out by these columns when it optimizes a table.
 if _named["liquid_clustered_by"]:
