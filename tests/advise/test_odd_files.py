@@ -89,3 +89,12 @@ def test_more_files_than_are_looked_at(tmp_path: Path, monkeypatch: pytest.Monke
     found = survey(tmp_path)
     assert len(found.models) == 2
     assert any("more files" in note for note in found.notes)
+
+
+def test_a_text_of_strangers_gets_two_seconds(tmp_path: Path) -> None:
+    """As a model of one's own it is rewritten, in a few more."""
+    arms = [f"(select ts, upper(a), upper(b), upper(c), upper(d) from t{n})" for n in range(300)]
+    (tmp_path / "wide.sql").write_text("\nunion all\n".join(arms))
+    (one,) = survey(tmp_path).models
+    assert one.code == "too-costly"
+    assert one.seconds < 8

@@ -217,7 +217,7 @@ def _ends(sql: str, catalog: Catalog = CATALOG) -> str:
 
 
 @pytest.mark.parametrize("name", GROWN)
-@pytest.mark.parametrize("most", [work.MOST // 10, more(work.MOST)])
+@pytest.mark.parametrize("most", [work.STRANGERS // 10, more(work.STRANGERS)])
 def test_what_grows_is_refused_in_time_and_named(
     name: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,6 +240,47 @@ def test_what_does_not_grow_is_kept(name: str) -> None:
     assert _ends(KEPT[name]) == ""
 
 
+def arms(count: int, columns: int) -> tuple[str, Catalog]:
+    """A UNION ALL of arms of one shape, each over a table of its own."""
+    listed = (Column("ts", "timestamp"), *(Column(f"c{n}", "string") for n in range(columns)))
+    tables = {f"s.t{n}": Source(f"s.t{n}", listed, "ts") for n in range(count)}
+    made = ", ".join(f"upper(coalesce(c{n}, 'none')) || '-' as e{n}" for n in range(columns))
+    return "\nunion all\n".join(f"(select ts, {made} from {one})" for one in tables), Catalog(
+        tables
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "columns"), [pytest.param(80, 20, marks=pytest.mark.more), (300, 2)]
+)
+def test_many_arms_of_one_shape_are_kept_of_one_s_own_and_refused_of_strangers(
+    count: int, columns: int
+) -> None:
+    sql, catalog = arms(count, columns)
+    scans = {name: Scan(name, "ts", "rowid") for name in catalog.relations}
+    with work.of_strangers():
+        assert TOO_MUCH in _ends(sql, catalog)
+    begun = thread_time()
+    rewriting = rewrite(sql, catalog)
+    assert thread_time() - begun < 3 * SECONDS
+    assert len(rewriting.columns) == columns + 1
+    assert rewriting.incremental(Window(None, START), scans).count("UPPER(") == count * columns
+
+
+def test_what_takes_long_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rewrite(*arms(3, 2))
+    assert not caplog.records
+    monkeypatch.setattr(work, "PATIENCE", 0)
+    rewrite(*arms(3, 2))
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    said = record.getMessage()
+    assert said.startswith("rewriting the query `(select ts, upper(coalesce(c0, ")
+    assert "takes long (so far characters: 100%)" in said
+
+
 def test_the_columns_of_a_star_are_looked_up_once_each() -> None:
     columns = (Column("arrived", "timestamp"), *(Column(f"C{n}", "int") for n in range(5000)))
     begun = thread_time()
@@ -248,7 +289,8 @@ def test_the_columns_of_a_star_are_looked_up_once_each() -> None:
     assert rewriting.columns == tuple(column.name for column in columns)
 
 
-def test_views_that_double_each_other_are_refused() -> None:
+def test_views_that_double_each_other_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "MOST", work.STRANGERS)
     views = {"v0": View("v0", "select id from messages")}
     for n in range(1, 30):
         views[f"v{n}"] = View(f"v{n}", DOUBLES["joined"].format(p=f"v{n - 1}", n=n))
@@ -274,12 +316,12 @@ def test_a_text_costs_the_same_wherever_it_is_read() -> None:
     thread.join()
     assert len(costs) == 3
     assert len(set(costs)) == 1
-    assert 0 < costs[0] < work.MOST / 3
+    assert 0 < costs[0] < work.STRANGERS / 3
 
 
 def test_each_text_has_a_budget_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one has cost is nothing to the next, after a refusal too."""
-    monkeypatch.setattr(work, "MOST", work.MOST // 10)
+    monkeypatch.setattr(work, "MOST", work.STRANGERS // 10)
     for _ in range(3):
         assert TOO_MUCH in _ends(GROWN["added: 60"][0])
         assert _ends(KEPT["conditions compared"]) == ""

@@ -18,6 +18,7 @@ from tapestry.advise.templates import NOT_KNOWN
 from tapestry.advise.uses import AskedColumns, asked_of
 from tapestry.errors import Refusal
 from tapestry.sql import relation_names
+from tapestry.sql.work import of_strangers
 from tapestry.words import counted
 
 Progress = Callable[[int, int], None]
@@ -35,7 +36,11 @@ def survey(
     ``seconds`` bounds what one file may take to become SQL.  Nothing is written, no macro is run
     outside of a process of its own, nothing outside of the folder is read.
     """
-    project = read_project(folder)
+    with of_strangers():
+        return _survey(read_project(folder), dialect, progress, seconds)
+
+
+def _survey(project: ProjectFolder, dialect: str, progress: Progress, seconds: float) -> Survey:
     texts = _texts(project, dialect, progress, seconds)
     tables = KnownTables(project, dialect)
     readable: dict[str, Text] = {text.relation: text for text in texts if text.sql}

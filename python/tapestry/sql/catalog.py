@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from sqlglot import exp
+
+from tapestry.sql.copies import copied
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,13 @@ class Column:
         """The type as a tree; raises SqlglotError or ValueError for one that cannot be read."""
         if self.type.lower() == "void":
             return exp.DataType(this=exp.DataType.Type.NULL)
-        return exp.DataType.build(self.type, dialect="spark")
+        return copied(_built(self.type))
+
+
+@lru_cache(maxsize=1_000)
+def _built(text: str) -> exp.DataType:
+    """A type; the thousands of columns of a schema have few."""
+    return exp.DataType.build(text, dialect="spark")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 Nothing in SQL bounds what a short text stands for: CTEs that use the one before twice double it,
 comparisons of conditions double their alternatives. So whoever makes many of something says so
 *before* it is made (``spend``), and a text that would cost more is refused with what grew. What is
-counted are nodes of trees, not seconds: a text is accepted on every machine or on none.
+counted are nodes of trees, not seconds: a text is accepted on every machine or on none. A model of
+one's own may take a while, which is said; texts of strangers are judged within ``of_strangers``.
 
 The budget is a context variable, not an argument: it belongs to the text, not to a pass, and would
 pass through a hundred functions that have no other use for it. ``bounded`` alone sets it; what it
@@ -12,6 +13,7 @@ calls shares the budget of the outermost one.
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,14 +21,22 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
+from time import monotonic
 from typing import ParamSpec, TypeVar
 
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.sql.copies import copied
 
-MOST = 250_000
-"""Units of work for one text: one takes five to ten microseconds."""
+logger = logging.getLogger(__name__)
+
+STRANGERS = 250_000
+"""Units of work for one text of strangers: one takes three to ten microseconds."""
+MOST = 20 * STRANGERS
+"""Units of work for one text of one's own."""
+PATIENCE = 3.0
+"""Seconds after which it is said what takes long."""
 FRAMES = 6_000
 """Python calls inside of each other, which a tree of ``DEEPEST`` levels needs at most."""
 NODE = 6
@@ -46,16 +56,35 @@ _Q = TypeVar("_Q", bound=exp.Expr)
 
 @dataclass
 class _Work:
-    """What one text has cost so far, by what was made."""
+    """What one text has cost so far, by what was made, and what it may cost."""
 
     sql: str
+    most: int
+    begun: float = field(default_factory=monotonic)
+    told: bool = False
     done: Counter[str] = field(default_factory=Counter)
     total: int = 0
     spare: Counter[str] = field(default_factory=Counter)
     """What could have been left out, by what was made."""
 
+    def shares(self) -> str:
+        """What has cost most."""
+        most = self.done.most_common(3)
+        return ", ".join(f"{kind}: {n / self.total:.0%}" for kind, n in most)
+
 
 _work: ContextVar[_Work | None] = ContextVar("work", default=None)
+_most: ContextVar[int | None] = ContextVar("most", default=None)
+
+
+@contextmanager
+def of_strangers() -> Iterator[None]:
+    """Bound each text in here as one of strangers: it costs some two seconds, or is refused."""
+    token = _most.set(STRANGERS)
+    try:
+        yield
+    finally:
+        _most.reset(token)
 
 
 def spend(units: int, what: str, where: str = "") -> None:
@@ -68,13 +97,22 @@ def spend(units: int, what: str, where: str = "") -> None:
         return
     work.done[what] += units
     work.total += units
-    if work.total > MOST:
-        most = ", ".join(f"{kind}: {n / MOST:.0%}" for kind, n in work.done.most_common(3))
+    if work.total > work.most:
+        most = ", ".join(f"{kind}: {n / work.most:.0%}" for kind, n in work.done.most_common(3))
         raise Refusal(
             f"the query stands for too much to be rewritten in time ({most} of what is allowed)",
             where or work.sql,
             _HINT,
             code="too-costly",
+        )
+    if not work.told and monotonic() - work.begun > PATIENCE:
+        work.told = True
+        first = next((line.strip() for line in work.sql.splitlines() if line.strip()), "")
+        logger.warning(
+            "rewriting the query `%s …` takes long (so far %s); %s",
+            first[:60],
+            work.shares(),
+            _HINT,
         )
 
 
@@ -103,7 +141,7 @@ def bounded(sql: str) -> Iterator[None]:
         return
     # Raised for good: another thread may be in the middle of a deep tree.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), FRAMES))
-    token = _work.set(_Work(sql))
+    token = _work.set(_Work(sql, _most.get() or MOST))
     try:
         yield
     except RecursionError:
@@ -141,12 +179,12 @@ def remembered(parsed: Callable[[str], _Q]) -> Callable[[str], _Q]:
             tree, cost = known[0]
             for what, units in cost.items():
                 spend(units, what)
-            return tree.copy()
+            return copied(tree)
         work = _work.get()
         before = Counter() if work is None else work.done.copy()
         tree = parsed(sql)
         if work is not None:
-            known.append((tree.copy(), work.done - before))
+            known.append((copied(tree), work.done - before))
         return tree
 
     return wrapper

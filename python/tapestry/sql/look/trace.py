@@ -15,6 +15,7 @@ from sqlglot.optimizer.simplify import simplify_parens
 
 from tapestry.quoting import remark, rendered_name
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.copies import copied
 from tapestry.sql.facts.walk import ArmWalk
 from tapestry.sql.ir import ATOM, Formula, Lower, Upper
 from tapestry.sql.look.describe import describe
@@ -98,8 +99,10 @@ def shown(one: Passed) -> str:
 
 def canonical_text(resolved: exp.Query, catalog: Catalog) -> str:
     """A text that two queries share iff they are one syntax tree, settings included."""
-    bare = resolved.transform(lambda node: simplify_parens(node, dialect="spark"))
-    text = bare.sql("spark", pretty=True, comments=False)
+    bare = copied(resolved).transform(
+        lambda node: simplify_parens(node, dialect="spark"), copy=False
+    )
+    text = bare.sql("spark", pretty=True, comments=False, copy=False)
     return f"{text}\n-- session time zone {remark(catalog.time_zone)}"
 
 

@@ -17,6 +17,7 @@ from tapestry.errors import Refusal
 from tapestry.names import ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.copies import copied
 from tapestry.sql.facts import keys
 from tapestry.sql.facts.values import (
     Names,
@@ -332,7 +333,7 @@ class Builder:
 
         if is_name(node):
             return scope.column(node)
-        return node.copy().transform(replace, copy=False)
+        return copied(node).transform(replace, copy=False)
 
     def exists_arms(
         self, node: exp.Expr, scope: Scope, keep_select: bool

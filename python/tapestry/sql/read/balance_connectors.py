@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tapestry.sql.copies import copied
+
 CHAIN = 8
 """Shorter chains stay as they are."""
 
@@ -22,7 +24,7 @@ def balance_connectors(tree: exp.Query) -> exp.Query:
     >>> flat.sql() == tree.sql(), max(n.depth for n in flat.walk()) < 12
     (True, True)
     """
-    copy = tree.copy()
+    copy = copied(tree)
     for node in list(copy.find_all(exp.And, exp.Or)):
         if type(node.parent) is type(node) or type(node.this) is not type(node):
             continue  # not the top of a chain

@@ -14,6 +14,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import Schema
 
 from tapestry.errors import Refusal
+from tapestry.sql.copies import copied
 from tapestry.sql.read.spelling import Spelling, spell_field
 
 _LISTS = (exp.Coalesce, exp.Greatest, exp.Least)
@@ -49,7 +50,7 @@ def expand_stars(tree: exp.Query, schema: Schema, spelling: Spelling) -> exp.Que
 
     Raises Refusal for a star that is no argument by itself in a select list or WHERE.
     """
-    tree = tree.copy()
+    tree = copied(tree)
     for scope in traverse_scope(tree):
         if isinstance(scope.expression, exp.Select):
             for star in list(stars_in(scope.expression)):

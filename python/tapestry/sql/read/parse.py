@@ -10,6 +10,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from tapestry.errors import Refusal
+from tapestry.sql.copies import forget_places
 from tapestry.sql.read.balance_connectors import balance_connectors
 from tapestry.sql.read.generators import calls_in_from
 from tapestry.sql.read.inline_inner_ctes import cte_of, inline_inner_ctes
@@ -89,7 +90,9 @@ def parse(sql: str) -> exp.Query:
     for select in list(tree.find_all(exp.Select)):
         _replace_semi_joins(select)
     _refuse_nested_semi_joins(tree)
-    return inline_inner_ctes(name_items(tree))
+    tree = inline_inner_ctes(name_items(tree))
+    forget_places(tree)
+    return tree
 
 
 def _keep_dollars(tree: exp.Expr, tokens: Sequence[Token], sql: str) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from tapestry.sql.copies import copied
 from tapestry.sql.read.open_parentheses import relations_of
 
 
@@ -25,7 +26,7 @@ def tell_apart(tree: exp.Query) -> exp.Query:
     >>> tell_apart(parse_one(sql)).sql()
     'SELECT id FROM a.m AS m_1 WHERE EXISTS(SELECT 1 FROM b.m AS m_2 WHERE m_2.id = m_1.id)'
     """
-    tree = tree.copy()
+    tree = copied(tree)
     if not any(column.args.get("db") for column in tree.find_all(exp.Column)):
         return tree
     counts = Counter(name.lower() for name in _names(tree))

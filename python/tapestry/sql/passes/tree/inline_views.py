@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql.catalog import Catalog, View
+from tapestry.sql.copies import copied
 from tapestry.sql.read.functions import user_defined
 from tapestry.sql.read.inline_inner_ctes import inline_inner_ctes
 from tapestry.sql.read.parse import is_cte, parse, table_name
@@ -34,7 +35,7 @@ def _inlined(tree: exp.Query, catalog: Catalog, depth: int) -> exp.Query:
             code="circular-views",
         )
     spend(NODE * size(tree), "the query with its views")
-    tree = tree.copy()
+    tree = copied(tree)
     for table in list(tree.find_all(exp.Table)):
         name = table_name(table)
         if is_cte(table):

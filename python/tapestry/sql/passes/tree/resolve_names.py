@@ -16,6 +16,7 @@ from sqlglot.optimizer.qualify import qualify
 from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
 from tapestry.sql.catalog import Catalog, Column, Source
+from tapestry.sql.copies import copied
 from tapestry.sql.read.balance_connectors import balance_connectors
 from tapestry.sql.read.expand_stars import expand_stars, refuse_merged_stars
 from tapestry.sql.read.generators import open_inline, to_laterals
@@ -58,7 +59,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
     spend_names(tree, catalog)
     tree = _with_clocks(tree, catalog)
     written = _for_sqlglot(tree, depth)
-    qualified = written.copy()
+    qualified = copied(written)
     try:
         qualified = qualify(
             qualified, schema=schema, dialect="spark", quote_identifiers=False, identify=False
