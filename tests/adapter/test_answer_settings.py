@@ -11,6 +11,7 @@ from dbt.adapters.exceptions import FailedToConnectError
 
 from dbt.adapters.tapestry.answer_settings import (
     ANSI,
+    LOSING,
     SPARKS,
     STANDARD,
     ZONE,
@@ -207,6 +208,16 @@ def test_a_hook_that_sets_what_changes_answers_is_refused() -> None:
         with pytest.raises(ConfigurationError, match=said) as refused:
             refuse_other_settings(_session(found), invocation, "m.sql")
         assert "server_side_parameters" in refused.value.hint
+
+
+@pytest.mark.parametrize("key", LOSING)
+@pytest.mark.parametrize("given", [True, False])
+def test_what_reads_a_lost_file_as_an_empty_one_is_refused(key: str, given: bool) -> None:
+    """In the profile, so that the invocation has it, or by a hook."""
+    settings = (f"{key} = true",) if given else ()
+    invocation = Invocation("i", read_clock({}, {}), "s.t", settings=settings)
+    with pytest.raises(ConfigurationError, match=f"{key} is true: rows of a file"):
+        refuse_other_settings(_session({ANSI: "false", key: "TRUE"}), invocation, "m.sql")
 
 
 OLD = "SELECT 1\n-- session time zone UTC\n-- arrival of s.m: ts"

@@ -45,3 +45,14 @@ def test_the_cause_with_an_error_class_is_told() -> None:
     assert short_message(error) == "[DIVIDE_BY_ZERO] Division by zero."
     error.java_exception = _Java(None)  # type: ignore[attr-defined]
     assert short_message(error) == "NullPointerException"
+
+
+def test_a_version_that_is_too_old_is_explained() -> None:
+    said = (
+        "[DELTA_UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION_DURATION] Cannot time travel"
+        " beyond delta.deletedFileRetentionDuration (168 HOURS) set on the table."
+    )
+    first, second = short_message(ValueError(said)).splitlines()
+    assert first == said
+    assert "Run again" in second
+    assert "interval 30 days" in second

@@ -57,6 +57,6 @@ def test_places_are_forgotten_and_marks_are_not() -> None:
     column = tree.selects[0].this
     column.meta["mark"] = True
     assert "start" in column.meta
-    forget_places(tree)
+    assert forget_places(tree) is tree
     assert all(not {"line", "col", "start", "end"} & set(node._meta or {}) for node in tree.walk())
     assert column.meta == {"mark": True}

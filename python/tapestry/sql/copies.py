@@ -50,9 +50,10 @@ def copied(tree: _T) -> _T:
     return root
 
 
-def forget_places(tree: exp.Expr) -> None:
-    """Forget where in a text each name stands, in place: nobody asks behind the parser."""
+def forget_places(tree: _T) -> _T:
+    """The tree itself, which has forgotten where in a text each name stands."""
     for node in tree.walk():
         if node._meta:
             for name in _PLACE:
                 node._meta.pop(name, None)
+    return tree

@@ -15,6 +15,7 @@ ANSI = "spark.sql.ansi.enabled"
 
 _FALSE = """
 ansi.doubleQuotedIdentifiers ansi.relationPrecedence caseSensitive charAsVarchar
+files.ignoreCorruptFiles files.ignoreMissingFiles
 function.concatBinaryAsString function.eltOutputAsString
 legacy.allowHashOnMapType legacy.allowNegativeScaleOfDecimal
 legacy.allowNullComparisonResultInArraySort legacy.allowParameterlessCount
@@ -43,6 +44,8 @@ lateralColumnAlias.enableImplicitResolution legacy.followThreeValuedLogicInArray
 legacy.literal.pickMinimumPrecision legacy.sizeOfNull orderByOrdinal
 prioritizeOrdinalResolutionInSort.enabled readSideCharPadding variable.substitute
 """
+LOSING = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles")
+"""With these a file that is gone, or broken, is read as one without rows."""
 SPARKS = {
     **{f"spark.sql.{name}": "false" for name in _FALSE.split()},
     **{f"spark.sql.{name}": "true" for name in _TRUE.split()},

@@ -10,6 +10,12 @@ _REPEATED = re.compile(r"(\[[A-Z][A-Z0-9_.]+\]) [\w.$]+(?:Exception|Error): \1")
 _STACK = re.compile(r"^\s*(at [\w.$<>/]+\(|\.\.\. \d+ more|Caused by:)", re.MULTILINE)
 _PLAN = re.compile(r";\n(?='|[+:]-|[^\n]+\n\s*[+:]-)")
 _MAX_LINES = 8
+_TOO_OLD = "TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION"
+_READ_NO_MORE = (
+    "What is read was the newest version of its table, or is what an earlier run read, and somebody"
+    " has committed to the table since. Run again; a longer delta.deletedFileRetentionDuration of"
+    " the table (interval 30 days) lets Delta read it for longer"
+)
 
 
 def short_message(error: BaseException) -> str:
@@ -23,7 +29,8 @@ def short_message(error: BaseException) -> str:
     if not texts:
         texts = [_REPEATED.sub(r"\1", _said(error))]
     marked = [text for text in texts if _MARK.match(text.strip())]
-    return _trim(marked[-1] if marked else _inner_mark(texts) or texts[-1])
+    message = _trim(marked[-1] if marked else _inner_mark(texts) or texts[-1])
+    return f"{message}\n{_READ_NO_MORE}" if _TOO_OLD in message else message
 
 
 def has_stack(error: BaseException) -> bool:

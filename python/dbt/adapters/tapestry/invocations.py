@@ -14,7 +14,7 @@ from typing import Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.invocation import get_invocation_id
 
-from dbt.adapters.tapestry.answer_settings import ZONE, effective, unusual
+from dbt.adapters.tapestry.answer_settings import LOSING, ZONE, effective, unusual
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import ConfigurationError
 from tapestry.names import (
@@ -82,12 +82,20 @@ def given_clock(as_of: Any, session: DbtSession) -> Clock | None:
 
 
 def refuse_other_settings(session: DbtSession, invocation: Invocation, file: str) -> None:
-    """Raise ConfigurationError where a hook has set what changes answers.
+    """Raise ConfigurationError where a hook has set what changes answers, or what loses rows.
 
     The time zone is a part of every query, and of the instants that all models of an invocation
     share; the other settings are a part of what every query means.
     """
     found = session.settings
+    for key in LOSING:
+        if effective(found)[key] == "true":
+            raise ConfigurationError(
+                f"{key} is true: rows of a file that is gone or broken would be missing from an"
+                " answer without a word",
+                where=file,
+                hint=f"take {key} out of the profile and of hooks",
+            )
     zone, settings = found[ZONE], unusual(found)
     other = sorted(set(settings) ^ set(invocation.settings))
     if other:

@@ -35,7 +35,9 @@ _HAS_COLUMN = ("FIELD_ALREADY_EXISTS", "COLUMN_ALREADY_EXISTS", "DUPLICATE_COLUM
 _ODD_NAMES = ("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAME",)
 _FILES_GONE = ("DELTA_PATH_DOES_NOT_EXIST",)
 _LOG_GONE = ("PATH_NOT_FOUND",)
+_TOO_OLD = ("TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION",)
 _HISTORY_GONE = (
+    *_TOO_OLD,
     "FILE_NOT_EXIST",
     "DELTA_FILE_NOT_FOUND",
     "DELTA_VERSION_NOT_FOUND",
@@ -71,6 +73,11 @@ def log_gone(error: BaseException) -> bool:
 def history_gone(error: BaseException) -> bool:
     """An earlier version of a table cannot be read any more: of its log, or of its files."""
     return _says(error, _HISTORY_GONE)
+
+
+def too_old(error: BaseException | None) -> bool:
+    """The version is refused for its age alone: its files may still be there."""
+    return error is not None and _says(error, _TOO_OLD)
 
 
 def lost_race(error: BaseException) -> bool:

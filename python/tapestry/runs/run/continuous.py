@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import uuid4
 
-from tapestry.errors import ConfigurationError
+from tapestry.errors import ConfigurationError, SourceHistoryGone
 from tapestry.instants import from_micros
 from tapestry.names import MATCHED_AT
 from tapestry.runs.context.clock import far_ahead, window_end
@@ -70,10 +70,7 @@ class Continuous:
     def plan(
         self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
     ) -> Plan:
-        """Decide; writes nothing. A crashed run is planned again as it was.
-
-        Raises one of the errors of ``tapestry.errors``.
-        """
+        """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
         standing = stand(session, model, invocation, full_refresh)
         return _Planning(session, model, invocation, standing).plan()
 
@@ -147,9 +144,9 @@ class _Planning:
     def query_of_crashed(self, row: StateRow) -> Query | None:
         """The query of a run that crashed, as it was.
 
-        None where today's expectations are about columns that it did not have, and fit the query
-        of today, or where it would be executed under other settings: nothing of the run has landed,
-        so its window can be run anew.
+        None where what it read can no longer be read, where today's expectations are about columns
+        that it did not have, and fit the query of today, or where it would be executed under other
+        settings: nothing of the run has landed, so its window can be run anew.
         """
         model, invocation, complete = self.model, self.invocation, self.standing.complete_history
         if grown_otherwise(row.canonical, invocation.settings):
@@ -158,7 +155,9 @@ class _Planning:
             refuse_grown_otherwise(model, row.canonical, invocation.settings)
         try:
             return self.query(row.canonical, row.begin, AsRead(invocation.pins, row.pins))
-        except ConfigurationError:
+        except (ConfigurationError, SourceHistoryGone) as error:
+            if complete and isinstance(error, SourceHistoryGone):
+                return None
             if not complete or not model.config.expectations:
                 raise
             self.query(model.sql, row.begin)

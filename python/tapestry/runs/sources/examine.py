@@ -32,6 +32,7 @@ from tapestry.runs.sources.row_warnings import count_nulls, late_warning, null_w
 from tapestry.runs.sources.scans import SourceReading, plain_scan
 from tapestry.runs.sources.side import SIDE_COLUMNS, Side, read_side, side_name
 from tapestry.runs.sources.since_last_run import Rules, Since
+from tapestry.runs.sources.too_old import to_read_again
 from tapestry.sql.catalog import Column
 from tapestry.sql.scan import Scan
 from tapestry.words import counted
@@ -284,10 +285,10 @@ def _compared(since: Since, commits: Sequence[SourceCommit]) -> _Change:
         found = compare(since.session, versions, since.tau, since.grave_until)
     except Exception as error:
         if since.stored is not None:
-            return _without_history(since)
+            return _without_history(since, error)
         if since.rules.on_source_rewrite == "refresh":
             return _Change(Late(), refresh=True)
-        raise _incomparable(since, commits) from error
+        raise _incomparable(since, commits, error) from error
     contents = late_contents(since, versions)
     late = Late(found.late, found.grave, found.nulls, found.least, contents, "bags")
     if not found.vanished:
@@ -303,13 +304,13 @@ def _compared(since: Since, commits: Sequence[SourceCommit]) -> _Change:
     return _Change(late, found.vanished, gone, versions.rows(versions.old))
 
 
-def _without_history(since: Since) -> _Change:
+def _without_history(since: Since, why: Exception | None = None) -> _Change:
     """Nothing connects the two pins but, perhaps, a stored count."""
     if since.stored is None and since.rules.on_source_rewrite == "refresh":
         return _Change(Late(), refresh=True)
     recreated = since.last.table_id != since.pin.table_id
     try:
-        return _Change(by_stored(since, 0, None))
+        return _Change(by_stored(since, 0, why))
     except SourceHistoryGone as error:
         if since.rules.on_source_rewrite == "refresh":
             return _Change(Late(), refresh=True)
@@ -318,14 +319,17 @@ def _without_history(since: Since) -> _Change:
         raise
 
 
-def _incomparable(since: Since, commits: Sequence[SourceCommit]) -> SourceRewritten:
+def _incomparable(
+    since: Since, commits: Sequence[SourceCommit], why: Exception | None = None
+) -> SourceRewritten:
     what = "was dropped and made again" if not commits else "was rewritten"
     return rewritten(
         since.table,
         commits,
         f"{what}, and its state at the last run can no longer be read to compare",
-        "set on_source_rewrite: refresh, or build the model again with --full-refresh; reload a"
-        " source with create or replace, truncate or overwrite, which keep its history",
+        f"{to_read_again(since.table.name, why)}set on_source_rewrite: refresh, or build the model"
+        " again with --full-refresh; reload a source with create or replace, truncate or overwrite,"
+        " which keep its history",
     )
 
 
@@ -336,23 +340,17 @@ def _static(since: Since, looks_back: bool) -> Examination:
         return Examination(False, 0, 0, scan)
     commits = _commits(since)
     rule = since.rules.on_source_rewrite
-    found = None
+    found, why = None, None
     if commits is not None:
         if not any(commit.kind in ("append", "rewrite") for commit in commits):
             return Examination(True, 0, 0, scan)
         try:
             old = columns_at(since.session, since.table, since.last.version)
-            versions = Versions(
-                since.table,
-                None,
-                since.last.version,
-                since.pin.version,
-                old,
-                touched_files(commits),
-            )
+            last, pin = since.last.version, since.pin.version
+            versions = Versions(since.table, None, last, pin, old, touched_files(commits))
             found = compare(since.session, versions, None, None)
-        except Exception:
-            found = None
+        except Exception as error:
+            why = error
     if found is None:
         if since.stored is not None and since.stored.same_as(
             fingerprint(since.session, since.table, since.pin.version, None, None)
@@ -360,7 +358,7 @@ def _static(since: Since, looks_back: bool) -> Examination:
             return Examination(True, 0, 0, scan)
         if rule == "refresh":
             return Examination(True, 0, 0, scan, refresh=True)
-        raise _incomparable(since, commits or ())
+        raise _incomparable(since, commits or (), why)
     if not found.vanished and not found.appended:
         return Examination(True, 0, 0, scan)
     if rule == "refresh":

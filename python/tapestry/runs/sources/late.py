@@ -25,6 +25,7 @@ from tapestry.runs.sources.fingerprints import fingerprint
 from tapestry.runs.sources.history import NAMES, SourceCommit
 from tapestry.runs.sources.rewrites import Versions, columns_at, compare
 from tapestry.runs.sources.since_last_run import Since
+from tapestry.runs.sources.too_old import to_read_again
 from tapestry.sql.catalog import Column
 
 FEW = 1_000
@@ -196,8 +197,8 @@ def by_stored(since: Since, nulls: int, error: Exception | None) -> Late:
         f"what came late to {table.name} since version {since.last.version} cannot be told:"
         " its log or old files are gone",
         where=table.name,
-        hint="set delta.enableRowTracking on it or run before its retention ends;"
-        " now build the model again with --full-refresh",
+        hint=f"{to_read_again(table.name, error)}set delta.enableRowTracking on it or run before"
+        " its retention ends; now build the model again with --full-refresh",
     ) from error
 
 
@@ -207,18 +208,20 @@ def _new_nulls(since: Since, commits: Sequence[SourceCommit]) -> int:
     known = [count for count in counts if count is not None]
     if len(known) == len(counts):
         return sum(known)
-    return count_nulls(since, since.pin.version) - count_nulls(since, since.last.version)
+    before = count_nulls(since, since.last.version)
+    now = None if before is None else count_nulls(since, since.pin.version)
+    return 0 if before is None or now is None else now - before
 
 
-def count_nulls(since: Since, version: int) -> int:
-    """The rows of one version without ts; 0 when it cannot be read any more."""
+def count_nulls(since: Since, version: int) -> int | None:
+    """The rows of one version without ts; None when it cannot be read any more."""
     arrival = _arrival(since)
     try:
         rows = since.session.rows(
             f"SELECT count(*) FROM {since.table.at(version)} WHERE {arrival_sql(arrival)} IS NULL"
         )
     except Exception:
-        return 0
+        return None
     return int(rows[0][0])
 
 

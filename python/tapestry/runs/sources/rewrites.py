@@ -14,10 +14,12 @@ from datetime import datetime, timezone
 from tapestry.errors import SourceRewritten
 from tapestry.quoting import identifier, strings, timestamp
 from tapestry.runs.engine.column_types import columns_of_query, sql_type
+from tapestry.runs.engine.errors_of_delta import history_gone
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.contents import key_names, named_keys
 from tapestry.runs.sources.describe import DeltaSource, arrival_sql
 from tapestry.runs.sources.history import NAMES, SourceCommit
+from tapestry.runs.sources.too_old import version_gone
 from tapestry.sql.catalog import Column
 
 
@@ -113,8 +115,16 @@ def compare(
 
 
 def columns_at(session: Session, table: DeltaSource, version: int) -> tuple[Column, ...]:
-    """The columns that ``table`` had at ``version`` (analysis only, no job)."""
-    columns = columns_of_query(session, f"SELECT * FROM {table.at(version)}")
+    """The columns that ``table`` had at ``version`` (analysis only, no job).
+
+    Raises SourceHistoryGone for a version that cannot be read any more.
+    """
+    try:
+        columns = columns_of_query(session, f"SELECT * FROM {table.at(version)}")
+    except Exception as error:
+        if not history_gone(error):
+            raise
+        raise version_gone(table.name, version, error) from error
     return tuple(Column(name, kind.lower()) for name, kind in columns if name != "_metadata")
 
 

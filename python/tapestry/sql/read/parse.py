@@ -90,9 +90,7 @@ def parse(sql: str) -> exp.Query:
     for select in list(tree.find_all(exp.Select)):
         _replace_semi_joins(select)
     _refuse_nested_semi_joins(tree)
-    tree = inline_inner_ctes(name_items(tree))
-    forget_places(tree)
-    return tree
+    return forget_places(inline_inner_ctes(name_items(tree)))
 
 
 def _keep_dollars(tree: exp.Expr, tokens: Sequence[Token], sql: str) -> None:

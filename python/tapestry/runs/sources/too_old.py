@@ -1,0 +1,37 @@
+"""Versions of sources that Delta no longer reads, and what lets it read them again.
+
+Delta refuses a version that is not the newest once its commit is older than
+``delta.deletedFileRetentionDuration``, whether VACUUM has run or not.
+"""
+
+from __future__ import annotations
+
+from tapestry.errors import SourceHistoryGone
+from tapestry.quoting import relation_name
+from tapestry.runs.engine.errors_of_delta import too_old
+
+
+def to_read_again(name: str, error: BaseException | None) -> str:
+    """What to do about an error that is about a version's age; '' for another error.
+
+    The text ends so that another way out can follow.
+    """
+    if not too_old(error):
+        return ""
+    # sql: what people read, never run
+    return (
+        f"alter table {relation_name(name)} set tblproperties"
+        " ('delta.deletedFileRetentionDuration' = 'interval 30 days') lets Delta read it again"
+        " where VACUUM has not run, and run more often than that; or "
+    )
+
+
+def version_gone(name: str, version: int, error: BaseException) -> SourceHistoryGone:
+    """The error for a version that a run has read, and that cannot be read any more."""
+    aged = "its commit is older than delta.deletedFileRetentionDuration"
+    why = aged if too_old(error) else "its log or files are gone"
+    return SourceHistoryGone(
+        f"version {version} of {name} can no longer be read: {why}",
+        where=name,
+        hint=f"{to_read_again(name, error)}build the model again with --full-refresh",
+    )
