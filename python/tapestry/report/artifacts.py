@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -10,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from tapestry.errors import ConfigurationError
+from tapestry.runs.after.dbt_results import LOOKED, RESULTS, kept_results, read_json
 from tapestry.runs.model.model import schedule_of
 from tapestry.runs.query.relations import plain
 
 CONTINUOUS = "continuous"
 SHOWN_KINDS = ("model", "source", "seed", "snapshot")
 NOT_WELL = ("error", "fail", "runtime error", "partial success")
-LOOKED = ("compile", "generate", "show")
-"""Commands of dbt that write run_results.json and run nothing."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +44,18 @@ class Node:
 
 @dataclass(frozen=True)
 class NodeResult:
-    """What became of a node in dbt's last invocation: ``status`` is dbt's word."""
+    """What became of a node in dbt's last invocation with it: ``status`` is dbt's word.
+
+    ``at`` and ``invocation_id`` are of that invocation, where it is not the very last one.
+    """
 
     node: str
     status: str
     message: str = ""
     action: str = ""
     tests: str = ""
+    at: datetime | None = None
+    invocation_id: str = ""
 
     @property
     def not_well(self) -> bool:
@@ -65,7 +68,8 @@ class Artifacts:
     """The target folder; empty where there is none (a report made on another machine).
 
     ``results`` are of the models that dbt ran or tried to run, and of failed tests (``tests`` is
-    then the unique id of what is tested). ``finished_at``: the end of that invocation.
+    then the unique id of what is tested), each the last one. ``finished_at``: the end of dbt's last
+    invocation.
     """
 
     project: str = ""
@@ -96,15 +100,17 @@ def read_artifacts(target: Path) -> Artifacts:
 
     A file that is missing, or half written by a dbt that runs just now, counts as not there.
     """
-    manifest, results = _json(target / "manifest.json"), _json(target / "run_results.json")
+    manifest, results = read_json(target / "manifest.json"), read_json(target / RESULTS)
     if (results.get("args") or {}).get("which") in LOOKED:
         results = {}
     nodes = _nodes(manifest)
     tested = _tested(manifest)
+    last = {str(one.get("unique_id")): one for one in results.get("results") or ()}
+    earlier = {name: one for name, one in kept_results(target).items() if name not in last}
     return Artifacts(
         project=str(manifest.get("metadata", {}).get("project_name") or ""),
         nodes=nodes,
-        results=tuple(_results(results.get("results", ()), tested)),
+        results=tuple(_results({**last, **earlier}, tested)),
         finished_at=_instant(results.get("metadata", {}).get("generated_at")),
         invocation_id=str(results.get("metadata", {}).get("invocation_id") or ""),
         links=dict(_links(target)),
@@ -158,16 +164,17 @@ def _tested(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _results(
-    results: Iterable[Mapping[str, Any]], tested: Mapping[str, str]
+    results: Mapping[str, Mapping[str, Any]], tested: Mapping[str, str]
 ) -> Iterable[NodeResult]:
-    for result in results:
-        name = str(result.get("unique_id"))
+    for name, result in results.items():
         yield NodeResult(
             node=name,
             status=str(result.get("status") or "").lower(),
             message=str(result.get("message") or ""),
             action=str((result.get("adapter_response") or {}).get("code") or ""),
             tests=tested.get(name, ""),
+            at=_instant(result.get("at")),
+            invocation_id=str(result.get("invocation_id") or ""),
         )
 
 
@@ -179,14 +186,6 @@ def _links(target: Path) -> Iterable[tuple[str, Path]]:
     found = [path for folder in folders for path in sorted(folder.glob("**/index.html"))]
     if found:
         yield "Data Docs", min(found, key=lambda path: (len(path.parts), str(path)))
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def _instant(text: Any) -> datetime | None:

@@ -101,7 +101,9 @@ def _standing(
             *_waiting_sinks(name, node, waiting),
         ]
     )
-    quiet = result is not None and result.status == "success" and result.action == "nothing"
+    quiet = None
+    if result is not None and result.status == "success" and result.action == "nothing":
+        quiet = _end(result, artifacts)
     return ModelStanding(
         name=name,
         node=node,
@@ -109,7 +111,7 @@ def _standing(
         checks=tuple(checks),
         troubles=tuple(found),
         gone=gone,
-        quiet_at=artifacts.finished_at if quiet else None,
+        quiet_at=quiet,
     )
 
 
@@ -143,11 +145,12 @@ def _of_dbt(
     name: str, node: Node | None, last: Run | None, artifacts: Artifacts, result: NodeResult | None
 ) -> Iterable[Trouble]:
     """What dbt's own files tell besides."""
-    same = last is not None and last.failed and last.invocation_id == artifacts.invocation_id
-    if result is not None and not same:
-        yield from _dbt_result(name, result, artifacts.finished_at)
-    if node is not None and _newer(artifacts, last):
-        yield from _dbt_tests(name, node, artifacts)
+    if result is not None:
+        invocation = result.invocation_id or artifacts.invocation_id
+        if last is None or not last.failed or last.invocation_id != invocation:
+            yield from _dbt_result(name, result, _end(result, artifacts))
+    if node is not None:
+        yield from _dbt_tests(name, node, last, artifacts)
 
 
 def _failed_run(name: str, runs: Sequence[Run], checks: Sequence[RecordedCheck]) -> Trouble:
@@ -265,16 +268,19 @@ def _outcome(check: RecordedCheck) -> str:
 
 
 def _result(node: Node | None, last: Run | None, artifacts: Artifacts) -> NodeResult | None:
-    """What dbt's last invocation said of a model, unless a newer run is recorded."""
-    if node is None or not _newer(artifacts, last):
-        return None
-    return next((result for result in artifacts.results if result.node == node.id), None)
+    """What dbt said last of a model, unless a newer run is recorded."""
+    found = (one for one in artifacts.results if node is not None and one.node == node.id)
+    return next((one for one in found if _newer(one, artifacts, last)), None)
 
 
-def _newer(artifacts: Artifacts, last: Run | None) -> bool:
-    return artifacts.finished_at is not None and (
-        last is None or last.when <= artifacts.finished_at
-    )
+def _end(result: NodeResult, artifacts: Artifacts) -> datetime | None:
+    """The end of the invocation that a result is of."""
+    return result.at or artifacts.finished_at
+
+
+def _newer(result: NodeResult, artifacts: Artifacts, last: Run | None) -> bool:
+    end = _end(result, artifacts)
+    return end is not None and (last is None or last.when <= end)
 
 
 def _dbt_result(name: str, result: NodeResult, at: datetime | None) -> Iterable[Trouble]:
@@ -299,15 +305,16 @@ def _dbt_result(name: str, result: NodeResult, at: datetime | None) -> Iterable[
         )
 
 
-def _dbt_tests(name: str, node: Node, artifacts: Artifacts) -> Iterable[Trouble]:
+def _dbt_tests(name: str, node: Node, last: Run | None, artifacts: Artifacts) -> Iterable[Trouble]:
     for result in artifacts.results:
-        if result.tests == node.id and (result.not_well or result.status == "warn"):
+        of_node = result.tests == node.id and _newer(result, artifacts, last)
+        if of_node and (result.not_well or result.status == "warn"):
             short = result.node.split(".")[2] if result.node.count(".") >= 2 else result.node
             yield Trouble(
                 name,
                 f"dbt test {short}: {result.status}",
                 serious=result.not_well,
-                since=artifacts.finished_at,
+                since=_end(result, artifacts),
                 why=result.message or f"dbt says: {result.status}",
                 do=f"dbt test --select {_short(name)}",
             )

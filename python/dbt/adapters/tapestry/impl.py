@@ -39,6 +39,7 @@ from tapestry.quoting import (
     token,
     unescaped,
 )
+from tapestry.runs.after.dbt_results import keep_results
 from tapestry.runs.engine.instants import parse_zone
 from tapestry.runs.tables.empty_catalog import refuse_full_folder
 
@@ -57,6 +58,8 @@ class TapestryAdapter(ContinuousDoors, ExpectationDoors, ColumnDoors, SparkAdapt
     def __init__(self, config: Any, mp_context: SpawnContext) -> None:
         super().__init__(config, mp_context)
         prefer_own_macros(config)
+        if target := getattr(config, "target_path", None):
+            keep_results(Path(config.project_root, target))
 
     @classmethod
     def type(cls) -> str:
