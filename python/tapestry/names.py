@@ -51,8 +51,8 @@ MEMORY_PREFIX: Final = "tapestry_memory__"
 MEMORY_PROPERTY: Final = "tapestry.memory"
 """Delta table property of such a table: of which source it holds which rows, as JSON."""
 
-SWITCHED_PROPERTY: Final = "tapestry.switched"
-"""Delta table property of ``tapestry_queries``: a model is switched off there, or once was."""
+ALL_ON_PROPERTY: Final = "tapestry.all_on"
+"""Delta table property of ``tapestry_queries``: its version in which no model was switched off."""
 
 SWITCHED_OFF: Final = "switched off"
 """What dbt's response of a model says (``code``) that the operator has switched off."""

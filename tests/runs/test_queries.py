@@ -190,8 +190,8 @@ def looking(session: FakeSession, found: Glance) -> FakeSession:
     return session
 
 
-def test_a_table_in_which_nothing_was_ever_switched_off_is_not_read() -> None:
-    session = looking(session_of(GOOD), seen("{}"))
+def test_a_table_that_says_that_all_is_on_is_not_read() -> None:
+    session = looking(session_of(GOOD), seen('{"tapestry.all_on":"1"}'))
     asked = switches(session)
     assert asked.off(session, "s.a") is None
     asked.plans("s.a", "model.shop.a", 3)
@@ -200,31 +200,49 @@ def test_a_table_in_which_nothing_was_ever_switched_off_is_not_read() -> None:
     assert asked.due(wrote=True)
 
 
-def test_who_switches_off_by_hand_is_heard_after_the_next_run() -> None:
+@pytest.mark.parametrize(
+    "said", ["{}", '{"tapestry.all_on":"1"}', '{"tapestry.all_on":"12"}', '{"tapestry.all_on":""}']
+)
+def test_who_switches_off_by_hand_is_heard_at_once(said: str) -> None:
+    """Whatever the table said before: its version is another one now."""
     session = Written(session_of(GOOD).delta)
-    asked = switches(looking(session, seen("{}")))
-    asked.off(session, "s.a")
+    asked = switches(looking(session, seen(said, 2)))
+    assert asked.off(session, "s.a") == OFF
     asked.plans("s.a", "model.shop.a", 3)
+    assert not asked.due(wrote=True)
+    asked.write(session)
+    assert session.merged == [], "no mark says that all is on"
+
+
+def test_what_is_all_on_is_marked_with_the_version_that_the_mark_makes() -> None:
+    session = Written(session_of({**GOOD, "active": True}).delta)
+    asked = switches(looking(session, seen("{}", 7)))
+    assert asked.off(session, "s.a") is None
+    asked.plans("s.a", "model.shop.a", 3)
+    assert not asked.due(wrote=False)
+    assert asked.due(wrote=True)
     asked.write(session)
     (marked,) = session.merged
-    assert marked.startswith("ALTER TABLE `s`.`tapestry_queries` SET TBLPROPERTIES ")
+    assert marked == (
+        "ALTER TABLE `s`.`tapestry_queries` SET TBLPROPERTIES ('tapestry.all_on' = '8')"
+    )
 
 
 def test_a_process_reads_a_table_again_when_it_has_changed() -> None:
     memory, session = Memory(), session_of(GOOD)
     for version, reads in ((1, 1), (1, 1), (2, 2)):
-        looking(session, seen("tapestry.switched", version))
+        looking(session, seen("{}", version))
         assert switches(session, memory).off(session, "s.a") == OFF
         assert len(session.texts) == reads
 
 
-def test_the_operator_marks_the_table_before_he_switches_off() -> None:
+def test_the_operator_writes_all_of_the_row() -> None:
     session = Refusing("[TABLE_OR_VIEW_NOT_FOUND]")
     switch(session, TABLE, OFF)
     begun = [text.split()[0] for text in session.texts]
-    assert begun == ["ALTER", "MERGE", "CREATE", "DESCRIBE", "MERGE"]
+    assert begun == ["MERGE", "CREATE", "DESCRIBE", "MERGE"]
     assert (
-        "UPDATE SET q.id = w.id, q.priority = w.priority, q.active = w.active" in session.texts[1]
+        "UPDATE SET q.id = w.id, q.priority = w.priority, q.active = w.active" in session.texts[0]
     )
 
 

@@ -11,7 +11,13 @@ from tests.odd_texts import TEXTS
 
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.context.switches import Switches
-from tapestry.runs.tables.queries import QueryRow, read_queries, switch, write_queries
+from tapestry.runs.tables.queries import (
+    QueryRow,
+    mark_all_on,
+    read_queries,
+    switch,
+    write_queries,
+)
 
 SINCE = datetime(2026, 1, 1, 2, 3, 4, 5, timezone.utc)
 
@@ -80,7 +86,16 @@ def test_what_a_process_has_seen_it_does_not_read_again(session: Any, schema: st
         off = Switches(table, SINCE, memory).off(session, row.model)
         return off is not None, len(session.texts) > before
 
-    assert reads() == (False, False), "nothing was ever switched off"
+    assert reads() == (False, True)
+    mark_all_on(session, table)
+    assert reads() == (False, False), "it says that nothing is switched off"
+    session.run(f"UPDATE {table} SET active = false, why = 'by hand'")
+    assert reads() == (True, True), "it is not as it was when it said so"
+    mark_all_on(session, table)
+    assert reads() == (True, False)
+    session.run(f"UPDATE {table} SET active = true")
+    mark_all_on(session, table)
+    assert reads() == (False, False)
     switch(session, table, QueryRow(row.model, row.id, 0, SINCE, False, "why"))
     assert reads() == (True, True)
     assert reads() == (True, False)

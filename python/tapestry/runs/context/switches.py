@@ -1,8 +1,9 @@
 """Which models the operator has switched off, as an invocation finds it, and what it writes of it.
 
 The table is read once an invocation, so that all models of it see the same. It is not read where
-a look at it tells enough: nothing was ever switched off there, or this process has seen it as it
-still is. Then it is read when the invocation has written anyway, to bring it up to date.
+a look at it tells enough: its newest version says that nothing is switched off, or this process has
+seen it as it still is. Then it is read when the invocation has written anyway, to bring it up to
+date.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from functools import partial
 from threading import Lock
 
 from tapestry.errors import StateUnreadable
-from tapestry.names import SWITCHED_PROPERTY
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.queries import (
     QueryRow,
-    mark_switched,
+    all_on,
+    mark_all_on,
     read_queries,
     readable,
     write_queries,
@@ -46,6 +47,7 @@ class Switches:
     _asked: bool = False
     _unreadable: str = ""
     _told: bool = False
+    _unmarked: bool = False
     _planned: dict[str, QueryRow] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
@@ -85,20 +87,19 @@ class Switches:
 
         ``wrote``: it has written something else.
         """
-        return bool(self._planned) and (bool(self._changed()) if self._asked else wrote)
+        if not self._planned or self._unreadable:
+            return False
+        return wrote if not self._asked else bool(self._changed()) or (wrote and self._unmarked)
 
     def write(self, session: Session) -> None:
         """Bring the table up to date with what the project says of the models."""
-        seen = self._asked
-        if not seen:
+        if not self._asked:
             self._rows = self._read(session, session.can.glance(self.table))
         changed, self._planned = self._changed(), {}
         if changed:
             write_queries(session, self.table, changed)
-        # Somebody else may have switched one off, who does not know of the mark.
-        rows = (self._rows or {}).values()
-        if not seen and any(isinstance(row, OddRow) or not row.active for row in rows):
-            mark_switched(session, self.table)
+        if not self._unreadable:
+            mark_all_on(session, self.table)
 
     def _changed(self) -> list[QueryRow]:
         """Rows that the table lacks, or has with another id or priority."""
@@ -112,11 +113,14 @@ class Switches:
         return rows
 
     def _looked(self, session: Session) -> Rows:
-        """All rows; none where nothing was ever switched off, which a look at the table tells."""
+        """All rows; none where nothing is switched off, which a look at the table tells."""
         seen = session.can.glance(self.table)
-        if seen is not None and seen.definition and SWITCHED_PROPERTY not in seen.definition:
+        if seen is not None and all_on(seen):
             return {}
-        return self._read(session, seen)
+        rows = self._read(session, seen)
+        on = not any(isinstance(row, OddRow) or not row.active for row in rows.values())
+        self._unmarked = on and seen is not None and seen.version is not None
+        return rows
 
     def _read(self, session: Session, seen: Glance | None) -> Rows:
         """All rows; of a table that is not as runs make it none, for then none is switched off.

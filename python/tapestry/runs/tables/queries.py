@@ -15,9 +15,10 @@ from typing import Any, Final
 
 from tapestry.errors import StateUnreadable
 from tapestry.instants import micros
-from tapestry.names import QUERIES_TABLE, SWITCHED_PROPERTY
+from tapestry.names import ALL_ON_PROPERTY, QUERIES_TABLE
 from tapestry.quoting import Sql, properties, relation_name, string
 from tapestry.runs.engine.errors_of_delta import files_gone, lost_race, not_found
+from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.odd_rows import Fields, OddRow, read_row
 from tapestry.runs.engine.own_tables import (
     AT_ONCE,
@@ -119,14 +120,27 @@ def switch(session: Session, table: str, row: QueryRow) -> None:
 
     Raises StateUnreadable where the table is not as runs make it.
     """
-    if not row.active:
-        mark_switched(session, table)  # first: a run that does not see it would not look
     write_queries(session, table, [row], ALL)
 
 
-def mark_switched(session: Session, table: str) -> None:
-    """Let everybody know that the table is to be read."""
-    marked = properties({SWITCHED_PROPERTY: "true"})
+def all_on(seen: Glance) -> bool:
+    """Does a look at the table tell that no model is switched off there?"""
+    return f'"{ALL_ON_PROPERTY}":"{seen.version}"' in seen.definition
+
+
+def mark_all_on(session: Session, table: str) -> None:
+    """Let a look at the table tell that no model is switched off, where that is so.
+
+    The mark names the version that its own commit makes: whoever else writes, by hand too, makes a
+    later one, and the table is read again. Nothing is written where a look does not tell versions.
+    """
+    seen = session.can.glance(table)
+    if seen is None or seen.version is None or all_on(seen):
+        return
+    rows = read_queries(session, table).values()  # of that version or of a later one
+    if any(isinstance(row, OddRow) or not row.active for row in rows):
+        return
+    marked = properties({ALL_ON_PROPERTY: str(seen.version + 1)})
     _until_won(
         session, table, Sql(f"ALTER TABLE {relation_name(table)} SET TBLPROPERTIES ({marked})")
     )
