@@ -45,7 +45,7 @@ GATE := $(WITH_SPARK) tests/spark/test_fake_delta_contract.py tests/spark/test_d
   tests/spark/test_time_atoms.py tests/spark/test_pairs_on_spark.py tests/spark/test_random_queries.py \
   tests/spark/test_run_windows.py tests/spark/test_random_lives.py \
   tests/spark/test_ended_rows.py tests/spark/test_claim_beside.py tests/spark/test_sharing.py \
-  tests/spark/test_extremes.py tests/spark/test_refuse_read_apart.py \
+  tests/spark/test_extremes.py tests/spark/test_refuse_read_apart.py tests/spark/test_expressions_as_spark.py \
   tests/dbt_runs/test_continuous.py tests/dbt_runs/test_cross_database_macros.py \
   tests/dbt_runs/test_snapshot_histories.py tests/dbt_runs/test_unit_tests.py
 IN_GATE := -m "not more and not own_jvm"

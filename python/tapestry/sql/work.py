@@ -150,6 +150,16 @@ def bounded(sql: str) -> Iterator[None]:
         _work.reset(token)
 
 
+@contextmanager
+def unbounded() -> Iterator[None]:
+    """Work that is counted for no text, as that of a text which was counted before."""
+    token = _work.set(None)
+    try:
+        yield
+    finally:
+        _work.reset(token)
+
+
 def bounded_by_text(made: Callable[_P, _T]) -> Callable[_P, _T]:
     """The function with its work bounded; its first argument is the query's text."""
 

@@ -12,13 +12,17 @@ from sqlglot.errors import SqlglotError
 from tapestry.errors import Refusal
 from tapestry.sql.copies import forget_places
 from tapestry.sql.read.balance_connectors import balance_connectors
+from tapestry.sql.read.bind_operators import bind_operators
+from tapestry.sql.read.bind_tokens import bind_tokens
 from tapestry.sql.read.generators import calls_in_from
 from tapestry.sql.read.inline_inner_ctes import cte_of, inline_inner_ctes
 from tapestry.sql.read.join_using import semi_join_using
 from tapestry.sql.read.keep_as_written import PERCENTILE, keep_as_written
+from tapestry.sql.read.keep_formats import keep_formats, name_kept
 from tapestry.sql.read.name_fields import NAMED_STRUCT, name_fields
 from tapestry.sql.read.open_parentheses import open_parentheses
 from tapestry.sql.read.read_tokens import SPARK, read_tokens
+from tapestry.sql.read.refuse_read_otherwise import refuse_read_otherwise
 from tapestry.sql.read.refuse_unread import (
     refuse_second_comparison,
     refuse_unread,
@@ -49,6 +53,12 @@ def parse(sql: str) -> exp.Query:
     >>> parse("select a from t left anti join u on t.k = u.k").sql("spark")
     'SELECT a FROM t WHERE NOT EXISTS(SELECT 1 FROM u WHERE t.k = u.k)'
     """
+    tree = _read(sql)
+    refuse_read_otherwise(tree, _read)
+    return tree
+
+
+def _read(sql: str) -> exp.Query:
     if has_mark(sql):
         raise Refusal(
             "the SQL holds U+FDD0 or U+FDD1, which Unicode keeps for a program's own use",
@@ -57,7 +67,7 @@ def parse(sql: str) -> exp.Query:
             code="odd-characters",
         )
     try:
-        tokens = _tokens(sql)
+        tokens = bind_tokens(keep_formats(_tokens(sql)), sql)
         refuse_second_comparison(tokens)
         parsed = SPARK.parser().parse(tokens, sql)
     except SqlglotError as error:
@@ -71,6 +81,7 @@ def parse(sql: str) -> exp.Query:
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         hint = "put one SELECT into the model file"
         raise Refusal("a continuous model is one SELECT", sql, hint, code="not-a-select")
+    bind_operators(statements[0])
     tree = balance_connectors(_without_parentheses(statements[0]))
     _keep_dollars(tree, tokens, sql)
     spend_tree(tree, "the query's text")
@@ -82,9 +93,9 @@ def parse(sql: str) -> exp.Query:
     for around in tree.find_all(exp.Subquery):
         _refuse_limit_behind(around)  # sqlglot loses what stands behind two parentheses
     _refuse_unsupported(tree)
+    name_kept(tree)
     keep_as_written(tree)
     refuse_unread(tree)
-    _parenthesize_intervals(tree)
     refuse_unwritten(tree)
     tree = open_parentheses(tree)
     for select in list(tree.find_all(exp.Select)):
@@ -365,17 +376,6 @@ def _name_again(tree: exp.Query) -> None:
     for identifier in tree.find_all(exp.Identifier):
         if identifier.name.startswith(_ELEMENT_OF):
             identifier.set("this", identifier.name.removeprefix(_ELEMENT_OF))
-
-
-def _parenthesize_intervals(tree: exp.Query) -> None:
-    """``x - INTERVAL 1 DAY 2 HOURS`` is one interval; sqlglot adds its units without brackets."""
-    for node in list(tree.find_all(exp.Add)):
-        parent = node.parent
-        inside = isinstance(parent, exp.Binary | exp.Neg) and not isinstance(parent, exp.Connector)
-        if inside and isinstance(node.this, exp.Interval | exp.Add):
-            bare = isinstance(parent, exp.Neg | exp.Mul | exp.Div)
-            if node.arg_key == "expression" or bare:
-                node.replace(exp.Paren(this=node.copy()))
 
 
 def _first_line(error: BaseException) -> str:

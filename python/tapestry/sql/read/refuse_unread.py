@@ -48,8 +48,6 @@ INSTEAD = {
 }
 """What to write instead of a clause that no pass reads, by its place in the tree."""
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
-_BITS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.DPipe)
-_SHIFTS = (exp.BitwiseLeftShift, exp.BitwiseRightShift)
 _LATER = frozenset(
     {TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.IN, TokenType.BETWEEN}
     | {TokenType.LIKE, TokenType.ILIKE, TokenType.RLIKE, TokenType.NOT}
@@ -87,8 +85,6 @@ def refuse_unread(tree: exp.Query) -> None:
             _refuse_join(node)
         elif isinstance(node, _COMPARISONS):
             _refuse_chain(node)
-        elif isinstance(node, (*_BITS, *_SHIFTS)):
-            _refuse_shift(node)
 
 
 def refuse_second_comparison(tokens: Sequence[Token]) -> None:
@@ -167,18 +163,6 @@ def _refuse_chain(node: exp.Expr) -> None:
         raise Refusal(
             "two comparisons in a row can be read in two ways",
             _text(node),
-            "put one of them in parentheses",
-            code="ambiguous",
-        )
-
-
-def _refuse_shift(node: exp.Expr) -> None:
-    """``1 | 2 << 3`` is ``1 | (2 << 3)`` to Spark and ``(1 | 2) << 3`` to the parser."""
-    others = _BITS if isinstance(node, _SHIFTS) else _SHIFTS
-    if isinstance(node.this, others) or isinstance(node.expression, others):
-        raise Refusal(
-            "a shift beside &, |, ^ or || can be read in two ways",
-            f"{_text(node.this)} and {_text(node.expression)}",
             "put one of them in parentheses",
             code="ambiguous",
         )

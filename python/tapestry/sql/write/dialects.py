@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.sql.write import build
+from tapestry.sql.write.explicit import put_parentheses, write_literals
 from tapestry.sql.write.laterals import joined_laterals
 from tapestry.sql.write.postgres import Structs, for_postgres
 
@@ -35,6 +36,8 @@ def for_dialect(
         return for_postgres(tree, structs or {})
     if dialect != "duckdb":
         build.quote(tree)
+        put_parentheses(tree)
+        write_literals(tree)
         return tree
     if tree.find(exp.UnixSeconds, exp.StrToUnix, exp.UnixMillis, exp.TimestampDiff) is None:
         return tree
