@@ -19,37 +19,13 @@ MODELS ?=
 QUERIES ?= 250
 JUDGED_QUERIES ?= 750
 MORE_QUERIES ?= 4000
-# The gate: what a change must pass, in about 15 minutes on two processors. `make test-all` has the
-# rest besides: the adapter's conformance, sources, crashes and races on Spark, all of the real dbt runs,
-# the slow variants that are marked `more`, and what starts a JVM of its own (`own_jvm`).
-# QUICK needs no Spark and runs on all processors, beside Spark, which leaves much of two of them idle.
-# The judges of the rewriting (JUDGES, see tools/judged.py) are asked in full where it has changed.
+# The gate: what a change must pass, in about 15 minutes on two processors. Each test is in one part of
+# tests/parts.py, by its folder and its marks: judges, quick and spark are the gate, outside is the rest.
+# The first two need no Spark and run on all processors, beside Spark, which leaves much of two of them
+# idle. The judges of the rewriting (tools/judged.py) are asked in full where it has changed.
 ORACLE := tests/property/test_rewrite_equals_oracle.py
-JUDGES := tests/property/test_oracle.py tests/property/test_rewriting_mutants.py tests/verification
-WITH_SPARK := tests/cli/test_load.py tests/cli/test_new_project.py
-QUICK := tests/test_house.py tests/test_circles.py tests/test_splices.py tests/test_quoting.py tests/test_children.py tests/test_seed_of_commit.py tests/sql tests/runs tests/tools \
-  tests/property $(JUDGES:%=--ignore=%) --ignore=$(ORACLE) tests/mail tests/report \
-  tests/docs tests/expectations tests/demo/test_expected.py tests/demo/test_generator.py \
-  tests/demo/test_transfers.py tests/demo/test_expected_transfers.py \
-  tests/eject/test_duckdb_and_postgres.py tests/eject/test_postgres_dialect.py \
-  tests/delivery tests/advise tests/schedule tests/adapter/test_elsewhere.py tests/adapter/test_folders.py \
-  tests/adapter/test_packages.py tests/adapter/test_config_keys.py tests/adapter/test_changed_columns.py tests/adapter/test_warehouse.py tests/adapter/test_workers.py \
-  tests/adapter/test_session.py tests/adapter/test_engine.py tests/adapter/test_launch.py \
-  tests/adapter/test_catalog_access.py tests/adapter/test_credentials.py tests/adapter/test_delta_logs_unasked.py \
-  tests/adapter/test_embedded.py tests/adapter/test_failures.py tests/adapter/test_fetch.py tests/adapter/test_handle.py tests/adapter/test_jars.py \
-  tests/adapter/test_java.py tests/adapter/test_log.py tests/adapter/test_nodes.py tests/adapter/test_measure_reads.py \
-  tests/adapter/test_seed_batches.py tests/adapter/test_unit_test_rows.py tests/adapter/test_start_settings.py tests/adapter/test_overrides.py \
-  tests/adapter/test_answer_settings.py tests/adapter/test_cache_folders.py tests/adapter/test_outages.py \
-  tests/cli $(WITH_SPARK:%=--ignore=%)
-GATE := $(WITH_SPARK) tests/spark/test_fake_delta_contract.py tests/spark/test_delta_logs.py \
-  tests/spark/test_time_atoms.py tests/spark/test_pairs_on_spark.py tests/spark/test_random_queries.py \
-  tests/spark/test_run_windows.py tests/spark/test_random_lives.py \
-  tests/spark/test_ended_rows.py tests/spark/test_claim_beside.py tests/spark/test_sharing.py \
-  tests/spark/test_extremes.py tests/spark/test_refuse_read_apart.py tests/spark/test_expressions_as_spark.py \
-  tests/dbt_runs/test_continuous.py tests/dbt_runs/test_cross_database_macros.py \
-  tests/dbt_runs/test_snapshot_histories.py tests/dbt_runs/test_unit_tests.py
-IN_GATE := -m "not more and not own_jvm"
-ARGS ?= $(IN_GATE) $(GATE)
+PARALLEL := -n auto --dist worksteal
+ARGS ?=
 WITH_JAVA = export JAVA_HOME="$$(tools/java.sh)";
 
 .PHONY: help demo test test-all test-lowest judge check lint types layers docs docs-serve reference setup wheel clean
@@ -62,11 +38,11 @@ demo: setup
 
 # The part with Spark runs beside the others and is shown after them.
 test: setup
-ifeq ($(origin ARGS),file)
+ifeq ($(ARGS),)
 	@$(WITH_JAVA) spark=$$(mktemp); trap 'kill $$beside 2>/dev/null || true; rm -f "$$spark"' EXIT; \
-	$(BIN)/python -m pytest $(ARGS) >"$$spark" 2>&1 & beside=$$!; failed=0; \
-	$(BIN)/python -m pytest $$($(BIN)/python -m tools.judged $(QUERIES)) -n auto || failed=1; \
-	$(BIN)/python -m pytest $(IN_GATE) $(QUICK) -n auto --dist worksteal || failed=1; \
+	$(BIN)/python -m pytest tests --part spark >"$$spark" 2>&1 & beside=$$!; failed=0; \
+	$(BIN)/python -m pytest $$($(BIN)/python -m tools.judged $(QUERIES)) --part judges $(PARALLEL) || failed=1; \
+	$(BIN)/python -m pytest tests --part quick $(PARALLEL) || failed=1; \
 	wait $$beside || failed=1; cat "$$spark"; exit $$failed
 else
 	@$(WITH_JAVA) $(BIN)/python -m pytest $(ARGS)
@@ -74,13 +50,14 @@ endif
 
 # What it remembers (tests/judged.txt) is committed with the change.
 judge: setup
-	@$(BIN)/python -m pytest $(ORACLE) $(JUDGES) --queries $(JUDGED_QUERIES) -n auto
+	@$(BIN)/python -m pytest tests --part judges --queries $(JUDGED_QUERIES) $(PARALLEL)
 	@$(BIN)/python -m tools.judged --passed
 
 test-all: setup
 	@$(WITH_JAVA) failed=0; $(MAKE) --no-print-directory test-lowest || failed=1; \
-	$(BIN)/python -m pytest $(ORACLE) --queries $(MORE_QUERIES) -n auto || failed=1; \
-	$(BIN)/python -m pytest tests --ignore=$(ORACLE) || failed=1; exit $$failed
+	$(BIN)/python -m pytest $(ORACLE) --queries $(MORE_QUERIES) $(PARALLEL) || failed=1; \
+	$(BIN)/python -m pytest tests --part judges,quick --ignore=$(ORACLE) $(PARALLEL) || failed=1; \
+	$(BIN)/python -m pytest tests --part spark,outside || failed=1; exit $$failed
 
 # The lowest versions of what users install, in an environment of their own, and the tests that need
 # no Spark.

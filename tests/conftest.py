@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.durations import Durations
+from tests.parts import OWN_JVMS, PARTS, WITHOUT_SPARK, is_empty, is_test_file, part_of
 from tests.seeds import header, seed
 
 if TYPE_CHECKING:
@@ -45,9 +47,32 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Hypothesis, too, begins where the commit says."""
+    """Hypothesis, too, begins where the commit says; a run of parts keeps its durations."""
+    if chosen := _chosen(config):
+        config.pluginmanager.register(Durations(config, "-".join(chosen)), "durations")
     if config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = str(seed())
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Some parts of the tests (``tests/parts.py``); how many random queries, and which."""
+    parser.addoption("--part", help=f"parts of the tests, with commas: {', '.join(PARTS)}")
+    parser.addoption("--queries", type=int, default=150, help="random queries to judge")
+    parser.addoption("--seed", type=int, default=seed(), help="where their numbering starts")
+
+
+def _chosen(config: pytest.Config) -> list[str]:
+    chosen = [part for part in (config.getoption("--part") or "").split(",") if part]
+    if unknown := set(chosen) - PARTS.keys():
+        raise pytest.UsageError(f"no such part: {', '.join(sorted(unknown))}")
+    return chosen
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import what has no test of the chosen parts."""
+    chosen = _chosen(config)
+    file = chosen and is_test_file(collection_path)
+    return True if file and is_empty(collection_path, chosen) else None
 
 
 def _place(item: pytest.Item) -> int:
@@ -55,13 +80,20 @@ def _place(item: pytest.Item) -> int:
     return FOLDERS.index(folder) if folder in FOLDERS else len(FOLDERS)
 
 
-OWN_JVMS = {"h2", "other_h2"}
-"""Fixtures that start a JVM beside that of Spark."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Take the chosen parts; order the folders, or begin with what took longest.
 
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Order the folders; the sort is stable, so the order inside a folder stays."""
+    Sorts are stable, so the order inside a file stays.
+    """
     items.sort(key=_place)
     for item in items:
-        if OWN_JVMS & {*getattr(item, "fixturenames", ())}:
+        if OWN_JVMS.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.own_jvm)
+    chosen = _chosen(config)
+    if not chosen:
+        return
+    left = [item for item in items if part_of(item) not in chosen]
+    items[:] = [item for item in items if part_of(item) in chosen]
+    config.hook.pytest_deselected(items=left)
+    if WITHOUT_SPARK.issuperset(chosen):  # the others have one process
+        config.pluginmanager.get_plugin("durations").longest_first(items)

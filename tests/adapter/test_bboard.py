@@ -23,6 +23,8 @@ from there import DBT
 
 from tapestry.demo.generator import write_messages
 
+pytestmark = pytest.mark.spark
+
 MODELS = ("q1_one_list", "q3_replied_in_list", "q4_unanswered", "no_reply_yet")
 AT = ("2019-01-01", "2020-06-01")
 """Two runs; the messages before each are in the table then."""

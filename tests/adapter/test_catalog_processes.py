@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.spark
+
 WORKER = """
 import sys
 from dbt.adapters.tapestry import embedded

@@ -5,9 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 from there import RIGHT, make_project, run_twice
+
+pytestmark = pytest.mark.spark
 
 OUTPUT = {
     "type": "tapestry",

@@ -17,7 +17,10 @@ from typing import Any
 import pytest
 from tests.adapter.test_folders import AS_NOBODY, as_root
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads Linux' /proc")
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(sys.platform != "linux", reason="reads Linux' /proc"),
+]
 RPC, FAILURE = 3, 5
 """Spark's numbers for a message that wants an answer, and for an answer that says no."""
 

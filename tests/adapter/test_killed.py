@@ -26,6 +26,8 @@ from standalone import cluster
 from test_servers import CONNECT, THRIFT, _free_port, server
 from there import RIGHT, make_project
 
+pytestmark = pytest.mark.spark
+
 DBT = [sys.executable, "-m", "dbt.cli.main"]
 LOOK = """
 from dbt.cli.main import dbtRunner

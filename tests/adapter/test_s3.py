@@ -21,6 +21,8 @@ from there import RIGHT, make_project, run_twice
 from postgres_server import running
 from tapestry.runs.engine.locations import CATALOG_FOLDER
 
+pytestmark = pytest.mark.spark
+
 SDK = "2.29.52"
 """The version that hadoop-aws 3.4.2 is built with; its bundle of all services has 600 MB."""
 PACKAGES = (

@@ -28,6 +28,8 @@ from tapestry.runs.query import holding
 from tapestry.runs.sources.describe import describe
 from tapestry.runs.tables.target import look, newest_commits
 
+pytestmark = pytest.mark.spark
+
 OTHERWISE = {
     # Spark 4's own ANSI mode is on.
     "spark.sql.session.timeZone": "Asia/Tokyo",

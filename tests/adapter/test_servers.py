@@ -21,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from there import RIGHT, make_project, run_twice
 
+pytestmark = pytest.mark.spark
+
 THRIFT = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
 SETTINGS = {

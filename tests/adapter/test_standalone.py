@@ -5,10 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 from standalone import cluster
 from there import RIGHT, make_project, run_twice
+
+pytestmark = pytest.mark.spark
 
 TWO_WORKERS = """
 from dbt.adapters.tapestry.embedded import new_session, start

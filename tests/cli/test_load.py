@@ -20,6 +20,8 @@ from tapestry.errors import ConfigurationError, MailboxUnreadable
 from tapestry.mail.append import append_new, create_table
 from tapestry.mail.stage import stage_mailbox
 
+pytestmark = [pytest.mark.spark, pytest.mark.gate]
+
 
 def _mail(number: int) -> bytes:
     return (

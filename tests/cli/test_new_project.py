@@ -15,6 +15,8 @@ from dbt.cli.main import dbtRunner
 
 from tapestry.cli.main import commands
 
+pytestmark = [pytest.mark.spark, pytest.mark.gate]
+
 SMALL_DATA = {
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "1",

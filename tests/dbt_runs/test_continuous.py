@@ -12,6 +12,8 @@ from dbt.tests.util import get_connection, run_dbt, run_dbt_and_capture
 
 from dbt.adapters.tapestry.session import DbtSession
 
+pytestmark = pytest.mark.gate
+
 SOURCES = """
 version: 2
 sources:

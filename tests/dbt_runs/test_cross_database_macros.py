@@ -16,6 +16,8 @@ import pytest
 from dbt.tests.util import run_dbt
 from tests.seeds import seed
 
+pytestmark = pytest.mark.gate
+
 UNITS = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"]
 FINE = [*UNITS, "millisecond", "microsecond"]
 EDGES = [

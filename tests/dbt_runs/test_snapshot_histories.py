@@ -13,6 +13,8 @@ import pytest
 from dbt.tests.util import run_dbt
 from tests.seeds import seed
 
+pytestmark = pytest.mark.gate
+
 ROUNDS = 5
 IN_THE_GATE = 3
 NEW_COLUMN_FROM = 2

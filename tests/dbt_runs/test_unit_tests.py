@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt
 
+pytestmark = pytest.mark.gate
+
 MODEL = """
 {{ config(materialized='continuous') }}
 select m.id from {{ source('bboard', 'messages') }} m where now() >= m.ts + interval 10 days

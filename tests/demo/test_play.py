@@ -15,6 +15,8 @@ from tapestry.demo.play import Player
 
 from .archives import ROOT, small_archive
 
+pytestmark = pytest.mark.spark
+
 MODELS = ("q3_replied_in_list", "q4_unanswered")
 
 

@@ -19,6 +19,8 @@ from judge.schema import TABLES
 from judge.verdict import compare
 from tests.seeds import least, seed
 
+pytestmark = pytest.mark.more
+
 psycopg2 = pytest.importorskip("psycopg2")
 QUERIES = 60
 LONGEST = 400  # characters; PostgreSQL plans longer ones too slowly for this many

@@ -1,6 +1,6 @@
-"""Options of the property tests, and the path to the judge.
+"""The numbers of the random queries, and the path to the judge.
 
-Random queries are numbered from the commit's seed on (``tests/seeds.py``), or from ``--seed``.
+They begin at the commit's seed (``tests/seeds.py``), or at ``--seed``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.seeds import seed
 
 PART = 125
 """So many random queries a test, at least: two processes share what the gate asks for."""
@@ -17,18 +16,12 @@ PART = 125
 sys.path.insert(0, str(Path(__file__).parent))
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """How many random queries, and which."""
-    parser.addoption("--queries", type=int, default=150, help="random queries to judge")
-    parser.addoption("--seed", type=int, default=seed(), help="where their numbering starts")
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """``numbers``: those of the random queries, in parts that several processes can share."""
     if "numbers" not in metafunc.fixturenames:
         return
-    queries = int(metafunc.config.getoption("--queries", 150))
-    start = int(metafunc.config.getoption("--seed", seed()))
+    queries = int(metafunc.config.getoption("--queries"))
+    start = int(metafunc.config.getoption("--seed"))
     if metafunc.function.__name__ != "test_rewritings_equal_the_definition":
         queries = max(queries // 4, 1)
     firsts = range(start, start + queries, PART)

@@ -21,6 +21,8 @@ from tapestry.runs.run.plan import Decided, WriteRows
 from tapestry.runs.run.run import execute
 from tapestry.runs.tables.state import claim
 
+pytestmark = pytest.mark.gate
+
 LONG = 60.0
 """Seconds after which a test gives up waiting for another thread."""
 

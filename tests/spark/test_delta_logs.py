@@ -23,6 +23,8 @@ from tapestry.runs.run.run import execute, prepare
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.tables.target import look, metadata, newest_commits
 
+pytestmark = pytest.mark.gate
+
 
 @pytest.fixture
 def logs(spark: SparkSession) -> DeltaLogs:

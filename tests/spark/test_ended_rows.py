@@ -17,6 +17,8 @@ from tapestry.runs.after.rewind import plan_rewind, rewind
 from tapestry.runs.model.model import Model
 from tapestry.runs.run import run
 
+pytestmark = pytest.mark.gate
+
 DISTINCT = "select distinct m.author as id from {s}.messages m"
 _REPLY = "(select 1 from {s}.messages r where r.parent = m.id)"
 ANSWERED = f"select m.id from {{s}}.messages m where exists {_REPLY}"

@@ -15,6 +15,8 @@ from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.run.run import execute, prepare
 
+pytestmark = pytest.mark.gate
+
 PARENTS = "select m.id, m.parent from {s}.messages m"
 
 

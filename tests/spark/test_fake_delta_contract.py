@@ -43,6 +43,8 @@ from tapestry.runs.tables.state import (
 )
 from tapestry.runs.tables.target import Commit, commits_after, generation_in, look, newest_commits
 
+pytestmark = pytest.mark.gate
+
 KINDS = (
     errors_of_delta.not_found,
     errors_of_delta.is_view,

@@ -11,6 +11,8 @@ from tests.sql.test_pairs import CATALOG, END, PAIRS, START, rewriting_of
 
 from tapestry.sql import Scan, Window, static_answer
 
+pytestmark = pytest.mark.gate
+
 SCANS = {
     "messages": Scan("pair_messages", "ts", "id"),
     "authors": Scan("pair_authors", None, "level"),

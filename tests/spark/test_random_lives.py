@@ -27,6 +27,8 @@ from tapestry.runs.query import few_rows, holding, query
 from tapestry.runs.run import crash, run
 from tapestry.runs.sources import late, side
 
+pytestmark = pytest.mark.gate
+
 LIVES, IN_THE_GATE = 12, 2
 EVENTS, IN_A_SHORT_LIFE = 14, 7
 TAME = [*["add"] * 4, *["run"] * 3, *["kill"] * 2, "widen", "compact"]

@@ -27,6 +27,8 @@ from tests.seeds import seed
 
 from tapestry.sql import rewrite
 
+pytestmark = pytest.mark.gate
+
 QUERIES, IN_THE_GATE = 30, 10
 READINGS = 20
 CHAINS = (100, *map(more, (88, 207)))

@@ -14,6 +14,8 @@ from tapestry.runs.query.query import Query, read_query
 from tapestry.runs.query.refuse_read_apart import planned_alike, refuse_read_apart
 from tapestry.sql.read.open_qualify import without_qualify
 
+pytestmark = pytest.mark.gate
+
 ALIKE = (
     UNANSWERED,
     "select * from {s}.messages where now() > ts -- all\n;\n-- of them\n;",

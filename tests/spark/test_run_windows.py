@@ -21,6 +21,8 @@ from tapestry.runs.sources.side import side_name
 from tapestry.runs.tables.state import claim
 from tapestry.runs.tables.target import look
 
+pytestmark = pytest.mark.gate
+
 
 @pytest.fixture
 def world(session: Any, schema: str) -> World:

@@ -13,6 +13,8 @@ from tapestry.runs.query import few_rows, holding, query
 from tapestry.runs.run.plan import WriteRows
 from tapestry.runs.run.run import execute
 
+pytestmark = pytest.mark.gate
+
 JOINED = "select m.id, r.author from {s}.messages m, {s}.messages r where r.parent = m.id"
 
 

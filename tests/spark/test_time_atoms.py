@@ -13,6 +13,8 @@ from tests.sql.time_atoms import DUCKDB_TOO, SPARK_ONLY, conditions_at_s
 
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite
 
+pytestmark = pytest.mark.gate
+
 CHUNK = 20
 COLUMNS = (Column("id", "bigint"), Column("ts", "timestamp"))
 BERLIN = Catalog({"t": Source("t", COLUMNS, "ts")}, time_zone="Europe/Berlin")

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.seeds import seed
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "property"))
 
@@ -14,10 +13,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "property"))
 @pytest.fixture
 def queries(request: pytest.FixtureRequest) -> int:
     """How many random queries: a twelfth of ``--queries``, of which each run is checked often."""
-    return max(int(request.config.getoption("--queries", 250)) // 12, 10)
+    return max(int(request.config.getoption("--queries")) // 12, 10)
 
 
 @pytest.fixture
 def first(request: pytest.FixtureRequest) -> int:
     """The number of the first one: the commit's (``tests/seeds.py``), or ``--seed``."""
-    return int(request.config.getoption("--seed", seed()))
+    return int(request.config.getoption("--seed"))
