@@ -1,7 +1,7 @@
 # Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
-#   make demo                           a small generated message archive, run in steps of simulated time
-#   make demo MODELS=all                 with all example models over messages
-#   make demo MODELS=transfers           seven others: money that is passed on too fast
+#   make demo                           a minute: three models over a small made-up message archive, three runs
+#   make demo MODELS=all                 with all example models over messages, five runs, then one over everything
+#   make demo MODELS=transfers           eight others: money that is passed on too fast, limits of banks (a seed)
 #   make demo DATA=messages.parquet     the same on a file of messages, in monthly steps
 #   make test                           the gate;  make test ARGS="tests/sql -k bounds" some of it;
 #   make test QUERIES=20000              more random queries; TAPESTRY_SEED=7 make test  others
@@ -26,6 +26,8 @@ MORE_QUERIES ?= 4000
 ORACLE := tests/property/test_rewrite_equals_oracle.py
 PARALLEL := -n auto --dist worksteal
 ARGS ?=
+# Of what pip says: which packages come, how big they are, and when they are put in their places.
+PROGRESS := grep --line-buffered -oE '^(Obtaining|Installing|Successfully)( [a-z]+)?|^ *(Downloading|Using cached) [^ ]*(whl|gz) .*'
 WITH_JAVA = export JAVA_HOME="$$(tools/java.sh)";
 
 .PHONY: help demo test test-all test-lowest judge check lint types layers docs docs-serve reference setup wheel clean
@@ -50,6 +52,7 @@ endif
 
 # What it remembers (tests/judged.txt) is committed with the change.
 judge: setup
+	@$(BIN)/python -m tests.property.killers
 	@$(BIN)/python -m pytest tests --part judges --queries $(JUDGED_QUERIES) $(PARALLEL)
 	@$(BIN)/python -m tools.judged --passed
 
@@ -102,12 +105,13 @@ setup: .venv/.installed .venv/.jars
 	  || { echo "Python 3.10 or newer is needed (try: make PYTHON=python3.12 …)"; exit 1; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv \
 	  || { echo "python -m venv failed (Debian: apt-get install python3-venv)"; exit 1; }
-	@echo "installing into .venv (once, some minutes: Spark is half a gigabyte) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,dev]'
+	@echo "1 of 2: installing into .venv (once, some minutes: Spark is half a gigabyte) …"
+	@$(BIN)/python -m pip install --disable-pip-version-check -e '.[local,dev]' | $(PROGRESS)
 	@touch $@
 
 # Delta's jars, fetched once into the user's Ivy cache.
 .venv/.jars: .venv/.installed
+	@echo "2 of 2: Java, and Delta's jars (once, a minute; Spark starts for it) …"
 	@$(WITH_JAVA) $(BIN)/python tools/fetch_jars.py
 	@touch $@
 

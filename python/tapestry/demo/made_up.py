@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,8 +14,11 @@ import pyarrow.parquet as pq
 from tapestry.demo import generator
 from tapestry.demo.archive import Archive, even_steps, monthly_steps
 from tapestry.demo.choose import choose_variables
+from tapestry.demo.tables import SEEDS
 from tapestry.demo.transfers import TransferPlan, first_midnight, transfers
+from tapestry.quoting import standard_string
 
+FOLDER = Path(__file__).parents[3] / "seeds"
 SEED, DAYS = 1, 120
 
 
@@ -59,7 +63,19 @@ def made_up_transfers(rows: int, steps: int, folder: Path) -> Archive:
     made = made.take(pa.array(np.argsort(np.arange(len(made)) + delay, kind="stable")))
     path = folder / "all_transaction.parquet"
     pq.write_table(made, path)
-    return Archive({"transaction": path}, even_steps(first_midnight(plan), plan.days, steps), {})
+    archive = Archive({"transaction": path}, even_steps(first_midnight(plan), plan.days, steps), {})
+    load_seed(archive.database, "banks")
+    return archive
+
+
+def load_seed(database: duckdb.DuckDBPyConnection, name: str) -> None:
+    """A table of ``seeds/``, as `dbt seed` reads it: an empty field is NULL."""
+    # sql: names and types of our own
+    columns = ", ".join(f"'{column}': '{kind}'" for column, kind in SEEDS[name].items())
+    path = standard_string(str(FOLDER / f"{name}.csv"))
+    database.execute(
+        f"create table {name} as from read_csv({path}, header = true, columns = {{{columns}}})"
+    )
 
 
 def _written(tables: Mapping[str, pa.Table], folder: Path) -> dict[str, Path]:

@@ -12,14 +12,16 @@ from typing import Any
 import yaml
 
 from dbt.adapters.tapestry.embedded import start
-from tapestry.demo.archive import Archive
-from tapestry.demo.tables import TABLE_TYPES
+from tapestry.demo.archive import EXPECTED, Archive
+from tapestry.demo.tables import SEEDS, TABLE_TYPES
 from tapestry.mail.append import append_all, create_table
 from tapestry.quoting import relation_name, token
 from tapestry.schedule.steps import ReplayStep
 from tapestry.schedule.warm import Warm, first_failure
 
 PROFILE = "tapestry"
+WITH_SEEDS = frozenset(path.stem for path in (EXPECTED / "banks").glob("*.sql"))
+"""Models that read a table of ``seeds/``: it is written before the first run."""
 
 
 class SparkSession:
@@ -59,6 +61,7 @@ class Player:
         schema: str = "demo",
     ) -> None:
         self.project, self.folder, self.models = project, folder, models
+        self.seeds = sorted(SEEDS) if WITH_SEEDS.intersection(models) else []
         self.schema, self.at_once_schema = schema, f"{schema}_at_once"
         folder.mkdir(parents=True, exist_ok=True)
         warehouse = {"spark.sql.warehouse.dir": str(folder.resolve() / "warehouse")}
@@ -104,6 +107,8 @@ class Player:
         """One `dbt run` as of an instant: new rows a model; SystemExit where a model fails."""
         if schema not in self._warm:
             self._warm[schema] = Warm(self._arguments(schema, variables))
+            if self.seeds:
+                self._warm[schema].seed(self.seeds)
         ran = self._warm[schema].run(self.models, until)
         failed = first_failure(ran)
         if failed is not None:

@@ -29,3 +29,13 @@ TABLE_TYPES: dict[str, dict[str, str]] = {
     },
     "votes": {"msgid": "STRING", "voter": "STRING", "vote": "INT", "ts": "TIMESTAMP"},
 }
+
+SEEDS: dict[str, dict[str, str]] = {
+    "banks": {
+        "aba": "STRING",
+        "bank_name": "STRING",
+        "alert_above": "DECIMAL(15,2)",
+        "watched_since": "DATE",
+    },
+}
+"""What `dbt seed` writes, with the types that ``seeds/`` gives its columns."""

@@ -96,6 +96,13 @@ class Warm:
         # hooks of the project stand among the results: of interest where they fail
         return [one for node, one in ran if node.resource_type == "model" or one.status == FAILED]
 
+    def seed(self, names: Sequence[str]) -> None:
+        """One `dbt seed` of some tables; RunFailed where one of them fails."""
+        outcome = self._invoke(["seed", "--select", *names], self.manifest)
+        failed = first_failure([_ran(result) for result in outcome.result.results])
+        if failed is not None:
+            raise RunFailed(f"dbt seed: {failed.model}: {failed.message}", hint="see logs/dbt.log")
+
     def selected(self, options: Sequence[str] = ()) -> list[Any]:
         """The nodes of the models that `dbt run` with these options (--select ...) would run."""
         arguments = ["ls", *options, "--resource-type", "model", "--output", "json"]

@@ -1,0 +1,51 @@
+"""What `make demo` runs by default, and what it says of it first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from tapestry.demo.__main__ import OF_A_FILE, SHOWN, TRANSFERS, _chosen, _plan
+from tapestry.demo.archive import EXPECTED
+
+from .archives import ROOT
+
+
+def test_the_default_is_small() -> None:
+    assert _chosen(None, None) == list(SHOWN)
+    assert len(SHOWN) in (3, 4)
+
+
+def test_the_default_does_without_great_expectations() -> None:
+    """Loading them, and rendering Data Docs, would take longer than a run."""
+    text = (ROOT / "models/bboard/models.yml").read_text("utf-8")
+    for model in yaml.safe_load(text)["models"]:
+        if model["name"] in SHOWN:
+            rules = model.get("config", {}).get("expectations", [])
+            assert all("expect" in rule for rule in rules), model
+
+
+def test_the_rest() -> None:
+    assert _chosen("all", None) == sorted(path.stem for path in EXPECTED.glob("*.sql"))
+    assert {*SHOWN} < {*OF_A_FILE} < {*_chosen("all", None)}
+    assert _chosen(None, Path("messages.parquet")) == list(OF_A_FILE)
+    assert _chosen("transfers", None) == list(TRANSFERS)
+    assert _chosen("liked,q4_unanswered", None) == ["liked", "q4_unanswered"]
+    with pytest.raises(click.UsageError):
+        _chosen(f"liked,{TRANSFERS[0]}", None)
+
+
+@pytest.mark.parametrize(
+    ("models", "runs", "at_once", "said"),
+    [(3, 3, False, "about 56 s"), (22, 5, True, "about 10 minutes"), (9, 88, True, "60 minutes")],
+)
+def test_it_says_what_it_does_and_how_long_that_takes(
+    models: int, runs: int, at_once: bool, said: str
+) -> None:
+    text = " ".join(_plan(models, runs, at_once=at_once))
+    assert text.startswith(f"{runs} runs of {models} models")
+    assert said in text
+    assert ("one run over everything" in text) is at_once
