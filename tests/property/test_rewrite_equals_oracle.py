@@ -28,6 +28,8 @@ ENGINE = 0.02  # nor is a fault of DuckDB's own (one in 500 was measured)
 ANSWERED = 0.55  # nor are queries without answers
 SHOWN = 3
 KNOWN = 120  # queries, from 0 on
+RANDOM = {"bounds", "anti_join", "gaps", "candidates"}
+ENDS = {"forgetting", "bounds", "gaps", "candidates"}
 
 
 def _check(numbers: range, make: Callable[[int], Case | None]) -> Tally:
@@ -93,5 +95,6 @@ def test_the_queries_are_of_every_strategy() -> None:
                 found[kind].add(rewriting.strategy)
                 if case.data.ended and rewrite(case.sql, CATALOG).forgets_ended:
                     found[kind].add("forgetting")
-    assert found["random"] >= {"bounds", "anti_join", "gaps", "candidates"}
-    assert found["ending"] >= {"forgetting", "bounds", "gaps", "candidates"}
+        if found["random"] >= RANDOM and found["ending"] >= ENDS:
+            return
+    pytest.fail(str(found))
