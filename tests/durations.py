@@ -27,7 +27,7 @@ class Durations:
     def __init__(self, config: pytest.Config, part: str) -> None:
         """A run of some parts of the tests."""
         self.key = f"durations/{part}"
-        self.config = config
+        self.config = config  # its cache comes later, or is switched off
         self.workers = hasattr(config, "workerinput")
         self.seconds: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
         self._spent = 0.0
@@ -52,7 +52,8 @@ class Durations:
 
     def longest_first(self, items: list[pytest.Item]) -> None:
         """Order by the files' times of the last run; inside a file the order stays."""
-        known = self.config.cache.get(self.key, {}) if self.config.cache else {}
+        cache = getattr(self.config, "cache", None)
+        known = cache.get(self.key, {}) if cache else {}
         files: dict[str, float] = defaultdict(float)
         for name, (_, processors) in known.items():
             files[name.partition("::")[0]] += processors
@@ -60,10 +61,11 @@ class Durations:
 
     def pytest_sessionfinish(self) -> None:
         """Keep the figures, rounded; what did not run now keeps those of before."""
-        if self.config.cache and not self.workers:
-            kept = dict(self.config.cache.get(self.key, {}))
+        cache = getattr(self.config, "cache", None)
+        if cache and not self.workers:
+            kept = dict(cache.get(self.key, {}))
             kept |= {name: [round(one, 2) for one in both] for name, both in self.seconds.items()}
-            self.config.cache.set(self.key, kept)
+            cache.set(self.key, kept)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The longest tests, and whether one is too long for the gate."""

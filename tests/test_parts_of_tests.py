@@ -15,7 +15,8 @@ ROOT = TESTS.parent
 FILES = sorted(path for path in TESTS.rglob("*.py") if "__pycache__" not in path.parts)
 GATE = {"judges", "quick", "spark"}
 STARTS_SPARK = (
-    r"embedded import start|embedded\.start\(|SparkSession\.builder|from there import|demo\.play"
+    r"embedded import start|embedded\.start\(|SparkSession\.builder"
+    r"|from there import|play import Player"
 )
 
 
