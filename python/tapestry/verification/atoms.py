@@ -14,8 +14,8 @@ from itertools import count, product
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.facts.from_clause import encloses_relation
 from tapestry.sql.read.groups_of_nothing import GROUPING_SETS
-from tapestry.sql.read.open_parentheses import encloses_relation
 from tapestry.verification.row_values import Choices, alias_of, compares_clock, null_like, own_parts
 from tapestry.verification.scopes import Ctes, arms, conditions, opened, relation_of
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from tapestry.sql.facts import keys
+from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.read.groups_of_nothing import GROUPING_SETS
 from tapestry.sql.read.open_clauses import parts
 from tapestry.sql.read.total_orders import relations_in_order
@@ -46,7 +47,7 @@ def bucket_of(arm: exp.Query, key: Sequence[int], digit: str, alias: str) -> exp
     names = arm.named_selects
     own = [f"_c{number}" for number in range(1, len(names) + 1)]
     listed: list[exp.Expr] = [
-        exp.alias_(exp.column(mine, table=alias), build.identifier(name))
+        exp.alias_(exp.column(mine, table=alias), identifier(name))
         for mine, name in zip(own, names, strict=True)
     ]
     columns = [exp.to_identifier(name) for name in own]

@@ -19,7 +19,7 @@ from sqlglot import exp
 from tapestry.instants import MICRO, from_micros, micros
 from tapestry.names import ARRIVAL, ENDED
 from tapestry.sql import timing
-from tapestry.sql.write import build
+from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.write.dialects import for_dialect
 from tapestry.verification.atoms import Atoms, Pair
 from tapestry.verification.definition import Definition
@@ -88,7 +88,7 @@ def _flips_of(definition: Definition, pair: Pair, low: int, high: int) -> Iterat
     columns += [c for c in dict.fromkeys(pair.right.find_all(exp.Column)) if c not in columns]
     listed = ", ".join(f"{c.sql(definition.dialect)} AS _c{n}" for n, c in enumerate(columns, 1))
     tables = " CROSS JOIN ".join(
-        f"{definition.reads[source]} AS {build.identifier(alias).sql(definition.dialect)}"
+        f"{definition.reads[source]} AS {identifier(alias).sql(definition.dialect)}"
         for alias, source in pair.tables.items()
     )
     rows = (

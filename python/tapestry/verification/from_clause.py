@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from tapestry.names import ARRIVAL, ENDED, KEY, ROW_ID
 from tapestry.sql.facts import keys
-from tapestry.sql.read.open_parentheses import encloses_relation
+from tapestry.sql.facts.from_clause import encloses_relation
 from tapestry.sql.write import build
 from tapestry.verification.restriction import WHOLE, Restriction
 from tapestry.verification.row_writer import RowWriter

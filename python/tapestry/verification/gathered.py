@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.read.groups_of_nothing import GROUPING_SETS
 from tapestry.sql.read.open_clauses import is_aggregate, parts
 from tapestry.sql.read.total_orders import relations_in_order
@@ -44,7 +45,7 @@ def named_again(names: Sequence[str], alias: str) -> list[exp.Expr]:
     """The columns ``_c1, _c2, …`` under the author's names, and ``_s``."""
     own = numbered_names("c", len(names))
     listed: list[exp.Expr] = [
-        exp.alias_(exp.column(mine, table=alias), build.identifier(name))
+        exp.alias_(exp.column(mine, table=alias), identifier(name))
         for mine, name in zip(own, names, strict=True)
     ]
     return [*listed, exp.column(AT, table=alias)]

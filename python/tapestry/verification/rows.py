@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from tapestry.sql.facts import keys
+from tapestry.sql.facts.from_clause import encloses_relation
 from tapestry.sql.planner.hints import few_keys
-from tapestry.sql.read.open_parentheses import encloses_relation
 from tapestry.sql.write import build
 
 

@@ -24,6 +24,7 @@ from tapestry.names import KEY
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.facts import keys
+from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.write import build
 from tapestry.verification.from_clause import AT, FromClause
 from tapestry.verification.gathered import (
@@ -208,7 +209,7 @@ class Threader:
     def at_instant(self, node: exp.Query, ctes: Ctes, around: Around) -> exp.Select:
         """The rows of a query that nothing around it is seen in, at the instant of the row."""
         name = self.name("q")
-        listed = [exp.column(build.identifier(n), table=name) for n in node.named_selects]
+        listed = [exp.column(identifier(n), table=name) for n in node.named_selects]
         query = build.add_from(build.select(listed), aliased(self.rows(node, ctes), name))
         same = exp.EQ(this=exp.column(AT, table=name), expression=around.instant.copy())
         return build.add_where(query, [same])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tapestry.quoting import Sql, identifier, relation_name, rendered_name, type_text
 from tapestry.runs.engine.session import Session
-from tapestry.sql.write.build import needs_quotes
+from tapestry.sql.facts.identifiers import needs_quotes
 
 Columns = tuple[tuple[str, str], ...]
 """Names, as they are written, and types."""

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
+from tapestry.sql.facts.bounds_of_time import atoms_in, comparisons_in
+from tapestry.sql.facts.solve_comparison import OPERATORS, solve_comparison
 from tapestry.sql.ir import And, Formula, Lower
-from tapestry.sql.lifted.changes import atoms_in, comparisons_in
 from tapestry.sql.lifted.names import KEY_PLACE
-from tapestry.sql.normalize.solve_comparison import OPERATORS, solve_comparison
 
 
 def find_opens(

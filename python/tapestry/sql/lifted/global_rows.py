@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from tapestry.sql.facts.grouping import is_aggregate
 from tapestry.sql.lifted.names import AT, Lifts
-from tapestry.sql.normalize.needs_instants import is_aggregate
 from tapestry.sql.write import build
 
 MARKER = "_there"

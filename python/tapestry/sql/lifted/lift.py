@@ -16,14 +16,14 @@ from tapestry.errors import Refusal
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.facts import keys
+from tapestry.sql.facts.from_clause import encloses_relation
+from tapestry.sql.facts.grouping import by_values, is_global
 from tapestry.sql.ir import Lifted, SourceTable
 from tapestry.sql.lifted.events import Events
 from tapestry.sql.lifted.global_rows import over_all_instants
 from tapestry.sql.lifted.names import AT, ROWS_KEY
 from tapestry.sql.lifted.ranges import ranges_of
 from tapestry.sql.lifted.totals import first_rows, window_at
-from tapestry.sql.normalize.needs_instants import by_values, is_global
-from tapestry.sql.read.open_parentheses import encloses_relation
 from tapestry.sql.write import build
 
 

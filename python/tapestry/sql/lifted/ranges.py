@@ -16,10 +16,10 @@ from sqlglot import exp
 
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.split_by_bound import by
+from tapestry.sql.facts.bounds_of_time import comparisons_in
+from tapestry.sql.facts.solve_comparison import solve_comparison
 from tapestry.sql.ir import And, Formula, Lower, Upper
-from tapestry.sql.lifted.changes import comparisons_in
 from tapestry.sql.lifted.find_opens import compares_alone, conjuncts_of
-from tapestry.sql.normalize.solve_comparison import solve_comparison
 
 
 def ranges_of(tree: exp.Query, frame: Frame) -> dict[str, list[exp.Expr]]:

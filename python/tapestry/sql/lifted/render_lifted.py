@@ -10,6 +10,7 @@ from sqlglot import exp
 from tapestry.names import KEY, MATCHED_AT
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.facts import keys
+from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.ir import Lifted
 from tapestry.sql.lifted.events import Ctes, Events
 from tapestry.sql.lifted.lift import Lift
@@ -120,7 +121,7 @@ def _key(arm: Lifted, alias: str) -> exp.Expr:
 
 def _named(query: exp.Query, names: Sequence[str]) -> exp.Query:
     """The query with these names for its columns."""
-    columns = [build.identifier(name) for name in names]
+    columns = [identifier(name) for name in names]
     alias = exp.TableAlias(this=exp.to_identifier("_q"), columns=columns)
     listed = [build.column(name, "_q") for name in names]
     return build.add_from(build.select(listed), exp.Subquery(this=query, alias=alias))

@@ -11,6 +11,7 @@ from tapestry.sql.branches.frame import Frame, at_most, less
 from tapestry.sql.branches.order import Order
 from tapestry.sql.branches.selects import Reads, filters_of, valid_at, where
 from tapestry.sql.facts.arrivals import match_ends, match_starts
+from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.facts.walk import tables_of
 from tapestry.sql.ir import (
     And,
@@ -81,7 +82,7 @@ def _lifted(arm: Lifted, columns: tuple[str, ...]) -> str:
     for table in tree.find_all(exp.Table):
         table.set("this", exp.to_identifier(tables[table.alias]))
     for item, name in zip(list(tree.selects), columns, strict=True):
-        named = exp.alias_(item.unalias().copy(), build.identifier(name))
+        named = exp.alias_(item.unalias().copy(), identifier(name))
         if isinstance(tree, exp.Select):
             item.replace(named)
     bounds = dict.fromkeys(f"{EVENTS}{_bound(change)}\n" for change in arm.changes)

@@ -13,9 +13,9 @@ from sqlglot import exp
 
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.facts.from_clause import derived_tables, leaf_selects
+from tapestry.sql.facts.grouping import is_aggregate
 from tapestry.sql.ir import Lifted
-from tapestry.sql.normalize.needs_instants import derived_tables, is_aggregate
-from tapestry.sql.read.open_parentheses import leaf_selects
 
 CURRENT = "a table or view downstream that takes the latest"
 """Where the current value alone is to be had."""

@@ -19,6 +19,7 @@ from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.copies import copied
 from tapestry.sql.facts import keys
+from tapestry.sql.facts.from_clause import encloses_relation
 from tapestry.sql.facts.values import (
     Names,
     found_in,
@@ -55,7 +56,6 @@ from tapestry.sql.normalize.nodes import (
 )
 from tapestry.sql.normalize.normalize_conditions import normalize_conditions
 from tapestry.sql.normalize.scope import Columns, Scope, Way, with_ctes
-from tapestry.sql.read.open_parentheses import encloses_relation
 from tapestry.sql.read.parse import table_name
 from tapestry.sql.read.refuse_unsupported import (
     is_global_aggregate,

@@ -16,9 +16,9 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
+from tapestry.sql.facts.grouping import aggregates
 from tapestry.sql.ir import Firsts
 from tapestry.sql.normalize.builder import Builder
-from tapestry.sql.normalize.needs_instants import aggregates
 from tapestry.sql.normalize.running_states import STATES, ways_of
 from tapestry.sql.normalize.scope import Scope, with_ctes
 from tapestry.sql.read.parse import table_name

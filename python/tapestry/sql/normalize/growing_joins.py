@@ -16,9 +16,9 @@ from sqlglot import exp
 from tapestry.names import ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.facts.from_clause import encloses_relation
 from tapestry.sql.ir import And, ArmTable, Condition, ExistsFormula, Formula, Or, SourceTable
 from tapestry.sql.normalize.scope import Columns, Scope, with_ctes
-from tapestry.sql.read.open_parentheses import encloses_relation
 from tapestry.sql.read.parse import table_name
 
 MANY = 3

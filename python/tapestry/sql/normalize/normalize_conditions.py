@@ -16,6 +16,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.facts.common_types import as_type, shared_type
+from tapestry.sql.facts.solve_comparison import OPERATORS
 from tapestry.sql.ir import (
     FALSE,
     TRUE,
@@ -27,7 +28,6 @@ from tapestry.sql.ir import (
     any_of,
     weight_of,
 )
-from tapestry.sql.normalize.solve_comparison import OPERATORS
 from tapestry.sql.work import size, spend
 
 CONDITIONS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Exists, exp.In, exp.Between)

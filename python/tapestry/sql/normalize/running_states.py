@@ -15,10 +15,11 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.facts.common_types import as_type, type_of
+from tapestry.sql.facts.grouping import GROUPINGS
 from tapestry.sql.ir import And, Arm, Bag, Condition, State, Sums, TimeAtom
 from tapestry.sql.normalize.builder import Builder
 from tapestry.sql.normalize.lifted_beside import type_of_sum
-from tapestry.sql.normalize.needs_instants import GROUPINGS, needs_instants
+from tapestry.sql.normalize.needs_instants import needs_instants
 from tapestry.sql.normalize.scope import Scope
 from tapestry.sql.read.exact_numbers import DECIMAL, WHOLE, kind_of_number
 from tapestry.sql.read.open_clauses import GROUPING, is_aggregate

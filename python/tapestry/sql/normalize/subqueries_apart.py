@@ -9,8 +9,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.sql.facts.grouping import aggregates
 from tapestry.sql.facts.values import Names
-from tapestry.sql.normalize.needs_instants import aggregates, is_scalar
+from tapestry.sql.normalize.needs_instants import is_scalar
 from tapestry.sql.read.open_clauses import is_aggregate
 from tapestry.sql.read.outer_block import OuterBlock
 from tapestry.sql.write import build

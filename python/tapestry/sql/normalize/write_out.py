@@ -13,13 +13,13 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.facts.from_clause import derived_tables, encloses_relation, leaf_selects
+from tapestry.sql.facts.grouping import by_values
 from tapestry.sql.facts.values import Names
 from tapestry.sql.ir import Lifted, SourceTable
-from tapestry.sql.normalize.needs_instants import by_values, derived_tables
 from tapestry.sql.normalize.scope import Scope, with_ctes
 from tapestry.sql.normalize.subqueries_apart import subqueries_apart
 from tapestry.sql.read.generators import kinds_made
-from tapestry.sql.read.open_parentheses import encloses_relation, leaf_selects
 from tapestry.sql.read.parse import table_name
 from tapestry.sql.read.refuse_unsupported import (
     UPSTREAM,

@@ -23,6 +23,7 @@ from sqlglot import exp
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.selects import Reads, on_of, where
 from tapestry.sql.branches.split_by_bound import Branch, narrowed_aliases
+from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.ir import Table
 from tapestry.sql.normalize.look_ups import with_on
 from tapestry.sql.planner.hints import broadcast
@@ -148,6 +149,6 @@ def _renamed(node: exp.Expr, names: Names, near: str) -> exp.Expr:
     for column in list(free_columns(copy)):
         new = names.get((column.table, column.name))
         if new is not None:
-            column.set("this", build.identifier(new))
+            column.set("this", identifier(new))
             column.set("table", exp.to_identifier(near))
     return copy

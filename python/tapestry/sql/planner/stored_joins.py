@@ -16,6 +16,7 @@ from sqlglot import exp
 from tapestry.names import ARRIVAL, ROW_ID
 from tapestry.sql.branches.selects import Reads, aliases_of, on_of
 from tapestry.sql.branches.split_by_bound import Branch
+from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.ir import SourceTable, Table
 from tapestry.sql.normalize.look_ups import with_on
 from tapestry.sql.scan import LEFT, RIGHT, JoinScan
@@ -68,7 +69,7 @@ def _of_both(node: exp.Expr, pair: Pair, alias: str) -> exp.Expr:
     copy = node.copy()
     for column in list(free_columns(copy)):
         if column.table in sides:
-            column.set("this", build.identifier(sides[column.table] + column.name))
+            column.set("this", identifier(sides[column.table] + column.name))
             column.set("table", exp.to_identifier(alias))
     return copy
 

@@ -19,8 +19,8 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
+from tapestry.sql.facts.from_clause import relations_of
 from tapestry.sql.read.open_clauses import is_aggregate
-from tapestry.sql.read.open_parentheses import relations_of
 from tapestry.sql.read.parse import table_name
 from tapestry.sql.work import size, spend
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from tapestry.sql.facts.common_types import type_of
+from tapestry.sql.facts.from_clause import relations_of
 from tapestry.sql.read.generators import kinds_made
 from tapestry.sql.read.inline_inner_ctes import cte_of
-from tapestry.sql.read.open_parentheses import relations_of
 
 WHOLE, DECIMAL, FLOAT, UNKNOWN = "whole", "decimal", "float", ""
 """Kinds of numbers; those of an interval are whole (of months, or of microseconds)."""

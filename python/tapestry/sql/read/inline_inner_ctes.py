@@ -11,7 +11,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.sql.read.open_parentheses import relations_of
+from tapestry.sql.facts.from_clause import relations_of
 from tapestry.sql.work import NODE, size, spend
 
 MOST = 2_000

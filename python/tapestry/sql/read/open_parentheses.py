@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.sql.facts.from_clause import encloses_relation, relations_of
 
 
 def open_parentheses(tree: exp.Query) -> exp.Query:
@@ -34,29 +35,6 @@ def open_parentheses(tree: exp.Query) -> exp.Query:
             if not any(join.args.get("using") for join in select.find_all(exp.Join)):
                 list_relations(select, relations, _nameless)
     return tree
-
-
-def encloses_relation(node: exp.Expr) -> bool:
-    """Are these parentheses around a relation or a join, and not those of a SELECT?
-
-    A SELECT may stand in several of them, as long as it has no name in there and joins nothing.
-    """
-    if not isinstance(node, exp.Subquery):
-        return False
-    inner = node.this
-    behind = [inner.args.get(clause) for clause in ("alias", "joins", "pivots")]
-    return isinstance(inner, exp.Table) or (isinstance(inner, exp.Subquery) and any(behind))
-
-
-def leaf_selects(query: exp.Expr) -> Iterator[exp.Select]:
-    """The SELECTs whose rows are those of a query, or are compared by its set operations."""
-    while isinstance(query, exp.Subquery):
-        query = query.this
-    if isinstance(query, exp.SetOperation):
-        yield from leaf_selects(query.this)
-        yield from leaf_selects(query.expression)
-    elif isinstance(query, exp.Select):
-        yield query
 
 
 def _open(node: exp.Subquery) -> None:
@@ -90,24 +68,6 @@ def _open(node: exp.Subquery) -> None:
         node.set("joins", None)
     else:
         node.replace(inner)
-
-
-def relations_of(select: exp.Expr) -> Iterator[exp.Expr]:
-    """The relations of a FROM clause in the order written, those in parentheses included."""
-
-    def inside(node: exp.Expr) -> Iterator[exp.Expr]:
-        if encloses_relation(node):
-            yield from inside(node.this)
-        else:
-            yield node
-        for join in node.args.get("joins") or []:
-            yield from inside(join.this)
-
-    from_ = select.args.get("from_")
-    if from_ is not None:
-        yield from inside(from_.this)
-        for join in select.args.get("joins") or []:
-            yield from inside(join.this)
 
 
 def _refuse_using(select: exp.Select, relations: list[exp.Expr]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.read.open_clauses import is_aggregate
 from tapestry.sql.write import build
 
@@ -42,7 +43,7 @@ class OuterBlock:
         """The outer block, filtered by a condition of the inner one."""
         opened = exp.Select()
         for item in self.select.selects:
-            name = build.identifier(item.alias_or_name)
+            name = identifier(item.alias_or_name)
             shown = exp.Alias(this=self.value(item.unalias()), alias=name)
             opened.append("expressions", shown)
         condition = None if where is None else self.value(where)

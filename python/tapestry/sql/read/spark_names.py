@@ -11,8 +11,8 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
+from tapestry.sql.facts.from_clause import relations_of
 from tapestry.sql.read.generators import kind_of
-from tapestry.sql.read.open_parentheses import relations_of
 
 _MADE = "as Spark names it"
 _NUMBER = re.compile(r"(0|[1-9]\d*)(\.\d+)?")

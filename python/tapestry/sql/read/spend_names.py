@@ -10,8 +10,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.facts.from_clause import relations_of
 from tapestry.sql.read.inline_inner_ctes import cte_of
-from tapestry.sql.read.open_parentheses import relations_of
 from tapestry.sql.read.parse import table_name
 from tapestry.sql.work import spend, spend_tree
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from tapestry.sql.copies import copied
-from tapestry.sql.read.open_parentheses import relations_of
+from tapestry.sql.facts.from_clause import relations_of
 
 
 def tell_apart(tree: exp.Query) -> exp.Query:

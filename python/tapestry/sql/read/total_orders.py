@@ -18,11 +18,11 @@ from itertools import compress
 from sqlglot import exp
 
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.facts.from_clause import encloses_relation
+from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.read.inline_inner_ctes import cte_of
 from tapestry.sql.read.one_value import ANY, one_value
 from tapestry.sql.read.open_clauses import parts
-from tapestry.sql.read.open_parentheses import encloses_relation
-from tapestry.sql.write import build
 
 BY_PLACE = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead)
 FIRST = (exp.First, exp.FirstValue)
@@ -49,7 +49,7 @@ def total_orders(tree: exp.Query, catalog: Catalog) -> exp.Query:
 def _outputs(node: exp.Expr) -> Iterator[exp.Expr]:
     """What a query's rows are equal in; a constant says nothing, and might be read as a place."""
     if isinstance(node, exp.SetOperation):
-        yield from (exp.column(build.identifier(name)) for name in _ordered_columns(node))
+        yield from (exp.column(identifier(name)) for name in _ordered_columns(node))
     elif isinstance(node, exp.Select):
         items = [item.unalias() for item in node.selects if not has_map(item)]
         yield from (item.copy() for item in items if not isinstance(item, exp.Literal | exp.Null))
@@ -112,7 +112,7 @@ def _tellers(select: exp.Select, catalog: Catalog) -> Iterator[exp.Expr]:
     for relation in relations_in_order(select):
         alias = relation.alias_or_name
         for name in columns_of(relation, catalog):
-            yield exp.column(build.identifier(name), table=exp.to_identifier(alias))
+            yield exp.column(identifier(name), table=exp.to_identifier(alias))
     for lateral in select.args.get("laterals") or []:
         if not has_map(lateral.this.this):
             for column in lateral.args["alias"].columns:

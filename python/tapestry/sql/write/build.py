@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from sqlglot import exp
-from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import SqlglotError
 
 from tapestry.sql import timing
 from tapestry.sql.facts.common_types import as_type, type_of
-
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SPARK = Dialect.get_or_raise("spark")
+from tapestry.sql.facts.identifiers import identifier, needs_quotes
 
 
 def select(listed: Iterable[exp.Expr]) -> exp.Select:
@@ -32,34 +26,6 @@ def select_all(alias: str = "") -> exp.Select:
     if not alias:
         return select([exp.Star()])
     return select([exp.Column(this=exp.Star(), table=exp.to_identifier(alias))])
-
-
-def identifier(name: str) -> exp.Identifier:
-    """A name, in quotes where it needs them."""
-    return exp.to_identifier(name, quoted=needs_quotes(name))
-
-
-def needs_quotes(name: str) -> bool:
-    """Is this no name without quotes? Spark takes only ASCII letters, digits and _ for one."""
-    return not _PLAIN.fullmatch(name) or _is_word(name.lower())
-
-
-@lru_cache(maxsize=10_000)
-def _is_word(name: str) -> bool:
-    """Has the language a use of its own for it, so that it is no column where one may stand?
-
-    >>> [_is_word(name) for name in ("from", "case", "null", "date", "id")]
-    [True, True, True, False, False]
-    """
-    try:
-        (read,) = _SPARK.parse(f"SELECT {name}, t.{name} AS {name} FROM t")
-    except SqlglotError:
-        return True
-    items = read.selects if isinstance(read, exp.Select) else []
-    columns = [item.unalias() for item in items]
-    return len(items) != 2 or any(
-        not isinstance(column, exp.Column) or column.name != name for column in columns
-    )
 
 
 def quote(tree: exp.Expr) -> None:

@@ -8,10 +8,10 @@ from sqlglot import exp
 
 from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.order import Order
+from tapestry.sql.facts.bounds_of_time import changes_of
+from tapestry.sql.facts.keys_that_commute import find_keys
 from tapestry.sql.ir import Lifted, Part
-from tapestry.sql.lifted.changes import changes_of
 from tapestry.sql.lifted.events import Events
-from tapestry.sql.lifted.find_keys import find_keys
 from tapestry.sql.lifted.find_opens import find_opens
 from tapestry.sql.lifted.lift import Lift
 from tapestry.sql.query_state import QueryState

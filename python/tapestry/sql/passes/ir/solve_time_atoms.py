@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tapestry.sql.facts.solve_comparison import solve_comparison
 from tapestry.sql.facts.walk import ArmWalk
 from tapestry.sql.ir import ATOM, And, Formula, Lower, TimeAtom, Upper
-from tapestry.sql.normalize.solve_comparison import solve_comparison
 from tapestry.sql.query_state import QueryState
 
 

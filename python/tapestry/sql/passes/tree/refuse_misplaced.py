@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql.catalog import Catalog
+from tapestry.sql.facts.from_clause import relations_of
 from tapestry.sql.read.open_clauses import is_aggregate, parts
-from tapestry.sql.read.open_parentheses import relations_of
 from tapestry.sql.read.refuse_unsupported import refuse_row_makers
 
 RANKS = (

@@ -18,10 +18,10 @@ from sqlglot import exp
 
 from tapestry.errors import Refusal
 from tapestry.sql import timing
+from tapestry.sql.facts.blocks import BlockScope, blocks_of, leaf_blocks
+from tapestry.sql.facts.grouping import is_aggregate
+from tapestry.sql.facts.solve_comparison import OPERATORS, solve_comparison
 from tapestry.sql.ir import And, Change, Formula, Lower, Or, SourceTable, Upper
-from tapestry.sql.lifted.blocks import BlockScope, blocks_of, leaf_blocks
-from tapestry.sql.normalize.needs_instants import is_aggregate
-from tapestry.sql.normalize.solve_comparison import OPERATORS, solve_comparison
 from tapestry.sql.work import spend
 
 ROW_VALUES = (

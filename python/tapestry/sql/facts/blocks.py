@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.normalize.needs_instants import derived_tables
-from tapestry.sql.read.open_parentheses import leaf_selects
+from tapestry.sql.facts.from_clause import derived_tables, leaf_selects
 
 CLAUSES = ("where", "having", "group", "order", "windows", "distinct")
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.facts.from_clause import encloses_relation
+from tapestry.sql.facts.grouping import GROUPINGS, is_global, own_parts
+from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.ir import SourceTable
-from tapestry.sql.normalize.needs_instants import GROUPINGS, is_global, own_parts
-from tapestry.sql.read.open_parentheses import encloses_relation
-from tapestry.sql.write import build
 
 Column = tuple[str, str]
 """The alias of a relation, and the name of a column of it (or the text of an expression)."""
@@ -214,7 +214,7 @@ class _Finder:
         """The uses that columns of a block reach, in its FROM clause and its subqueries."""
         found: Covered = {}
         for alias, name in sorted(block.reached(equal)):
-            inside: Covered | None = {alias: build.column(name, alias)}
+            inside: Covered | None = {alias: exp.column(identifier(name), table=alias)}
             if alias not in self.tables:
                 inside = self.inside(block, alias, name)
             for use, column in (inside or {}).items():

@@ -1,0 +1,61 @@
+"""What stands in a FROM clause, and which SELECTs the rows of a query come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+
+def encloses_relation(node: exp.Expr) -> bool:
+    """Are these parentheses around a relation or a join, and not those of a SELECT?
+
+    A SELECT may stand in several of them, as long as it has no name in there and joins nothing.
+    """
+    if not isinstance(node, exp.Subquery):
+        return False
+    inner = node.this
+    behind = [inner.args.get(clause) for clause in ("alias", "joins", "pivots")]
+    return isinstance(inner, exp.Table) or (isinstance(inner, exp.Subquery) and any(behind))
+
+
+def relations_of(select: exp.Expr) -> Iterator[exp.Expr]:
+    """The relations of a FROM clause in the order written, those in parentheses included."""
+
+    def inside(node: exp.Expr) -> Iterator[exp.Expr]:
+        if encloses_relation(node):
+            yield from inside(node.this)
+        else:
+            yield node
+        for join in node.args.get("joins") or []:
+            yield from inside(join.this)
+
+    from_ = select.args.get("from_")
+    if from_ is not None:
+        yield from inside(from_.this)
+        for join in select.args.get("joins") or []:
+            yield from inside(join.this)
+
+
+def derived_tables(select: exp.Expr) -> Iterator[exp.Subquery]:
+    """The derived tables of a FROM clause, those in parentheses included."""
+    clauses = [select.args.get("from_"), *(select.args.get("joins") or [])]
+    left = [clause.this for clause in clauses if clause is not None]
+    while left:
+        relation = left.pop(0)
+        left += [join.this for join in relation.args.get("joins") or []]
+        if encloses_relation(relation):
+            left.append(relation.this)
+        elif isinstance(relation, exp.Subquery):
+            yield relation
+
+
+def leaf_selects(query: exp.Expr) -> Iterator[exp.Select]:
+    """The SELECTs whose rows are those of a query, or are compared by its set operations."""
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    if isinstance(query, exp.SetOperation):
+        yield from leaf_selects(query.this)
+        yield from leaf_selects(query.expression)
+    elif isinstance(query, exp.Select):
+        yield query
