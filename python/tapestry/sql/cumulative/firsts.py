@@ -25,8 +25,8 @@ from sqlglot import exp
 from tapestry.sql import timing
 from tapestry.sql.cumulative.groups import PART, Groups
 from tapestry.sql.ir import Block, Firsts, Lifted
+from tapestry.sql.lift.cases import AT
 from tapestry.sql.lifted.events import Ctes
-from tapestry.sql.lifted.names import AT
 from tapestry.sql.lifted.render_lifted import LiftedPlace, new_answers
 from tapestry.sql.normalize.running_states import STATES
 from tapestry.sql.write import build

@@ -13,7 +13,7 @@ from tapestry.sql.branches.frame import Frame, least
 from tapestry.sql.branches.selects import Reads, non_empty, valid_at, where
 from tapestry.sql.branches.split_by_bound import by
 from tapestry.sql.ir import Block, Conjunction
-from tapestry.sql.lifted.names import AT
+from tapestry.sql.lift.cases import AT
 from tapestry.sql.strategies.bounds import select_by_bounds
 from tapestry.sql.write import build
 

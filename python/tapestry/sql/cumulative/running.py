@@ -26,8 +26,8 @@ from tapestry.sql.cumulative.groups import Groups
 from tapestry.sql.cumulative.rows import WEIGHT, ends
 from tapestry.sql.facts.begin import TIME_BEGINS
 from tapestry.sql.ir import Block, Lifted, State, Sums
+from tapestry.sql.lift.cases import AT
 from tapestry.sql.lifted.events import Ctes
-from tapestry.sql.lifted.names import AT
 from tapestry.sql.lifted.render_lifted import LiftedPlace, new_answers
 from tapestry.sql.normalize.running_states import STATES
 from tapestry.sql.write import build

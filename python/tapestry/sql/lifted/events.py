@@ -20,7 +20,8 @@ from tapestry.sql.branches.frame import Frame
 from tapestry.sql.branches.split_by_bound import by
 from tapestry.sql.facts.begin import TIME_BEGINS
 from tapestry.sql.ir import Lifted, SourceTable
-from tapestry.sql.lifted.names import AT, KEY_PLACE
+from tapestry.sql.lift.cases import AT
+from tapestry.sql.lifted.names import KEY_PLACE
 from tapestry.sql.write import build
 
 Ctes = list[tuple[str, exp.Query]]

@@ -12,10 +12,11 @@ from tapestry.sql.branches.frame import Frame
 from tapestry.sql.facts import keys
 from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.ir import Lifted
+from tapestry.sql.lift.cases import AT, ROWS_KEY
+from tapestry.sql.lift.lift import Lift
 from tapestry.sql.lifted.events import Ctes, Events
-from tapestry.sql.lifted.lift import Lift
+from tapestry.sql.lifted.instants import Instants
 from tapestry.sql.lifted.measure import measure
-from tapestry.sql.lifted.names import AT, ROWS_KEY
 from tapestry.sql.write import build
 
 KNOWN_CTE = "known"
@@ -66,7 +67,7 @@ def render_lifted(
     """
     rows = f"{place.prefix}_rows"
     events = _events(arm, place)
-    lift = Lift(arm, place.reads, events)
+    lift = Lift(arm.tree, arm.tables, place.reads, Instants(events), arm.by_rows)
     lifted = lift.rows(arm.tree, keyed=arm.by_rows)
     extra = [AT, ROWS_KEY] if arm.by_rows else [AT]
     ctes = [*events.ctes(), (rows, _named(lifted, [*place.listed, *extra]))]

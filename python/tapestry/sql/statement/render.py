@@ -23,7 +23,7 @@ from tapestry.sql.cumulative.running import Running, render_running
 from tapestry.sql.facts.begin import TIME_BEGINS_CTE
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import Firsts, Part, SourceTable, ValueTable
-from tapestry.sql.lifted.names import AT
+from tapestry.sql.lift.cases import AT
 from tapestry.sql.lifted.render_lifted import (
     KNOWN_CTE,
     LiftedPlace,

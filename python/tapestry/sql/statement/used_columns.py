@@ -11,7 +11,7 @@ from tapestry.names import ARRIVAL
 from tapestry.sql.branches.selects import Reads
 from tapestry.sql.catalog import Catalog, Exploded, Source
 from tapestry.sql.ir import SourceTable
-from tapestry.sql.lifted.names import AT
+from tapestry.sql.lift.cases import AT
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from tapestry.sql.branches.order import Order
 from tapestry.sql.facts.bounds_of_time import changes_of
 from tapestry.sql.facts.keys_that_commute import find_keys
 from tapestry.sql.ir import Lifted, Part
+from tapestry.sql.lift.lift import Lift
 from tapestry.sql.lifted.events import Events
 from tapestry.sql.lifted.find_opens import find_opens
-from tapestry.sql.lifted.lift import Lift
+from tapestry.sql.lifted.instants import Instants
 from tapestry.sql.query_state import QueryState
 
 
@@ -49,4 +50,5 @@ def _lift(arm: Lifted) -> None:
     reads = {table.source: "source" for table in arm.tables}
     frame = Frame(None, exp.null(), Order({}, {}, frozenset(), (), "UTC"))
     events = Events(arm, frame, reads, "p", None)
-    Lift(arm, reads, events).rows(arm.tree, keyed=arm.by_rows)
+    lift = Lift(arm.tree, arm.tables, reads, Instants(events), arm.by_rows)
+    lift.rows(arm.tree, keyed=arm.by_rows)

@@ -1,42 +1,49 @@
-"""A query over instants: every row carries the instant that it is evaluated at (``_instant``).
+"""A query over cases: every row carries the case that it is evaluated for (``_instant``).
 
-Aggregates, section 4. Each use of a source becomes its rows at each instant, ``now()`` the instant
-of its block; what is grouped, ranked or limited is so at each instant by itself. Sound because
-nothing of one instant then meets what is of another one.
+Aggregates, section 4. Each use of a source becomes its rows in each case, ``now()`` the instant of
+the case; what is grouped, ranked or limited is so in each case by itself. Sound because nothing of
+one case then meets what is of another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.names import ARRIVAL, ENDED, ROW_ID
+from tapestry.names import ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.facts import keys
 from tapestry.sql.facts.from_clause import encloses_relation
 from tapestry.sql.facts.grouping import by_values, is_global
-from tapestry.sql.ir import Lifted, SourceTable
-from tapestry.sql.lifted.events import Events
-from tapestry.sql.lifted.global_rows import over_all_instants
-from tapestry.sql.lifted.names import AT, ROWS_KEY
-from tapestry.sql.lifted.ranges import ranges_of
-from tapestry.sql.lifted.totals import first_rows, window_at
+from tapestry.sql.ir import SourceTable
+from tapestry.sql.lift.cases import AT, ROWS_KEY, Cases
+from tapestry.sql.lift.global_rows import over_all_cases
+from tapestry.sql.lift.totals import first_rows, window_at
 from tapestry.sql.write import build
 
 
 class Lift:
-    """Lifts queries; ``reads``: source → the CTE of its scan."""
+    """Lifts queries over ``cases``.
 
-    def __init__(self, arm: Lifted, reads: Mapping[str, str], events: Events) -> None:
-        self.tables = {table.alias: table for table in arm.tables}
-        self.reads, self.events, self.keyed = reads, events, arm.by_rows
-        self.keys = arm.keys
-        self.ranges = ranges_of(arm.tree, events.evaluated)
+    ``tables``: the uses of sources; ``reads``: source → the CTE of its scan; ``keyed``: what
+    identifies the rows of FROM is carried along.
+    """
+
+    def __init__(
+        self,
+        tree: exp.Query,
+        tables: Sequence[SourceTable],
+        reads: Mapping[str, str],
+        cases: Cases,
+        keyed: bool = False,
+    ) -> None:
+        self.tables = {table.alias: table for table in tables}
+        self.reads, self.cases, self.keyed = reads, cases, keyed
         self.columns: dict[str, dict[str, None]] = {}
-        for column in arm.tree.find_all(exp.Column):
+        for column in tree.find_all(exp.Column):
             if column.table in self.tables:
                 self.columns.setdefault(column.table, {})[column.name] = None
                 if column.name in (AT, ROWS_KEY):
@@ -52,13 +59,13 @@ class Lift:
         """A new alias of our own."""
         return f"_{kind}{next(self.numbers)}"
 
-    def instants(self, alias: str) -> exp.Table:
-        """The instants of events, each once."""
-        return self.events.instants(alias)
+    def every(self, alias: str) -> exp.Table:
+        """Every case, each once."""
+        return self.cases.every(alias)
 
     # -- queries ------------------------------------------------------------------------------
     def rows(self, node: exp.Expr, keyed: bool = False) -> exp.Query:
-        """The rows of a query at every instant: its columns, ``_instant``, where asked its key."""
+        """The rows of a query in every case: its columns, ``_instant``, where asked its key."""
         while isinstance(node, exp.Subquery):
             node = node.this
         if node.args.get("limit") is not None or node.args.get("offset") is not None:
@@ -79,62 +86,62 @@ class Lift:
         return build.add_from(build.select_all(), build.subquery(query, self.name("q")))
 
     def block(self, node: exp.Select, outer: exp.Expr | None, keyed: bool = False) -> exp.Select:
-        """One SELECT; ``outer`` is the instant of the row around a subquery."""
-        query, instant, parts = self.from_clause(node, outer)
-        for lateral in node.args.get("laterals") or []:  # of each row, whatever its instant
+        """One SELECT; ``outer`` is the case of the row around a subquery."""
+        query, case, parts = self.from_clause(node, outer)
+        for lateral in node.args.get("laterals") or []:  # of each row, whatever its case
             query.append("laterals", lateral.copy())
-        selects = [self.value(item, instant) for item in node.selects]
+        selects = [self.value(item, case) for item in node.selects]
         where = node.args.get("where")
-        conditions = [] if where is None else [self.value(where.this, instant)]
-        if outer is not None and instant != outer:
-            conditions.append(exp.EQ(this=instant.copy(), expression=outer.copy()))
+        conditions = [] if where is None else [self.value(where.this, case)]
+        if outer is not None and case != outer:
+            conditions.append(exp.EQ(this=case.copy(), expression=outer.copy()))
         build.add_where(query, [build.operand(one) for one in conditions])
         query.set("expressions", selects)
         for clause in ("group", "having", "distinct"):
             if node.args.get(clause):
-                query.set(clause, self.clause(node.args[clause], instant))
-        window_at(query, instant)
+                query.set(clause, self.clause(node.args[clause], case))
+        window_at(query, case)
         if outer is not None:
             return query
         if is_global(node):
-            return over_all_instants(self, query, instant)
+            return over_all_cases(self, query, case)
         if query.args.get("group") is not None:
-            _group_by(query, instant)
-        query.append("expressions", exp.alias_(instant.copy(), AT))
+            _group_by(query, case)
+        query.append("expressions", exp.alias_(case.copy(), AT))
         if keyed:
             query.append("expressions", exp.alias_(keys.of_arm(1, parts), ROWS_KEY))
         return query
 
-    def clause(self, clause: object, instant: exp.Expr) -> object:
-        """A clause at an instant."""
+    def clause(self, clause: object, case: exp.Expr) -> object:
+        """A clause in a case."""
         if isinstance(clause, list):
-            return [self.value(one, instant) for one in clause]
+            return [self.value(one, case) for one in clause]
         assert isinstance(clause, exp.Expr)
-        return self.value(clause, instant)
+        return self.value(clause, case)
 
     # -- FROM ---------------------------------------------------------------------------------
     def from_clause(
         self, node: exp.Select, outer: exp.Expr | None
     ) -> tuple[exp.Select, exp.Expr, list[exp.Expr]]:
-        """The FROM clause, the instant of its rows, and what identifies each row."""
+        """The FROM clause, the case of its rows, and what identifies each row."""
         from_ = node.args.get("from_")
         query = exp.Select()
         if from_ is None:
             if outer is not None:
                 return query, outer, []
             alias = self.name("i")
-            query.set("from_", exp.From(this=self.events.instants(alias)))
+            query.set("from_", exp.From(this=self.every(alias)))
             return query, exp.column(AT, table=alias), []
-        relation, instant, parts = self.relation(from_.this)
+        relation, case, parts = self.relation(from_.this)
         query.set("from_", exp.From(this=relation))
         for join in node.args.get("joins") or []:
-            instant, parts = self.join(query, join, instant, parts)
-        return query, instant, parts
+            case, parts = self.join(query, join, case, parts)
+        return query, case, parts
 
     def join(
         self, query: exp.Expr, node: exp.Join, left: exp.Expr, parts: list[exp.Expr]
     ) -> tuple[exp.Expr, list[exp.Expr]]:
-        """One more relation, at the same instant."""
+        """One more relation, of the same case."""
         relation, right, others = self.relation(node.this)
         side, kind = node.side, node.kind
         on: exp.Expr = exp.EQ(this=left.copy(), expression=right.copy())
@@ -155,46 +162,33 @@ class Lift:
         return (right if side == "RIGHT" else left), parts + others
 
     def relation(self, node: exp.Expr) -> tuple[exp.Expr, exp.Expr, list[exp.Expr]]:
-        """One relation of FROM over instants."""
+        """One relation of FROM over cases."""
         if encloses_relation(node):
-            inner, instant, parts = self.relation(node.this)
+            inner, case, parts = self.relation(node.this)
             written: exp.Expr = exp.Paren(this=inner)
         elif isinstance(node, exp.Table):
-            written, instant = self.visible(self.tables[node.alias])
+            written, case = self.visible(self.tables[node.alias])
             parts = [keys.of_row(exp.column(ROW_ID, table=node.alias))]
         else:
             alias = node.alias
             keyed = self.keyed and _keeps_rows(node.this)
             written = build.subquery(self.rows(node.this, keyed=keyed), alias)
-            instant = exp.column(AT, table=alias)
+            case = exp.column(AT, table=alias)
             parts = [_part_of(node.this, alias)]
         for join in node.args.get("joins") or []:
-            instant, parts = self.join(written, join, instant, parts)
-        return written, instant, parts
+            case, parts = self.join(written, join, case, parts)
+        return written, case, parts
 
     def visible(self, table: SourceTable) -> tuple[exp.Expr, exp.Expr]:
-        """The rows of a source at each instant: those that have arrived and not ended."""
+        """The rows of a source in each case."""
         listed: list[exp.Expr] = [build.column(name, table.alias) for name in self.used(table)]
         query = build.select([*listed, exp.column(AT, table="_e")])
         build.add_from(query, build.table(self.reads[table.source], table.alias))
-        at = exp.column(AT, table="_e")
-        conditions: list[exp.Expr] = []
-        narrowed = [one.copy() for one in self.ranges.get(table.alias, [])]
-        if table.appended:
-            arrival = exp.column(ARRIVAL, table=table.alias)
-            narrowed.append(exp.LTE(this=arrival.copy(), expression=self.events.frame.t.copy()))
-            conditions.append(exp.LTE(this=arrival, expression=at.copy()))
-        if table.ends:
-            ended = exp.column(ENDED, table=table.alias)
-            conditions.append(exp.LT(this=at.copy(), expression=ended))
-        values = self.keys.get(table.alias, ())
-        events = self.events.of("_e") if values else self.events.instants("_e")
-        for value, key in zip(values, self.events.columns("_e"), strict=False):
-            conditions.append(exp.NullSafeEQ(this=value.copy(), expression=key))
-        on = build.conjunction(conditions)
+        there = self.cases.visible(table, "_e")
+        on = build.conjunction(there.on)
         kind = None if on is not None else "CROSS"
-        query.append("joins", exp.Join(this=events, kind=kind, on=on))
-        build.add_where(query, narrowed)
+        query.append("joins", exp.Join(this=there.cases, kind=kind, on=on))
+        build.add_where(query, there.where)
         return build.subquery(query, table.alias), exp.column(AT, table=table.alias)
 
     def used(self, table: SourceTable) -> list[str]:
@@ -203,11 +197,11 @@ class Lift:
         return [*self.columns.get(table.alias, {}), *hidden]
 
     # -- values -------------------------------------------------------------------------------
-    def value(self, node: exp.Expr, instant: exp.Expr) -> exp.Expr:
-        """A value or condition at an instant: the clock and the subqueries in it replaced."""
+    def value(self, node: exp.Expr, case: exp.Expr) -> exp.Expr:
+        """A value or condition in a case: the clock and the subqueries in it replaced."""
         copy = node.copy()
         for part in list(copy.walk(prune=lambda one: timing.is_now(one) or _is_query(one))):
-            new = self.at(part, instant)
+            new = self.at(part, case)
             if new is part:
                 continue
             if part is copy:
@@ -215,18 +209,18 @@ class Lift:
             part.replace(new)
         return copy
 
-    def at(self, part: exp.Expr, instant: exp.Expr) -> exp.Expr:
-        """A clock or a subquery at an instant; any other part as it is."""
+    def at(self, part: exp.Expr, case: exp.Expr) -> exp.Expr:
+        """A clock or a subquery in a case; any other part as it is."""
         if timing.is_now(part):
-            return timing.clock_at(part, instant)
+            return timing.clock_at(part, case)
         if not _is_query(part):
             return part
         exists = isinstance(part.parent, exp.Exists)
-        query = self.inner(part, instant, exists)
+        query = self.inner(part, case, exists)
         return query if exists else exp.Subquery(this=query)
 
-    def inner(self, node: exp.Expr, instant: exp.Expr, exists: bool) -> exp.Query:
-        """A subquery of an expression, at the instant of the row around it."""
+    def inner(self, node: exp.Expr, case: exp.Expr, exists: bool) -> exp.Query:
+        """A subquery of an expression, at the case of the row around it."""
         while isinstance(node, exp.Subquery):
             node = node.this
         node = node.copy()
@@ -238,7 +232,7 @@ class Lift:
             alias = self.name("q")
             listed = [build.column(name, alias) for name in node.named_selects]
             query = build.add_from(build.select(listed), build.subquery(self.rows(node), alias))
-            same = exp.EQ(this=exp.column(AT, table=alias), expression=instant.copy())
+            same = exp.EQ(this=exp.column(AT, table=alias), expression=case.copy())
             return build.add_where(query, [same])
         if isinstance(node, exp.SetOperation):
             raise Refusal(
@@ -248,11 +242,11 @@ class Lift:
                 code="correlated",
             )
         assert isinstance(node, exp.Select)
-        query = self.block(node, instant)
-        if node.args.get("limit") is not None:  # of the rows at that instant, which WHERE says
+        query = self.block(node, case)
+        if node.args.get("limit") is not None:  # of the rows at that case, which WHERE says
             query.set("limit", node.args["limit"].copy())
             if node.args.get("order") is not None:
-                query.set("order", self.value(node.args["order"], instant))
+                query.set("order", self.value(node.args["order"], case))
         return query
 
 
@@ -270,10 +264,10 @@ def _part_of(query: exp.Expr, alias: str) -> exp.Expr:
     return keys.nested(keys.of_arm(1, [keys.of_values(values)]))
 
 
-def _group_by(query: exp.Select, instant: exp.Expr) -> None:
-    """Each instant is grouped by itself, in every grouping set."""
+def _group_by(query: exp.Select, case: exp.Expr) -> None:
+    """Each case is grouped by itself, in every grouping set."""
     group = query.args["group"]
-    group.append("expressions", instant.copy())
+    group.append("expressions", case.copy())
 
 
 def _is_query(node: exp.Expr) -> bool:

@@ -1,16 +1,16 @@
-"""LIMIT and window functions at each instant; their orders are total (``read.total_orders``)."""
+"""LIMIT and window functions in each case; their orders are total (``read.total_orders``)."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
 from tapestry.errors import Refusal
-from tapestry.sql.lifted.names import AT, RANK, Lifts
+from tapestry.sql.lift.cases import AT, RANK, Lifts
 from tapestry.sql.write import build
 
 
 def first_rows(lift: Lifts, node: exp.Query) -> exp.Select:
-    """The rows of a LIMIT at every instant: those of a rank."""
+    """The rows of a LIMIT in every case: those of a rank."""
     bare = node.copy()
     offset, limit = (_number(bare.args.get(one), node) for one in ("offset", "limit"))
     order = bare.args.get("order")
@@ -51,11 +51,11 @@ def first_rows(lift: Lifts, node: exp.Query) -> exp.Select:
     return build.add_where(query, conditions)
 
 
-def window_at(query: exp.Select, instant: exp.Expr) -> None:
-    """Each window function of a block ranks the rows of one instant."""
+def window_at(query: exp.Select, case: exp.Expr) -> None:
+    """Each window function of a block ranks the rows of one case."""
     for window in list(query.find_all(exp.Window)):
         if window.find_ancestor(exp.Select) is query:
-            window.append("partition_by", instant.copy())
+            window.append("partition_by", case.copy())
 
 
 def _ordered(written: exp.Expr, by: exp.Expr) -> exp.Ordered:

@@ -1,4 +1,4 @@
-"""A global aggregate over instants: it has a row at each of them, of no rows too."""
+"""A global aggregate over cases: it has a row at each of them, of no rows too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tapestry.sql.facts.grouping import is_aggregate
-from tapestry.sql.lifted.names import AT, Lifts
+from tapestry.sql.lift.cases import AT, Lifts
 from tapestry.sql.write import build
 
 MARKER = "_there"
@@ -15,18 +15,18 @@ Given = Callable[[exp.Expr], exp.Expr]
 """The column of the rows that a value is computed as."""
 
 
-def over_all_instants(lift: Lifts, query: exp.Select, instant: exp.Expr) -> exp.Select:
-    """The block, its aggregates taken over the instants LEFT JOIN its rows.
+def over_all_cases(lift: Lifts, query: exp.Select, case: exp.Expr) -> exp.Select:
+    """The block, its aggregates taken over the cases LEFT JOIN its rows.
 
     What an aggregate reads is computed with the rows: where there is none it is NULL, which every
-    aggregate but count(*) leaves out; that one counts a marker. Grouped by the instant alone the
-    row of an instant without rows would be lost.
+    aggregate but count(*) leaves out; that one counts a marker. Grouped by the case alone the
+    row of a case without rows would be lost.
     """
     inner, alias, outer = exp.Select(), lift.name("g"), lift.name("i")
     for clause in ("from_", "joins", "laterals", "where"):
         if query.args.get(clause):
             inner.set(clause, query.args[clause])
-    inner.append("expressions", exp.alias_(instant.copy(), AT))
+    inner.append("expressions", exp.alias_(case.copy(), AT))
     inner.append("expressions", exp.alias_(exp.Literal.number(1), MARKER))
     computed: dict[exp.Expr, str] = {}
 
@@ -38,15 +38,15 @@ def over_all_instants(lift: Lifts, query: exp.Select, instant: exp.Expr) -> exp.
 
     having = query.args.get("having")
     at = exp.column(AT, table=outer)
-    selects = [_over(item, given, alias, instant, at) for item in query.selects]
+    selects = [_over(item, given, alias, case, at) for item in query.selects]
     result = build.select(selects)
-    build.add_from(result, lift.instants(outer))
+    build.add_from(result, lift.every(outer))
     on = exp.EQ(this=exp.column(AT, table=alias), expression=at.copy())
     rows = build.subquery(inner, alias)
     result.append("joins", exp.Join(this=rows, side="LEFT", on=on))
     result.set("group", exp.Group(expressions=[at.copy()]))
     if having is not None:
-        result.set("having", exp.Having(this=_over(having.this, given, alias, instant, at)))
+        result.set("having", exp.Having(this=_over(having.this, given, alias, case, at)))
     if query.args.get("distinct"):
         result.set("distinct", query.args["distinct"])
     result.append("expressions", exp.alias_(at.copy(), AT))
@@ -57,15 +57,15 @@ def _over(
     node: exp.Expr,
     given: Given,
     alias: str,
-    instant: exp.Expr,
+    case: exp.Expr,
     at: exp.Expr,
 ) -> exp.Expr:
-    """A value over the joined rows: what its aggregates read replaced, and the instant."""
+    """A value over the joined rows: what its aggregates read replaced, and the case."""
     copy = node.copy()
     for one in list(copy.find_all(exp.Filter)):  # FILTER (WHERE …), of rows that are there
         one.set("expression", exp.Where(this=given(one.expression.this)))
-    for part in list(copy.walk(prune=lambda one: is_aggregate(one) or one == instant)):
-        if part == instant:
+    for part in list(copy.walk(prune=lambda one: is_aggregate(one) or one == case)):
+        if part == case:
             new: exp.Expr = at.copy()
         elif is_aggregate(part):
             new = _reads(part, given, alias)

@@ -1,0 +1,55 @@
+"""The cases that a query is evaluated for, all in one statement, and who lifts what is in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sqlglot import exp
+
+from tapestry.sql.ir import SourceTable
+
+AT, RANK = "_instant", "_rank"
+"""The case of a row, and its place among the rows of one case."""
+ROWS_KEY = "_rows_key"
+"""What identifies a row of FROM."""
+
+
+@dataclass(frozen=True)
+class Visible:
+    """Which rows of a use of a source are there in which cases.
+
+    cases
+        A relation of cases with the column ``_instant``, under the alias that was asked for.
+    on
+        What says, of a row and a case, that the row is there.
+    where
+        What every row fulfils that is there in any case.
+    """
+
+    cases: exp.Table
+    on: list[exp.Expr] = field(default_factory=list)
+    where: list[exp.Expr] = field(default_factory=list)
+
+
+class Cases(Protocol):
+    """The relation of cases."""
+
+    def every(self, alias: str) -> exp.Table:
+        """Every case, each once."""
+
+    def visible(self, table: SourceTable, alias: str) -> Visible:
+        """In which cases, a relation under ``alias``, the rows of a use of a source are there."""
+
+
+class Lifts(Protocol):
+    """Lifts queries over cases, and names what it makes."""
+
+    def name(self, kind: str) -> str:
+        """A new alias of our own."""
+
+    def every(self, alias: str) -> exp.Table:
+        """Every case, each once."""
+
+    def rows(self, node: exp.Expr, keyed: bool = False) -> exp.Query:
+        """The rows of a query in every case."""
