@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.facts.grouping import is_grouped
 from tapestry.sql.ir import (
     Block,
     Conjunction,
@@ -28,7 +29,6 @@ from tapestry.sql.ir import (
     Sums,
     Table,
 )
-from tapestry.sql.normalize.needs_instants import is_grouped
 
 _UP = frozenset({"rows", "values", "distinct", "greatest"})
 """States that grow alone while rows are only added."""
