@@ -8,7 +8,8 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,13 +17,18 @@ import yaml  # type: ignore[import-untyped]
 from jinja2 import TemplateError
 from sqlglot import exp
 
+from tapestry.advise.stars import marked
 from tapestry.advise.templates import AsksWarehouse, Macro, Unknown, give_back
 
 REF, THIS = "ref", "this"
 """The schemas that models and the model's own table seem to lie in."""
 _DAY = re.compile(r"date|day|time|start|begin|end|since|until", re.IGNORECASE)
 _PARENTS = {"databricks": ("spark",), "redshift": ("postgres",), "athena": ("trino",)}
+_NONE_GIVEN = object()
+LONGEST_NAME = 200
+"""Characters of a name, or of a value that stands for one, that are shown."""
 SOME_DAY = "2020-01-01"
+NO_VALUE = "has no value here, which --vars gives"
 ASKS = "its Jinja asks the warehouse (execute): this is the text without an answer"
 
 
@@ -168,13 +174,16 @@ class Seen:
     incremental: bool
     asked_incremental: bool = False
     notes: list[str] = field(default_factory=list)
+    unset: list[str] = field(default_factory=list)
+    """Variables that were asked for and have no value."""
 
 
 @dataclass(frozen=True)
 class Dbt:
     """dbt's own names for the models of one project."""
 
-    variables: Mapping[str, Any]
+    variable: Callable[[str], Any]
+    """A variable's value; raises KeyError where it has none."""
     dialect: str
 
     def names(self, known: dict[str, Any], model: str, seen: Seen) -> dict[str, Any]:
@@ -213,17 +222,22 @@ class Dbt:
         return Relation(str(source), str(table), self.dialect)
 
     def _var(self, seen: Seen) -> Any:
-        def var(name: str, default: Any = None) -> Any:
-            if name in self.variables:
-                return self.variables[name]
-            if default is not None:
+        def var(name: str, default: Any = _NONE_GIVEN) -> Any:
+            with suppress(KeyError, TypeError):
+                return self.variable(name)
+            if default is not _NONE_GIVEN:
                 return default
-            value = SOME_DAY if _DAY.search(str(name)) else str(name)
+            name = str(name)[:LONGEST_NAME]
+            value = SOME_DAY if _DAY.search(name) else name
+            seen.unset.append(name)
             seen.notes.append(f"var('{name}') has no value here: '{value}' stands for it")
             return value
 
         def has_var(name: str) -> bool:
-            return name in self.variables
+            with suppress(KeyError, TypeError):
+                self.variable(name)
+                return True
+            return False
 
         found = Macro(var)
         found.has_var = has_var  # type: ignore[attr-defined]
@@ -232,7 +246,7 @@ class Dbt:
 
 def _env_var(seen: Seen) -> Any:
     def env_var(name: str, default: Any = None) -> str:
-        value = str(name) if default is None else str(default)
+        value = str(name if default is None else default)[:LONGEST_NAME]
         seen.notes.append(f"env_var('{name}') is not read: '{value}' stands for it")
         return value
 
@@ -257,6 +271,7 @@ _CONSTANT: Mapping[str, Any] = {
     "load_result": warehouse("load_result"),
     "statement": statement,
     "graph": Unanswered("graph"),
+    "star_of": marked,
     "unknown_columns": warehouse("unknown_columns"),
     "log": _nothing,
     "print": _nothing,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from tapestry.advise.conditions import Fitting, conditions, keeps_versions
-from tapestry.advise.context import REF, THIS
+from tapestry.advise.context import NO_VALUE, REF, THIS
 from tapestry.advise.guard import arrivals_in_guard
 from tapestry.advise.reader import ReadFile
 from tapestry.advise.records import CONTINUOUS, REBUILT, STATIC, UNREAD, Advice, ArrivalFound
@@ -25,10 +26,28 @@ from tapestry.sql.work import bounded
 
 OPENED = ("view", "ephemeral")
 STORED = ("table", "incremental", "")
-GUESSED = ("unknown-column", "untyped-column")
-"""Refused because of what is known of the tables, which is a guess: no verdict on the query."""
+OF_NAMES = frozenset(
+    (
+        *("unknown-column", "uneven-columns", "doubled-column", "ambiguous", "ambiguous-join"),
+        *("odd-star", "using-join", "natural-join", "union-by-name", "ungrouped-column"),
+        *("unnamed-column", "clock-or-column", "own-column", "only-audit-columns"),
+    )
+)
+"""Refused because of which columns the tables have."""
+OF_TYPES = frozenset(
+    (
+        *("untyped-column", "untyped-query", "inexact-sum", "clock-mixed-types", "time-type"),
+        *("odd-type", "odd-struct", "uncompared"),
+    )
+)
+"""Refused because of the types of columns."""
 UNREADABLE = "unreadable"
 """Of a query that was translated it says that the translation is none: no verdict, either."""
+OF_TEXT = frozenset({UNREADABLE, "odd-from", "odd-name", "odd-characters", "other-catalog"})
+"""Refused because of a text that a variable without a value may have spoilt."""
+_DOUBLE = re.compile(r"AS (DOUBLE|FLOAT)")
+_SUM = re.compile(r"(SUM|AVG)\(")
+"""Of what is added up the type decides; all else that is inexact is computed in DOUBLE."""
 REPAIRS = 25
 """So many things that a refusal asks to leave out are left out to see what remains."""
 
@@ -64,7 +83,8 @@ class _Trial:
 
 def unread(text: Text) -> Advice:
     """A model without a text to judge."""
-    return Advice(text.name, text.file, text.today, UNREAD, reason=text.read.why)
+    why, unset = text.read.why, text.read.unset
+    return Advice(text.name, text.file, text.today, UNREAD, reason=why, unset=unset)
 
 
 def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
@@ -76,6 +96,7 @@ def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
         text.today,
         text.today,
         dialect=dialect,
+        unset=text.read.unset,
         characters=len(text.sql),
         notes=tuple(notes),
     )
@@ -88,11 +109,12 @@ def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
         said = replace(said, notes=(*notes, *_unknown_columns(trial, tables)))
         rewriting = _tried(trial, tables)
     except Refusal as refusal:
+        why = _no_verdict(refusal, text, trial, tables)
         return replace(
             said,
-            kind=UNREAD if _no_verdict(refusal, dialect) else REBUILT,
+            kind=UNREAD if why else REBUILT,
             code=refusal.code,
-            reason=refusal.reason,
+            reason=f"{why}: {refusal.reason}" if why else refusal.reason,
             where=refusal.where,
             hint=refusal.hint,
             seconds=trial.seconds,
@@ -111,9 +133,25 @@ def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
     )
 
 
-def _no_verdict(refusal: Refusal, dialect: str) -> bool:
-    """Is it refused for what was guessed here, or for how it was translated?"""
-    return refusal.code in GUESSED or (refusal.code == UNREADABLE and dialect != "spark")
+def _no_verdict(refusal: Refusal, text: Text, trial: _Trial, tables: KnownTables) -> str:
+    """Why a refusal says nothing of the query itself, but of what was guessed here; '' if it does.
+
+    A query that is refused for columns that somebody guessed may be one that fits.
+    """
+    unset = text.read.unset
+    where = refusal.where
+    if unset and (refusal.code in OF_TEXT or any(one in where or where in one for one in unset)):
+        return f"var('{unset[0]}') {NO_VALUE}"
+    if refusal.code == UNREADABLE and tables.dialect != "spark":
+        return f"its translation from {tables.dialect} is not read"
+    names, types = refusal.code in OF_NAMES, refusal.code in OF_TYPES
+    if refusal.code == "inexact-sum" and (_DOUBLE.search(where) or not _SUM.match(where)):
+        return ""
+    guessed = [one for one in trial.arrivals if tables.is_guessed(one, types)]
+    if (names or types) and guessed:
+        what = "types" if types else "columns"
+        return f"the {what} of a table that it reads are guessed ({guessed[0]})"
+    return ""
 
 
 def outputs(sql: str, tables: KnownTables) -> dict[str, str]:

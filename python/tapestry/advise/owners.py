@@ -10,7 +10,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from tapestry.advise.qualify import qualify_as_where
 from tapestry.advise.tables import KnownTables
+from tapestry.advise.translate import text_of
 from tapestry.advise.uses import CLOCKS, of_bare, parts_of, query_of
 from tapestry.errors import Refusal
 from tapestry.sql.read.parse import parse, table_name
@@ -21,10 +23,10 @@ def with_owners(sql: str, tables: KnownTables) -> str:
     """The query with its bare columns qualified; as it was where nothing is to be done."""
     try:
         with bounded(sql):
-            tree = parse(sql)
+            tree = qualify_as_where(parse(sql))
             scopes = traverse_scope(tree)
             changed = [_qualify(scope, tables) for scope in scopes]
-            return tree.sql("spark") if any(changed) else sql
+            return text_of(tree) if any(changed) else sql
     except (Refusal, SqlglotError):
         return sql
 

@@ -1,19 +1,20 @@
-"""What a dbt project's YAML files say of its models, sources and seeds, read without dbt."""
+"""What a dbt project's files say of its models, sources and seeds, read without dbt.
+
+Here files are found; ``worker`` reads them, and says in plain values what is in them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-import yaml  # type: ignore[import-untyped]
-
-from tapestry.advise.files import Found, Unreadable, find_files, read_text
+from tapestry.advise.described import mapping
+from tapestry.advise.files import Found, find_files
 
 PROJECT_FILE = "dbt_project.yml"
 DEEPEST = 20
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _OF_FOLDERS = ("materialized", "unique_key", "incremental_strategy", "enabled")
 _PACKAGES = ("dbt_packages", "dbt_modules")
 
@@ -24,7 +25,7 @@ class Described:
 
     config: dict[str, Any] = field(default_factory=dict)
     columns: dict[str, str] = field(default_factory=dict)
-    """Name in lower case -> type as written, '' where none is given."""
+    """Name in lower case -> Spark's type, '' where none is given that can be read."""
 
 
 @dataclass
@@ -47,16 +48,29 @@ class ProjectFolder:
     notes: list[str] = field(default_factory=list)
 
 
-def read_project(root: Path) -> ProjectFolder:
-    """The files of a dbt project, or all SQL files below a folder that is none."""
+class Reads(Protocol):
+    """Whoever reads a file: what is in it, or ``why`` that cannot be said."""
+
+    def values(self, path: Path) -> Mapping[str, Any]:
+        """``said``: the file's YAML."""
+
+    def tables(self, path: Path) -> Mapping[str, Any]:
+        """``tables``: what its YAML describes (``described``)."""
+
+
+def read_project(root: Path, reads: Reads, beside: Sequence[Path] = ()) -> ProjectFolder:
+    """The files of a dbt project, or all SQL files below a folder that is none.
+
+    ``beside`` are folders with macros that lie outside of it: packages, or plain folders.
+    """
     root = root.resolve()
     if not (root / PROJECT_FILE).is_file():
         return ProjectFolder(root, models=find_files([root], (".sql",)))
     project = ProjectFolder(root)
-    said = _mapping(_yaml(root / PROJECT_FILE, project))
+    said = _said(project, root / PROJECT_FILE, reads)
     project.name = str(said.get("name") or root.name)
     project.variables = _variables(said.get("vars"), project.name)
-    project.folders = _mapping(_mapping(said.get("models")).get(project.name))
+    project.folders = mapping(mapping(said.get("models")).get(project.name))
     models = _inside(project, said, ("model-paths", "source-paths"), "models")
     project.model_folders = models
     project.models = find_files(models, (".sql",))
@@ -68,10 +82,48 @@ def read_project(root: Path) -> ProjectFolder:
     for path in find_files(snapshots, (".sql",)).files:
         project.others[path.stem.lower()] = "snapshot"
     macros = find_files(_inside(project, said, ("macro-paths",), "macros"), (".sql",))
-    project.macros = [*_of_packages(root), *(("", path) for path in macros.files)]
+    for folder in beside:
+        project.macros += _of_folder(project, folder.resolve(), reads)
+    project.macros += [*_of_packages(root), *(("", path) for path in macros.files)]
     for path in find_files([*models, *seeds, *snapshots], (".yml", ".yaml")).files:
-        _describe(_mapping(_yaml(path, project)), project)
+        _describe(project, path, reads)
     return project
+
+
+def _said(project: ProjectFolder, path: Path, reads: Reads) -> Mapping[str, Any]:
+    found = reads.values(path)
+    _note_unread(project, path, found)
+    return mapping(found.get("said"))
+
+
+def _note_unread(project: ProjectFolder, path: Path, found: Mapping[str, Any]) -> None:
+    if found.get("why"):
+        where = path.relative_to(project.root) if path.is_relative_to(project.root) else path
+        project.notes.append(f"{where} could not be read and counts for nothing: {found['why']}")
+
+
+def _describe(project: ProjectFolder, path: Path, reads: Reads) -> None:
+    found = reads.tables(path)
+    _note_unread(project, path, found)
+    for one in found.get("tables", ()):
+        described = project.described.setdefault(one["name"], Described())
+        described.config |= one["config"]
+        described.columns |= one["columns"]
+        if one["kind"] in ("seed", "snapshot"):
+            project.others.setdefault(one["name"], one["kind"])
+
+
+def _of_folder(project: ProjectFolder, folder: Path, reads: Reads) -> Iterator[tuple[str, Path]]:
+    """The macros of a folder beside the project; of a package's, under the package's name."""
+    name, folders = "", [folder]
+    if (folder / PROJECT_FILE).is_file():
+        said = _said(project, folder / PROJECT_FILE, reads)
+        name = str(said.get("name") or "")
+        given = said.get("macro-paths") or ["macros"]
+        named = [folder / str(one) for one in (given if isinstance(given, list) else [given])]
+        folders = [one for one in named if one.resolve().is_relative_to(folder)]
+    for path in find_files(folders, (".sql",)).files:
+        yield name, path
 
 
 def _inside(
@@ -101,66 +153,10 @@ def _of_packages(root: Path) -> Iterator[tuple[str, Path]]:
                     yield package.name, path
 
 
-def _yaml(path: Path, project: ProjectFolder) -> Any:
-    try:
-        return yaml.load(read_text(path), Loader=_Loader)
-    except (Unreadable, yaml.YAMLError, ValueError, RecursionError) as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        where = path.relative_to(project.root)
-        project.notes.append(f"{where} could not be read and counts for nothing: {first}")
-        return None
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
 def _variables(said: Any, name: str) -> dict[str, Any]:
     """The project's variables: those of its own section count before those of all."""
-    said = _mapping(said)
-    return {**said, **_mapping(said.get(name))}
-
-
-def _describe(said: Mapping[str, Any], project: ProjectFolder) -> None:
-    for kind in ("models", "seeds", "snapshots"):
-        for one in _list(said.get(kind)):
-            _note(project, str(one.get("name", "")), one)
-            if kind != "models":
-                project.others.setdefault(str(one.get("name", "")).lower(), kind[:-1])
-    for source in _list(said.get("sources")):
-        for table in _list(source.get("tables")):
-            name = f"{source.get('name', '')}.{table.get('name', '')}"
-            inherited = {
-                key: source[key] for key in ("loaded_at_field", "meta") if source.get(key)
-            } | _config(source)
-            _note(project, name, {**table, "config": {**inherited, **_config(table)}})
-
-
-def _note(project: ProjectFolder, name: str, said: Mapping[str, Any]) -> None:
-    described = project.described.setdefault(name.lower(), Described())
-    described.config |= _config(said)
-    for column in _list(said.get("columns")):
-        if column.get("name"):
-            kind = column.get("data_type")
-            name_of = str(column["name"]).strip('"`').lower()
-            described.columns[name_of] = kind if isinstance(kind, str) else ""
-
-
-def _config(said: Mapping[str, Any]) -> dict[str, Any]:
-    """``config:`` with what may stand beside it, and ``meta:``."""
-    config = dict(_mapping(said.get("config")))
-    for key in ("loaded_at_field", "materialized"):
-        if isinstance(said.get(key), str):
-            config.setdefault(key, said[key])
-    meta = {**_mapping(said.get("meta")), **_mapping(config.get("meta"))}
-    for key in ("arrival", "materialized"):
-        if isinstance(meta.get(key), str):
-            config.setdefault(key, meta[key])
-    return config
+    said = mapping(said)
+    return {**said, **mapping(said.get(name))}
 
 
 def folder_config(project: ProjectFolder, path: Path) -> dict[str, Any]:
@@ -170,7 +166,7 @@ def folder_config(project: ProjectFolder, path: Path) -> dict[str, Any]:
     around = [one for one in project.model_folders if path.is_relative_to(one)]
     parts = path.relative_to(around[0] if around else project.root).with_suffix("").parts
     for part in (None, *parts[:DEEPEST]):
-        here = _mapping(here if part is None else here.get(part))
+        here = mapping(here if part is None else here.get(part))
         for key, value in here.items():
             name = str(key).removeprefix("+")
             if name in _OF_FOLDERS and not isinstance(value, dict):

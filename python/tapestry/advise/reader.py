@@ -18,8 +18,10 @@ from tapestry.children import DEVNULL, OF_A_READER, PIPE, Popen, start_python
 SECONDS = 10.0
 """For one file, the start of a process not counted."""
 STARTING = 60.0
-MOST_STARTS = 25
+MOST_STARTS = 100
 """Files that end a process; with more, the rest of the folder is left unread."""
+MOST_LOST = 250.0
+"""Seconds that such files may take together."""
 LONGEST_ANSWER = 50_000_000
 
 
@@ -34,40 +36,46 @@ class ReadFile:
     config: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     why: str = ""
+    unset: tuple[str, ...] = ()
+    """Variables that have no value."""
 
 
 class Reader(AbstractContextManager["Reader"]):
-    """The process, started when it is needed."""
+    """The process, started when it is needed; a new one is told what the one before knew."""
 
-    def __init__(self, project: ProjectFolder, dialect: str, seconds: float = SECONDS) -> None:
+    def __init__(self, dialect: str, seconds: float = SECONDS) -> None:
         self._seconds = seconds
         self._starts = 0
+        self._lost = 0.0
         self._process: Popen[bytes] | None = None
         self._begun = b""
-        told = {
-            "name": project.name,
-            "dialect": dialect,
-            "variables": project.variables,
-            "macros": [(package, os.path.abspath(path)) for package, path in project.macros],
-        }
-        # A date of YAML is none of JSON.
-        self._project = json.dumps(told, default=str).encode("ascii")
+        self._first: list[bytes] = [_line({"dialect": dialect})]
 
     def __exit__(self, *_: object) -> None:
         self._end()
 
+    def values(self, path: Path) -> Mapping[str, Any]:
+        """The YAML of a file, as ``said``, or ``why`` it could not be read."""
+        return self._ask({"do": "values", "path": os.path.abspath(path)})
+
+    def variables(self, text: str) -> Mapping[str, Any]:
+        """The YAML of a text."""
+        return self._ask({"do": "text", "text": text})
+
+    def tables(self, path: Path) -> Mapping[str, Any]:
+        """What a file of YAML describes, as ``tables``."""
+        return self._ask({"do": "tables", "path": os.path.abspath(path)})
+
+    def begin(self, project: ProjectFolder) -> None:
+        """Have the project's macros and variables known, but for files that cannot be read."""
+        for package, path in project.macros:
+            self._keep({"do": "macros", "package": package, "path": os.path.abspath(path)})
+        self._keep({"do": "begin", "name": project.name, "variables": project.variables})
+
     def read(self, name: str, path: Path, config: Mapping[str, Any]) -> ReadFile:
         """The file's SQL."""
-        asked = {"name": name, "path": os.path.abspath(path), "config": dict(config)}
-        if self._process is None:
-            if self._starts == MOST_STARTS:
-                return ReadFile(
-                    why=f"{MOST_STARTS} files before it ended the process that reads them"
-                )
-            self._start()
-        answer = self._ask(json.dumps(asked, default=str).encode("ascii"))
-        if answer is None:
-            return ReadFile(why="it takes too much time or memory to be read")
+        asked = {"do": "read", "name": name, "path": os.path.abspath(path), "config": dict(config)}
+        answer = self._ask(asked)
         return ReadFile(
             tuple(answer.get("statements", ())),
             answer.get("guarded", ""),
@@ -75,7 +83,27 @@ class Reader(AbstractContextManager["Reader"]):
             answer.get("config", {}),
             tuple(answer.get("notes", ())),
             answer.get("why", ""),
+            tuple(answer.get("unset", ())),
         )
+
+    def _keep(self, asked: Mapping[str, Any]) -> None:
+        """Ask for what a later process must be told again."""
+        if "why" not in self._ask(asked):
+            self._first.append(_line(asked))
+
+    def _ask(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self._process is None:
+            if self._starts == MOST_STARTS or self._lost > MOST_LOST:
+                return {"why": "files before it ended the process that reads them too often"}
+            self._start()
+        begun = time.monotonic()
+        answer = self._receive(self._seconds) if self._send(_line(asked)) else None
+        if answer is None:
+            self._lost += time.monotonic() - begun
+            self._end()
+            return {"why": "it takes too much time or memory to be read"}
+        found = json.loads(answer)
+        return found if isinstance(found, dict) else {}
 
     def _start(self) -> None:
         self._starts += 1
@@ -87,27 +115,17 @@ class Reader(AbstractContextManager["Reader"]):
             stdout=PIPE,
             stderr=DEVNULL,
         )
-        empty = {"name": "", "path": os.devnull, "config": {}}
-        self._send(self._project)
-        self._send(json.dumps(empty).encode("ascii"))
-        self._receive(STARTING)
-
-    def _ask(self, line: bytes) -> dict[str, Any] | None:
-        if not self._send(line):
-            return None
-        answer = self._receive(self._seconds)
-        if answer is None:
-            self._end()
-            return None
-        found = json.loads(answer)
-        return found if isinstance(found, dict) else None
+        for line in self._first:
+            if not self._send(line) or self._receive(STARTING) is None:
+                self._end()
+                return
 
     def _send(self, line: bytes) -> bool:
         process = self._process
         if process is None or process.stdin is None:
             return False
         try:
-            process.stdin.write(line + b"\n")
+            process.stdin.write(line)
             process.stdin.flush()
         except BrokenPipeError:
             self._end()
@@ -137,3 +155,7 @@ class Reader(AbstractContextManager["Reader"]):
         self._process.kill()
         self._process.communicate()
         self._process = None
+
+
+def _line(asked: Mapping[str, Any]) -> bytes:
+    return json.dumps(asked).encode("ascii") + b"\n"

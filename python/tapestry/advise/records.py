@@ -60,6 +60,8 @@ class Advice:
     """What only the owner of the data can know, and what must hold."""
     arrivals: tuple[ArrivalFound, ...] = ()
     notes: tuple[str, ...] = ()
+    unset: tuple[str, ...] = ()
+    """Variables that its text asks for and that have no value."""
     strategy: str = ""
     dialect: str = "spark"
     characters: int = 0
@@ -92,7 +94,8 @@ class Survey:
     @property
     def reasons(self) -> dict[str, int]:
         """Code of refusal -> how many models have it, the most frequent first."""
-        return dict(Counter(one.code for one in self.models if one.code).most_common())
+        codes = (one.code for one in self.models if one.code and one.kind != UNREAD)
+        return dict(Counter(codes).most_common())
 
     @property
     def counts(self) -> dict[str, int]:
@@ -102,7 +105,7 @@ class Survey:
             "models": len(self.models),
             "continuous": len(fits),
             "continuous_if": sum(bool(one.conditions) for one in fits),
-            "refused": sum(bool(one.code) for one in self.models),
+            "refused": sum(self.reasons.values()),
             "stays": sum(not one.judged and one.kind != UNREAD for one in self.models),
             "unread": sum(one.kind == UNREAD for one in self.models),
         }

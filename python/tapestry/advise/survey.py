@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tapestry.advise.context import REF
 from tapestry.advise.judge import OPENED, Text, judge, outputs, unread
@@ -16,7 +17,7 @@ from tapestry.advise.records import Advice, Survey
 from tapestry.advise.tables import KnownTables
 from tapestry.advise.templates import NOT_KNOWN
 from tapestry.advise.uses import AskedColumns, asked_of
-from tapestry.errors import Refusal
+from tapestry.errors import ConfigurationError, Refusal
 from tapestry.sql import relation_names
 from tapestry.sql.work import of_strangers
 from tapestry.words import counted
@@ -30,18 +31,27 @@ def survey(
     dialect: str = "spark",
     progress: Progress = lambda done, of: None,
     seconds: float = SECONDS,
+    variables: str = "",
+    macros: Sequence[Path] = (),
 ) -> Survey:
     """What there is to say of each model of a dbt project, or each query of a folder of SQL.
 
-    ``seconds`` bounds what one file may take to become SQL.  Nothing is written, no macro is run
-    outside of a process of its own, nothing outside of the folder is read.
+    ``seconds`` bounds what one file may take to be read.  ``variables`` is YAML, as dbt's
+    ``--vars``; ``macros`` are folders with macros beside the project.  Nothing is written, no macro
+    is run outside of a process of its own, nothing outside of these folders is read.
+
+    Raises ConfigurationError for variables that are no mapping.
     """
-    with of_strangers():
-        return _survey(read_project(folder), dialect, progress, seconds)
+    with of_strangers(), Reader(dialect, seconds) as reader:
+        project = read_project(folder, reader, macros)
+        project.variables |= _variables(reader, variables)
+        if project.name:
+            reader.begin(project)
+        texts = _texts(project, reader, progress)
+        return _survey(project, texts, dialect, progress)
 
 
-def _survey(project: ProjectFolder, dialect: str, progress: Progress, seconds: float) -> Survey:
-    texts = _texts(project, dialect, progress, seconds)
+def _survey(project: ProjectFolder, texts: list[Text], dialect: str, progress: Progress) -> Survey:
     tables = KnownTables(project, dialect)
     readable: dict[str, Text] = {text.relation: text for text in texts if text.sql}
     reads = {name: _reads(text.sql) for name, text in readable.items()}
@@ -70,16 +80,25 @@ def _survey(project: ProjectFolder, dialect: str, progress: Progress, seconds: f
     )
 
 
-def _texts(project: ProjectFolder, dialect: str, progress: Progress, seconds: float) -> list[Text]:
+def _variables(reader: Reader, text: str) -> dict[str, Any]:
+    found = reader.variables(text) if text else {"said": {}}
+    if not isinstance(found.get("said"), dict):
+        why = str(found.get("why", "it is no mapping"))
+        raise ConfigurationError(
+            "--vars is no YAML mapping", why, "write it as --vars '{name: value}'"
+        )
+    return dict(found["said"])
+
+
+def _texts(project: ProjectFolder, reader: Reader, progress: Progress) -> list[Text]:
     found: list[Text] = []
     names: set[str] = set()
-    with Reader(project, dialect, seconds) as reader:
-        for done, path in enumerate(project.models.files, 1):
-            file = str(path.relative_to(project.root))
-            config = _config(project, path)
-            read = reader.read(path.stem, path, config)
-            found += _of_file(project, file, path, read, config, names)
-            progress(done, 2 * len(project.models.files))
+    for done, path in enumerate(project.models.files, 1):
+        file = str(path.relative_to(project.root))
+        config = _config(project, path)
+        read = reader.read(path.stem, path, config)
+        found += _of_file(project, file, path, read, config, names)
+        progress(done, 2 * len(project.models.files))
     return found
 
 
@@ -201,7 +220,12 @@ def _notes(project: ProjectFolder, models: Iterable[Advice]) -> tuple[str, ...]:
     if found.beyond:
         told.append("the folder has more files than are looked at: the first ones are judged")
     if any(one.reason.startswith(NOT_KNOWN) for one in models):
-        told.append("run `dbt deps` in the project first: macros of its packages are then known")
+        told.append(
+            "run `dbt deps` in the project first: macros of its packages are then known; --macros"
+            " names folders that lie beside it"
+        )
+    if any(one.unset for one in models):
+        told.append("variables without a value were met: --vars '{name: value}' gives them")
     if sum(one.code == "unreadable" for one in models) and project.name:
         told.append(
             "some models are not in Spark's grammar: say which dialect they are in, as in"

@@ -6,9 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
-
 from tapestry.advise.context import REF
 from tapestry.advise.project import Described, ProjectFolder
 from tapestry.advise.records import CONTINUOUS, STATIC, ArrivalFound
@@ -50,11 +47,20 @@ class KnownTables:
         """A relation's columns with their types."""
         found = dict(self.outputs.get(name, {}))
         for column, written in self._described(name).columns.items():
-            found.setdefault(column, self._type(written) or "")
+            found.setdefault(column, written)
         for column, kind in self.asked.get(name, AskedColumns()).columns.items():
             if not found.get(column):
                 found[column] = kind
         return {column: kind or by_name(column) for column, kind in found.items()}
+
+    def is_guessed(self, name: str, types: bool) -> bool:
+        """Are columns of a relation, or their types, known from what is asked of it alone?"""
+        known = {**self.outputs.get(name, {}), **self._described(name).columns}
+        if not known or "*" in known:
+            return True
+        return any(
+            not known.get(one, "") if types else one not in known for one in self.columns(name)
+        )
 
     def guessed_numbers(self, name: str) -> list[str]:
         """The columns of a relation that are taken for a DECIMAL, though nothing says so."""
@@ -118,13 +124,3 @@ class KnownTables:
         described = self.project.described
         found = described.get(name) or described.get(name.removeprefix(f"{REF}."))
         return found or Described()
-
-    def _type(self, written: str) -> str:
-        """A type of YAML as Spark has it; '' where it cannot be read."""
-        if not written:
-            return ""
-        try:
-            kind = exp.DataType.build(written, dialect=self.dialect)
-            return str(exp.DataType.build(kind.sql("spark"), dialect="spark").sql("spark")).lower()
-        except (SqlglotError, ValueError, AttributeError):
-            return ""

@@ -12,52 +12,78 @@ import json
 import os
 import resource
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from jinja2 import TemplateError
-from sqlglot import ErrorLevel, exp
-from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import SqlglotError, UnsupportedError
 
-from tapestry.advise.context import ASKING, ASKS, Config, Dbt, Package, Seen, warehouse
+from tapestry.advise.context import ASKING, ASKS, NO_VALUE, Config, Dbt, Package, Seen, warehouse
+from tapestry.advise.described import described
 from tapestry.advise.files import Unreadable, read_text
+from tapestry.advise.plain import load
 from tapestry.advise.templates import AsksWarehouse, add_macros, new_environment, render, why_not
+from tapestry.advise.translate import in_spark
 
 MEMORY = 2 * 2**30
 """Bytes of address space."""
 LONGEST = 500_000
 """Characters of a rendered text."""
-STATEMENTS = 100
-"""So many statements of one file are looked at."""
 NOTES = 5
-_MOVED = (
-    *(exp.DateAdd, exp.DatetimeAdd, exp.TimestampAdd),
-    *(exp.DateSub, exp.DatetimeSub, exp.TimestampSub),
-)
+LONGEST_NOTE = 500
+LONGEST_VALUE = 200
+"""Characters of a value of a model's configuration."""
 _DBT_UTILS = "dbt_utils"
 
 
 class TemplateWorker:
     """One project's macros, and a model rendered with them at a time."""
 
-    def __init__(self, project: Mapping[str, Any]) -> None:
-        self.dialect = str(project["dialect"])
-        self.plain = not project["name"]
+    def __init__(self, dialect: str) -> None:
+        self.dialect = dialect
+        self.plain = True
         self.environment = new_environment()
         self.known: dict[str, Any] = dict(self.environment.globals)
-        self.dbt = Dbt(project["variables"], self.dialect)
+        self.packages: dict[str, dict[str, Any]] = {}
+        self.variables: dict[str, Any] = {}
+        self.dbt = Dbt(self._variable, dialect)
         self._add_given()
-        packages: dict[str, dict[str, Any]] = {}
-        for package, path in project["macros"]:
-            found = self._macros_of(Path(path))
-            if package:
-                packages.setdefault(package, {}).update(found)
-            self.known |= found
-        self._add_packages(str(project["name"]), packages)
-        self.dbt = Dbt(self._variables(project["variables"]), self.dialect)
+
+    def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What is asked for: ``do`` says which."""
+        try:
+            return _ASKED[asked["do"]](self, asked)
+        except Unreadable as error:
+            return {"why": str(error)}
+
+    def values(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The YAML of a file."""
+        return {"said": load(read_text(Path(asked["path"])))}
+
+    def text(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The YAML of a text."""
+        return {"said": load(asked["text"])}
+
+    def tables(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What a file of YAML describes."""
+        said = load(read_text(Path(asked["path"])))
+        return {"tables": list(described(said, self.dialect))}
+
+    def macros(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Have the macros of a file known; '' is the project's own package."""
+        found = self._macros_of(Path(asked["path"]))
+        if asked["package"]:
+            self.packages.setdefault(asked["package"], {}).update(found)
+        self.known |= found
+        return {}
+
+    def begin(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """A dbt project, once its macros are known."""
+        self.plain = False
+        self.variables = dict(asked["variables"])
+        self._add_packages(asked["name"], self.packages)
+        return {}
 
     def _add_given(self) -> None:
         """dbt's own macros, of which the stand-ins replace those that need a connection."""
@@ -83,16 +109,13 @@ class TemplateWorker:
         for space, macros in spaces.items():
             self.known.setdefault(space, Package(space, macros))
 
-    def _variables(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The project's variables, those that are Jinja rendered."""
-        found = dict(given)
-        for name, value in given.items():
-            if isinstance(value, str) and "{{" in value:
-                try:
-                    found[name] = self._rendered(value, name, Seen(Config({}), False))
-                except Exception:  # whatever a template makes of Python's objects
-                    del found[name]
-        return found
+    def _variable(self, name: str) -> Any:
+        """A variable's value, Jinja in it rendered; raises KeyError where it has none."""
+        value = self.variables[name]
+        if isinstance(value, str) and "{{" in value:
+            known = {**self.known, **self.dbt.names(self.known, name, Seen(Config({}), False))}
+            value = self.variables[name] = render(self.environment, value, known)
+        return value
 
     def _macros_of(self, path: Path) -> dict[str, Any]:
         try:
@@ -102,10 +125,7 @@ class TemplateWorker:
 
     def read(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """A file's text as Spark SQL, without and with what stands behind is_incremental()."""
-        try:
-            text = read_text(Path(asked["path"]))
-        except Unreadable as error:
-            return {"why": str(error)}
+        text = read_text(Path(asked["path"]))
         seen = Seen(Config({}), incremental=False)
         try:
             seen.config.given.update(self._config(asked))
@@ -117,8 +137,12 @@ class TemplateWorker:
         if empty and ASKS in seen.notes:
             told = read.get("why") or "without an answer there is no query"
             read["why"] = why_not(AsksWarehouse(told))
+        elif seen.unset and "why" in read:
+            read["why"] = f"var('{seen.unset[0]}') {NO_VALUE}: {read['why']}"
         read["config"] = _plain(seen.config.given)
         read["notes"] = list(dict.fromkeys([*seen.notes, *read.get("notes", [])]))[:NOTES]
+        read["notes"] = [note[:LONGEST_NOTE] for note in read["notes"]]
+        read["unset"] = list(dict.fromkeys(seen.unset))[:NOTES]
         read["guard"] = seen.asked_incremental
         if seen.asked_incremental and "statements" in read:
             read["guarded"] = self._guarded(text, asked)
@@ -151,86 +175,33 @@ class TemplateWorker:
         return str(statements[0]) if statements else ""
 
     def _in_spark(self, sql: str) -> dict[str, Any]:
-        """The statements of a text in Spark's dialect."""
-        if self.dialect == "spark" and not self.plain:
-            return {"statements": [sql]}
-        notes: list[str] = []
-        dialect = Dialect.get_or_raise(self.dialect)
-        try:
-            parsed = [one for one in dialect.parse(sql) if one is not None]
-            queries = [one for one in map(_query, parsed) if one is not None][:STATEMENTS]
-            alone = len(parsed) == 1 and isinstance(parsed[0], exp.Query)
-            if self.dialect == "spark" and alone:
-                return {"statements": [sql]}
-            return {"statements": [self._written(one, notes) for one in queries], "notes": notes}
-        except SqlglotError as error:
-            if self.dialect == "spark":
-                return {"statements": [sql]}  # the rewriter says what it cannot read
-            said = str(error).splitlines()[0]
-            return {"why": f"it could not be read as {self.dialect}: {said[:300]}"}
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            return {"why": f"it could not be read as {self.dialect}: {type(error).__name__}"}
-
-    def _written(self, tree: exp.Expr, notes: list[str]) -> str:
-        _write_in(tree)
-        if _leave_out_databases(tree):
-            notes.append("names of three parts are read without the first: name schema.table")
-        try:
-            return str(tree.sql("spark", comments=False, unsupported_level=ErrorLevel.RAISE))
-        except UnsupportedError as error:
-            said = " ".join(str(error).split())
-            notes.append(f"Spark has no equal of all of it: {said[:200]}")
-            return str(tree.sql("spark", comments=False, unsupported_level=ErrorLevel.IGNORE))
-
-
-def _leave_out_databases(tree: exp.Expr) -> bool:
-    """A warehouse's database before its schema: Spark's catalog has none. Was there one?"""
-    named = [table for table in tree.find_all(exp.Table) if table.args.get("catalog")]
-    for table in named:
-        table.set("catalog", None)
-    return bool(named)
-
-
-def _write_in(tree: exp.Expr) -> None:
-    """Two things as Spark has them, of which sqlglot makes others.
-
-    ``x <> ALL (SELECT …)``, which it makes of some dialects' NOT IN, is NOT IN again, and the 1 of
-    ``interval 1 day`` a number.
-    """
-    for moved in tree.find_all(*_MOVED):
-        by = moved.expression
-        if isinstance(by, exp.Literal) and by.is_string and by.name.lstrip("-").isdigit():
-            moved.set("expression", exp.Literal.number(int(by.name)))
-    for around in list(tree.find_all(exp.NEQ, exp.EQ)):
-        right = around.expression
-        wanted = exp.All if isinstance(around, exp.NEQ) else exp.Any
-        if not isinstance(right, wanted) or right.find(exp.Query) is None:
-            continue
-        query = (
-            right.this if isinstance(right.this, exp.Subquery) else exp.Subquery(this=right.this)
-        )
-        isin: exp.Expr = exp.In(this=around.this.copy(), query=query.copy())
-        around.replace(exp.Not(this=isin) if isinstance(around, exp.NEQ) else isin)
-
-
-def _query(statement: exp.Expr) -> exp.Expr | None:
-    """The query that a statement asks or stores; None for others."""
-    if isinstance(statement, exp.Create | exp.Insert):
-        statement = statement.expression
-    return statement if isinstance(statement, exp.Query) else None
+        return in_spark(sql, self.dialect, self.plain)
 
 
 def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
     """What is needed of a model's configuration, as plain values."""
     wanted = ("materialized", "unique_key", "incremental_strategy", "enabled", "arrival")
-    found = {}
+    found: dict[str, str | bool] = {}
     for name in wanted:
         value = config.get(name)
-        if isinstance(value, str | bool):
+        if isinstance(value, bool):
             found[name] = value
+        elif isinstance(value, str) and value not in ("", "None", "none"):
+            found[name] = value[:LONGEST_VALUE]
         elif isinstance(value, list | tuple):
-            found[name] = ", ".join(map(str, value))
+            named = [one for one in value if isinstance(one, str)]
+            found[name] = ", ".join(named)[:LONGEST_VALUE]
     return found
+
+
+_ASKED: Mapping[str, Callable[[TemplateWorker, Mapping[str, Any]], dict[str, Any]]] = {
+    "values": TemplateWorker.values,
+    "text": TemplateWorker.text,
+    "tables": TemplateWorker.tables,
+    "macros": TemplateWorker.macros,
+    "begin": TemplateWorker.begin,
+    "read": TemplateWorker.read,
+}
 
 
 def main() -> None:
@@ -238,11 +209,12 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)  # what anybody prints is no answer
-    worker = TemplateWorker(json.loads(sys.stdin.readline()))
+    worker = TemplateWorker(json.loads(sys.stdin.readline())["dialect"])
+    answers.write("{}\n")
+    answers.flush()
     for line in sys.stdin:
-        asked = json.loads(line)
         try:
-            answer = worker.read(asked)
+            answer = worker.answer(json.loads(line))
         except (RecursionError, MemoryError) as error:
             answer = {"why": f"it takes too much to be read: {type(error).__name__}"}
         answers.write(json.dumps(answer) + "\n")

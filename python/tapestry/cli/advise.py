@@ -21,6 +21,7 @@ EXAMPLE = """\b
 Example:
   tapestry advise ../our_project --dialect snowflake
   tapestry advise ../our_project --dialect bigquery --verbose
+  tapestry advise ../repo/finance --macros ../repo/macros --vars '{start: 2024-01-01}'
   tapestry advise queries --json | jq '.reasons'
 
 DIR is a dbt project for any adapter, or any folder of .sql files. It is only read: dbt does not
@@ -29,9 +30,9 @@ looked at. --dialect says which SQL it is written in; what is not Spark's is tra
 first.
 
 Jinja is rendered with stand-ins, in a process of its own: ref() and source() are names, var() has
-its value of dbt_project.yml or its default, target.name is prod, execute is false, and
+its value of --vars, dbt_project.yml or its default, target.name is prod, execute is false, and
 is_incremental() is false, then true to see what it compares. The project's macros count, those of
-packages where `dbt deps` has installed them, and the common ones of dbt_utils.
+packages where `dbt deps` has installed them, those of --macros, and the common ones of dbt_utils.
 
 The columns of tables are those that the project's queries ask for and its YAML lists. Types are
 those of the YAML, else guesses. --json has them all under columns_taken.
@@ -52,16 +53,31 @@ those of the YAML, else guesses. --json has them all under columns_taken.
     help="SQL dialect of the project.",
     shell_complete=dialects,
 )
+@click.option("--vars", "variables", metavar="YAML", default="", help="As dbt's own.")
+@click.option(
+    "--macros",
+    metavar="DIR",
+    multiple=True,
+    help="A folder of macros, or a package, that lies beside DIR; several times for several.",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+)
 @click.option("--verbose", "-v", is_flag=True, help="All that there is to say of each model.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
-def advise(folder: Path, dialect: str, verbose: bool, as_json: bool) -> None:
+def advise(
+    folder: Path,
+    dialect: str,
+    variables: str,
+    macros: tuple[Path, ...],
+    verbose: bool,
+    as_json: bool,
+) -> None:
     """Say of each model in DIR which kind fits, why, and what would change; only read it."""
     from tapestry.advise.survey import survey
     from tapestry.cli.eject import known_dialect
 
     known_dialect(dialect)
     with _progress() as progress:
-        found = survey(folder, dialect, progress)
+        found = survey(folder, dialect, progress, variables=variables, macros=macros)
     if not found.models:
         raise ConfigurationError(
             "there are no SQL files",

@@ -42,9 +42,8 @@ def summary(found: Survey) -> Iterator[str]:
     yield fits
     yield f"  {counts['refused']:>5} cannot: {REBUILT_TEXT}"
     for code, count in found.reasons.items():
-        if count := sum(one.code == code and one.kind != UNREAD for one in found.models):
-            first = next(one for one in found.models if one.code == code)
-            yield f"        {count:>5} {code}: {printable(first.reason)}"
+        first = next(one for one in found.models if one.code == code and one.kind != UNREAD)
+        yield f"        {count:>5} {code}: {printable(first.reason)}"
     if counts["stays"]:
         yield f"  {counts['stays']:>5} stay what they are, for they store no rows of their own"
     if counts["unread"]:
