@@ -12,6 +12,7 @@ from tapestry.advise.context import REF
 from tapestry.advise.records import CONTINUOUS, STATIC, ArrivalFound
 from tapestry.advise.tables import KnownTables
 from tapestry.sql import Rewriting, timing
+from tapestry.sql.ir import Lifted
 from tapestry.sql.read.parse import parse
 
 STAYS = "only if what was ever an answer is wanted: "
@@ -68,7 +69,7 @@ def _of_answers(rewriting: Rewriting) -> Iterator[str]:
             f"only if every value that {_named(running)} ever had is wanted, one row each: for the"
             " current one leave it a table, or close the value by a time in HAVING"
         )
-    elif found.by_groups and any(timing.contains_now(one.tree) for one in rewriting.lifted):
+    elif found.by_groups and all(map(_is_closed, rewriting.lifted)):
         yield (
             f"only if no row of {_named(found.by_groups)} comes to a group that time has closed:"
             " the group's new values would stand beside the old ones"
@@ -79,6 +80,12 @@ def _of_answers(rewriting: Rewriting) -> Iterator[str]:
             " their key, or a total or rank that is asked for, and both stay: for the current ones"
             " leave it a table, or take the last of each key in a view"
         )
+
+
+def _is_closed(arm: Lifted) -> bool:
+    """Are its groups answers once a time has come, and no ranks or first rows?"""
+    ranks = arm.tree.find(exp.Window, exp.Limit) is not None
+    return timing.contains_now(arm.tree) and not ranks
 
 
 def _of_sources(fitting: Fitting, tables: KnownTables) -> Iterator[str]:

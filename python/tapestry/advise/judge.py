@@ -140,17 +140,20 @@ def _no_verdict(refusal: Refusal, text: Text, trial: _Trial, tables: KnownTables
     """
     unset = text.read.unset
     where = refusal.where
-    if unset and (refusal.code in OF_TEXT or any(one in where or where in one for one in unset)):
+    shown = where and any(one in where or where in one for one in unset)
+    if unset and (refusal.code in OF_TEXT or shown):
         return f"var('{unset[0]}') {NO_VALUE}"
     if refusal.code == UNREADABLE and tables.dialect != "spark":
         return f"its translation from {tables.dialect} is not read"
-    names, types = refusal.code in OF_NAMES, refusal.code in OF_TYPES
     if refusal.code == "inexact-sum" and (_DOUBLE.search(where) or not _SUM.match(where)):
         return ""
-    guessed = [one for one in trial.arrivals if tables.is_guessed(one, types)]
-    if (names or types) and guessed:
-        what = "types" if types else "columns"
-        return f"the {what} of a table that it reads are guessed ({guessed[0]})"
+    if refusal.code == "doubled-column" and "*" not in trial.sql:
+        return ""  # whatever the tables have
+    if refusal.code in OF_NAMES:
+        return "it hangs on which columns the tables have, and that is guessed"
+    guessed = [one for one in trial.arrivals if tables.has_guessed_types(one)]
+    if refusal.code in OF_TYPES and guessed:
+        return f"it hangs on types that are guessed: {guessed[0]}"
     return ""
 
 

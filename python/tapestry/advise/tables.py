@@ -53,14 +53,10 @@ class KnownTables:
                 found[column] = kind
         return {column: kind or by_name(column) for column, kind in found.items()}
 
-    def is_guessed(self, name: str, types: bool) -> bool:
-        """Are columns of a relation, or their types, known from what is asked of it alone?"""
+    def has_guessed_types(self, name: str) -> bool:
+        """Are there columns of a relation whose types nothing but their use tells?"""
         known = {**self.outputs.get(name, {}), **self._described(name).columns}
-        if not known or "*" in known:
-            return True
-        return any(
-            not known.get(one, "") if types else one not in known for one in self.columns(name)
-        )
+        return not known or any(not known.get(one) for one in self.columns(name))
 
     def guessed_numbers(self, name: str) -> list[str]:
         """The columns of a relation that are taken for a DECIMAL, though nothing says so."""
