@@ -58,6 +58,10 @@ ENDING = {
     "select k, n, min(id) as first from s.i group by k, n": "every value that first ever had",
     "select k from s.i group by k having sum(n) > 3": "or a total or rank that is asked for",
     "select k from s.i group by k having count(*) < 3": "or a total or rank that is asked for",
+    "select current_date() as day, id, n from s.i": "only if day is to tell when a row first",
+    "select day, id from (select current_date() as day, id, n from s.i group by 1, 2, 3)": (
+        "only if day is to tell when a row first was an answer"
+    ),
     f"select id, k from ({RANKED.replace('s.i', 's.i where ts < now() - interval 2 days')})"
     " where rn = 1": "a later row of s.i changes which rows are the first",
     "select k, sum(n) as c from s.i group by k having now() > max(ts) + interval 2 days": (

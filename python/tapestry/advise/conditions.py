@@ -33,6 +33,8 @@ class Fitting:
     arrivals: Mapping[str, ArrivalFound]
     functions: Sequence[str]
     """Those that are taken to be deterministic."""
+    clocks: Sequence[str] = ()
+    """Columns that read the clock and were left out."""
 
 
 def conditions(fitting: Fitting, tables: KnownTables) -> tuple[str, ...]:
@@ -40,6 +42,7 @@ def conditions(fitting: Fitting, tables: KnownTables) -> tuple[str, ...]:
     return (
         *_of_replacing(fitting),
         *_of_answers(fitting.rewriting),
+        *_of_clocks(fitting),
         *_of_sources(fitting, tables),
         *_of_numbers(fitting, tables),
         *_of_functions(fitting),
@@ -79,6 +82,16 @@ def _of_answers(rewriting: Rewriting) -> Iterator[str]:
             f"{STAYS}a later row of {_named(found.by_groups)} changes which rows are the first of"
             " their key, or a total or rank that is asked for, and both stay: for the current ones"
             " leave it a table, or take the last of each key in a view"
+        )
+
+
+def _of_clocks(fitting: Fitting) -> Iterator[str]:
+    """Columns that show the clock: no row comes again because it went on."""
+    names = dict.fromkeys([*fitting.clocks, *fitting.rewriting.audit])
+    if names:
+        yield (
+            f"only if {_named(list(names))} is to tell when a row first was an answer: no row comes"
+            " again because the clock went on, as a copy for each day would"
         )
 
 

@@ -77,6 +77,8 @@ class _Trial:
     changes: list[str] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
     """The user-defined functions that are taken to be deterministic."""
+    clocks: list[str] = field(default_factory=list)
+    """The columns that read the clock and were left out."""
     seconds: float = 0.0
     """That its longest rewriting took, refused or not."""
 
@@ -119,7 +121,8 @@ def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
             hint=refusal.hint,
             seconds=trial.seconds,
         )
-    fits = Fitting(text.today, text.read.config, trial.sql, rewriting, shown, trial.functions)
+    config, clocks = text.read.config, trial.clocks
+    fits = Fitting(text.today, config, trial.sql, rewriting, shown, trial.functions, clocks)
     if keeps_versions(fits) or tables.versions.intersection(rewriting.sources):
         tables.versions.add(text.relation)
     return replace(
@@ -250,6 +253,7 @@ def _repaired(trial: _Trial, refusal: Refusal) -> bool:
     if refusal.code == "clock-in-select-list":
         name = _leave_out_clock(trial)
         if name:
+            trial.clocks.append(name)
             trial.changes.append(
                 f"leave out {name}, which reads the clock: {MATCHED_AT} holds the first instant"
             )
