@@ -48,7 +48,7 @@ class ProjectFolder:
     notes: list[str] = field(default_factory=list)
 
 
-class Reads(Protocol):
+class ReadsFiles(Protocol):
     """Whoever reads a file: what is in it, or ``why`` that cannot be said."""
 
     def values(self, path: Path) -> Mapping[str, Any]:
@@ -58,7 +58,7 @@ class Reads(Protocol):
         """``tables``: what its YAML describes (``described``)."""
 
 
-def read_project(root: Path, reads: Reads, beside: Sequence[Path] = ()) -> ProjectFolder:
+def read_project(root: Path, reads: ReadsFiles, beside: Sequence[Path] = ()) -> ProjectFolder:
     """The files of a dbt project, or all SQL files below a folder that is none.
 
     ``beside`` are folders with macros that lie outside of it: packages, or plain folders.
@@ -90,7 +90,7 @@ def read_project(root: Path, reads: Reads, beside: Sequence[Path] = ()) -> Proje
     return project
 
 
-def _said(project: ProjectFolder, path: Path, reads: Reads) -> Mapping[str, Any]:
+def _said(project: ProjectFolder, path: Path, reads: ReadsFiles) -> Mapping[str, Any]:
     found = reads.values(path)
     _note_unread(project, path, found)
     return mapping(found.get("said"))
@@ -102,7 +102,7 @@ def _note_unread(project: ProjectFolder, path: Path, found: Mapping[str, Any]) -
         project.notes.append(f"{where} could not be read and counts for nothing: {found['why']}")
 
 
-def _describe(project: ProjectFolder, path: Path, reads: Reads) -> None:
+def _describe(project: ProjectFolder, path: Path, reads: ReadsFiles) -> None:
     found = reads.tables(path)
     _note_unread(project, path, found)
     for one in found.get("tables", ()):
@@ -113,7 +113,9 @@ def _describe(project: ProjectFolder, path: Path, reads: Reads) -> None:
             project.others.setdefault(one["name"], one["kind"])
 
 
-def _of_folder(project: ProjectFolder, folder: Path, reads: Reads) -> Iterator[tuple[str, Path]]:
+def _of_folder(
+    project: ProjectFolder, folder: Path, reads: ReadsFiles
+) -> Iterator[tuple[str, Path]]:
     """The macros of a folder beside the project; of a package's, under the package's name."""
     name, folders = "", [folder]
     if (folder / PROJECT_FILE).is_file():
