@@ -62,7 +62,8 @@ def inside(planted: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _advise(root: Path) -> None:
-    with Reader(read_project(Path(".")), "spark") as reader:
+    with Reader("spark") as reader:
+        reader.begin(read_project(Path("."), reader))
         found = reader.read("model", Path("model.sql"), {})
     assert "where a > 1" in found.statements[0], found
 

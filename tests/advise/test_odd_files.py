@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,7 @@ def test_a_text_of_strangers_gets_two_seconds(tmp_path: Path) -> None:
     """As a model of one's own it is rewritten, in a few more."""
     arms = [f"(select ts, upper(a), upper(b), upper(c), upper(d) from t{n})" for n in range(300)]
     (tmp_path / "wide.sql").write_text("\nunion all\n".join(arms))
+    before = time.process_time()
     (one,) = survey(tmp_path).models
     assert one.code == "too-costly"
-    assert one.seconds < 8
+    assert time.process_time() - before < 8

@@ -33,7 +33,7 @@ def test_sources_are_looked_at() -> None:
     }
     found = list(check_sources(Answers(answers), manifest("ts")))
     assert [f.status for f in found] == ["ok", "note", "ok"]
-    assert "cluster by (ts)" in found[1].fix
+    assert "cluster by (`ts`)" in found[1].fix
     answers["DESCRIBE DETAIL"] = _detail(100, ["ts"])
     assert [f.status for f in check_sources(Answers(answers), manifest("ts"))] == ["ok", "ok"]
     answers["DESCRIBE TABLE EXTENDED `db`.`messages`"] = _columns(*many, "ts")

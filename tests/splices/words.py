@@ -19,7 +19,7 @@ TEXTS = frozenset(
 )
 """Types that a text may have, or be put into SQL as; values of others are not interpolated."""
 MESSAGES = re.compile(
-    r"(^parse|^parse_one|Error|Refusal|Changed|Gone|Missing|Rewritten|Found|Failed|Run|Trouble)$"
+    r"(^parse|^parse_one|UnknownStar|Error|Refusal|Changed|Gone|Missing|Rewritten|Found|Failed|Run|Trouble)$"
 )
 """Calls whose arguments people read."""
 HARMLESS_CALLS = frozenset(

@@ -137,16 +137,16 @@ def _of_model(name: str, grouped: bool, tables: KnownTables) -> Iterator[str]:
         )
 
 
+_EXACT = "of a DOUBLE add up CAST(… AS DECIMAL(38,6))"
+
+
 def _of_numbers(fitting: Fitting, tables: KnownTables) -> Iterator[str]:
     added = _added_up(fitting.sql)
     sources = fitting.rewriting.sources
     guessed = {one for name in sources for one in tables.guessed_numbers(name)}
     if added and guessed:
         named = _named(sorted(added & guessed)) or "what sum() and avg() add up"
-        yield (
-            f"only if {named} is a DECIMAL or a whole number: of a DOUBLE add up"
-            " CAST(… AS DECIMAL(38,6))"
-        )
+        yield (f"only if {named} is a DECIMAL or a whole number: {_EXACT}")
 
 
 def _of_functions(fitting: Fitting) -> Iterator[str]:

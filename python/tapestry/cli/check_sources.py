@@ -9,7 +9,7 @@ from typing import Any
 from tapestry.cli.checks import NOTE, OK, WRONG, Diagnosis, trouble
 from tapestry.cli.models import CONTINUOUS, Manifest
 from tapestry.errors import TapestryError
-from tapestry.quoting import relation_name
+from tapestry.quoting import identifier, relation_name, string
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
 from tapestry.runs.query.relations import STATIC, plain
@@ -114,8 +114,8 @@ def _layout(session: Session, table: DeltaSource, arrival: str) -> Iterator[Diag
             NOTE,
             f"Delta keeps no statistics of {arrival}: every run reads the whole table",
             f"alter table {quoted} set tblproperties"
-            f" ('delta.dataSkippingStatsColumns' = '{arrival}'); analyze table {quoted} compute"
-            " delta statistics",
+            f" ('delta.dataSkippingStatsColumns' = {string(arrival)}); analyze table {quoted}"
+            " compute delta statistics",
         )
     (detail,) = session.rows(f"DESCRIBE DETAIL {quoted}")
     laid_out = {str(c).lower() for c in (*as_list(detail[7]), *as_list(detail[8]))}
@@ -126,7 +126,7 @@ def _layout(session: Session, table: DeltaSource, arrival: str) -> Iterator[Diag
             NOTE,
             f"{files} files, not clustered by {arrival}: after rewrites of old rows a run may read"
             " more of them than its window needs",
-            f"alter table {quoted} cluster by ({arrival}); optimize {quoted}",
+            f"alter table {quoted} cluster by ({identifier(arrival)}); optimize {quoted}",
         )
 
 

@@ -54,13 +54,6 @@ CASES: tuple[Case, ...] = (
     ),
     case(
         "ambiguous",
-        "select id from messages where id > 1 | 2 << 0",
-        "select id from messages where id > 1 | (2 << 0)",
-        "select id from messages where id > (1 | 2) << 0",
-        meant="select id from messages where id > 3",
-    ),
-    case(
-        "ambiguous",
         "select id from messages where parent = 1 in (true)",
         "select id from messages where (parent = 1) in (true)",
         meant="select id from messages where parent = 1",

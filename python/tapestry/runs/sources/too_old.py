@@ -18,7 +18,6 @@ def to_read_again(name: str, error: BaseException | None) -> str:
     """
     if not too_old(error):
         return ""
-    # sql: what people read, never run
     return (
         f"alter table {relation_name(name)} set tblproperties"
         " ('delta.deletedFileRetentionDuration' = 'interval 30 days') lets Delta read it again"
