@@ -87,6 +87,52 @@ def test_a_misspelt_key_names_the_right_one(
         assert (told.key, f"did you mean {meant}" in told.why) == (key, True)
 
 
+OF_DBT = {
+    "materialised": "materialized",
+    "uniqe_key": "unique_key",
+    "unique_keys": "unique_key",
+    "incremental_stratgy": "incremental_strategy",
+    "partitioned_by": "partition_by",
+    "liquid_cluster_by": "liquid_clustered_by",
+    "liquid_clustering_by": "liquid_clustered_by",
+    "file_formt": "file_format",
+    "tblpropertes": "tblproperties",
+    "merge_update_column": "merge_update_columns",
+    "post_hooks": "post_hook",
+    "update_at": "updated_at",
+    "check_columns": "check_cols",
+    "hard_delete": "hard_deletes",
+    "column_type": "column_types",
+    "event_date": None,
+    "updated_by": None,
+    "created_at": None,
+    "primary_key": None,
+    "partition_field": None,
+    "hard_deletes": None,
+    "team": None,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("key", "meant"), OF_DBT.items())
+def test_a_misspelt_key_of_dbt_is_told_where_that_one_would_do_something(
+    kind: str, key: str, meant: str | None
+) -> None:
+    told = list(idle_keys(_config(kind) | {key: "x"}, {key: "x"}))
+    if meant is None or kind not in WORKS.get(meant, KINDS):
+        assert told == []
+    else:
+        (one,) = told
+        assert (one.key, one.why.endswith(f"did you mean {meant}?")) == (key, True)
+
+
+def test_kinds_are_told_as_people_read_them() -> None:
+    view = {"materialized": "view", "partition_by": "d", "unique_key": "id"}
+    whys = [idle.why for idle in idle_keys(view, view)]
+    assert whys[0].endswith("on table, incremental, continuous, snapshot, seed only")
+    assert "on incremental (merge), snapshot only" in whys[1]
+
+
 @pytest.mark.parametrize("key", ["arival", "arrivals", "Arrival", "loaded_at_feild"])
 @pytest.mark.parametrize("place", ["config", "meta", "under meta of config"])
 def test_of_a_source_too(key: str, place: str) -> None:

@@ -99,7 +99,11 @@ def test_without_a_type_the_guess_of_dbt_counts(tmp_path: Path) -> None:
         ("a\n99999999999999999999\n", {}, ["a bigint: '99999999999999999999' is not between"]),
         ("a\n1.5\n1e400\n", {}, ["line 3, a double: '1e400' is too great"]),
         ("a\n2026-01-01T00:00:00.1234567\n", {}, ["has more than six digits of a second"]),
-        ("a,b\n1,2\n\n3\n", {}, ["2 cells do", "line 3, 0 cells, and the header has 2", "line 4"]),
+        (
+            "a,b\n1,2\n\n3\nx,4\n",
+            {"a": "int"},
+            ["3 cells do", "line 3, an empty line", "line 4, 1 cells, and the header has 2"],
+        ),
         ("a\n1 day\nx\n", {"a": "interval day to second"}, ["line 3", "'x' cannot be cast"]),
         ("a\n\x1b[2J" + "x" * 99 + "\n", {"a": "date"}, ["'\\x1b[2Jxxx", "…'"]),
     ],
@@ -114,6 +118,21 @@ def test_a_cell_that_does_not_fit(
     assert all(part in said for part in told), said
     assert len(said.splitlines()) <= 5
     assert "column_types" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a,b\n1,2\n\n", ["a line does", "line 3, an empty line, which would be a row of NULLs"]),
+        ("a,b\r\n1,2\r\n3\r\n\r\n", ["2 lines do", "line 3, 1 cells", "line 4, an empty line"]),
+    ],
+)
+def test_of_lines_it_says_what_to_do_with_them(tmp_path: Path, text: str, told: list[str]) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        _read(tmp_path, text, {})
+    said = str(raised.value)
+    assert all(part in said for part in [*told, "take out empty lines"]), said
+    assert "column_types" not in said
 
 
 def test_an_empty_line_of_one_column_is_null(tmp_path: Path) -> None:

@@ -41,6 +41,10 @@ def test_values_of_yaml() -> None:
         ),
         ("array(1, 2)", "array<int>", "cast(array(1, 2) as array<int>)"),
         (None, "map<int,int>", "cast(null as map<int,int>)"),
+        *((empty, "decimal(5,2)", "cast(null as decimal(5,2))") for empty in ("", " ", "NULL")),
+        ("", "boolean", "cast(null as boolean)"),
+        ("", "string", "cast('' as string)"),
+        ("null", "varchar(4)", "cast('null' as varchar(4))"),
     ],
 )
 def test_a_value(value: Any, kind: str, sql: str) -> None:
@@ -80,6 +84,9 @@ def test_what_is_told_of_a_row(row: dict[Any, Any], told: str) -> None:
         row_as_sql(row, TYPES, TEST, lambda: dt.timezone.utc)
     assert told in str(raised.value)
     assert f"models/tests.yml, row {row}" in str(raised.value)
+    of_values = "id" in row and len(row) == 1
+    assert ("write a value of the column's type" in str(raised.value)) == of_values
+    assert ("columns of its input only" in str(raised.value)) != of_values
 
 
 def test_rows_that_name_different_columns() -> None:

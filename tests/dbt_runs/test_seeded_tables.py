@@ -99,7 +99,7 @@ class TestSeeds:
         ("seed", "said"),
         [
             ("guessed", ["line 2, id bigint: '99999999999999999999'", "line 2, amount bigint"]),
-            ("fewer", ["line 3, 0 cells, and the header has 2", "line 4, 1 cells"]),
+            ("fewer", ["line 3, an empty line", "line 4, 1 cells"]),
             ("nested", ["column_types: Spark makes no array<int> of the text of a cell"]),
             ("lengths", ["2 cells", "line 3, a interval day to second: '1 month'", "line 4"]),
         ],

@@ -133,9 +133,9 @@ sources:
 ## Which key works where
 
 What a key does on a continuous model stands above; on other models dbt's documentation says it. A
-key that does nothing where it stands is told once an invocation, and is no error. The keys that say
-how a table is laid out (`file_format` to `tblproperties`) count when a table is made, also that of
-a Python model.
+key that does nothing where it stands is told once an invocation, and is no error; so is a key that
+is nearly one of dbt's (`uniqe_key`, `incremental_stratgy`). The keys that say how a table is laid
+out (`file_format` to `tblproperties`) count when a table is made, also that of a Python model.
 
 KEYS
 

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 from tapestry.errors import ConfigurationError
@@ -96,6 +98,10 @@ OTHERS: Mapping[str, tuple[str, str]] = {
 }
 """Keys of other adapters, with what there is here in their place."""
 _SOURCE_KEYS = ("arrival", "loaded_at_field")
+_LOOSE = frozenset({"hard_deletes", "invalidate_hard_deletes", "snapshot_table_column_names"})
+"""Keys of dbt that are fields of none of its classes."""
+_NEAR, _LONG = 0.85, 8
+"""How alike a key is to one that it misspells, and the length from which likeness is no chance."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +135,10 @@ def idle_keys(config: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[I
             meant = None if key in known_keys() else meant_key(key)
             if meant is not None:
                 yield _misspelt(key, meant, kind)
+    for key in map(str, given):
+        meant = _meant_of_dbt(key)
+        if meant is not None and kind in WORKS.get(meant, KINDS):
+            yield Idle(key, kind, f"is no key of dbt or ours; did you mean {meant}?")
     for key in map(str, {**given, **{k: v for k, v in meta.items() if k in KEYS}}):
         value = config.get(key, meta.get(key))
         if value is None or value in ([], {}, ""):
@@ -137,7 +147,7 @@ def idle_keys(config: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[I
             of, instead = OTHERS[key]
             yield Idle(key, kind, f"is of {of}{_then(instead)}")
         elif kind not in WORKS.get(key, KINDS) and (key, value) != ("file_format", "delta"):
-            on = ", ".join(WORKS[key])
+            on = told_kinds(WORKS[key])
             where = f"does something on {on} only" if on else "does nothing on Spark"
             yield Idle(key, kind, where + _then(INSTEAD.get(key, "")))
     if (config.get("clustered_by") is None) != (config.get("buckets") is None):
@@ -159,6 +169,7 @@ def refuse_misspelt_arrival(node: Mapping[str, Any]) -> None:
                 )
 
 
+@cache
 def known_keys() -> frozenset[str]:
     """dbt's keys, the adapter's and those of other adapters: none of ours misspelt."""
     from dbt.artifacts.resources import SeedConfig, SnapshotConfig, SourceConfig
@@ -168,7 +179,27 @@ def known_keys() -> frozenset[str]:
 
     classes = (NodeConfig, SnapshotConfig, SeedConfig, SourceConfig, TapestryConfig)
     dbts = {field.name for one in classes for field in fields(one)}
-    return frozenset(dbts) | set(WORKS) | set(OTHERS) | {"pre-hook", "post-hook"}
+    return frozenset(dbts) | _LOOSE | set(WORKS) | set(OTHERS) | {"pre-hook", "post-hook"}
+
+
+def told_kinds(kinds: Sequence[str]) -> str:
+    """Kinds as people read them: the strategies of incremental models stand together.
+
+    >>> told_kinds(("table", *INCREMENTAL)), told_kinds(("incremental, merge", "snapshot"))
+    ('table, incremental', 'incremental (merge), snapshot')
+    """
+    strategies = [kind.split(", ")[1] for kind in kinds if kind in INCREMENTAL]
+    of = "" if len(strategies) == len(STRATEGIES) else f" ({', '.join(strategies)})"
+    return ", ".join(dict.fromkeys(f"incremental{of}" if k in INCREMENTAL else k for k in kinds))
+
+
+def _meant_of_dbt(key: str) -> str | None:
+    """The key of dbt or dbt-spark that a word is but for its spelling; dbt keeps any in silence."""
+    known = known_keys()
+    if key in known or meant_key(key) is not None:
+        return None
+    long = [one for one in known - set(KEYS) - set(OTHERS) if len(one) >= _LONG]
+    return next(iter(get_close_matches(key.lower(), long, 1, cutoff=_NEAR)), None)
 
 
 def _misspelt(key: str, meant: str, kind: str) -> Idle:
@@ -178,7 +209,7 @@ def _misspelt(key: str, meant: str, kind: str) -> Idle:
             f"{key} is not a configuration key",
             hint=f"did you mean {meant}? Valid are: {', '.join(KEYS)}",
         )
-    of = "" if kind in WORKS[meant] else f", which does something on {', '.join(WORKS[meant])}"
+    of = "" if kind in WORKS[meant] else f", which does something on {told_kinds(WORKS[meant])}"
     return Idle(key, kind, f"is no key of dbt or ours; did you mean {meant}{of}?")
 
 

@@ -68,6 +68,7 @@ class SeedFile:
 class _Misfit:
     line: int
     what: str
+    lacks_cells: bool = False
 
 
 def typed_columns(
@@ -98,7 +99,7 @@ def read_cells(
     if len(raw) != len(table.rows):  # rows that stand in no file
         raw = [(n, [_text(v) for v in row]) for n, row in enumerate(table.rows, start=2)]
     misfits = [
-        _Misfit(line, f"{len(cells)} cells, and the header has {len(columns)}")
+        _Misfit(line, _short_of(len(cells), len(columns)), lacks_cells=True)
         for line, cells in raw
         if len(cells) < len(columns) > 1
     ]
@@ -159,14 +160,23 @@ def _refusal(
     file: str, misfits: list[_Misfit], columns: Sequence[SeedColumn]
 ) -> ConfigurationError:
     first = sorted(misfits, key=lambda one: one.line)[:SHOWN]
-    count = f"{len(misfits)} cells do" if len(misfits) > 1 else "a cell does"
+    lines_only = all(one.lacks_cells for one in misfits)
+    one_of = "line" if lines_only else "cell"
+    count = f"{len(misfits)} {one_of}s do" if len(misfits) > 1 else f"a {one_of} does"
     lines = [f"{file}: {count} not fit; nothing was written", *map(_told, first)]
-    guessed = any(column.guessed for column in columns)
-    return ConfigurationError(
-        "\n".join(lines),
-        hint="correct the file, or give the columns other types in column_types"
-        + (" (dbt has guessed those that it does not name)" if guessed else ""),
-    )
+    hint = "correct the file, or give the columns other types in column_types"
+    if lines_only:
+        hint = "take out empty lines, and write a comma for each cell that is empty"
+    elif any(column.guessed for column in columns):
+        hint += " (dbt has guessed those that it does not name)"
+    return ConfigurationError("\n".join(lines), hint=hint)
+
+
+def _short_of(cells: int, columns: int) -> str:
+    """What a line says that lacks cells; dbt would make them NULL."""
+    if not cells:
+        return "an empty line, which would be a row of NULLs"
+    return f"{cells} cells, and the header has {columns}"
 
 
 def _told(one: _Misfit) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone, tzinfo
 from typing import Any
 
+from dbt.adapters.tapestry.seed_cells import NULLS
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import Sql, authored, string, type_text
 from tapestry.runs.engine.column_types import ColumnType, read_kind, sql_type
@@ -13,6 +14,11 @@ from tapestry.runs.engine.written_values import UnfitError, reader_of
 from tapestry.runs.model.declare import short
 
 _NESTED = ("struct", "array", "map")
+_TEXTS = ("string", "binary", "varchar", "char")
+_OF_VALUES = (
+    "write a value of the column's type; of a STRUCT, ARRAY or MAP a mapping, a list, or an"
+    " expression of SQL in quotes"
+)
 Zone = Callable[[], tzinfo]
 
 
@@ -31,7 +37,9 @@ def row_as_sql(
     found: dict[str, Sql] = {}
     for name, value in row.items():
         problem = _problem_of(name, types, found, fixture)
+        hint = "let the row have columns of its input only, each once"
         if not problem:
+            hint = _OF_VALUES
             try:
                 found[name.lower()] = value_as_sql(value, types[name.lower()], zone)
             except UnfitError as why:
@@ -40,8 +48,7 @@ def row_as_sql(
             raise ConfigurationError(
                 f"{place}: {problem}",
                 where=f"{test.get('original_file_path') or ''}, row {dict(row)}",
-                hint="write a value of the column's type; of a STRUCT, ARRAY or MAP a mapping, a"
-                " list, or an expression of SQL in quotes",
+                hint=hint,
             )
     return found
 
@@ -130,6 +137,8 @@ def _plain(value: Any, kind: str, zone: Zone) -> Sql:
     if isinstance(value, (list, Mapping)):
         raise UnfitError("is no single value")
     text = _text(value)
+    if text.strip().lower() in NULLS and not kind.startswith(_TEXTS):
+        return Sql(f"cast(null as {type_})")  # a cell of a seed that is the input
     reader = reader_of(kind, zone() if kind.startswith("timestamp") else timezone.utc)
     if reader is not None:
         return Sql(f"cast({string(reader(text))} as {type_})")
