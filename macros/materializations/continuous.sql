@@ -3,10 +3,10 @@
   {%- set target_relation = this.incorporate(type='table') -%}
   {%- set existing_relation = load_cached_relation(this) -%}
   {%- set full_refresh_mode = should_full_refresh() -%}
-  {%- do adapter.check_continuous_flags(invocation_args_dict, model) -%}
+  {%- set limited = adapter.limited_by() -%}
   {%- set said = {
     'as_of': var('tapestry_as_of', none), 'started_at': run_started_at,
-    'full_refresh': full_refresh_mode, 'empty': flags.EMPTY} -%}
+    'full_refresh': full_refresh_mode, 'limited': limited} -%}
 
   {#- A model that is switched off stays as it is: no hook runs, nothing is read. -#}
   {%- set skipped = adapter.skip_continuous(model, said) -%}
@@ -15,26 +15,29 @@
     {{ return({'relations': [] if existing_relation is none else [existing_relation]}) }}
   {%- endif -%}
 
-  {{ run_hooks(pre_hooks) }}
-
   {%- set clauses = options_clause() ~ partition_cols(label="partitioned by")
     ~ clustered_cols(label="clustered by") ~ location_clause() ~ comment_clause() -%}
+  {%- if limited is not none -%}
+    {%- do tapestry__check_contract() -%}
+    {%- set made = adapter.plan_limited(model, graph, compiled_code, clauses, said) -%}
+    {%- do store_result('main', response=adapter.limited_response(limited, made)) -%}
+    {{ return({'relations': [target_relation]}) }}
+  {%- endif -%}
+
+  {{ run_hooks(pre_hooks) }}
+
   {%- set plan = adapter.plan_continuous(model, graph, compiled_code, clauses, said) -%}
   {%- for warning in plan.warnings -%}
     {%- do exceptions.warn(model.name ~ ': ' ~ warning) -%}
   {%- endfor -%}
-  {%- if config.get('contract').enforced -%}
-    {%- set analysed = adapter.without_qualify(compiled_code) -%}
-    {%- do get_assert_columns_equivalent(analysed) -%}
-    {%- do adapter.check_new_table(model, analysed) -%}
-  {%- endif -%}
+  {%- do tapestry__check_contract() -%}
   {%- if plan.action != 'nothing' -%}
     {%- do write(plan.main) -%}
     {%- do adapter.write_guarded(plan, model, graph) -%}
   {%- endif -%}
 
   {#- Only now: a query that is refused leaves what stood there. -#}
-  {%- if existing_relation is not none and existing_relation.is_view and not flags.EMPTY -%}
+  {%- if existing_relation is not none and existing_relation.is_view -%}
     {%- do adapter.drop_relation(existing_relation) -%}
   {%- endif -%}
 

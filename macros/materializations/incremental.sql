@@ -1,5 +1,16 @@
 {#- dbt-spark's incremental; the model's expectations are counted in its result. #}
 {% materialization incremental, adapter='tapestry', supported_languages=['sql', 'python'] %}
+  {%- set limited = adapter.limited_by() -%}
+  {%- if limited is not none -%}
+    {%- set standing = tapestry__limited_incremental() -%}
+    {%- if standing is none -%}
+      {%- call statement('main', language=model.language) -%}
+        {{ tapestry__view_in_place(this, compiled_code) }}
+      {%- endcall -%}
+    {%- endif -%}
+    {%- do store_result('main', response=adapter.limited_response(limited, '' if standing else 'a view')) -%}
+    {{ return({'relations': [standing or this.incorporate(type='view')]}) }}
+  {%- endif -%}
   {%- if model.language == 'sql' and (load_cached_relation(this) is none or should_full_refresh()) -%}
     {%- do adapter.check_merge_keys(model, compiled_code) -%}
   {%- endif -%}

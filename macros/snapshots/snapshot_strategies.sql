@@ -3,8 +3,10 @@
   {%- set names = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() -%}
   {%- do adapter.snapshot_compared(node, tapestry__snapshot_columns(node, target_exists), names, none) -%}
   {%- set updated_at = adapter.columns_sql(config.get('updated_at'), node['compiled_code'])[0] -%}
-  {#- Its value, which may be an expression's, has this name in the rows of the query. -#}
-  {%- set changed = '(' ~ snapshotted_rel ~ '.' ~ names.dbt_valid_from ~ ' < ' ~ current_rel ~ '.dbt_internal_updated_at)' -%}
+  {#- Its value, which may be an expression's, has this name in the rows of the query. What was recorded of the row
+      is compared, not when its record begins: that of a row that came back begins with a run. NULL is before all. -#}
+  {%- set recorded, given = snapshotted_rel ~ '.' ~ names.dbt_updated_at, current_rel ~ '.dbt_internal_updated_at' -%}
+  {%- set changed = '(' ~ recorded ~ ' < ' ~ given ~ ' or (' ~ recorded ~ ' is null and ' ~ given ~ ' is not null))' -%}
   {{ return(tapestry__snapshot_strategy(node, updated_at, changed, [])) }}
 {% endmacro %}
 

@@ -2,7 +2,8 @@
 
     A key's records follow one another: where a new one would begin before the last one of its key ends
     (a row that comes back as it was, a change without a new `updated_at`), it begins with this run.
-    Keys are compared with <=>, so that a NULL in one is a value like others. A key of several rows is an
+    A record ends when another of its key begins, or with a run that misses its row: one that ends later than both
+    was left open by another `dbt_valid_to_current`. Keys are compared with <=>, so that a NULL in one is a value like others. A key of several rows is an
     error as soon as one of its records would change: each run would end the records of the last one. -#}
 {% macro tapestry__snapshot_staging_table(strategy, source_sql, target_relation) -%}
   {%- set names = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() -%}
@@ -41,9 +42,12 @@
     )
   ),
   ended_records as (
-    select {{ tapestry__snapshot_key_names(keys) }}, max(dbt_internal_end) as dbt_internal_end
+    select {{ tapestry__snapshot_key_names(keys) }}, max(dbt_internal_end) as dbt_internal_end,
+      cast(max(dbt_internal_end) as timestamp)
+        > greatest({{ now }}, max(cast(dbt_internal_begin as timestamp))) as dbt_internal_lost
     from (
-      select {{ tapestry__snapshot_keys(keys) }}, {{ names.dbt_valid_to }} as dbt_internal_end
+      select {{ tapestry__snapshot_keys(keys) }}, {{ names.dbt_valid_to }} as dbt_internal_end,
+        {{ names.dbt_valid_from }} as dbt_internal_begin
       from {{ target_relation }} where not ({{ current }})
     )
     group by {{ tapestry__snapshot_key_names(keys) }}
@@ -58,6 +62,7 @@
       {%- for key in keys %}source_data.dbt_internal_key_{{ loop.index }}{{ ', ' if not loop.last }}{% endfor -%}
       )) as dbt_internal_key,
       snapshotted_data.{{ names.dbt_scd_id }} as dbt_internal_closed,
+      snapshotted_data.dbt_internal_found is null and ended_records.dbt_internal_lost as dbt_internal_lost,
       coalesce(
         cast(snapshotted_data.{{ names.dbt_valid_from }} as timestamp),
         cast(ended_records.dbt_internal_end as timestamp)) as dbt_internal_bound
@@ -79,6 +84,10 @@
           'several rows of the query of snapshot ' ~ target_relation ~ ' have one unique_key, so that nobody can tell which'
           ~ ' record follows which; let unique_key name more columns, or the query leave out all of them but one: ') }}
           || dbt_internal_key)
+        when dbt_internal_lost then raise_error({{ adapter.text(
+          'present records of snapshot ' ~ target_relation ~ ' were written with another dbt_valid_to_current than '
+          ~ (config.get('dbt_valid_to_current') or 'none') ~ ': set that again, or UPDATE their ' ~ names.dbt_valid_to ~ ' once from ') }}
+          || dbt_internal_bound || {{ adapter.text(': ') }} || dbt_internal_key)
         when dbt_internal_in_order then dbt_internal_updated_at
         else cast(greatest({{ now }}, dbt_internal_bound) as {{ begins_as }})
       end as dbt_internal_begin

@@ -80,3 +80,71 @@ class TestSnapshotColumns:
             counted = "select count(*), count(dbt_valid_to), count(distinct dbt_scd_id)"
             found = project.run_sql(f"{counted} from {{schema}}.{name}", fetch="one")
             assert tuple(found) == (*expected, expected[0]), name
+
+
+def _snapshot(name: str, query: str, **config: Any) -> str:
+    settings = ", ".join(f"{key}={json.dumps(value)}" for key, value in {**CHECK, **config}.items())
+    return f"{{% snapshot {name} %}}{{{{ config({settings}) }}}}\n{query}\n{{% endsnapshot %}}"
+
+
+class TestWhatToDo:
+    """What an error says to do lets the snapshot go on."""
+
+    STEPS = (
+        ("select 1 a, struct(1 as x) s, 1.25 n union all select null, null, null", "9999"),
+        (
+            "select 1 a, struct(2 as y, 1 as x) s, 10.2555 n union all select null, null, null",
+            "9998",
+        ),
+    )
+
+    @pytest.fixture(scope="class")
+    def snapshots(self) -> dict[str, str]:
+        return self.texts(0)
+
+    def texts(self, step: int) -> dict[str, str]:
+        query, year = self.STEPS[step]
+        ends = f"timestamp'{year}-01-01'"
+        return {
+            "grown.sql": _snapshot("grown", query, unique_key="a"),
+            "ended.sql": _snapshot(
+                "ended", "select 1 a", unique_key="a", dbt_valid_to_current=ends
+            ),
+            "clocked.sql": _snapshot(
+                "clocked",
+                "select 1 a",
+                unique_key="a",
+                dbt_valid_to_current="now() + interval 1 day",
+            ),
+        }
+
+    def run(self, project: Any) -> dict[str, str]:
+        results = run_dbt(["snapshot"], expect_pass=None)
+        return {r.node.name: str(r.message) for r in results if str(r.status) != "success"}
+
+    def test_it(self, project: Any) -> None:
+        said = self.run(project)
+        assert list(said) == ["clocked"]
+        assert "now() + interval 1 day reads the clock" in said["clocked"]
+        for name, text in self.texts(1).items():
+            (Path(project.project_root) / "snapshots" / name).write_text(text, "utf-8")
+        for _ in range(2):  # the column s, then the column n
+            said = self.run(project)
+            first, _, advice = said["grown"].partition("let the snapshot have it, once: ")
+            assert "in the query and" in first
+            for statement in advice.split(";"):
+                project.run_sql(statement.strip())
+        assert "another dbt_valid_to_current than timestamp'9998-01-01'" in said["ended"]
+        project.run_sql("update {schema}.ended set dbt_valid_to = timestamp'9998-01-01'")
+        assert list(self.run(project)) == ["clocked"]
+        rows = project.run_sql(
+            "select s.x, s.y, n, dbt_valid_to is null from {schema}.grown", fetch="all"
+        )
+        found = sorted((tuple(row) for row in rows), key=repr)
+        assert [str(row) for row in found] == [
+            "(1, 2, Decimal('10.2555'), True)",
+            "(1, None, Decimal('1.2500'), False)",
+            "(None, None, None, True)",
+        ]
+        (count,) = project.run_sql("select count(*) from {schema}.ended", fetch="one")
+        assert count == 1

@@ -17,6 +17,8 @@ pytestmark = pytest.mark.gate
 
 ROUNDS = 5
 IN_THE_GATE = 3
+KEYS = 120
+"""Each key has a history of its own."""
 NEW_COLUMN_FROM = 2
 """From this round on the source has the column ``extra``."""
 NAMES = {
@@ -67,8 +69,10 @@ CONFIGS: dict[str, dict[str, Any]] = {
 }
 COLUMNS = ("id", "k1", "`k-2`", "v", "w", "`read-at`")
 Row = tuple[Any, ...]
-Instant = tuple[int, datetime | int]
-"""(0, an instant of the data) or (1, the number of a run), which is later than those."""
+Instant = tuple[int, datetime | int | None]
+"""(0, an instant of the data), (1, the number of a run), which is later than those, or (2, one of
+the data that is later than every run); in the first place None stands for no instant."""
+LATER = datetime(2100, 1, 1)
 
 
 @dataclass
@@ -93,23 +97,21 @@ class History:
             key = self._key(row)
             keys.add(key)
             records = self.records.setdefault(key, [])
-            at = (0, row[5]) if "updated_at" in self.config else now
-            if (
-                records
-                and self._is_current(records[-1])
-                and not self._changed(records[-1], row, at, run)
-            ):
+            at = _of_data(row[5]) if "updated_at" in self.config else now
+            current = records[-1] if records and records[-1].end is None else None
+            if current is not None and not self._changed(current, row, run):
                 continue
-            bound = self._bound(records)
-            begin = at if bound is None or (at[1] is not None and at > bound) else max(now, bound)
-            if records and self._is_current(records[-1]):
-                records[-1].end = begin
+            bounds = [i for r in records for i in (r.begin, r.end) if i and i[1] is not None]
+            in_order = not bounds or (at[1] is not None and at > max(bounds))
+            begin = at if in_order else max(now, *bounds)
+            if current is not None:
+                current.end = begin
             records.append(Record(row, begin))
         if self.config.get("hard_deletes", "ignore") == "ignore":
             return
         for key, records in self.records.items():
             last = records[-1]
-            if key in keys or last.deleted or not self._is_current(last):
+            if key in keys or last.deleted or last.end is not None:
                 continue
             last.end = max(now, last.begin or now)
             if self.config["hard_deletes"] == "new_record":
@@ -118,22 +120,20 @@ class History:
     def _key(self, row: Row) -> Any:
         return row[0] if self.config["unique_key"] == "id" else row[1:3]
 
-    def _is_current(self, record: Record) -> bool:
-        return record.end is None
-
-    def _bound(self, records: list[Record]) -> Instant | None:
-        if not records:
-            return None
-        return records[-1].begin if records[-1].end is None else records[-1].end
-
-    def _changed(self, record: Record, row: Row, at: Any, run: int) -> bool:
+    def _changed(self, record: Record, row: Row, run: int) -> bool:
+        """Is a row another than the one that was recorded?"""
         if record.deleted:
             return True
         if self.config["strategy"] == "timestamp":
-            return record.begin is not None and at[1] is not None and record.begin < at
+            recorded, given = record.row[5], row[5]
+            return given is not None and (recorded is None or recorded < given)
         if self.config["check_cols"] == "all":
             return run == NEW_COLUMN_FROM or record.row != row
         return record.row[3:5] != row[3:5]
+
+
+def _of_data(at: datetime | None) -> Instant:
+    return (2 if at is not None and at >= LATER else 0, at)
 
 
 def _states() -> Iterator[list[Row]]:
@@ -141,24 +141,34 @@ def _states() -> Iterator[list[Row]]:
     random = Random(seed())
     known: dict[int | None, Row] = {}
     for run in range(ROUNDS):
-        for number in [*range(12), None]:
+        for number in [*range(KEYS), None]:
             row = known.get(number)
             choice = random.random()
             if row is None or choice < 0.3:
-                day = datetime(2020 + run, 1, 1) + timedelta(days=random.randrange(300))
                 known[number] = (
                     number,
                     None if number is None else number // 4,
                     random.choice([None]) if number in (None, 3) else f"k{number % 4}",
                     random.choice([None, "a", "b"]),
                     random.choice([None, 0.0, 1.5]),
-                    day,
+                    _updated(random, run, None if row is None else row[5]),
                 )
             elif choice < 0.45:  # changed, without a new date
                 known[number] = (*row[:3], random.choice([None, "c"]), *row[4:])
         rows = [row for row in known.values() if random.random() < 0.7]
         extra = () if run < NEW_COLUMN_FROM else ("new",)
         yield [(*row, *extra) for row in rows]
+
+
+def _updated(random: Random, run: int, before: datetime | None) -> datetime | None:
+    """When a row says that it was changed: mostly late, at times too early, as before, or never."""
+    choice = random.random()
+    if choice < 0.1:
+        return None
+    if choice < 0.2:
+        return before
+    year = 2020 + random.randrange(ROUNDS) if choice < 0.4 else 2020 + run
+    return datetime(2100 if choice > 0.97 else year, 1, 1) + timedelta(days=random.randrange(300))
 
 
 class TestHistories:
@@ -171,12 +181,14 @@ class TestHistories:
             f"{{name: {name}, relation: \"source('given', 'rows')\", config: {CONFIGS[name]}}}"
             for name in self.chosen
         )
-        source = "{name: given, schema: '{{ target.schema }}', tables: [{name: rows}]}"
+        table = "{name: rows, config: {event_time: '`read-at`'}}"
+        source = f"{{name: given, schema: '{{{{ target.schema }}}}', tables: [{table}]}}"
         return {"snapshots.yml": f"sources: [{source}]\nsnapshots: [{listed}]"}
 
     def test_histories(self, project: Any, embedded_spark: Any) -> None:
         expected = {name: History(CONFIGS[name]) for name in self.chosen}
         begun: list[datetime] = []
+        random = Random(seed())
         for run, rows in enumerate(islice(_states(), self.rounds)):
             more = ", extra string" if run >= NEW_COLUMN_FROM else ""
             schema = (
@@ -187,6 +199,9 @@ class TestHistories:
             writer = frame.write.format("delta").mode("overwrite")
             writer.option("overwriteSchema", "true").saveAsTable(f"{project.test_schema}.rows")
             begun.append(_now(embedded_spark))
+            limit = random.choice([None, ["--empty"], ["--sample", "1 day"]])
+            if limit is not None:
+                run_dbt(["build", *limit])
             run_dbt(["snapshot"])
             for name, history in expected.items():
                 history.snap(rows, run)
@@ -241,8 +256,8 @@ def _wanted(history: History) -> list[Any]:
     return sorted(found, key=repr)
 
 
-def _instant(at: datetime, begun: list[datetime]) -> Instant:
+def _instant(at: datetime | None, begun: list[datetime]) -> Instant:
     """An instant of the data, or the run in which it lies."""
-    if at < begun[0]:
-        return (0, at)
+    if at is None or at < begun[0] or at >= LATER:
+        return _of_data(at)
     return (1, max(run for run, begin in enumerate(begun) if begin <= at))

@@ -175,6 +175,9 @@ class ColumnDoors(metaclass=AdapterMeta):
             there = None if table is None else {c.column: str(c.dtype) for c in table}
             snapshot = Snapshot(node, self._types_of(str(node["compiled_code"])), there)
             snapshot.refuse_names(added.values())
+            open_end = node["config"].get("dbt_valid_to_current")
+            if open_end:
+                snapshot.refuse_open_end(str(open_end), added["dbt_valid_to"], self._types_of)
             if check_cols:
                 return snapshot.compared(check_cols)
             snapshot.casts()

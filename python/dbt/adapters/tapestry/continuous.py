@@ -26,7 +26,6 @@ from dbt.adapters.tapestry.invocations import (
 from dbt.adapters.tapestry.nodes import (
     continuous_model,
     node_warnings,
-    refuse_flags,
     shown_model,
 )
 from dbt.adapters.tapestry.response import ContinuousResponse, response_of
@@ -52,12 +51,6 @@ class ContinuousDoors(metaclass=AdapterMeta):
     config: Any
 
     @available
-    def check_continuous_flags(self, flags: dict[str, Any], node: dict[str, Any]) -> None:
-        """Refuse flags of dbt that would eat a window."""
-        with dbt_errors():
-            refuse_flags(flags, node)
-
-    @available
     def skip_continuous(
         self, node: dict[str, Any], said: dict[str, Any]
     ) -> ContinuousResponse | None:
@@ -68,7 +61,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
             invocation = current_invocation(self.config, session, said["as_of"], said["started_at"])
-            return skipped(session, invocation.switches, node, noted=not said["empty"])
+            return skipped(session, invocation.switches, node, noted=not said["limited"])
 
     @available
     def plan_continuous(
@@ -79,23 +72,37 @@ class ContinuousDoors(metaclass=AdapterMeta):
         clauses: str,
         said: dict[str, Any],
     ) -> Decided:
-        """The plan of this run; `--empty` plans no run, only a table with the right columns.
+        """The plan of this run.
 
-        `said` is what the command says: as_of, started_at, full_refresh, empty.
+        `said` is what the command says: as_of, started_at, full_refresh, limited.
         """
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
             invocation = current_invocation(self.config, session, said["as_of"], said["started_at"])
             model = continuous_model(node, graph, sql, clauses, invocation.time_zone)
             refuse_other_settings(session, invocation, model.file)
-            if said["empty"]:
-                return plan_empty(session, model)
             note_sinks(self.config, model)
             plan = prepare(session, model, invocation, said["full_refresh"])
             if isinstance(plan, WriteRows) and plan.action == Creation.action:
                 refuse_unmapped(session, node, plan.rows.columns)
             told = (*plan.warnings, *invocation.switches.warnings(), *node_warnings(node))
             return replace(plan, warnings=told)
+
+    @available
+    def plan_limited(
+        self,
+        node: dict[str, Any],
+        graph: dict[str, Any],
+        sql: str,
+        clauses: str,
+        said: dict[str, Any],
+    ) -> str:
+        """Read the query of a command that limits its inputs (limited.py); what was made, or ""."""
+        session = DbtSession(self)  # type: ignore[arg-type]
+        with dbt_errors():
+            invocation = current_invocation(self.config, session, said["as_of"], said["started_at"])
+            model = continuous_model(node, graph, sql, clauses, invocation.time_zone)
+            return "an empty table" if plan_empty(session, model) else ""
 
     @available
     def without_qualify(self, sql: str) -> str:

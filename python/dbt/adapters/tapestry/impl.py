@@ -23,6 +23,7 @@ from dbt.adapters.tapestry.descriptions import (
     without_comment,
 )
 from dbt.adapters.tapestry.expectations import ExpectationDoors
+from dbt.adapters.tapestry.limited import LimitedDoors
 from dbt.adapters.tapestry.model_config import DEFAULT_FORMAT, TapestryConfig
 from dbt.adapters.tapestry.naming import TapestryColumn, TapestryRelation
 from dbt.adapters.tapestry.packages import prefer_own_macros, relations_like, tables_sql
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     import agate
 
 
-class TapestryAdapter(ContinuousDoors, ExpectationDoors, ColumnDoors, SparkAdapter):
+class TapestryAdapter(ContinuousDoors, ExpectationDoors, ColumnDoors, LimitedDoors, SparkAdapter):
     """`type: tapestry`."""
 
     Relation = TapestryRelation

@@ -95,18 +95,6 @@ def node_warnings(node: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def refuse_flags(flags: Mapping[str, Any], node: Mapping[str, Any]) -> None:
-    """Raise ConfigurationError for flags that make a run see a part of its sources only."""
-    for flag in ("sample", "event_time_start", "event_time_end"):
-        if flags.get(flag):
-            option = "--" + flag.replace("_", "-")
-            raise ConfigurationError(
-                f"{option} on a continuous model would skip a part of its window for ever",
-                where=_file(node),
-                hint=f"leave {option} out, or --exclude config.materialized:continuous",
-            )
-
-
 def _arrivals(node: Mapping[str, Any], graph: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """What the project says of each relation: normalized name -> arrival columns, or `static`.
 

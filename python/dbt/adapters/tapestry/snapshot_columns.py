@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import ParseError, exp
 
 from dbt.adapters.tapestry.column_names import named_column
-from tapestry.errors import ConfigurationError
+from tapestry.errors import ConfigurationError, Refusal
 from tapestry.quoting import authored, identifier
+from tapestry.sql.catalog import Catalog
+from tapestry.sql.passes.tree.refuse_nondeterministic import refuse_nondeterministic
+from tapestry.sql.read.parse import parse
+from tapestry.sql.timing import contains_now
 
+Types = Mapping[str, str]
 _OWN = re.compile(r"dbt_unique_key(_\d+)?|dbt_change_type|dbt_internal_\w+", re.IGNORECASE)
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _T = exp.DataType.Type
@@ -68,8 +73,9 @@ class Snapshot:
                 raise self._error(
                     f"column {name} is {given} in the query and {there} in the snapshot, which"
                     " cannot keep each of its values",
-                    f"cast it in the query (cast(… as {there})), give it another name there, or"
-                    " change the column's type in the snapshot",
+                    widened(str(self.node.get("relation_name") or ""), name, given, there)
+                    or f"cast it in the query (cast(… as {there})) or give it another name there,"
+                    " which makes it a new column",
                 )
             found[name.lower()] = there
         return found
@@ -95,6 +101,26 @@ class Snapshot:
             found.append({"name": identifier(name), "sql": "", "type": kind, "added": added})
         return found
 
+    def refuse_open_end(self, text: str, ends: str, types_of: Callable[[str], Types]) -> None:
+        """Raise ConfigurationError for a `dbt_valid_to_current` that is no constant, or no time.
+
+        Present records are told by it on every later run. ``ends``: the column of the ends of
+        records, whose type stays; ``types_of`` has Spark read a query.
+        """
+        kept = {name.lower(): type_.lower() for name, type_ in (self.table or {}).items()}
+        wanted = kept.get(ends.lower(), "timestamp")
+        why = not_constant(text)
+        if why is None:
+            (kind,) = types_of(f"SELECT {authored(text)} AS open_end").values()
+            if kind not in ("void", "date", "timestamp", "timestamp_ntz", wanted):
+                why = f"is {kind}, no {wanted}"
+        if why is not None:
+            raise self._error(
+                f"dbt_valid_to_current: {text} {why}",
+                "present records are told by it on every run: take one instant, such as"
+                " timestamp'9999-12-31'",
+            )
+
     def _refuse_map(self, name: str) -> None:
         kind = self.query[name]
         if not re.search(r"\bmap<", kind, re.IGNORECASE):
@@ -108,6 +134,74 @@ class Snapshot:
         return ConfigurationError(
             reason, where=str(self.node.get("relation_name") or ""), hint=hint
         )
+
+
+def not_constant(text: str) -> str | None:
+    """Why an expression is not the same value on every run, or None.
+
+    >>> not_constant("to_date('9999-12-31')"), not_constant("now() + interval 1 day")
+    (None, 'reads the clock')
+    """
+    try:
+        tree = parse(f"SELECT {authored(text)} AS open_end")
+        refuse_nondeterministic(tree, Catalog({}))
+    except Refusal as refusal:
+        return f"is not the same value on every run: {refusal.reason}"
+    if contains_now(tree):
+        return "reads the clock"
+    named = next(tree.find_all(exp.Column), None)
+    return None if named is None else f"names a column, {named.sql('spark')}"
+
+
+def widened(table: str, name: str, given: str, kept: str) -> str | None:
+    """What lets a column of a snapshot keep what the query gives, as statements; None: nothing.
+
+    >>> widened("`s`.`t`", "c", "struct<a:int,b:array<struct<x:int,y:date>>>",
+    ...         "struct<a:int,b:array<struct<x:int>>>")
+    'let the snapshot have it, once: ALTER TABLE `s`.`t` ADD COLUMNS (`c`.`b`.element.`y` DATE)'
+    """
+    try:
+        types = [exp.DataType.build(text, dialect="spark") for text in (given, kept)]
+    except (ParseError, ValueError):
+        return None
+    place = identifier(name)
+    if all(kind.this == _T.DECIMAL for kind in types):
+        whole, digits = (f(types[0]) - f(types[1]) for f in (_before_point, _scale))
+        if min(whole, digits) < 0:
+            return None
+        return (
+            "let the snapshot have it, once: "
+            f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true');"
+            f" ALTER TABLE {table} ALTER COLUMN {place} TYPE {given}"
+        )
+    added = _added(place, types[0], types[1])
+    if not added:
+        return None
+    return f"let the snapshot have it, once: ALTER TABLE {table} ADD COLUMNS ({', '.join(added)})"
+
+
+def _added(place: str, given: exp.DataType, kept: exp.DataType) -> list[str] | None:
+    """The fields that one type has more than the other, as Delta adds them; None: they differ."""
+    if given.this != kept.this or given.this not in _NESTED:
+        return [] if given == kept else None
+    if given.this != _T.STRUCT:
+        steps = ("element",) if given.this == _T.ARRAY else ("key", "value")
+        parts = zip(steps, given.expressions, kept.expressions, strict=True)
+        found = [_added(f"{place}.{step}", _kind(one), _kind(other)) for step, one, other in parts]
+        return None if None in found else [text for texts in found for text in texts or ()]
+    left, added, before = list(kept.expressions), [], ""
+    for part in given.expressions:
+        name = identifier(part.name)
+        if left and _field(part) == _field(left[0]):
+            inside = _added(f"{place}.{name}", _kind(part), _kind(left.pop(0)))
+            if inside is None:
+                return None
+            added += inside
+        else:
+            where = f" AFTER {before}" if before else " FIRST"
+            added.append(f"{place}.{name} {_kind(part).sql('spark')}{where if left else ''}")
+        before = name
+    return None if left else added
 
 
 def keeps(given: str, kept: str) -> bool:
@@ -160,6 +254,10 @@ def _kind(part: exp.Expression) -> exp.DataType:
     kind = part.args["kind"] if isinstance(part, exp.ColumnDef) else part
     assert isinstance(kind, exp.DataType)
     return kind
+
+
+def _before_point(kind: exp.DataType) -> int:
+    return int(kind.expressions[0].name) - _scale(kind) if kind.expressions else 0
 
 
 def _scale(kind: exp.DataType) -> int:

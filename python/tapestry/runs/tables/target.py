@@ -19,7 +19,8 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_map
 
 EMPTY_GENERATION = "empty"
-"""The generation of a table that `dbt run --empty` made: it has columns and stands for no run."""
+"""The generation of a table that a command with limited inputs (`--empty`) made: it has columns and
+stands for no run."""
 
 HARMLESS = (
     "OPTIMIZE",

@@ -1,0 +1,8 @@
+{#- dbt-spark's snapshot, unless the command limits what it reads. #}
+{% materialization snapshot, adapter='tapestry' %}
+  {%- set limited = adapter.limited_by() -%}
+  {%- if limited is not none -%}
+    {{ return(tapestry__limited_snapshot(limited)) }}
+  {%- endif -%}
+  {{ return(dbt.materialization_snapshot_spark()) }}
+{% endmaterialization %}
