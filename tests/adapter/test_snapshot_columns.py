@@ -99,7 +99,7 @@ def test_names_that_dbt_writes_without_quotes() -> None:
             "map<string,struct<a:int,z:int>>",
             "ADD COLUMNS (`c`.value.`m` INT AFTER `a`)",
         ),
-        ("decimal(12,4)", "decimal(10,2)", "ALTER COLUMN `c` TYPE decimal(12,4)"),
+        ("decimal(12,4)", "decimal(10,2)", "ALTER COLUMN `c` TYPE DECIMAL(12, 4)"),
         ("decimal(10,4)", "decimal(10,2)", None),  # fewer digits before the point
         ("struct<a:int>", "struct<a:int,b:int>", None),
         ("struct<a:bigint,b:int>", "struct<a:string>", None),
@@ -112,7 +112,7 @@ def test_advice_names_a_statement(given: str, kept: str, advice: str | None) -> 
     if advice is None:
         assert found is None
     else:
-        assert str(found).endswith(f"ALTER TABLE s.kept {advice}")
+        assert str(found).endswith(f"ALTER TABLE `s`.`kept` {advice}")
 
 
 @pytest.mark.parametrize(

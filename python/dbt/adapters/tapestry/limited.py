@@ -51,7 +51,6 @@ class LimitedDoors(metaclass=AdapterMeta):
     def analyse(self, query: str) -> None:
         """Have Spark read a query and find what it names; no row is read."""
         with dbt_errors():
-            # sql: a query of the author, or one that a macro has made of it
             DbtSession(self).rows(f"DESCRIBE QUERY {authored(query)}")  # type: ignore[arg-type]
 
     @available

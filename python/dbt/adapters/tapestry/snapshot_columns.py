@@ -11,7 +11,8 @@ from sqlglot import ParseError, exp
 
 from dbt.adapters.tapestry.column_names import named_column
 from tapestry.errors import ConfigurationError, Refusal
-from tapestry.quoting import authored, identifier
+from tapestry.quoting import authored, identifier, relation_name
+from tapestry.runs.query.relations import plain
 from tapestry.sql.catalog import Catalog
 from tapestry.sql.passes.tree.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.read.parse import parse
@@ -26,6 +27,7 @@ _WHOLE = {_T.TINYINT: 3, _T.SMALLINT: 5, _T.INT: 10, _T.BIGINT: 19}
 _EXACT_IN = {_T.FLOAT: 5, _T.DOUBLE: 10}
 """Of whole numbers with as many digits each is a value of the type."""
 _TIMES = frozenset({_T.DATE, _T.TIMESTAMP, _T.TIMESTAMPTZ, _T.TIMESTAMPLTZ, _T.TIMESTAMPNTZ})
+_ONCE = "let the snapshot have it, once: "
 _NESTED = frozenset({_T.STRUCT, _T.ARRAY, _T.MAP})
 
 
@@ -165,19 +167,19 @@ def widened(table: str, name: str, given: str, kept: str) -> str | None:
     except (ParseError, ValueError):
         return None
     place = identifier(name)
+    alter = f"ALTER TABLE {relation_name(plain(table))}"
     if all(kind.this == _T.DECIMAL for kind in types):
         whole, digits = (f(types[0]) - f(types[1]) for f in (_before_point, _scale))
         if min(whole, digits) < 0:
             return None
-        return (
-            "let the snapshot have it, once: "
-            f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true');"
-            f" ALTER TABLE {table} ALTER COLUMN {place} TYPE {given}"
-        )
+        allow = f"{alter} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')"
+        widen = f"{alter} ALTER COLUMN {place} TYPE {types[0].sql('spark')}"
+        return f"{_ONCE}{allow}; {widen}"
     added = _added(place, types[0], types[1])
     if not added:
         return None
-    return f"let the snapshot have it, once: ALTER TABLE {table} ADD COLUMNS ({', '.join(added)})"
+    add = f"{alter} ADD COLUMNS ({', '.join(added)})"
+    return f"{_ONCE}{add}"
 
 
 def _added(place: str, given: exp.DataType, kept: exp.DataType) -> list[str] | None:
