@@ -24,7 +24,6 @@ MORE_QUERIES ?= 4000
 # The first two need no Spark and run on all processors, beside Spark, which leaves much of two of them
 # idle. The judges of the rewriting (tools/judged.py) are asked in full where it has changed.
 ORACLE := tests/property/test_rewrite_equals_oracle.py
-  tests/adapter/test_limited.py tests/adapter/test_snapshot_columns.py \
 PARALLEL := -n auto --dist worksteal
 ARGS ?=
 # Of what pip says: which packages come, how big they are, and when they are put in their places.
