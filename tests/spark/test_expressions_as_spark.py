@@ -23,6 +23,8 @@ from tapestry.sql.read.parse import parse
 from tapestry.sql.write.dialects import for_dialect
 from tapestry.sql.write.explicit import explicit
 
+pytestmark = pytest.mark.gate
+
 AT_ONCE, IN_THE_GATE, WIDER = 50, 100, 2_000
 NAMED = (
     "interval '2' day '12' hours * 2",

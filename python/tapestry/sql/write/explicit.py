@@ -48,8 +48,8 @@ def explicit(tree: exp.Expr, copy: bool = True) -> str:
     for node in list(own.find_all(exp.Paren)):
         if isinstance(node.parent, exp.Paren):
             node.replace(node.this)
-    for node in [node for node in own.walk() if _is_bare(node)]:
-        _wrap(node)
+    for bare in [node for node in own.walk() if _is_bare(node)]:
+        _wrap(bare)
     write_literals(own)
     return own.sql("spark", copy=False)
 
