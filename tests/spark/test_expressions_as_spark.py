@@ -55,6 +55,9 @@ NAMED = (
     "date_trunc('q', ts)",
     "not j = k or p and not q",
     "-j - -k * - 2",
+    "2S + shiftleft(7L, 1)",
+    "shiftleft(j | 8, 1) - 3",
+    "`shiftRight`(j + 8, k & 1) || 'a'",
 )
 """Each was once read or written as something else, or stands beside one that was."""
 

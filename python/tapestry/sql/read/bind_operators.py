@@ -9,11 +9,13 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tapestry.sql.facts.precedence import binds
+from tapestry.sql.read.bind_tokens import CALLED, SHIFTS
 from tapestry.sql.write.explicit import SUFFIXES, WRITTEN
 
 _TERMS = (exp.Add, exp.Sub, exp.DPipe)
 _BITS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
 _SHIFTS = (exp.BitwiseLeftShift, exp.BitwiseRightShift)
+_CALLS = {CALLED + name: kind for name, kind in zip(SHIFTS, _SHIFTS, strict=True)}
 _CHAIN = (*_TERMS, *_BITS, *_SHIFTS)
 
 
@@ -34,6 +36,12 @@ def bind_operators(tree: exp.Expr) -> None:
             parts = _parts(top)
             if len(parts) > 3:
                 top.replace(_bound(parts))
+    for call in list(tree.find_all(exp.Anonymous)):
+        if call.name in _CALLS and len(call.expressions) == 2:
+            left, right = call.expressions
+            call.replace(_CALLS[call.name](this=left, expression=right))
+        elif call.name in _CALLS:
+            call.set("this", call.name.removeprefix(CALLED))
 
 
 def _keep_suffix(number: exp.Literal) -> None:

@@ -16,6 +16,10 @@ from sqlglot.parser import Parser
 from tapestry.sql.write.explicit import SUFFIXES
 
 _TYPES = frozenset({"date", "timestamp", "timestamp_ntz", "timestamp_ltz"})
+SHIFTS = ("shiftleft", "shiftright")
+CALLED = "_called_"
+"""Begins the name of a shift that is written as a call: the parser would make an operator of it,
+and what stands beside the call, or in it, would bind to that."""
 _UNITS = frozenset(
     unit + s
     for unit in ("year", "month", "week", "day", "hour", "minute", "second", "millisecond")
@@ -66,6 +70,10 @@ def _literal(
     number = _number(tokens, place, sql)
     if number:
         return _with_suffix(number), place + len(number)
+    if first.text.lower() in SHIFTS and kind in (TokenType.VAR, TokenType.IDENTIFIER):
+        following = tokens[place + 1].token_type if place + 1 < len(tokens) else None
+        if following == TokenType.L_PAREN:
+            return [_as(first, TokenType.VAR, CALLED + first.text.lower())], place + 1
     behind = tokens[place + 2] if place + 2 < len(tokens) else None
     tighter = behind is not None and behind.token_type in _TIGHTER
     if tighter and first.text.lower() in _TYPES and tokens[place + 1].token_type in _VALUES:
