@@ -84,3 +84,20 @@ def test_refused(rule: str, query: dict[str, str], more: dict[str, Any], told: s
 def test_what_would_be_cut_in_silence(rule: str, column: str, now: str) -> None:
     with pytest.raises(QueryChanged, match=r"CAST\(… AS"):
         _changed(rule, {**SAME, column: now}).statements()
+
+
+def test_a_value_that_is_asked_whether_it_fits() -> None:
+    changed = _changed("ignore", {**SAME, "ID": "double"}, by_value=True)
+    assert changed.statements() == []
+    assert changed.fitted() == ["id"]
+    text = str(changed.fitting("select 1 -- end"))
+    assert "try_cast(try_cast(`ID` as int) as double) = `ID`" in text
+    assert text.endswith(", `gone`, `d` from (\nselect 1 -- end\n) as model_rows")
+    assert _changed("ignore", SAME, by_value=True).fitting("select 1") is None
+
+
+@pytest.mark.parametrize("promised", [False, True])
+def test_a_type_that_is_not_asked_value_by_value(promised: bool) -> None:
+    query = {**SAME, "ID": "double" if promised else "array<int>"}
+    with pytest.raises(QueryChanged, match=r"CAST\(… AS"):
+        _changed("ignore", query, by_value=True, promised=promised).statements()

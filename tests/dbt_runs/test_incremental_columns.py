@@ -34,12 +34,18 @@ SITUATIONS: dict[str, tuple[str, str, Any]] = {
     "cut": (
         "on_schema_change='ignore'",
         f"select 2 id, 1.9D n, 'b' gone, {TS}",
-        "`n` is double in the query now but int in the table",
+        "`n` is double in the query now, and int in the table cuts the value 1.9",
     ),
     "cut_appended": (
         "on_schema_change='append_new_columns'",
         f"select 2 id, 1.9 n, 'b' gone, {TS}, 'x' added",
-        "`n` is decimal(2,1) in the query now but int in the table",
+        "`n` is decimal(2,1) in the query now, and int in the table cuts the value 1.9",
+    ),
+    "fits": (
+        "on_schema_change='append_new_columns'",
+        f"select 2 id, 2.0D n, 'b' gone, {TS}, map(1, 2) added union all"
+        f" select 3, null, 'c', {TS}, null",
+        ("id, n, gone, added[1]", [(1, 1, "a", None), (2, 2, "b", 2), (3, None, "c", None)]),
     ),
     "held": (
         "on_schema_change='append_new_columns'",
@@ -155,6 +161,63 @@ class IncrementalColumns:
 
 class TestByMerge(IncrementalColumns):
     strategies = ("merge",)
+
+
+# The type in the table, the query's value of the later run, and the value that is kept.
+FITTING = {
+    "cents": ("decimal(20,2)", "cast(1.250000 as decimal(38,6))", "1.25"),
+    "real": ("float", "0.1D", "0.1"),
+    "whole": ("double", "7L", "7.0"),
+    "day": ("date", "date_trunc('day', timestamp'2026-02-03 10:00:00')", "2026-02-03"),
+    "text": ("varchar(3)", "'abc'", "abc"),
+    "long": ("int", "3L", "3"),
+}
+CUT = {
+    "cents": ("decimal(20,2)", "cast(1.255 as decimal(38,6))", "1.255000"),
+    "real": ("float", "1e300D", "1.0E300"),
+    "whole": ("double", "9007199254740993L", "9007199254740993"),
+    "day": ("date", "timestamp'2026-02-03 10:00:00'", "2026-02-03 10:00:00"),
+    "large": ("int", "3000000000D", "3.0E9"),
+    "nan": ("int", "double('nan')", "NaN"),
+}
+
+
+class TestFittingValues:
+    """A type that may cut values stops a run only at a value that it would cut."""
+
+    @staticmethod
+    def _model(strategy: str, cases: dict[str, tuple[str, str, str]]) -> str:
+        first = ", ".join(f"cast(null as {kind}) {name}" for name, (kind, _, _) in cases.items())
+        later = ", ".join(f"{value} {name}" for name, (_, value, _) in cases.items())
+        head = HEAD.format(strategy=strategy, rest="unique_key='id'")
+        return (
+            f"{{{{ {head} }}}} {{% if is_incremental() %}} with q as (select 2 id, {later})"
+            f" select * from q {{% else %}} select 1 id, {first} {{% endif %}} -- end"
+        )
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {
+            "fitting.sql": self._model("append", FITTING),
+            "merged.sql": self._model("merge", FITTING),
+            **{f"cut_{name}.sql": self._model("append", {name: CUT[name]}) for name in CUT},
+        }
+
+    def test_runs(self, project: Any) -> None:
+        run_dbt(["run"])
+        results = run_dbt(["run"], expect_pass=False)
+        said = {r.node.name: (str(r.status), str(r.message)) for r in results}
+        for name in ("fitting", "merged"):
+            assert said[name][0] == "success", said[name]
+            texts = ", ".join(f"cast({column} as string)" for column in FITTING)
+            rows = project.run_sql(f"select {texts} from {{schema}}.{name} where id = 2", "all")
+            assert [tuple(row) for row in rows] == [tuple(kept for _, _, kept in FITTING.values())]
+        for name, (_, _, told) in CUT.items():
+            status, message = said[f"cut_{name}"]
+            assert status == "error", name
+            assert f"cuts the value {told}" in message, (name, message)
+            assert project.run_sql(f"select id from {{schema}}.cut_{name}", "all")[0][0] == 1
+            assert len(project.run_sql(f"select id from {{schema}}.cut_{name}", "all")) == 1
 
 
 @pytest.mark.more

@@ -1,8 +1,8 @@
 """An incremental model whose query has other columns than its table: what a run makes of them.
 
 All that cannot be done is refused before the table is touched. A value that a column has no room
-for would be cut down without a word (1.9 in an INT is 1): so would every one of a query whose
-column has another type now, whatever ``on_schema_change`` says.
+for would be cut down without a word (1.9 in an INT is 1): whatever ``on_schema_change`` says, the
+run stops at it, or, where values cannot be asked one by one, at the type.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dbt.adapters.tapestry.column_mapping import MODE
+from dbt.adapters.tapestry.fitting_values import fitted
 from dbt.adapters.tapestry.snapshot_columns import keeps
 from tapestry.errors import QueryChanged
-from tapestry.quoting import identifier, properties
+from tapestry.quoting import Sql, authored, identifier, properties
 from tapestry.runs.engine.column_types import sql_type
 from tapestry.runs.query.schema_change import same_type, widens
 
@@ -30,6 +31,8 @@ class ChangedColumns:
         A contract names the types: the table's columns have to have them.
     properties
         The table's; None where its format has no columns to be dropped or widened.
+    by_value
+        The rows to be written are a query that can be asked of each value whether it fits.
     """
 
     rule: str
@@ -39,6 +42,7 @@ class ChangedColumns:
     file: str = ""
     promised: bool = False
     properties: Mapping[str, str] | None = field(default_factory=dict)
+    by_value: bool = False
 
     @property
     def added(self) -> dict[str, str]:
@@ -110,15 +114,41 @@ class ChangedColumns:
         """The statements for other types; a column that holds what the query gives stays."""
         found = []
         for name, (there, now) in self.retyped.items():
-            wide = self.rule == "sync_all_columns" and self.properties is not None
-            if wide and widens(there, now):
+            if self._widened and widens(there, now):
                 if str((self.properties or {}).get(WIDENING)).lower() != "true":
                     raise self._retyped(name, there, now)
                 column = f"{identifier(name)} type {sql_type(now)}"
                 found.append(f"alter table {self.relation} alter column {column}")
-            elif self.promised or not keeps(now, there):
+            elif self.promised or not (keeps(now, there) or name in self.fitted()):
                 raise self._retyped(name, there, now)
         return found
+
+    def fitted(self) -> list[str]:
+        """Columns of the table that may cut a value, and can be asked whether they do."""
+        return [
+            name
+            for name, (there, now) in self.retyped.items()
+            if self.by_value
+            and not keeps(now, there)
+            and not (self._widened and widens(there, now))
+            and fitted(name, now, there) is not None
+        ]
+
+    @property
+    def _widened(self) -> bool:
+        return self.rule == "sync_all_columns" and self.properties is not None
+
+    def fitting(self, query: str) -> Sql | None:
+        """The query, stopping at a value that its column would cut; None if none could be."""
+        cut = {name.lower() for name in self.fitted()}
+        if not cut:
+            return None
+        there = {name.lower(): kind for name, kind in self.table.items()}
+        columns = [
+            _as_kept(name, now, there[name.lower()]) if name.lower() in cut else identifier(name)
+            for name, now in self.query.items()
+        ]
+        return Sql(f"select {', '.join(columns)} from (\n{authored(query)}\n) as model_rows")
 
     def _retyped(self, name: str, there: str, now: str) -> QueryChanged:
         column = identifier(name)
@@ -150,3 +180,8 @@ class ChangedColumns:
 
     def _error(self, reason: str, hint: str) -> QueryChanged:
         return QueryChanged(f"{reason}: {self.relation}", where=self.file, hint=hint)
+
+
+def _as_kept(name: str, now: str, there: str) -> Sql:
+    """A column of the query, as it is kept."""
+    return Sql(f"{fitted(name, now, there)} as {identifier(name)}")

@@ -23,7 +23,7 @@ from dbt.adapters.tapestry.continuous import dbt_errors
 from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.snapshot_columns import Snapshot
 from tapestry.errors import TapestryError
-from tapestry.quoting import authored, identifier, rendered_name
+from tapestry.quoting import authored, identifier, identifiers, rendered_name
 
 
 def names_in(columns: Iterable[Any]) -> list[str]:
@@ -102,8 +102,14 @@ class ColumnDoors(metaclass=AdapterMeta):
         return [identifier(name) for name in names] if listed_ else []
 
     @available.parse_list
-    def changed_columns(self, rule: str, node: Mapping[str, Any], query: Any, table: Any) -> Any:
-        """The statements that give an incremental model's table the columns of its query."""
+    def changed_columns(
+        self, rule: str, node: Mapping[str, Any], sql: str, query: Any, table: Any
+    ) -> Any:
+        """The statements that give an incremental model's table the columns of its query.
+
+        With ``fitting``, the query ``sql`` as it stops at values that a column would cut, if any
+        could be, and ``fitted``, those columns.
+        """
         name = ".".join(rendered_name(str(part)) for part in (table.schema, table.identifier))
         changed = ChangedColumns(
             rule=rule,
@@ -113,9 +119,15 @@ class ColumnDoors(metaclass=AdapterMeta):
             file=str(node.get("original_file_path") or ""),
             promised=bool((node["config"].get("contract") or {}).get("enforced")),
             properties=self.table_properties(table) if table.is_delta else None,  # type: ignore[attr-defined]
+            # Rows with expectations, and those of a Python model, are a table already.
+            by_value=node["language"] == "sql" and not self.has_expectations(node),  # type: ignore[attr-defined]
         )
         try:
-            return changed.statements()
+            return {
+                "statements": changed.statements(),
+                "fitting": changed.fitting(sql),
+                "fitted": identifiers(changed.fitted()),
+            }
         except TapestryError as error:
             raise CompilationError(str(error)) from error
 
