@@ -114,7 +114,7 @@ def test_what_is_wrong_with_a_message_is_said(project: Path, spark: Any) -> None
     row = f"select author, cast(date as string) from {_table(project)} where author is not null"
     assert spark.sql(row).collect() == [("nord@parc.example", "2022-05-06 14:55:49")]
     doubts = json.loads(_load(project, str(box), "--json").stdout.splitlines()[-1])["doubts"]
-    assert doubts["counts"] == {"lines": 1, "dates": 12, "assumed": 1, "authors": 0}
+    assert doubts["counts"] == {"lines": 1, "dates": 12, "assumed": 1, "authors": 0, "ids": 0}
     assert len(doubts["named"]) == 12
 
 

@@ -16,6 +16,7 @@ from tests.sql.random_expressions import COLUMNS, random_expression
 from tapestry.errors import Refusal
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite
 from tapestry.sql.read.parse import parse
+from tapestry.sql.read.read_tokens import SPARK
 from tapestry.sql.read.refuse_read_otherwise import refuse_read_otherwise
 from tapestry.sql.write.explicit import explicit, put_parentheses
 from tapestry.verification.definition import Definition
@@ -141,3 +142,20 @@ def test_a_query_that_would_be_written_as_another_one_is_refused() -> None:
 def test_formats_and_units_stay_as_they_are(call: str, kept: str) -> None:
     text = rewrite(f"select {call} as c from v", CATALOG).incremental(WINDOW, SCANS)
     assert f"{kept} AS c" in text
+
+
+COMMENTED = (
+    "with c as (select m.id, m.ts from db.m as m where m.v * 2 > 1 or not m.v is null)"
+    " select c.id, count(*) as n, case when c.id = 1 then 'a' else -c.id end as k"
+    " from c left join db.m as o on o.id = c.id and o.ts between c.ts and c.ts + interval '2' day"
+    " where now() >= c.ts + interval '1 day' * 3 group by c.id union all select 1, 2, 'b'"
+)
+
+
+@pytest.mark.parametrize("comment", ["/* it's; */", "-- x' (\n", "/* a -- b */", "-- Fixture\n"])
+def test_a_comment_anywhere_changes_nothing(comment: str) -> None:
+    """dbt writes one behind the first parenthesis of each CTE of a unit test."""
+    expected = explicit(parse(COMMENTED))
+    for token in SPARK.tokenize(COMMENTED):
+        text = f"{COMMENTED[: token.start]} {comment} {COMMENTED[token.start :]}"
+        assert explicit(parse(text)) == expected, text

@@ -51,7 +51,7 @@ def explicit(tree: exp.Expr, copy: bool = True) -> str:
     for bare in [node for node in own.walk() if _is_bare(node)]:
         _wrap(bare)
     write_literals(own)
-    return own.sql("spark", copy=False)
+    return own.sql("spark", copy=False, comments=False)
 
 
 def _is_bare(node: exp.Expr) -> bool:
