@@ -13,7 +13,7 @@ from tapestry.errors import ConfigurationError
 from tapestry.names import MEMORY_PREFIX
 from tapestry.runs.memories import keep, write
 from tapestry.runs.memories.keep import build, flush, keep_memories
-from tapestry.runs.memories.log import Deed
+from tapestry.runs.memories.log import Deed, write_deeds
 from tapestry.runs.memories.look import HeldMemory, look_at
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.model.model import Model
@@ -184,8 +184,10 @@ def test_a_flush_of_what_was_built_anew_meanwhile_is_left_out(world: World) -> N
     wanted, _ = wanted_by(world, model, 12)
     kept = look_at(world.session, wanted.name)
     assert isinstance(kept, HeldMemory)
-    build(world.session, wanted)
+    built = [build(world.session, wanted)]
     assert flush(world.session, wanted, kept) == []
+    assert wanted_by(world, model, 12)[1] == "UNRECORDED"
+    write_deeds(world.session, world.schema, "test", built)
     assert wanted_by(world, model, 12)[1] == ""
 
 

@@ -72,6 +72,7 @@ MEANINGS: Mapping[str, str] = {
     "reason": "why it was dropped, or left",
     "share": "of the source's new rows, those that it would hold",
     "saved_seconds": "about what a run is expected to take less with it",
+    "identity": "of what was built: table id, generation, version of its commit; no other is read",
 }
 TEXT = f"""\
 # Tables

@@ -30,6 +30,7 @@ from tapestry.runs.memories.reasons import (
     SMALL_SOURCE,
     SPOILT,
 )
+from tapestry.runs.memories.records import Records
 from tapestry.runs.memories.wanted import Remembered, Wanted
 from tapestry.runs.memories.wider import present, wider_than
 from tapestry.runs.model.model import Model
@@ -196,13 +197,15 @@ class Asking:
         pinned, arrival = relations.tables[use.source], relations.arrival(use.source)
         if arrival is None or pinned.table.commits is not None:
             return None
+        schema = invocation.state_table.rpartition(".")[0]
         return Wanted(
             pinned.table,
             pinned.pin,
             arrival_column(pinned.table, arrival),
             use.conditions,
-            invocation.state_table.rpartition(".")[0],
+            schema,
             (invocation.time_zone, *invocation.settings),
+            invocation.remember(("records of memories", schema), Records),
         )
 
     def reason(self, use: Use, mine: bool) -> str:

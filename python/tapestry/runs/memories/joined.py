@@ -30,6 +30,7 @@ from tapestry.runs.memories.look import (
     old_rows,
 )
 from tapestry.runs.memories.reasons import NOT_APPENDED_ONLY, SIDE_UNREAD
+from tapestry.runs.memories.records import Records
 from tapestry.runs.memories.wanted import At, Wanted, hashed, memory_name
 from tapestry.runs.sources.describe import OWN_PREFIX, REMEMBERED_ID, DeltaSource, arrival_sql
 from tapestry.runs.sources.scans import SourceReading, arms_by_time, row_id
@@ -81,6 +82,11 @@ class WantedJoin:
     def origins(self) -> tuple[DeltaSource, ...]:
         """The two that it is of."""
         return self.left.table, self.right.table
+
+    @property
+    def records(self) -> Records:
+        """Which tables runs have built in the schema."""
+        return self.left.records
 
     @property
     def read_at(self) -> At:

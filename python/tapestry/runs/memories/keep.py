@@ -14,13 +14,10 @@ from tapestry.runs.memories.joined import JoinWish, WantedJoin, all_pairs, new_p
 from tapestry.runs.memories.log import Deed, left_lately, write_deeds
 from tapestry.runs.memories.look import AnyWish, HeldMemory, look_at, new_rows, reaches
 from tapestry.runs.memories.reasons import (
-    FOREIGN_COMMIT,
     NEWER,
-    NOT_APPENDED_ONLY,
     NOT_BUILT_YET,
     SIDE_UNREAD,
     SPOILT,
-    UNREADABLE,
     WRONG,
 )
 from tapestry.runs.memories.survey import collect
@@ -30,7 +27,7 @@ from tapestry.runs.sources.added_since import remembered_columns
 
 logger = logging.getLogger(__name__)
 
-LOOKED = (NOT_BUILT_YET, FOREIGN_COMMIT, NOT_APPENDED_ONLY, UNREADABLE, NEWER, SIDE_UNREAD)
+LOOKED = (NOT_BUILT_YET, NEWER, SIDE_UNREAD, *SPOILT)
 """Why a run that looked for a memory read none."""
 FLUSHES = 50
 """So many flushes leave so many small files, and commits for every run to look at: then a memory
@@ -59,18 +56,24 @@ def keep_memories(
     schema = next(w.wanted.schema for w in wishes if w.wanted is not None)
     undecided = [s for s, same in by_signature.items() if _undecided(same)]
     left = left_lately(session, schema, undecided) if undecided else {}
-    deeds = list(_of_singles(session, by_signature, left))
-    for joins in of_joins.values():
-        deeds += _all_of(session, joins)
+    deeds: list[Deed] = []
+    unwritten: list[Deed] = []
+    of_all = (_all_of(session, joins) for joins in of_joins.values())
+    for done in chain(_of_singles(session, by_signature, left), of_all):
+        deeds += done
+        unwritten += done
+        if any(deed.action == "build" for deed in done):  # nobody believes it before
+            write_deeds(session, schema, invocation_id, unwritten)
+            unwritten.clear()
     if any(deed.action in ("build", "drop") for deed in deeds):
         _collect(session, schema)
-    write_deeds(session, schema, invocation_id, deeds)
+    write_deeds(session, schema, invocation_id, unwritten)
     return tuple(deeds)
 
 
 def _of_singles(
     session: Session, by_signature: Mapping[str, Sequence[Wish]], left: Container[str]
-) -> Iterator[Deed]:
+) -> Iterator[list[Deed]]:
     """What was done for memories of single sources; one that is built may serve other wishes."""
     open_ = {s: w for s, w in by_signature.items() if s not in left and _undecided(w)}
     served: set[str] = set()
@@ -84,7 +87,7 @@ def _of_singles(
         deeds = _all_of(session, same, signature in left, list(chain(*others.values())))
         if any(deed.action == "build" for deed in deeds):
             served |= others.keys()
-        yield from deeds
+        yield deeds
 
 
 def _all_of(

@@ -1,7 +1,7 @@
 """``tapestry_memories``: what was done to memories, and what was found not to pay.
 
 A log for people, and for the next invocation, which need not weigh again what was weighed today.
-Delete it and runs go on.
+Delete it and runs go on: they read no memory that it lacks (``records``), and build those anew.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ MEMORIES: Mapping[str, str] = {
     "share": "double",
     "seconds": "double",
     "saved_seconds": "double",
+    "identity": "string",
 }
-COMMENT = "tapestry: a log of what was done to memories; nothing depends on it"
+COMMENT = "tapestry: a log of what was done to memories; those that it lacks are built anew"
 AGAIN = "INTERVAL 1 DAY"
 """After that time what was found not to pay is weighed again."""
 
@@ -43,6 +44,8 @@ class Deed:
         Of the rows of the source, those that it holds, as far as that was measured.
     saved
         About how many seconds a run is expected to take less with it.
+    identity
+        Of what was built (``identity_of``).
     """
 
     action: str
@@ -52,6 +55,7 @@ class Deed:
     share: float | None = None
     saved: float | None = None
     models: tuple[str, ...] = ()
+    identity: str = ""
 
 
 def write_deeds(session: Session, schema: str, invocation_id: str, deeds: Sequence[Deed]) -> None:
@@ -69,6 +73,7 @@ def write_deeds(session: Session, schema: str, invocation_id: str, deeds: Sequen
             "share": _number(deed.share),
             "seconds": _number(deed.seconds),
             "saved_seconds": _number(deed.saved),
+            "identity": string(deed.identity),
         }
         for deed in deeds
     ]

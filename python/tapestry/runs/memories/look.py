@@ -15,8 +15,11 @@ from tapestry.runs.memories.reasons import (
     NEWER,
     NOT_APPENDED_ONLY,
     NOT_BUILT_YET,
+    RECORDS_UNREAD,
     UNREADABLE,
+    UNRECORDED,
 )
+from tapestry.runs.memories.records import identity_of
 from tapestry.runs.memories.wanted import At, Remembered, Wanted
 from tapestry.runs.sources.added_since import added_since, remembered_columns
 from tapestry.runs.sources.describe import OWN_PREFIX
@@ -59,11 +62,19 @@ class HeldMemory:
         Newest first.
     size
         Bytes of its files.
+    table_id
+        Delta's id of it.
     """
 
     generation: str
     covers: tuple[Cover, ...]
     size: int
+    table_id: str = ""
+
+    @property
+    def identity(self) -> str:
+        """What tells it from a table that says the same of itself (``Records``)."""
+        return identity_of(self.table_id, self.generation, self.covers[-1].at)
 
     @property
     def newest(self) -> Cover:
@@ -193,7 +204,9 @@ def look_at(session: Session, name: str) -> HeldMemory | str:
     if not glance.generation:
         return FOREIGN_COMMIT
     covers = _all_covers(session, name, glance.generation)
-    return HeldMemory(glance.generation, covers, glance.size) if covers else FOREIGN_COMMIT
+    if not covers:
+        return FOREIGN_COMMIT
+    return HeldMemory(glance.generation, covers, glance.size, glance.table_id)
 
 
 def versions_held(session: Session, name: str, generation: str) -> tuple[int, ...] | None:
@@ -257,6 +270,9 @@ def find_held(
         kept = look_at(session, wanted.name)
         if isinstance(kept, str):
             return InPlace(reason=kept)
+        doubt = _doubt(session, wanted, kept)
+        if doubt:
+            return InPlace(reason=doubt)
         cover = kept.held_by(wanted.read_at)
         new = NEWER if cover is None else came(cover.held)
         if cover is None or isinstance(new, str):
@@ -267,6 +283,16 @@ def find_held(
     except Exception as error:
         logger.debug("the memory %s cannot be read: %s", wanted.name, error)
         return InPlace(reason=UNREADABLE)
+
+
+def _doubt(session: Session, wanted: Remembered, kept: HeldMemory) -> str:
+    """Why a table is not taken for the memory that it says to be; "" where a run recorded it."""
+    try:
+        known = wanted.records.have(session, wanted.schema, wanted.signature, kept.identity)
+    except Exception as error:
+        logger.warning("what runs recorded of memories cannot be read: %s", error)
+        return RECORDS_UNREAD
+    return "" if known else UNRECORDED
 
 
 def old_rows(session: Session, wanted: Wanted, version: int) -> InPlace:

@@ -24,8 +24,10 @@ RANGES_PRUNE: Final = "RANGES_PRUNE"
 DOES_NOT_PAY: Final = "DOES_NOT_PAY"
 NOT_MEASURED: Final = "NOT_MEASURED"
 WRONG: Final = "WRONG"
+UNRECORDED: Final = "UNRECORDED"
+RECORDS_UNREAD: Final = "RECORDS_UNREAD"
 
-SPOILT: Final = (FOREIGN_COMMIT, NOT_APPENDED_ONLY, UNREADABLE)
+SPOILT: Final = (FOREIGN_COMMIT, UNRECORDED, NOT_APPENDED_ONLY, UNREADABLE)
 """What it held is not to stay: rows that a source has lost are not to live on in a copy of it."""
 
 REASONS: Mapping[str, str] = {
@@ -47,5 +49,7 @@ REASONS: Mapping[str, str] = {
     RANGES_PRUNE: "runs read narrow ranges of the source anyway",
     DOES_NOT_PAY: "building and keeping it costs more than it saves",
     NOT_MEASURED: "too few rows were new to tell how many it would hold",
+    UNRECORDED: "no run recorded that it built it, as earlier versions did not",
+    RECORDS_UNREAD: "what runs recorded of memories (tapestry_memories) cannot be read",
     WRONG: "answers from it were wrong",
 }

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from tapestry.names import MEMORY_PREFIX
 from tapestry.quoting import Sql, identifiers
+from tapestry.runs.memories.records import Records
 from tapestry.runs.sources.describe import REMEMBERED_ID, DeltaSource
 from tapestry.runs.sources.pins import Pin
 from tapestry.sql.catalog import Column
@@ -49,6 +50,10 @@ class Remembered(Protocol):
     @property
     def copied(self) -> Sql:
         """The columns that are read of such a row, wherever it stands."""
+
+    @property
+    def records(self) -> Records:
+        """Which tables runs have built in the schema."""
 
 
 def hashed(said: Iterable[str]) -> str:
@@ -98,6 +103,7 @@ class Wanted:
     conditions: tuple[str, ...]
     schema: str
     session: tuple[str, ...]
+    records: Records = field(default_factory=Records, compare=False, repr=False)
 
     @property
     def signature(self) -> str:

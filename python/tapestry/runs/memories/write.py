@@ -18,7 +18,8 @@ from tapestry.quoting import properties, relation_name, token
 from tapestry.runs.engine.errors_of_delta import lacks_column, lost_race
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.log import Deed
-from tapestry.runs.memories.look import HeldMemory, covered, generation_of, mark_of
+from tapestry.runs.memories.look import HeldMemory, covered, generation_of, look_at, mark_of
+from tapestry.runs.memories.reasons import REASONS, UNRECORDED
 from tapestry.runs.memories.survey import FLUSH_COMMITS
 from tapestry.runs.memories.wanted import Remembered, named_freely, told
 from tapestry.runs.tables.target import metadata
@@ -63,7 +64,11 @@ def create(session: Session, wanted: Remembered, rows: str) -> Deed:
         f" COMMENT {token(comment)} TBLPROPERTIES ({properties(said)}) AS\n"
         f"SELECT /*+ REBALANCE */ {wanted.copied}, {MARK} AS {mark_of(generation)} FROM ({rows})"
     )
-    return Deed("build", wanted, monotonic() - began)
+    seconds, built = monotonic() - began, look_at(session, wanted.name)
+    # Another process may have built it anew meanwhile, and records that itself.
+    if not isinstance(built, HeldMemory) or built.generation != generation:
+        return Deed("build", wanted, seconds)
+    return Deed("build", wanted, seconds, identity=built.identity)
 
 
 def append(
@@ -95,6 +100,8 @@ def append(
 def drop(session: Session, wanted: Remembered, reason: str) -> Deed:
     """Remove a memory with all of its history, which may hold rows that its source has lost."""
     began = monotonic()
+    if reason == UNRECORDED:
+        logger.warning("%s is dropped and built again: %s", wanted.name, REASONS[reason])
     session.run(f"DROP TABLE IF EXISTS {relation_name(wanted.name)}")
     return Deed("drop", wanted, monotonic() - began, reason)
 
