@@ -17,5 +17,11 @@
   {#- Not called as a macro: dbt lets a Python model be submitted one call below a materialization only. #}
   {%- set built = dbt.materialization_incremental_spark.call_macro() -%}
   {%- do tapestry__finish_expectations() -%}
+  {#- Delta forgets the clustering of a table all of whose rows are overwritten. -#}
+  {%- set liquid = config.get('liquid_clustered_by', validator=validation.any[list, basestring]) -%}
+  {%- if liquid is not none and config.get('incremental_strategy') == 'insert_overwrite' and model.language == 'sql' -%}
+    {%- do run_query('alter table ' ~ this ~ ' cluster by ('
+          ~ tapestry__layout_columns(liquid, exactly=true) | join(', ') ~ ')') -%}
+  {%- endif -%}
   {{ return(built) }}
 {% endmaterialization %}
