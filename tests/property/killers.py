@@ -26,6 +26,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 from judge.case import random_case
 from judge.oracle import connect
 from judge.verdict import judge
+from tests.verification.slips import (
+    Change,
+    forget,
+    keep_later_starts,
+    nothing_is_null,
+    operators,
+    plain_equality,
+    skip_blocking,
+)
 
 from tapestry.sql import rewrite
 
@@ -33,61 +42,22 @@ FILE = Path(__file__).with_name("killers.json")
 WITHIN = 400  # random queries
 NAMED = 2  # for each slip
 LONGEST = 12_000  # characters of rendered SQL: longer ones are not mutated
-Change = Callable[[exp.Expr], exp.Expr | None]
 
 
 def _drop_branch(node: exp.Expr) -> exp.Expr | None:
     return node.left if isinstance(node, exp.Union) and not node.args.get("distinct") else None
 
 
-def _bounds(kind: type[exp.Binary], other: type[exp.Binary]) -> Change:
-    def change(node: exp.Expr) -> exp.Expr | None:
-        return other(this=node.this, expression=node.expression) if type(node) is kind else None
-
-    return change
-
-
-def _nothing_is_null(node: exp.Expr) -> exp.Expr | None:
-    """Guards of bounds, null-aware NOT IN. (Queries with IS of their own are left out.)"""
-    lost = isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)
-    return exp.false() if lost else None
-
-
-def _plain_equality(node: exp.Expr) -> exp.Expr | None:
-    return (
-        exp.EQ(this=node.this, expression=node.expression)
-        if isinstance(node, exp.NullSafeEQ)
-        else None
-    )
-
-
-def _forget_history(node: exp.Expr) -> exp.Expr | None:
-    forgets = isinstance(node, exp.Not) and isinstance(node.this, exp.Exists)
-    tables = [table.name for table in node.find_all(exp.Table)] if forgets else []
-    return exp.true() if any(name.endswith("earlier") for name in tables) else None
-
-
-def _skip_blocking(node: exp.Expr) -> exp.Expr | None:
-    blocks = isinstance(node, exp.Not) and isinstance(node.this, exp.Exists)
-    tables = [table.name for table in node.find_all(exp.Table)] if blocks else []
-    return exp.true() if any(name.startswith("read_") for name in tables) else None
-
-
-def _keep_later_starts(node: exp.Expr) -> exp.Expr | None:
-    ranks = isinstance(node, exp.EQ) and node.this.name == "_rank"
-    return exp.true() if ranks else None
-
-
 TEXTS: dict[str, tuple[Change, bool]] = {  # the change, and whether it is made in every place
     "a branch of the split is dropped": (_drop_branch, False),
-    "every < is <=": (_bounds(exp.LT, exp.LTE), True),
-    "every <= is <": (_bounds(exp.LTE, exp.LT), True),
-    "every > is >=": (_bounds(exp.GT, exp.GTE), True),
-    "the guards against NULL are lost": (_nothing_is_null, True),
-    "keys compare with =": (_plain_equality, True),
-    "answers before the window are forgotten": (_forget_history, True),
-    "blocking rows are ignored": (_skip_blocking, True),
-    "every start of an answer is delivered": (_keep_later_starts, True),
+    "every < is <=": (operators(exp.LT, exp.LTE), True),
+    "every <= is <": (operators(exp.LTE, exp.LT), True),
+    "every > is >=": (operators(exp.GT, exp.GTE), True),
+    "the guards against NULL are lost": (nothing_is_null, True),
+    "keys compare with =": (plain_equality, True),
+    "answers before the window are forgotten": (forget("earlier"), True),
+    "blocking rows are ignored": (skip_blocking, True),
+    "every start of an answer is delivered": (keep_later_starts, True),
 }
 
 
@@ -193,7 +163,7 @@ SLIPS: dict[str, Callable[..., Any]] = {
 def notices(number: int, slip: str, connection: Any) -> bool:
     """The query of a number gives other answers with the slip."""
     case = random_case(number)
-    if " IS " in case.sql:  # guards of its own, which `_nothing_is_null` would take for others
+    if " IS " in case.sql:  # guards of its own, which `nothing_is_null` would take for others
         return False
     return judge(case, connection, SLIPS[slip]).kind == "different"
 

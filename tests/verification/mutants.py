@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import sqlglot
 from sqlglot import exp
+from tests.verification.slips import (
+    Change,
+    forget,
+    keep_later_starts,
+    nothing_is_null,
+    operators,
+    plain_equality,
+    skip_blocking,
+)
 from tests.verification.stream import Mutate, right
 
 from tapestry.names import KEY, MATCHED_AT
 from tapestry.sql import Rewriting, Scan, Window
-
-Change = Callable[[exp.Expr], exp.Expr | None]
 
 
 def in_text(change: Change, everywhere: bool = True) -> Mutate:
@@ -78,13 +84,6 @@ def every_window_is_the_first(rewriting: Rewriting, window: Window, scans: dict[
     return right(rewriting, replace(window, tau=None), scans)
 
 
-def _operators(kind: type[exp.Binary], other: type[exp.Binary]) -> Change:
-    def change(node: exp.Expr) -> exp.Expr | None:
-        return other(this=node.this, expression=node.expression) if type(node) is kind else None
-
-    return change
-
-
 def _drop_branch(node: exp.Expr) -> exp.Expr | None:
     if not isinstance(node, exp.Union) or node.args.get("distinct"):
         return None
@@ -92,37 +91,6 @@ def _drop_branch(node: exp.Expr) -> exp.Expr | None:
     if node.args.get("with_") is not None:
         left.set("with_", node.args["with_"].copy())
     return left
-
-
-def _nothing_is_null(node: exp.Expr) -> exp.Expr | None:
-    lost = isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)
-    return exp.false() if lost else None
-
-
-def _plain_equality(node: exp.Expr) -> exp.Expr | None:
-    if not isinstance(node, exp.NullSafeEQ):
-        return None
-    return exp.EQ(this=node.this, expression=node.expression)
-
-
-def _forget(suffix: str) -> Change:
-    def change(node: exp.Expr) -> exp.Expr | None:
-        forgets = isinstance(node, exp.Not) and isinstance(node.this, exp.Exists)
-        tables = [table.name for table in node.find_all(exp.Table)] if forgets else []
-        return exp.true() if any(name.endswith(suffix) for name in tables) else None
-
-    return change
-
-
-def _skip_blocking(node: exp.Expr) -> exp.Expr | None:
-    blocks = isinstance(node, exp.Not) and isinstance(node.this, exp.Exists)
-    tables = [table.name for table in node.find_all(exp.Table)] if blocks else []
-    return exp.true() if any(name.startswith("read_") for name in tables) else None
-
-
-def _keep_later_starts(node: exp.Expr) -> exp.Expr | None:
-    ranks = isinstance(node, exp.EQ) and node.this.name == "_rank"
-    return exp.true() if ranks else None
 
 
 def _last_start(node: exp.Expr) -> exp.Expr | None:
@@ -133,17 +101,17 @@ _MOVED = "SELECT * REPLACE ({at} + INTERVAL '{by}' AS {at}) FROM {rows} AS n"
 MUTANTS: dict[str, Mutate] = {
     "a branch is dropped": in_text(_drop_branch, everywhere=False),
     "a branch is doubled": around("SELECT * FROM {rows} UNION ALL SELECT * FROM {rows}"),
-    "every < is <=": in_text(_operators(exp.LT, exp.LTE)),
-    "every <= is <": in_text(_operators(exp.LTE, exp.LT)),
-    "every > is >=": in_text(_operators(exp.GT, exp.GTE)),
-    "the guards against NULL are lost": in_text(_nothing_is_null),
-    "keys compare with = (a lost NULL rule)": in_text(_plain_equality),
+    "every < is <=": in_text(operators(exp.LT, exp.LTE)),
+    "every <= is <": in_text(operators(exp.LTE, exp.LT)),
+    "every > is >=": in_text(operators(exp.GT, exp.GTE)),
+    "the guards against NULL are lost": in_text(nothing_is_null),
+    "keys compare with = (a lost NULL rule)": in_text(plain_equality),
     "late rows are never read": reading("_arr = ts"),
     "late rows are taken for punctual": given(late=False),
-    "a re-opened answer is delivered again": in_text(_forget("earlier")),
-    "an old value is delivered again": in_text(_forget("_old")),
-    "blocking rows are ignored": in_text(_skip_blocking),
-    "every start of an answer is delivered": in_text(_keep_later_starts),
+    "a re-opened answer is delivered again": in_text(forget("earlier")),
+    "an old value is delivered again": in_text(forget("_old")),
+    "blocking rows are ignored": in_text(skip_blocking),
+    "every start of an answer is delivered": in_text(keep_later_starts),
     "the last start counts, not the first": in_text(_last_start),
     "_matched_at is 1 µs late": around(_MOVED.replace("{by}", "1 MICROSECOND")),
     "_matched_at is 1 µs early": around(_MOVED.replace("{by}", "-1 MICROSECOND")),
