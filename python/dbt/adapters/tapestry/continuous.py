@@ -36,6 +36,7 @@ from dbt.adapters.tapestry.write_beside_compiled import write_beside_compiled
 from tapestry.errors import TapestryError
 from tapestry.names import COMMITS_TABLE
 from tapestry.quoting import authored
+from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.query.answer_as_of import AskedQuery, answer_at, clock_only
 from tapestry.runs.query.query import read_query
 from tapestry.runs.query.unit_test import UnitTest
@@ -60,8 +61,12 @@ class ContinuousDoors(metaclass=AdapterMeta):
         """
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
-            invocation = current_invocation(self.config, session, said["as_of"], said["started_at"])
-            return skipped(session, invocation.switches, node, noted=not said["limited"])
+            switches = self._invocation(session, said).switches
+            return skipped(session, switches, node, noted=not said["limited"])
+
+    def _invocation(self, session: DbtSession, said: dict[str, Any]) -> Invocation:
+        """The invocation that a command is of."""
+        return current_invocation(self.config, session, said["as_of"], said["started_at"])
 
     @available
     def plan_continuous(
@@ -78,7 +83,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
         """
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
-            invocation = current_invocation(self.config, session, said["as_of"], said["started_at"])
+            invocation = self._invocation(session, said)
             model = continuous_model(node, graph, sql, clauses, invocation.time_zone)
             refuse_other_settings(session, invocation, model.file)
             note_sinks(self.config, model)
@@ -100,8 +105,8 @@ class ContinuousDoors(metaclass=AdapterMeta):
         """Read the query of a command that limits its inputs (limited.py); what was made, or ""."""
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
-            invocation = current_invocation(self.config, session, said["as_of"], said["started_at"])
-            model = continuous_model(node, graph, sql, clauses, invocation.time_zone)
+            zone = self._invocation(session, said).time_zone
+            model = continuous_model(node, graph, sql, clauses, zone)
             return "an empty table" if plan_empty(session, model) else ""
 
     @available
