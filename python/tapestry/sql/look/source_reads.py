@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp, parse_one
 
 from tapestry.names import ARRIVAL
+from tapestry.sql.facts.from_clause import leaf_selects
 from tapestry.sql.scan import Scan
 
 KEYS = "keys for the rows looked up"
@@ -81,7 +82,7 @@ def steps_in(tree: exp.Query) -> Iterator[tuple[str, exp.Query]]:
 
 def arms_in(query: exp.Expr, name: str) -> Iterator[tuple[str, exp.Select]]:
     """The SELECTs that stand beside each other, and what each is called (``Reading.place``)."""
-    arms = _arms(query)
+    arms = list(leaf_selects(query))
     for number, arm in enumerate(arms, start=1):
         branch = f"branch {number} of {len(arms)}" if len(arms) > 1 else ""
         yield ", ".join(part for part in (name, branch) if part) or "the only branch", arm
@@ -91,7 +92,7 @@ def branches(statement: str) -> int:
     """How many SELECTs stand beside each other in the statement, those of its CTEs included."""
     tree = parse_one(statement, dialect="spark")
     assert isinstance(tree, exp.Query)
-    return sum(len(_arms(query)) for _, query in steps_in(tree))
+    return sum(len(list(leaf_selects(query))) for _, query in steps_in(tree))
 
 
 def _source_of(cte: exp.CTE, scans: Mapping[str, Scan]) -> str | None:
@@ -126,7 +127,7 @@ def _of_select(
 def _inner(
     query: exp.Expr, place: str, sources: Mapping[str, str], scans: Mapping[str, Scan]
 ) -> Iterator[Reading]:
-    for arm in _arms(query):
+    for arm in leaf_selects(query):
         yield from _of_select(arm, place, sources, scans)
 
 
@@ -142,16 +143,6 @@ def _reading(place: str, alias: str, source: str, parts: list[exp.Expr], scan: S
         keys=tuple(keys),
         predicate=" AND ".join(f"({_over(part, scan)})" for part in own),
     )
-
-
-def _arms(query: exp.Expr) -> list[exp.Select]:
-    """The SELECTs of a UNION; a derived table alone in FROM is looked through."""
-    while isinstance(query, exp.Subquery):
-        query = query.this
-    if isinstance(query, exp.SetOperation):
-        return [*_arms(query.this), *_arms(query.expression)]
-    assert isinstance(query, exp.Select)
-    return [query]
 
 
 def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
