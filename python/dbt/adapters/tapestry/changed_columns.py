@@ -112,14 +112,14 @@ class ChangedColumns:
 
     def _types(self) -> list[str]:
         """The statements for other types; a column that holds what the query gives stays."""
-        found = []
+        found, fitted_ = [], self.fitted()
         for name, (there, now) in self.retyped.items():
             if self._widened and widens(there, now):
                 if str((self.properties or {}).get(WIDENING)).lower() != "true":
                     raise self._retyped(name, there, now)
                 column = f"{identifier(name)} type {sql_type(now)}"
                 found.append(f"alter table {self.relation} alter column {column}")
-            elif self.promised or not (keeps(now, there) or name in self.fitted()):
+            elif self.promised or not (keeps(now, there) or name in fitted_):
                 raise self._retyped(name, there, now)
         return found
 
