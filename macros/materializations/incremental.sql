@@ -11,7 +11,8 @@
     {%- do store_result('main', response=adapter.limited_response(limited, '' if standing else 'a view')) -%}
     {{ return({'relations': [standing or this.incorporate(type='view')]}) }}
   {%- endif -%}
-  {%- if model.language == 'sql' and (load_cached_relation(this) is none or should_full_refresh()) -%}
+  {%- set made = load_cached_relation(this) is none or should_full_refresh() -%}
+  {%- if model.language == 'sql' and made -%}
     {%- do adapter.check_merge_keys(model, compiled_code) -%}
   {%- endif -%}
   {#- Not called as a macro: dbt lets a Python model be submitted one call below a materialization only. #}
@@ -19,7 +20,7 @@
   {%- do tapestry__finish_expectations() -%}
   {#- Delta forgets the clustering of a table all of whose rows are overwritten. -#}
   {%- set liquid = config.get('liquid_clustered_by', validator=validation.any[list, basestring]) -%}
-  {%- if liquid is not none and config.get('incremental_strategy') == 'insert_overwrite' and model.language == 'sql' -%}
+  {%- if liquid is not none and not made and config.get('incremental_strategy') == 'insert_overwrite' and model.language == 'sql' -%}
     {%- do run_query('alter table ' ~ this ~ ' cluster by ('
           ~ tapestry__layout_columns(liquid, exactly=true) | join(', ') ~ ')') -%}
   {%- endif -%}
