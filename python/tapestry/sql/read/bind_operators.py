@@ -17,6 +17,7 @@ _BITS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
 _SHIFTS = (exp.BitwiseLeftShift, exp.BitwiseRightShift)
 _CALLS = {CALLED + name: kind for name, kind in zip(SHIFTS, _SHIFTS, strict=True)}
 _CHAIN = (*_TERMS, *_BITS, *_SHIFTS)
+_SIDES = ("this", "expression")
 
 
 def bind_operators(tree: exp.Expr) -> None:
@@ -28,19 +29,27 @@ def bind_operators(tree: exp.Expr) -> None:
     >>> [type(item.this).__name__ + type(item.expression).__name__ for item in query.selects]
     ['ColumnBitwiseAnd', 'DPipeColumn', 'AddColumn']
     """
-    for number in list(tree.find_all(exp.Literal)):
-        if not number.is_string and number.name[-1:] in SUFFIXES:
-            _keep_suffix(number)
-    for top in list(tree.find_all(*_CHAIN)):
-        if not isinstance(top.parent, _CHAIN) and top.find(exp.DPipe, *_BITS, *_SHIFTS):
-            parts = _parts(top)
-            if len(parts) > 3:
-                top.replace(_bound(parts))
-    for call in list(tree.find_all(exp.Anonymous)):
-        if call.name in _CALLS and len(call.expressions) == 2:
+    numbers: list[exp.Literal] = []
+    chains: list[exp.Expr] = []
+    calls: list[exp.Anonymous] = []
+    for node in tree.walk():
+        if isinstance(node, exp.Literal) and not node.is_string and node.name[-1:] in SUFFIXES:
+            numbers.append(node)
+        elif isinstance(node, _CHAIN) and not isinstance(node.parent, _CHAIN):
+            chains.append(node)
+        elif isinstance(node, exp.Anonymous) and node.name in _CALLS:
+            calls.append(node)
+    for number in numbers:
+        _keep_suffix(number)
+    for chain in chains:
+        operands, operators = _parts(chain)
+        if len(operators) > 1 and any(not isinstance(one, exp.Add | exp.Sub) for one in operators):
+            chain.replace(_bound(operands, operators))
+    for call in calls:
+        if len(call.expressions) == 2:
             left, right = call.expressions
             call.replace(_CALLS[call.name](this=left, expression=right))
-        elif call.name in _CALLS:
+        else:
             call.set("this", call.name.removeprefix(CALLED))
 
 
@@ -53,21 +62,41 @@ def _keep_suffix(number: exp.Literal) -> None:
     number.replace(value)
 
 
-def _parts(node: exp.Expr) -> list[exp.Expr]:
-    """Operands and operators in the order of the text."""
-    if not isinstance(node, _CHAIN):
-        return [node]
-    return [*_parts(node.this), node, *_parts(node.expression)]
+def _parts(chain: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """The operands of a chain and the operators between them, in the order of the text."""
+    operands: list[exp.Expr] = []
+    operators: list[exp.Expr] = []
+    around: list[exp.Expr] = []
+    node: exp.Expr | None = chain
+    while node is not None:
+        while isinstance(node, _CHAIN):
+            around.append(node)
+            node = node.this
+        operands.append(node)
+        node = None
+        if around:
+            operators.append(around.pop())
+            node = operators[-1].expression
+    return operands, operators
 
 
-def _bound(parts: list[exp.Expr]) -> exp.Expr:
-    """The tree of operands and operators; of equal ones the first binds."""
-    operands, operators = parts[::2], parts[1::2]
-    if not operators:
-        return operands[0]
-    loosest = min(binds(one) for one in operators)
-    last = max(n for n, one in enumerate(operators) if binds(one) == loosest)
-    bound = operators[last].copy()
-    bound.set("this", _bound(parts[: 2 * last + 1]))
-    bound.set("expression", _bound(parts[2 * last + 2 :]))
-    return bound
+def _bound(operands: list[exp.Expr], operators: list[exp.Expr]) -> exp.Expr:
+    """The tree of operands and operators; of equal ones the first binds.
+
+    An operator waits for what binds tighter behind it: each is looked at twice.
+    """
+    values, waiting = [operands[0]], list[exp.Expr]()
+
+    def bind() -> None:
+        operator, right, left = waiting.pop(), values.pop(), values.pop()
+        more = {key: value for key, value in operator.args.items() if key not in _SIDES}
+        values.append(type(operator)(this=left, expression=right, **more))
+
+    for operator, operand in zip(operators, operands[1:], strict=True):
+        while waiting and binds(waiting[-1]) >= binds(operator):
+            bind()
+        waiting.append(operator)
+        values.append(operand)
+    while waiting:
+        bind()
+    return values[0]

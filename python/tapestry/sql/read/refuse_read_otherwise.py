@@ -14,6 +14,7 @@ from itertools import takewhile
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.sql.copies import copied
 from tapestry.sql.work import unbounded
 from tapestry.sql.write.explicit import explicit, put_parentheses, write_literals
 
@@ -22,7 +23,7 @@ _SHOWN = 60
 
 def refuse_read_otherwise(tree: exp.Query, read: Callable[[str], exp.Query]) -> None:
     """Raise Refusal where ``read`` makes another tree of the text that is written of this one."""
-    copy = tree.copy()
+    copy = copied(tree)
     put_parentheses(copy)
     write_literals(copy)
     written = copy.sql("spark", copy=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tapestry.sql.copies import copied
 from tapestry.sql.facts.precedence import ATOM, binds, is_torn
 
 WRITTEN = "literal"
@@ -44,7 +45,7 @@ def explicit(tree: exp.Expr, copy: bool = True) -> str:
     >>> explicit(parse_one("select -a * b + 7 > c and not d or e", dialect="spark"))
     'SELECT ((((((-a) * b) + 7) > c) AND (NOT d)) OR e)'
     """
-    own = tree.copy() if copy else tree
+    own = copied(tree) if copy else tree
     for node in list(own.find_all(exp.Paren)):
         if isinstance(node.parent, exp.Paren):
             node.replace(node.this)
