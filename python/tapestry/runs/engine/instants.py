@@ -87,13 +87,23 @@ def parse_instant(value: Any, key: str, zone: tzinfo = timezone.utc) -> datetime
         instant = _from_text(str(value), key)
     if instant.tzinfo is not None:
         return instant.astimezone(timezone.utc)
-    found = instant.replace(tzinfo=zone).astimezone(timezone.utc)
-    if found.astimezone(zone).replace(tzinfo=None) != instant.replace(fold=0):
+    found = instant_of(instant, zone)
+    if found is None:
         raise ConfigurationError(
             f"{key}: the clocks of {zone} skip {str(value)!r}",
             hint="write it with its offset, like 2026-03-01T12:30:00+01:00",
         )
     return found
+
+
+def instant_of(local: datetime, zone: tzinfo) -> datetime | None:
+    """The instant, in UTC, at which the clocks of a zone show a time; None where they skip it.
+
+    Raises OverflowError where it lies outside of the years 1 to 9999.
+    """
+    instant = local.replace(tzinfo=zone).astimezone(timezone.utc)
+    shown = instant.astimezone(zone).replace(tzinfo=None, fold=0)
+    return instant if shown == local.replace(fold=0) else None
 
 
 def parse_zone(name: str) -> tzinfo:

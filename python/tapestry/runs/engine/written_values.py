@@ -16,6 +16,8 @@ from datetime import date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
+from tapestry.runs.engine.instants import instant_of
+
 Reader = Callable[[str], str]
 """Gives a text in a form that every engine reads alike.
 
@@ -180,16 +182,14 @@ def _local(text: str) -> str:
 def _instant(text: str, zone: tzinfo) -> str:
     local, named = _read_local(text)
     there = _zone(named) if named else zone
-    aware = local.replace(tzinfo=there)
     written = local.isoformat(sep=" ", timespec="microseconds")
     if there is timezone.utc:
         return f"{written}+00:00" if named else written
     try:
-        instant = aware.astimezone(timezone.utc)
-        again = instant.astimezone(there)
+        instant = instant_of(local, there)
     except OverflowError:
         raise UnfitError("is outside the years 1 to 9999") from None
-    if again.replace(tzinfo=None) != local:
+    if instant is None:
         raise UnfitError("is skipped by the clocks of its time zone")
     if not named:
         return written
