@@ -321,9 +321,10 @@ def test_a_number_that_is_no_double_is_rounded_to_the_nearest() -> None:
 @pytest.mark.parametrize("group", list(ALONE))
 def test_random_conjunctions(group: str) -> None:
     seen: Counter[str] = Counter()
-    for seed in seeds(20):
+    for seed in seeds(150):  # of texts, rows are found for every eighth seed
         found, broken = violations(seed, group, tries=4)
         seen += found
         assert not broken, broken[0]
-    assert seen["inferred"] > 0
-    assert seen["rows"] > 0
+        if seen["cases"] >= 20 and seen["rows"]:
+            return
+    pytest.fail(f"no row was found that something inferred holds for: {seen}")
