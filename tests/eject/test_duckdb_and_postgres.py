@@ -21,6 +21,7 @@ from tests.eject.board import (
     rows_sql,
 )
 from tests.eject.plain import PlainProject
+from tests.marks import more
 
 
 class Engine(Protocol):
@@ -87,7 +88,7 @@ class Postgres:
             connection.close()
 
 
-@pytest.fixture(params=["duckdb", "postgres"])
+@pytest.fixture(params=["duckdb", more("postgres")])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
     if importlib.util.find_spec(f"dbt.adapters.{request.param}") is None:
         pytest.skip(f"dbt-{request.param} is not installed")

@@ -50,7 +50,7 @@ def _kept(world: World) -> list[tuple[Any, ...]]:
     return world.session.rows(f"show tables in {world.schema} like 'target__late_*'")
 
 
-@pytest.mark.parametrize("verify", [more("off"), "full"])
+@pytest.mark.parametrize("verify", ["off", more("full")])
 def test_what_distinct_has_delivered_does_not_come_again(world: World, verify: str) -> None:
     model = _model(world, DISTINCT, verify)
     world.run(model, 20)
@@ -106,6 +106,7 @@ def test_a_window_of_the_one_instant_at_which_rows_end(world: World) -> None:
     assert world.answers() == [(1, 10), (2, 20.000001), (3, 15), (4, 20.000001)]
 
 
+@pytest.mark.more
 def test_an_alternative_that_never_held_for_a_row_now_gone(world: World) -> None:
     """With two alternatives the rows that ended are asked about in every run."""
     reply = "not exists (select 1 from {s}.messages r where r.parent = m.id)"
@@ -230,7 +231,7 @@ def test_after_a_rewind_to_before_it_was_deleted_a_row_ends_there(world: World) 
     [
         more(20, "off", [(1, 10), (2, 20.000001), (3, 15), (4, 20.000001), (5, 24)]),
         more(20, "full", [(1, 10), (2, 20.000001), (3, 15), (4, 20.000001), (5, 24)]),
-        (12, "full", [(1, 10), (2, 12.000001), (4, 13), (5, 24)]),
+        more(12, "full", [(1, 10), (2, 12.000001), (4, 13), (5, 24)]),
     ],
 )
 def test_a_rewind_of_a_rewind_asks_about_the_ends_that_it_took_along(
