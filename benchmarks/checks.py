@@ -24,8 +24,8 @@ from benchmarks.tables import Dataset, generated, taus, write
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Memory
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model, ModelConfig
-from tapestry.runs.run.run import execute, prepare
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

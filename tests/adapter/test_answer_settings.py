@@ -27,8 +27,8 @@ from dbt.adapters.tapestry.workers import ASKS_CORES
 from tapestry.errors import ConfigurationError, QueryChanged
 from tapestry.runs.context.clock import read_clock
 from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.kinds.continuous.query import query_changed
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.query import query_changed
 from tapestry.runs.query.settings import (
     grown_otherwise,
     refuse_grown_otherwise,

@@ -20,17 +20,19 @@ from tests.runs.fake_session import FakeSession
 from tapestry.instants import micros
 from tapestry.names import MATCHED_AT
 from tapestry.quoting import timestamp
-from tapestry.runs.after import rewind as rewinding
+from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.context.clock import Clock, window_end
 from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.kinds import registry
+from tapestry.runs.kinds.continuous import plan_run as continuous
+from tapestry.runs.kinds.continuous.after import rewind as rewinding
+from tapestry.runs.kinds.continuous.plan_run import _Planning
 from tapestry.runs.model.model import Model, ModelConfig
-from tapestry.runs.run import continuous, run
-from tapestry.runs.run.continuous import _Planning
+from tapestry.runs.run import run
 from tapestry.runs.run.plan import Appending, Circumstances, Creation, Plan, WriteRows
 from tapestry.runs.run.standing import Standing, stand
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.state import StateRow
-from tapestry.runs.window.new_rows import NewRows
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 COLUMNS = ("id", MATCHED_AT)
@@ -90,10 +92,10 @@ class FakeWorld:
     ) -> run.Outcome:
         """Plan a run and carry it out."""
         invocation = invocation or self.invocation(seconds)
-        planned = run.prepare(
+        planned = registry.prepare(
             self.session, model or self.model(), self.knowing(invocation), refresh
         )
-        return run.execute(self.session, planned, invocation)
+        return registry.execute(self.session, planned, invocation)
 
     def knowing(self, invocation: Invocation) -> Invocation:
         """An invocation of which the planning finds this world again."""
@@ -184,7 +186,8 @@ class _Plans(_Planning):
             standing.crashed, standing.complete_history, standing.warm, standing.attempt
         )
         new = self.new_rows(row, creates=False)
-        return WriteRows(row, new, Appending(row, COLUMNS), STATE, circumstances=how)
+        writing = Appending(row, COLUMNS)
+        return WriteRows(row, new, writing, STATE, circumstances=how)
 
     def due_by_time(self, query: Any, last: StateRow) -> datetime | None:
         to_come = (at(ts) for one in self.world.source for _, ts in one)
@@ -203,7 +206,7 @@ class _Kind:
 
 def instead_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have runs planned without an engine, and rewinds without relations."""
-    monkeypatch.setattr(run, "kind_of", lambda _: _Kind())
+    monkeypatch.setattr(registry, "kind_of", lambda _: _Kind())
     monkeypatch.setattr(continuous, "refuse_read_otherwise", lambda *_: None)
     monkeypatch.setattr(rewinding, "read_relations", lambda *_: _NO_RELATIONS)
     monkeypatch.setattr(rewinding, "_next_run", lambda *_: ())

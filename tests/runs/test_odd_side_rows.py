@@ -11,9 +11,9 @@ from tests.garbage import EVERY, anything
 
 from tapestry.errors import StateUnreadable
 from tapestry.names import ARRIVAL, ROW_ID
+from tapestry.runs.kinds.continuous.late.side import Side, _garbage, _summed
+from tapestry.runs.kinds.continuous.late.side_rows import check_columns, own_batches
 from tapestry.runs.sources.describe import LATE
-from tapestry.runs.sources.side import Side, _garbage, _summed
-from tapestry.runs.sources.side_rows import check_columns, own_batches
 from tapestry.sql import Column
 
 TABLE = "db.m__late_0"

@@ -18,8 +18,8 @@ from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.odd_rows import MOST, Fields, Odd, OddRow, check_seal, read_row, sealed
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.progress import reached
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.tables.progress import reached
 from tapestry.runs.tables.state import COLUMNS, StateRow, _from_row, read_states, readable, runs_of
 from tapestry.runs.tables.state_row import pins_as_json, pins_of, seal_of
 
@@ -255,7 +255,7 @@ def test_a_replay_does_not_take_an_odd_row_for_none(monkeypatch: pytest.MonkeyPa
     from types import SimpleNamespace
 
     monkeypatch.setattr(
-        "tapestry.runs.tables.progress.look", lambda *_: SimpleNamespace(generation="g")
+        "tapestry.runs.kinds.continuous.progress.look", lambda *_: SimpleNamespace(generation="g")
     )
     odd = read({**raw(ROW), "n": None})
     assert isinstance(odd, OddRow)

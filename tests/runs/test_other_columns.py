@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tapestry.runs.query.other_columns import other_columns
+from tapestry.runs.kinds.continuous.other_columns import other_columns
 
 BELOW = "\n-- session time zone UTC"
 SAME: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())

@@ -7,7 +7,7 @@ from tests.runs.fake_world import TARGET, FakeWorld, at, instead_of_spark
 
 from tapestry.errors import QueryChanged, WindowError
 from tapestry.runs.context.clock import Clock
-from tapestry.runs.run.run import prepare
+from tapestry.runs.kinds.registry import prepare
 
 
 @pytest.fixture(autouse=True)

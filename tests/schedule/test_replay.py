@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from tapestry.errors import ConfigurationError
-from tapestry.runs.tables.progress import Reached
+from tapestry.runs.kinds.continuous.progress import Reached
 from tapestry.schedule.replay import Replay
 from tapestry.schedule.steps import Steps
 from tapestry.schedule.warm import FAILED, OK, SKIPPED, Ran, RunFailed

@@ -16,9 +16,10 @@ from tapestry.names import MATCHED_AT
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Memory
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.run.plan import Decided
-from tapestry.runs.run.run import Outcome, execute, prepare
+from tapestry.runs.run.run import Outcome
 
 TRACKED = (
     "'delta.enableRowTracking' = 'true', 'delta.enableInCommitTimestamps' = 'true',"

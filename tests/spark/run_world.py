@@ -14,10 +14,13 @@ from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.verify import AnswersVerified
+from tapestry.runs.kinds.continuous.window.question import Question
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.memories.keep import keep_memories
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.run.plan import Decided, WriteRows
-from tapestry.runs.run.run import Outcome, execute, prepare
+from tapestry.runs.run.run import Outcome
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 OLD = "select m.id, m.author from {s}.messages m where now() >= m.ts + interval 10 seconds"
@@ -34,6 +37,12 @@ def writes(planned: Decided) -> WriteRows:
     """What was planned, which is to write rows."""
     assert isinstance(planned, WriteRows), planned
     return planned
+
+
+def question_of(planned: WriteRows) -> Question:
+    """What the new answers of a run are verified with."""
+    assert isinstance(planned.verification, AnswersVerified)
+    return planned.verification.question
 
 
 def literal(seconds: float) -> str:

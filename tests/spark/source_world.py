@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from tapestry.runs.kinds.continuous.late.asking_run import AskingRun, PinnedSource
+from tapestry.runs.kinds.continuous.late.examine import Examination, examine
+from tapestry.runs.kinds.continuous.late.fingerprints import Fingerprint, fingerprint
+from tapestry.runs.kinds.continuous.late.since_last_run import Rules
 from tapestry.runs.model.model import ModelConfig
-from tapestry.runs.sources.asking_run import AskingRun, PinnedSource
 from tapestry.runs.sources.describe import DeltaSource, arrival_column, describe
-from tapestry.runs.sources.examine import Examination, examine
-from tapestry.runs.sources.fingerprints import Fingerprint, fingerprint
 from tapestry.runs.sources.pins import Pin, newest_version
-from tapestry.runs.sources.since_last_run import Rules
 
 START = datetime(2024, 1, 1, tzinfo=timezone.utc)
 COLUMNS = "id INT, ts TIMESTAMP, body STRING"

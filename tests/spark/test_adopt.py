@@ -9,7 +9,7 @@ import pytest
 from tests.spark.run_world import UNANSWERED, World, at, literal
 
 from tapestry.errors import ConfigurationError, StateMissing
-from tapestry.runs.after.adopt import compare
+from tapestry.runs.kinds.continuous.after.adopt import compare
 
 MISSED = {"id": "3", "author": "a"}
 

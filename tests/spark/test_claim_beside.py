@@ -15,10 +15,10 @@ from tests.spark.run_world import ALL, World, at
 from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import AssumptionWrong, ConcurrentRun
+from tapestry.runs.kinds.registry import execute
 from tapestry.runs.model.model import Model
 from tapestry.runs.run import run
 from tapestry.runs.run.plan import Decided, WriteRows
-from tapestry.runs.run.run import execute
 from tapestry.runs.tables.state import claim
 
 pytestmark = pytest.mark.gate

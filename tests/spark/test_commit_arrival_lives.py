@@ -17,8 +17,8 @@ from tests.seeds import seeds
 from tests.spark.commit_world import Twins
 from tests.spark.test_commit_once import Killed
 
-from tapestry.runs.after.rewind import plan_rewind, rewind
 from tapestry.runs.context.memory import Memory
+from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
 from tapestry.runs.run import crash, run
 
 M, R = "select m.id", "from {m} r where r.parent = m.id"

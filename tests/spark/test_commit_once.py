@@ -10,10 +10,10 @@ from tests.spark.run_world import ALL, UNANSWERED, World, at, forget, literal, w
 
 from tapestry.errors import ConcurrentRun, StateMissing
 from tapestry.names import GENERATION_PROPERTY
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.run import crash, run
 from tapestry.runs.run.commit import commit
 from tapestry.runs.run.plan import Circumstances
-from tapestry.runs.run.run import execute, prepare
 
 
 class Killed(BaseException):

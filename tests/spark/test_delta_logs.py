@@ -19,7 +19,7 @@ from tapestry.runs.context.memory import Memory
 from tapestry.runs.context.warm_pins import WarmPins
 from tapestry.runs.engine.capabilities import Capabilities
 from tapestry.runs.engine.glance import Glance
-from tapestry.runs.run.run import execute, prepare
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.tables.target import look, metadata, newest_commits
 

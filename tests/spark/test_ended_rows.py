@@ -11,9 +11,9 @@ from tests.spark.run_world import UNANSWERED, World, at
 from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import SourceRewritten
-from tapestry.runs.after.audit import audit
-from tapestry.runs.after.preview import preview
-from tapestry.runs.after.rewind import plan_rewind, rewind
+from tapestry.runs.kinds.continuous.after.audit import audit
+from tapestry.runs.kinds.continuous.after.preview import preview
+from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
 from tapestry.runs.model.model import Model
 from tapestry.runs.run import run
 

@@ -9,8 +9,8 @@ import pytest
 from tests.spark.run_world import ALL, World, ids, writes
 
 from tapestry.errors import AssumptionWrong, ConfigurationError, ExpectationFailed
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.run.log import write_checks, write_log
-from tapestry.runs.run.run import execute, prepare
 
 NOT_B = {"name": "not_b", "expect": "author <> 'b'"}
 

@@ -10,8 +10,8 @@ from tests.spark.test_commit_once import Killed, kill_at
 from tests.spark.test_expectations import NOT_B, rejected
 
 from tapestry.errors import ConcurrentRun, ExpectationFailed
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.run import crash
-from tapestry.runs.run.run import execute, prepare
 
 
 @pytest.fixture

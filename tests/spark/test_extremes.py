@@ -13,7 +13,7 @@ from tests.spark.run_world import World, literal
 from tapestry.errors import QueryChanged, Refusal
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.run.run import execute, prepare
+from tapestry.runs.kinds.registry import execute, prepare
 
 pytestmark = pytest.mark.gate
 

@@ -14,8 +14,8 @@ from tests.spark.run_world import ALL, World, ids
 from tapestry.errors import NotRunYet, StateMissing, StateUnreadable
 from tapestry.report.read import SessionTables, read_record
 from tapestry.runs.engine.own_tables import create_own
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.run.log import CHECKS, RUNS, write_checks, write_log
-from tapestry.runs.run.run import execute, prepare
 from tapestry.runs.tables.state import COLUMNS
 
 GARBAGE = {

@@ -16,8 +16,8 @@ from tapestry.runs.after.documents import KEPT, build_data_docs, write_results
 from tapestry.runs.engine.capabilities import ONLY_SQL
 from tapestry.runs.expectations import great
 from tapestry.runs.expectations.row_conditions import condition_of, on_rows
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.declare import parse_expectations
-from tapestry.runs.run.run import execute, prepare
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("expect_column_values_to_not_be_null", {"column": "a"}),

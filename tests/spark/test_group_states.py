@@ -10,10 +10,10 @@ from tests.spark.run_world import World, at
 from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import ExpectationFailed
-from tapestry.runs.after.rewind import plan_rewind, rewind
 from tapestry.runs.context.memory import Memory
+from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
+from tapestry.runs.kinds.continuous.known import group_states
 from tapestry.runs.run import crash
-from tapestry.runs.window import group_states
 
 GROUPS = (
     "select m.author, count(*) as n, count(distinct m.parent) as d, max(m.id) as last"

@@ -9,12 +9,13 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from tests.spark.run_world import ALL, UNANSWERED, World, ids
+from tests.spark.run_world import ALL, UNANSWERED, World, ids, question_of
 
 from tapestry.errors import ExpectationFailed
 from tapestry.runs.engine.capabilities import ONLY_SQL, Capabilities
 from tapestry.runs.engine.session import for_little
-from tapestry.runs.query import holding, query
+from tapestry.runs.kinds.continuous import query
+from tapestry.runs.query import holding
 from tapestry.runs.query.holding import NOTHING_HELD
 from tapestry.runs.run import run
 from tapestry.sql.facts import keys
@@ -67,13 +68,12 @@ def test_a_large_source_and_a_run_without_checks_are_not_held(
     monkeypatch.setattr(query, "SMALL", -1)
     planned = world.plan_rows(checked, 8)
     assert planned.rows.holding.views == ()
-    assert planned.question is not None
     us = "unix_micros(`ts`)"
     stamped = {
         name: replace(scan, row_id=keys.stamped(scan.row_id, us))
         for name, scan in planned.rows.holding.scans.items()
     }
-    assert stamped == planned.question.scans
+    assert stamped == question_of(planned).scans
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from tests.spark.run_world import World, at, literal, writes
 from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import ExpectationFailed, StateMissing, TargetChanged, TooManyInstants
-from tapestry.runs.after.rewind import plan_rewind, rewind
 from tapestry.runs.context.memory import Memory
+from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
 from tapestry.runs.run import crash, run
 
 COUNTS = "select m.author, count(*) as n from {s}.messages m group by m.author"

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from tests.spark.run_world import World, at, literal
 
+from tapestry.runs.kinds.continuous import query
+from tapestry.runs.kinds.continuous.window import few_rows, new_answers
+from tapestry.runs.kinds.registry import execute
 from tapestry.runs.model.model import Model, ModelConfig
-from tapestry.runs.query import few_rows, holding, query
+from tapestry.runs.query import holding
 from tapestry.runs.run.plan import WriteRows
-from tapestry.runs.run.run import execute
-from tapestry.runs.window import new_answers
 
 DAYS = 12
 THROUGH = (

@@ -11,13 +11,14 @@ from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import ConfigurationError
 from tapestry.names import MEMORY_PREFIX
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.memories import keep, write
 from tapestry.runs.memories.keep import build, flush, keep_memories
 from tapestry.runs.memories.log import Deed, write_deeds
 from tapestry.runs.memories.look import HeldMemory, look_at
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.model.model import Model
-from tapestry.runs.run.run import Outcome, execute, prepare
+from tapestry.runs.run.run import Outcome
 from tapestry.runs.tables.target import metadata
 
 BUSY = (

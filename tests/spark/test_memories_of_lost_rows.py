@@ -9,7 +9,7 @@ import pytest
 from tests.spark.run_world import World
 from tests.spark.test_memories import BUSY, did, memories, run
 
-from tapestry.runs.after.compare_memories import compare_memories
+from tapestry.runs.kinds.continuous.after.compare_memories import compare_memories
 from tapestry.runs.memories.survey import collect
 
 LOSES = {"on_source_rewrite": "deletes_ok"}

@@ -8,8 +8,8 @@ import pytest
 from tests.spark.run_world import ALL, World, delete_folder
 
 from tapestry.runs.engine.own_tables import CHECKPOINTS, create_own, lost_own
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.run.log import write_checks, write_log
-from tapestry.runs.run.run import execute, prepare
 
 
 def test_a_table_is_made_once_and_seldom_writes_a_checkpoint(session: Any, schema: str) -> None:

@@ -20,12 +20,14 @@ from tests.spark.lives import KINDS, SECOND, Answer, Content, Life
 from tests.spark.run_world import World, at, literal
 from tests.spark.test_commit_once import Killed
 
-from tapestry.runs.after.rewind import plan_rewind, rewind
+from tapestry.runs.kinds.continuous import query
+from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
+from tapestry.runs.kinds.continuous.late import late, side
+from tapestry.runs.kinds.continuous.window import few_rows
 from tapestry.runs.memories import write
 from tapestry.runs.model.model import Model
-from tapestry.runs.query import few_rows, holding, query
+from tapestry.runs.query import holding
 from tapestry.runs.run import crash, run
-from tapestry.runs.sources import late, side
 
 pytestmark = pytest.mark.gate
 

@@ -9,8 +9,8 @@ import pytest
 from tests.spark.run_world import UNANSWERED, World
 
 from tapestry.errors import Refusal
+from tapestry.runs.kinds.continuous.query import Query, read_query
 from tapestry.runs.query import refuse_read_apart as reading_apart
-from tapestry.runs.query.query import Query, read_query
 from tapestry.runs.query.refuse_read_apart import planned_alike, refuse_read_apart
 from tapestry.sql.read.open_qualify import without_qualify
 

@@ -11,12 +11,12 @@ from tests.spark.run_world import ALL, BEGIN, UNANSWERED, World, at
 from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import ConcurrentRun, WindowError
-from tapestry.runs.after import rewind as module
-from tapestry.runs.after.audit import audit
-from tapestry.runs.after.downstream import affected
-from tapestry.runs.after.rewind import Rewind, plan_rewind, rewind
+from tapestry.runs.kinds.continuous.after import rewind as module
+from tapestry.runs.kinds.continuous.after.audit import audit
+from tapestry.runs.kinds.continuous.after.downstream import affected
+from tapestry.runs.kinds.continuous.after.rewind import Rewind, plan_rewind, rewind
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model, ModelConfig
-from tapestry.runs.run.run import execute, prepare
 from tapestry.runs.sources.pins import Pin, newest_version
 from tapestry.runs.tables.target import look
 

@@ -12,12 +12,12 @@ from tests.spark.run_world import ALL, OLD, UNANSWERED, World, at, ids, literal,
 
 from tapestry.errors import ConfigurationError, QueryChanged, Refusal, StateMissing, WindowError
 from tapestry.names import MATCHED_AT
+from tapestry.runs.kinds.continuous.late.side import side_name
+from tapestry.runs.kinds.continuous.query import read_query
+from tapestry.runs.kinds.continuous.window import few_rows
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import ModelConfig
-from tapestry.runs.query import few_rows
-from tapestry.runs.query.query import read_query
 from tapestry.runs.query.spark_reads import refuse_read_otherwise
-from tapestry.runs.run.run import execute, prepare
-from tapestry.runs.sources.side import side_name
 from tapestry.runs.tables.state import claim
 from tapestry.runs.tables.target import look
 

@@ -8,12 +8,13 @@ import pytest
 from tests.spark.run_world import ALL, World, ids
 
 from tapestry.errors import QueryChanged, TapestryError
-from tapestry.runs.after.audit import audit
-from tapestry.runs.after.preview import preview
 from tapestry.runs.context.memory import Memory
+from tapestry.runs.kinds.continuous.after.audit import audit
+from tapestry.runs.kinds.continuous.after.preview import preview
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model
 from tapestry.runs.run import run
-from tapestry.runs.run.run import Outcome, execute, prepare
+from tapestry.runs.run.run import Outcome
 
 STRICT = ("spark.sql.ansi.enabled = true",)
 

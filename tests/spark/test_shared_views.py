@@ -11,10 +11,10 @@ from tests.spark.run_world import World
 from tests.spark.test_memories import BUSY, MORE, SECOND, THIRD
 
 from tapestry.runs.context.shared_views import SCHEMA, SharedViews
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.memories import new_part
 from tapestry.runs.memories.keep import keep_memories
 from tapestry.runs.model.model import Model
-from tapestry.runs.run.run import execute, prepare
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 

@@ -13,10 +13,11 @@ from tests.spark.run_world import World, literal
 from tests.spark.test_shared_views import made
 
 from tapestry.runs.context.shared_views import SCHEMA
+from tapestry.runs.kinds.continuous import no_trace
+from tapestry.runs.kinds.continuous.window import shared_window
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model
-from tapestry.runs.run import no_trace
-from tapestry.runs.run.run import Outcome, execute, prepare
-from tapestry.runs.window import shared_window
+from tapestry.runs.run.run import Outcome
 
 LOUD = "select m.id, m.author from {s}.messages m where m.parent > 0"
 OF_A = "select m.id, m.author from {s}.messages m where m.author = 'a'"

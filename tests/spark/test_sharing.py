@@ -6,12 +6,14 @@ import re
 from typing import Any
 
 import pytest
-from tests.spark.run_world import UNANSWERED, World
+from tests.spark.run_world import UNANSWERED, World, question_of
 
+from tapestry.runs.kinds.continuous import query
+from tapestry.runs.kinds.continuous.window import few_rows
+from tapestry.runs.kinds.registry import execute
 from tapestry.runs.model.model import Model
-from tapestry.runs.query import few_rows, holding, query
+from tapestry.runs.query import holding
 from tapestry.runs.run.plan import WriteRows
-from tapestry.runs.run.run import execute
 
 pytestmark = pytest.mark.gate
 
@@ -37,8 +39,7 @@ def second_run(world: World, model: Model) -> WriteRows:
 def test_the_inner_table_is_read_once(world: World) -> None:
     model = world.model(UNANSWERED, verify="sample")
     planned = second_run(world, model)
-    assert planned.question is not None
-    (shared,) = planned.question.sharing.relations
+    (shared,) = question_of(planned).sharing.relations
     assert shared.view in planned.rows.holding.selects
     assert planned.rows.keyed.count(f"{shared.view} AS r") == 1
     world.session.texts.clear()
@@ -47,7 +48,7 @@ def test_the_inner_table_is_read_once(world: World) -> None:
     assert {result.kind for result in outcome.results} == {"enough", "not_too_much"}
     readers = [text for text in world.session.texts if f"{shared.view} AS r" in text]
     assert len(readers) == 2  # Q^I, and what compares it with the definition
-    (turn,) = planned.question.turn_rows.values()
+    (turn,) = question_of(planned).turn_rows.values()
     assert f"`{turn}`" in planned.rows.holding.selects  # the rows whose turn it is, held as well
     assert [f"{turn} AS m" in text for text in readers] == [False, True]
     itself = r"VERSION AS OF \d+\)\n\) AS m\b|read_\w+ AS [mr]\b"
@@ -61,8 +62,7 @@ def test_a_wrong_answer_is_still_found(world: World, monkeypatch: pytest.MonkeyP
     """The run loses a row, reading what it shares: the check, which shares it, misses the row."""
     model = world.model(UNANSWERED, verify="sample", verify_share=1)  # all rows, each time
     planned = second_run(world, model)
-    assert planned.question is not None
-    assert planned.question.sharing.relations
+    assert question_of(planned).sharing.relations
     spoiled = planned.rows.keyed.replace("NOT EXISTS", "m.id <> 6 AND NOT EXISTS")
     assert spoiled != planned.rows.keyed
     object.__setattr__(planned.rows, "keyed", spoiled)
@@ -76,12 +76,11 @@ def test_a_wrong_answer_is_still_found(world: World, monkeypatch: pytest.MonkeyP
 )
 def test_what_is_not_a_sample_shares_nothing(world: World, sql: str, verify: str) -> None:
     planned = second_run(world, world.model(sql, verify=verify))
-    assert planned.question is None or not planned.question.sharing.relations
+    assert planned.verification is None or not question_of(planned).sharing.relations
 
 
 def test_a_small_source_is_held_instead(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holding, "SMALL", 2**20)
     planned = second_run(world, world.model(UNANSWERED, verify="sample"))
-    assert planned.question is not None
-    assert not planned.question.sharing.relations
+    assert not question_of(planned).sharing.relations
     assert len(planned.rows.holding.selects) == 1

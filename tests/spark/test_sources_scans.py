@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.spark.source_world import World, at, bag, late, literal, row
 
-import tapestry.runs.sources.late as late_module
-import tapestry.runs.sources.side as side_module
+import tapestry.runs.kinds.continuous.late.late as late_module
+import tapestry.runs.kinds.continuous.late.side as side_module
 from tapestry.runs.sources.contents import canonical, hash_decides
 from tapestry.sql.catalog import Column
 

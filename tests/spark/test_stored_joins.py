@@ -10,7 +10,7 @@ from tests.spark.run_world import World
 from tests.spark.test_memories import did, memories, run
 
 from tapestry.errors import ConfigurationError
-from tapestry.runs.after.compare_memories import compare_memories
+from tapestry.runs.kinds.continuous.after.compare_memories import compare_memories
 from tapestry.runs.memories import keep, write
 from tapestry.runs.memories.joined import JoinWish
 from tapestry.runs.memories.write import create

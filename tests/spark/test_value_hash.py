@@ -11,7 +11,7 @@ from tests.seeds import seeds
 
 from tapestry.errors import Refusal
 from tapestry.runs.engine.column_types import columns_of_query
-from tapestry.runs.tables.value_hash import value_hash
+from tapestry.runs.kinds.continuous.known.value_hash import value_hash
 
 VALUES = {
     "string": ["''", "'n'", "'1:a'", "'a'", "'A'", "'a '", "'a,b'", "'0:'", "x'27'"],

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.spark.run_world import ALL, UNANSWERED, World, at, ids, writes
+from tests.spark.run_world import ALL, UNANSWERED, World, at, ids, question_of, writes
 
 from tapestry.errors import ConfigurationError, VerificationFailed
 from tapestry.instants import MICRO
-from tapestry.runs.after.audit import audit
+from tapestry.runs.kinds.continuous.after.audit import audit
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.query import holding
-from tapestry.runs.run.run import execute, prepare
 from tapestry.sql import Rewriting
 
 REPLIED = (
@@ -193,8 +193,7 @@ def test_where_rows_become_ripe_is_looked_at(world: World) -> None:
     world.run(model, 12)
     world.add((4, "c", None, 25))
     planned = world.plan_rows(model, 30)
-    assert planned.question is not None
-    assert planned.question.ripe == ((at(2), at(20) + MICRO),)
+    assert question_of(planned).ripe == ((at(2), at(20) + MICRO),)
 
 
 def test_a_text_that_fails_for_values_that_no_row_has(world: World) -> None:
@@ -205,8 +204,7 @@ def test_a_text_that_fails_for_values_that_no_row_has(world: World) -> None:
     world.add((4, "c", None, 15))
     invocation = world.invocation(30)
     planned = writes(prepare(world.session, model, invocation))
-    assert planned.question is not None
-    assert planned.question.ripe == ()
+    assert question_of(planned).ripe == ()
     outcome = execute(world.session, planned, invocation)
     assert {result.status for result in outcome.results} == {"pass"}
     assert (4, 25.0) in world.answers()

@@ -9,10 +9,10 @@ import pytest
 from tests.spark.run_world import World
 from tests.spark.test_memories import BUSY, MORE, memories, run, second
 
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.memories import ask, choose
 from tapestry.runs.memories.keep import keep_memories
 from tapestry.runs.model.model import Model
-from tapestry.runs.run.run import execute, prepare
 
 FEWER = BUSY + " and m.id > 1"
 FEWER_ANSWERS = [(4, 6, 8.0)]

@@ -17,7 +17,7 @@ from tapestry.report.text import length
 from tapestry.words import counted
 
 if TYPE_CHECKING:
-    from tapestry.runs.after.adopt import AdoptionComparison, Differences
+    from tapestry.runs.kinds.continuous.after.adopt import AdoptionComparison, Differences
     from tapestry.schedule.warm import Warm
 
 EXAMPLE = """\b
@@ -106,7 +106,7 @@ def _compared(
     arrived: str | None,
 ) -> AdoptionComparison:
     from tapestry.cli.models import open_models
-    from tapestry.runs.after.adopt import compare
+    from tapestry.runs.kinds.continuous.after.adopt import compare
 
     with open_models(manifest, [name], up_to) as opened:
         return compare(opened.session, opened.models[name], opened.invocation, arrived)

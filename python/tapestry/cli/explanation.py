@@ -9,11 +9,11 @@ from typing import Any
 from tapestry.cli.advice import Table, advise
 from tapestry.errors import Refusal
 from tapestry.quoting import relation_name
-from tapestry.runs.after.preview import Cost, Preview, cost, preview
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
+from tapestry.runs.kinds.continuous.after.preview import Cost, Preview, cost, preview
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import read_relations
 from tapestry.sql import Rewriting, Step, rewrite

@@ -20,7 +20,7 @@ from tapestry.words import counted, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tapestry.runs.tables.progress import Reached
+    from tapestry.runs.kinds.continuous.progress import Reached
     from tapestry.schedule.replay import Replay
     from tapestry.schedule.steps import ReplayStep, Steps
 
@@ -127,8 +127,8 @@ def read_steps(since: str, until: str | None, step: str) -> Steps:
 
 def _reached(session: Any, schema: str, nodes: Mapping[str, Any]) -> dict[str, Reached]:
     from tapestry.names import STATE_TABLE
+    from tapestry.runs.kinds.continuous.progress import reached
     from tapestry.runs.query.relations import plain
-    from tapestry.runs.tables.progress import reached
     from tapestry.runs.tables.state import read_states
 
     states = read_states(session, f"{schema}.{STATE_TABLE}")

@@ -17,7 +17,7 @@ from tapestry.errors import TapestryError
 from tapestry.words import counted
 
 if TYPE_CHECKING:
-    from tapestry.runs.after.rewind import Rewind
+    from tapestry.runs.kinds.continuous.after.rewind import Rewind
 
 EXAMPLE = """\b
 Example:
@@ -91,8 +91,8 @@ def _rewound(
     session: Any, invocation: Any, root: Any, models: Sequence[Any], to: datetime, wish: _Wish
 ) -> list[Rewind]:
     """Plan, ask, and carry out: the model first, then those that read it."""
-    from tapestry.runs.after.downstream import affected
-    from tapestry.runs.after.rewind import plan_rewind, rewind
+    from tapestry.runs.kinds.continuous.after.downstream import affected
+    from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
     from tapestry.runs.sources.pins import Pin, newest_version
     from tapestry.runs.tables.target import look
 
@@ -128,7 +128,7 @@ def _rewound(
 
 def _read_by(session: Any, invocation: Any, model: Any, moved: dict[str, Any]) -> dict[str, Any]:
     """Of the tables that have been rewound those that a model reads."""
-    from tapestry.runs.after.downstream import state_of
+    from tapestry.runs.kinds.continuous.after.downstream import state_of
 
     row = state_of(session, invocation, model)
     return {name: pin for name, pin in moved.items() if row is not None and name in row.pins}

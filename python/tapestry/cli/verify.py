@@ -15,7 +15,7 @@ from tapestry.errors import NotRunYet, TapestryError
 from tapestry.words import counted
 
 if TYPE_CHECKING:
-    from tapestry.runs.after.audit import Audited
+    from tapestry.runs.kinds.continuous.after.audit import Audited
 
 EXAMPLE = """\b
 Example:
@@ -104,7 +104,7 @@ def _verify_memories(manifest: Any, names: list[str], as_json: bool) -> None:
     from dataclasses import asdict
 
     from tapestry.cli.models import open_models
-    from tapestry.runs.after.compare_memories import compare_memories
+    from tapestry.runs.kinds.continuous.after.compare_memories import compare_memories
 
     found: list[dict[str, Any]] = []
     errors: list[TapestryError] = []
@@ -138,7 +138,7 @@ def _audited(
     manifest: Any, names: list[str], full: bool
 ) -> Iterator[tuple[str, Audited | TapestryError]]:
     from tapestry.cli.models import open_models
-    from tapestry.runs.after.audit import audit
+    from tapestry.runs.kinds.continuous.after.audit import audit
 
     with open_models(manifest, names) as opened:
         for name, model in opened.models.items():

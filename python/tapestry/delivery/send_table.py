@@ -9,7 +9,7 @@ from tapestry.quoting import properties, relation_name
 from tapestry.runs.engine.column_types import Columns
 from tapestry.runs.engine.errors_of_delta import already_exists, lost_race, not_found, odd_names
 from tapestry.runs.engine.session import Session
-from tapestry.runs.query.schema_change import holds, types_by_name
+from tapestry.runs.kinds.continuous.schema_change import holds, types_by_name
 
 
 def send_table(session: Session, sink: TableSink, delivery: Delivery) -> None:

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Protocol
 
 from tapestry.runs.engine.instants import show
-from tapestry.runs.tables.progress import Reached
+from tapestry.runs.kinds.continuous.progress import Reached
 from tapestry.schedule.steps import ReplayStep, Steps
 from tapestry.schedule.warm import OK, Ran, RunFailed, first_failure, new_rows
 

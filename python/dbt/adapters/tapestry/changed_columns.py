@@ -16,7 +16,7 @@ from dbt.adapters.tapestry.snapshot_columns import keeps
 from tapestry.errors import QueryChanged
 from tapestry.quoting import Sql, authored, identifier, properties
 from tapestry.runs.engine.column_types import sql_type
-from tapestry.runs.query.schema_change import same_type, widens
+from tapestry.runs.kinds.continuous.schema_change import same_type, widens
 
 WIDENING = "delta.enableTypeWidening"
 

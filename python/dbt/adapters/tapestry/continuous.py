@@ -37,12 +37,13 @@ from tapestry.errors import TapestryError
 from tapestry.names import COMMITS_TABLE
 from tapestry.quoting import authored
 from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.kinds.continuous.query import read_query
+from tapestry.runs.kinds.continuous.validate import plan_empty
+from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.query.answer_as_of import AskedQuery, answer_at, clock_only
-from tapestry.runs.query.query import read_query
 from tapestry.runs.query.unit_test import UnitTest
 from tapestry.runs.run.plan import Creation, Decided, WriteRows
-from tapestry.runs.run.run import Outcome, execute, prepare
-from tapestry.runs.run.validate import plan_empty
+from tapestry.runs.run.run import Outcome
 from tapestry.sql.read.open_qualify import without_qualify
 
 

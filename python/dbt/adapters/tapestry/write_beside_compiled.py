@@ -16,7 +16,7 @@ from dbt.adapters.tapestry.guarded_model import (
     scans_for,
 )
 from tapestry.names import COMMITTED_AT
-from tapestry.runs.query.query import Query
+from tapestry.runs.kinds.continuous.query import Query
 
 logger = AdapterLogger("Tapestry")
 SUFFIX = ".incremental.sql"

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT, REJECTED_PROPERTY, REJECTED_SUFFIX
 from tapestry.quoting import identifier, properties, relation_name, string, timestamp, token
+from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.checks.staging import Staged, hidden, mapping_properties
 from tapestry.runs.engine.errors_of_delta import files_gone
 from tapestry.runs.engine.own_tables import exists, forget_gone, remove_rows
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.state import StateRow
 from tapestry.runs.tables.target import folder_gone
-from tapestry.runs.window.new_rows import NewRows
 
 OURS = ("run_id", "generation", "n", "attempt", "expectations")
 

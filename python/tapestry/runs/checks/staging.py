@@ -18,6 +18,7 @@ from time import sleep
 from tapestry.errors import ConcurrentRun, ConfigurationError
 from tapestry.names import STAGED_PROPERTY, STAGED_SUFFIX
 from tapestry.quoting import identifier, properties, relation_name, string, token
+from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.engine.errors_of_delta import lost_race
 from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session
@@ -25,7 +26,6 @@ from tapestry.runs.engine.values import as_map
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.query.holding import make
 from tapestry.runs.tables.target import properties_of
-from tapestry.runs.window.new_rows import NewRows
 
 ATTEMPTS = 5
 LOOK_BACK = 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -14,8 +14,6 @@ from tapestry.runs.memories.joined import (
     JoinWish,
     WantedJoin,
     find_join,
-    scan_of_join,
-    scan_with_late,
 )
 from tapestry.runs.memories.look import AnyWish, InPlace, find
 from tapestry.runs.memories.reasons import (
@@ -35,14 +33,11 @@ from tapestry.runs.memories.wanted import Remembered, Wanted
 from tapestry.runs.memories.wider import present, wider_than
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import SMALL
-from tapestry.runs.query.query import Query
+from tapestry.runs.query.read_text import ReadText
 from tapestry.runs.sources.describe import arrival_column
-from tapestry.runs.sources.examine import Examination
-from tapestry.runs.window.new_answers import JoinedScan, NewAnswers, UseScan
 from tapestry.sql import Rewriting, Window
 from tapestry.sql.look.joined_uses import JoinedUse
 from tapestry.sql.look.uses_of_sources import Use
-from tapestry.sql.scan import JoinScan
 
 MOST_SHARE = 0.1
 """A memory that is made because it pays holds at most such a part of its source."""
@@ -101,10 +96,10 @@ class Asking:
     session: Session
     model: Model
     invocation: Invocation
-    query: Query
+    query: ReadText
     window: Window
     again: bool = False
-    plain: Query | None = None
+    plain: ReadText | None = None
 
     @property
     def listed(self) -> tuple[str | tuple[str, str], ...]:
@@ -265,60 +260,12 @@ def _not_joined(model: Model, pair: tuple[str, str]) -> ConfigurationError:
     )
 
 
-def over_memories(
-    answers: NewAnswers, wishes: Iterable[AnyWish], found: Mapping[str, Examination]
-) -> NewAnswers:
-    """The same, which reads from memories what there are memories for; no use from two joins."""
-    listed = tuple(wishes)
-    own = {wish.use.alias: wish.found for wish in listed if isinstance(wish, Wish)}
-    uses: dict[str, UseScan] = {}
-    joins: list[JoinedScan] = []
-    taken: set[str] = set()
-    for wish in listed:
-        if wish.wanted is None or not wish.found.relation:
-            continue
-        if isinstance(wish, JoinWish):
-            if taken.isdisjoint(wish.use.aliases):
-                taken.update(wish.use.aliases)
-                joins.append(JoinedScan(wish.use, _scan_of(wish, wish.wanted, own, found)))
-        elif isinstance(wish, Wish) and (reading := found[wish.use.source].reading) is not None:
-            kept = wish.found.kept
-            table = replace(
-                wish.wanted.table,
-                remembered=wish.found.relation,
-                size=kept.size if kept is not None else 0,
-            )
-            scan = reading.of(table)
-            uses[wish.use.alias] = UseScan(wish.use.source, wish.use.conditions, scan)
-    return replace(answers, uses=uses, pairs=tuple(joins))
-
-
-def _scan_of(
-    wish: JoinWish, wanted: WantedJoin, own: Mapping[str, InPlace], found: Mapping[str, Examination]
-) -> JoinScan:
-    """How a stored join is read; with late rows, beside the memories of its sides."""
-    left, right = wish.use.left, wish.use.right
-    if not (found[left.source].scan.late or found[right.source].scan.late):
-        return scan_of_join(wanted, wish.found.relation)
-    readings = found[left.source].reading, found[right.source].reading
-    assert readings[0] is not None
-    assert readings[1] is not None
-    rows = own[left.alias].relation, own[right.alias].relation
-    return scan_with_late(wanted, wish.found.relation, rows, (readings[0], readings[1]))
-
-
 @dataclass(frozen=True)
 class Untimely:
     """The sources rows of which came late, and those rows of which have ended."""
 
     late: frozenset[str] = frozenset()
     ended: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, found: Mapping[str, Examination]) -> Untimely:
-        """Told by what was found in each source."""
-        late = (name for name, one in found.items() if one.scan.late)
-        return cls(frozenset(late), frozenset(name for name, one in found.items() if one.ends))
 
     def reason(self, sides: Iterable[Wish]) -> str:
         """Why no stored join of these two uses can be read; "" where one can."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 from tapestry.names import ARRIVAL, ROW_ID
 from tapestry.quoting import Sql, identifier
@@ -33,8 +34,8 @@ from tapestry.runs.memories.reasons import NOT_APPENDED_ONLY, SIDE_UNREAD
 from tapestry.runs.memories.records import Records
 from tapestry.runs.memories.wanted import At, Wanted, hashed, memory_name
 from tapestry.runs.sources.describe import OWN_PREFIX, REMEMBERED_ID, DeltaSource, arrival_sql
-from tapestry.runs.sources.scans import SourceReading, arms_by_time, row_id
-from tapestry.runs.sources.side import not_late
+from tapestry.runs.sources.scans import row_id
+from tapestry.sql.catalog import Column
 from tapestry.sql.look.joined_uses import JoinedUse
 from tapestry.sql.scan import LEFT, RIGHT, JoinScan, Window
 
@@ -132,6 +133,19 @@ class JoinWish(AnyWish):
         both = (self.use.left, self.use.right)
         sources = ", ".join(dict.fromkeys(use.source for use in both))
         return ", ".join(use.written for use in both), sources, self.use.conditions
+
+
+class LateReading(Protocol):
+    """How a run reads a source with rows that came late."""
+
+    def arms_by_time(self, table: DeltaSource) -> tuple[str, str]:
+        """SELECTs of the rows whose content never came late, and of the others; "" for none.
+
+        Each has the columns of the source, the arrival and the row id.
+        """
+
+    def not_late(self, columns: Sequence[Column], prefix: str) -> str:
+        """The condition on columns of these names that their content never came late."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +249,7 @@ def scan_with_late(
     wanted: WantedJoin,
     relation: str,
     rows: tuple[str, str],
-    readings: tuple[SourceReading, SourceReading],
+    readings: tuple[LateReading, LateReading],
 ) -> JoinScan:
     """The same where rows of either came late; ``rows`` are those of each side's own memory.
 
@@ -246,12 +260,12 @@ def scan_with_late(
     timely, late = [], []
     for (side, one), own, reading in zip(wanted.sides, rows, readings, strict=True):
         table = replace(one.table, remembered=own)
-        arms = arms_by_time(table, reading.pin, reading.arrival, reading.side)
+        arms = reading.arms_by_time(table)
         in_time, behind = (_named(side, one, arm) if arm else "" for arm in arms)
         timely.append(in_time)
         late.append(behind)
     known = " AND ".join(
-        not_late(one.table.columns, reading.side, side)
+        reading.not_late(one.table.columns, side)
         for (side, one), reading in zip(wanted.sides, readings, strict=True)
     )
     first, second = (
@@ -269,7 +283,7 @@ def scan_with_late(
 
 
 def _named(side: str, wanted: Wanted, arm: str) -> str:
-    """The rows of an arm (``arms_by_time``) as they stand beside another's."""
+    """The rows of an arm (``LateReading``) as they stand beside another's."""
     names = zip([*_names(wanted), ROW_ID], _flat(side, wanted), strict=True)
     own = ", ".join(f"{name} AS {flat}" for name, flat in names)
     return f"SELECT {own}, {ARRIVAL} AS {side}{ARRIVAL} FROM ({arm})"

@@ -199,7 +199,7 @@ class Model:
     arrivals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     file: str = ""
     materialized: str = "continuous"
-    """Which kind of model it is (``runs/run/kinds.py``)."""
+    """Which kind of model it is (``runs/kinds/registry.py``)."""
     unique_id: str = ""
     """What dbt calls it: the same in every schema."""
     options: str = ""

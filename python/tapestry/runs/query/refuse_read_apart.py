@@ -17,7 +17,7 @@ from sqlglot import TokenType
 from tapestry.errors import Refusal
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.query import Query
+from tapestry.runs.query.read_text import ReadText
 from tapestry.sql.read.read_tokens import SPARK
 
 logger = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ _UNIT = re.compile(r"\b(timestampdiff|timestampadd|date_trunc|trunc)\((\w+),")
 _MORE = re.compile(r"\.\.\. \d+ more fields")
 
 
-def refuse_read_apart(session: Session, model: Model, query: Query) -> None:
+def refuse_read_apart(session: Session, model: Model, query: ReadText) -> None:
     """Raise Refusal where the author's text gives Spark other rows than what was read of it.
 
     Where Spark cannot say (a column of type MAP, larger tables that are planned otherwise) nothing
@@ -61,7 +61,7 @@ def refuse_read_apart(session: Session, model: Model, query: Query) -> None:
         )
 
 
-def planned_as_read(session: Session, query: Query) -> bool | None:
+def planned_as_read(session: Session, query: ReadText) -> bool | None:
     """Does Spark plan the query as it was read here?  None where it cannot be asked."""
     theirs, ours = _bare(query.sql), query.rewriting.canonical.rpartition("\n--")[0]
     try:

@@ -10,12 +10,14 @@ from tapestry.errors import Refusal
 from tapestry.runs.engine.column_types import columns_of_query
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.query import Query
+from tapestry.runs.query.read_text import ReadText
 from tapestry.runs.query.refuse_read_apart import refuse_read_apart
 from tapestry.sql.read.open_qualify import without_qualify
 
 
-def refuse_read_otherwise(session: Session, model: Model, query: Query, select: str = "") -> None:
+def refuse_read_otherwise(
+    session: Session, model: Model, query: ReadText, select: str = ""
+) -> None:
     """Raise Refusal where Spark finds other columns, or rows, in a query than the rewriting does.
 
     Reads data only where Spark plans otherwise than was read (``refuse_read_apart``).
@@ -24,7 +26,7 @@ def refuse_read_otherwise(session: Session, model: Model, query: Query, select: 
     refuse_read_apart(session, model, query)
 
 
-def refuse_other_columns(session: Session, model: Model, query: Query, select: str = "") -> None:
+def refuse_other_columns(session: Session, model: Model, query: ReadText, select: str = "") -> None:
     """Raise Refusal where Spark finds other columns in a query than the rewriting does.
 
     ``select``, the rewritten query, has them and ``_matched_at``; '' compares their number only.

@@ -16,6 +16,7 @@ from tapestry.errors import ConfigurationError, ExpectationFailed
 from tapestry.quoting import identifier, relation_name
 from tapestry.runs.checks import checks, rejected, staging
 from tapestry.runs.checks.checks import CheckResult
+from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.checks.staging import Staged
 from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session
@@ -24,7 +25,6 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.sources.pins import newest_version
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.target import look
-from tapestry.runs.window.new_rows import NewRows
 
 CORRECT = "correct the data, the query or the expectation, and run again"
 KIND = "dbt"

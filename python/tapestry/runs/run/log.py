@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 
 from tapestry.quoting import string, timestamp
 from tapestry.runs.checks.checks import CheckResult
+from tapestry.runs.checks.verification import VERIFICATION
 from tapestry.runs.engine.own_tables import append_own
 from tapestry.runs.engine.read_volume import ReadVolume
 from tapestry.runs.engine.session import Session
@@ -65,7 +66,6 @@ CHECKS: Mapping[str, str] = {
     "seconds": "double",
     "ended_at": "timestamp",
 }
-VERIFICATIONS = ("enough", "not_too_much")
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Entry:
     @property
     def verification(self) -> str:
         """off | passed | warned | failed."""
-        statuses = [r for r in self.done.results if r.kind in VERIFICATIONS]
+        statuses = [r for r in self.done.results if r.kind in VERIFICATION]
         if not statuses:
             return "off"
         if any(result.blocks for result in statuses):

@@ -1,14 +1,17 @@
 """What one run of one model will do, decided before anything is written.
 
-A kind of model decides (``kinds.py``); ``run.py`` carries out what is decided.
+A kind of model decides (``Kind``); ``run.py`` carries out what is decided.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Protocol, TypeAlias
 
+from tapestry.runs.checks.new_rows import NewRows
+from tapestry.runs.checks.verification import Verification
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.look import AnyWish
@@ -17,8 +20,6 @@ from tapestry.runs.run.commit import append_sql, create_sql
 from tapestry.runs.sources.kept_commits import UnkeptCommits
 from tapestry.runs.tables.side_table import SideRows
 from tapestry.runs.tables.state import StateRow
-from tapestry.runs.window.new_rows import NewRows
-from tapestry.runs.window.question import Question
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,14 @@ class Nothing:
 
 
 @dataclass(frozen=True)
-class NameGeneration:
-    """The table was rewound to ``row`` but still bears the name of the generation before."""
+class Leftover:
+    """What a command that was killed had still to do to the table; ``finish`` does it.
+
+    It raises ConcurrentRun where another process got ahead of ``row``.
+    """
 
     row: StateRow
+    finish: Callable[[Session, StateRow], None]
 
 
 @dataclass(frozen=True)
@@ -153,7 +158,7 @@ class WriteRows:
         When the sources' commits were made, as far as that is not kept yet.
     assumptions
         What the author assumes, each with a SELECT of the number of cases that break it.
-    question
+    verification
         What the new rows are verified with; None: they are not.
     ready
         Executed when all checks are passed, just before the commit.
@@ -175,7 +180,7 @@ class WriteRows:
     beside: tuple[SideRows, ...] = ()
     commits: tuple[UnkeptCommits, ...] = ()
     assumptions: tuple[tuple[str, str], ...] = ()
-    question: Question | None = None
+    verification: Verification | None = None
     ready: tuple[str, ...] = ()
     circumstances: Circumstances = Circumstances()
     figures: Figures = Figures()
@@ -232,12 +237,12 @@ class WriteRows:
     @property
     def checks_rows(self) -> bool:
         """Is there anything to check on the new rows? Else they go into the target directly."""
-        return bool(self.rows.expected) or self.question is not None
+        return bool(self.rows.expected) or self.verification is not None
 
 
 Decided: TypeAlias = Nothing | WriteRows
 """What is left to be done once everything that had crashed is brought to its end."""
-Plan: TypeAlias = Decided | NameGeneration | CloseRun
+Plan: TypeAlias = Decided | Leftover | CloseRun
 
 
 class Kind(Protocol):

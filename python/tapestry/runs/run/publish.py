@@ -14,7 +14,7 @@ from tapestry.errors import TapestryError
 from tapestry.runs.checks import checks, rejected, staging
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.checks.staging import Staged
-from tapestry.runs.checks.verify import VERIFICATION, unverified, verify
+from tapestry.runs.checks.verification import VERIFICATION, unverified
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
@@ -92,9 +92,9 @@ def publish(
 def check(session: Session, planned: WriteRows, staged: Staged) -> list[CheckResult]:
     """All checks on the staged rows: what is found is a result, not an exception."""
     results = checks.expectations(session, staged)
-    if planned.question is None:
+    if planned.verification is None:
         return results
-    found = verify(session, planned.model, planned.question, staged.relation)
+    found = planned.verification.verify(session, planned.model, staged.relation)
     if staged.rows is None and any(result.status == checks.ERROR for result in found):
         # Nobody has read the rows before: where they cannot be computed, this says why.
         staging.counted(session, staged.relation)

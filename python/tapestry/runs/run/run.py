@@ -27,10 +27,8 @@ from tapestry.runs.query.holding import release
 from tapestry.runs.query.relations import plain
 from tapestry.runs.run.commit import Landed, concurrent, confirm
 from tapestry.runs.run.crash import point
-from tapestry.runs.run.finish_rewind import finish
-from tapestry.runs.run.kinds import kind_of
 from tapestry.runs.run.log import Entry
-from tapestry.runs.run.plan import CloseRun, Decided, NameGeneration, Nothing, Plan, WriteRows
+from tapestry.runs.run.plan import CloseRun, Decided, Kind, Leftover, Nothing, Plan, WriteRows
 from tapestry.runs.run.publish import ClaimLostError, Published, give_up, publish
 from tapestry.runs.tables import beside_target
 from tapestry.runs.tables.state import claim, compact
@@ -83,7 +81,7 @@ class Outcome:
 
 
 def prepare(
-    session: Session, model: Model, invocation: Invocation, full_refresh: bool = False
+    session: Session, kind: Kind, model: Model, invocation: Invocation, full_refresh: bool = False
 ) -> Decided:
     """What this invocation's run will do; what crashed before it is brought to its end first.
 
@@ -91,27 +89,27 @@ def prepare(
     """
 
     def plan() -> Plan:
-        return kind_of(model).plan(session, model, invocation, full_refresh)
+        return kind.plan(session, model, invocation, full_refresh)
 
     planned, finished = plan(), ""
-    if isinstance(planned, NameGeneration):
-        finish(session, planned.row)
+    if isinstance(planned, Leftover):
+        planned.finish(session, planned.row)
         invocation.forget(model.relation)
         planned = plan()
     if isinstance(planned, CloseRun):
         give_up(session, planned.row, invocation)
         planned = plan()
     elif isinstance(planned, WriteRows) and planned.circumstances.again:
-        finished = str(execute(session, planned, invocation))
+        finished = str(execute(session, kind, planned, invocation))
         planned = plan()
-    if isinstance(planned, CloseRun | NameGeneration):
+    if isinstance(planned, CloseRun | Leftover):
         raise concurrent(planned.row)
     if isinstance(planned, WriteRows) and planned.circumstances.again:
         raise concurrent(planned.row)
     return replace(planned, finished=finished)
 
 
-def execute(session: Session, planned: Decided, invocation: Invocation) -> Outcome:
+def execute(session: Session, kind: Kind, planned: Decided, invocation: Invocation) -> Outcome:
     """Carry a plan out; when this returns, its rows and the fact of the run are durable.
 
     Raises ExpectationFailed or AssumptionWrong where a check failed (nothing is published, τ stays
@@ -124,11 +122,11 @@ def execute(session: Session, planned: Decided, invocation: Invocation) -> Outco
     invocation.wishes += planned.wishes
     try:
         with for_little(session, planned.little):
-            return _execute(session, planned, invocation)
+            return _execute(session, kind, planned, invocation)
     except Exception as error:
         if not planned.remembers or _would_be_again(error):
             raise
-        return _without_memories(session, planned, invocation, error)
+        return _without_memories(session, kind, planned, invocation, error)
 
 
 def _would_be_again(error: Exception) -> bool:
@@ -137,7 +135,7 @@ def _would_be_again(error: Exception) -> bool:
 
 
 def _without_memories(
-    session: Session, planned: WriteRows, invocation: Invocation, error: Exception
+    session: Session, kind: Kind, planned: WriteRows, invocation: Invocation, error: Exception
 ) -> Outcome:
     """The run once more, which reads its sources alone.
 
@@ -146,8 +144,8 @@ def _without_memories(
     model = planned.model
     logger.warning("%s is run again without memories: %s", model.name, error)
     invocation.distrusting.add(model.relation)
-    again = prepare(session, model, invocation, full_refresh=planned.replaces)
-    outcome = execute(session, again, invocation)
+    again = prepare(session, kind, model, invocation, full_refresh=planned.replaces)
+    outcome = execute(session, kind, again, invocation)
     reason = UNREADABLE
     if isinstance(error, VerificationFailed):
         reason, names = WRONG, distrust(session, planned.wishes)
@@ -159,7 +157,7 @@ def _without_memories(
     return outcome
 
 
-def _execute(session: Session, planned: WriteRows, invocation: Invocation) -> Outcome:
+def _execute(session: Session, kind: Kind, planned: WriteRows, invocation: Invocation) -> Outcome:
     began, row, circumstances = monotonic(), planned.row, planned.circumstances
     point("planned")
     if planned.traceless and _finds_nothing(session, planned):
@@ -173,7 +171,8 @@ def _execute(session: Session, planned: WriteRows, invocation: Invocation) -> Ou
         if not circumstances.warm:
             raise concurrent(row) from None
         # The memory did not know of a run that another process claimed, and perhaps crashed in.
-        return execute(session, prepare(session, planned.model, invocation), invocation)
+        again = prepare(session, kind, planned.model, invocation)
+        return execute(session, kind, again, invocation)
     if done.error is not None:
         give_up(session, row, invocation, planned.unsure)
         reading.look()

@@ -18,6 +18,7 @@ from tapestry.runs.engine.own_tables import forget_gone
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import plain
+from tapestry.runs.run.plan import Circumstances
 from tapestry.runs.tables.state import StateRow, readable, runs_of
 from tapestry.runs.tables.state_row import KEY
 from tapestry.runs.tables.target import (
@@ -69,6 +70,11 @@ class Standing:
     attempt: str | None = None
     unnamed: bool = False
     accepted: bool = False
+
+    @property
+    def circumstances(self) -> Circumstances:
+        """What a run has to know of how it came about."""
+        return Circumstances(self.crashed, self.complete_history, self.warm, self.attempt)
 
 
 def stand(session: Session, model: Model, invocation: Invocation, refresh: bool) -> Standing:

@@ -16,7 +16,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.contents import column_list
 from tapestry.runs.sources.describe import REMEMBERED_ID, DeltaSource, arrival_sql
 from tapestry.runs.sources.history import NAMES, SourceCommit, read_history
-from tapestry.runs.sources.late import SEGMENTS, stretches_of
+from tapestry.runs.sources.stretches import SEGMENTS, stretches_of
 from tapestry.sql.catalog import Column
 
 EVER = datetime(9999, 12, 31, tzinfo=timezone.utc)

@@ -1,20 +1,11 @@
-"""From a pin and a side table to the scan that a query reads.
-
-Without late rows it is the table itself, pinned, so that every predicate reaches file statistics.
-With late rows it is a union: the source without the contents that were ever late, and those from
-the side table. Predicates go down into both arms, on the arrival too: in the first it is ts.
-"""
+"""From a pin to the scan that a query reads, and the ids by which rows are told apart."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import datetime
-
-from tapestry.names import ARRIVAL, ENDED, ROW_ID
+from tapestry.names import ENDED, ROW_ID
 from tapestry.runs.sources.contents import column_list, content_hash, keys
 from tapestry.runs.sources.describe import REMEMBERED_ID, DeltaSource, arrival_sql
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.sources.side import Side, not_late
 from tapestry.sql.catalog import Column
 from tapestry.sql.scan import Scan
 
@@ -40,61 +31,6 @@ def plain_scan(table: DeltaSource, pin: Pin, arrival: Column | None, ends: bool 
     # name would not be a column of the window's partition, and no bound on it would get through.
     relation = f"(SELECT *, {row_id(table)} AS {ROW_ID} FROM {at})"
     return Scan(relation, arr, ROW_ID, size=table.size)
-
-
-def arms_by_time(table: DeltaSource, pin: Pin, arrival: Column, side: Side) -> tuple[str, str]:
-    """SELECTs of the rows whose content never came late, and of the others; "" where none did.
-
-    Each has the columns of the source, the arrival and the row id.
-    """
-    columns = table.columns
-    rows = (
-        f"SELECT {column_list(columns, '_tap_s')}, {row_id(table, '_tap_s')} AS {ROW_ID}"
-        f" FROM {table.at(pin.version)} AS _tap_s WHERE {not_late(columns, side)}"
-    )
-    names = column_list(columns)
-    timely = f"SELECT {names}, {arrival_sql(arrival)} AS {ARRIVAL}, {ROW_ID} FROM ({rows})"
-    return timely, side.rows(columns) if side.live else ""
-
-
-def late_scan(
-    table: DeltaSource, pin: Pin, arrival: Column, side: Side, ends: bool = False
-) -> Scan:
-    """A source with late rows; ``ends``: with rows that have ended, and the column ``_ended``."""
-    timely, late = arms_by_time(table, pin, arrival, side)
-    arms = [timely, late] if late else [timely]
-    if ends:
-        arms = [f"SELECT *, {NEVER} AS {ENDED} FROM ({arm})" for arm in arms]
-        if side.gone:
-            arms.append(side.gone_rows(table.columns))
-    return Scan(f"({' UNION ALL '.join(arms)})", ARRIVAL, ROW_ID, late=True, size=table.size)
-
-
-@dataclass(frozen=True)
-class SourceReading:
-    """How a run reads a source: at which version, with which late rows, with those that ended.
-
-    ``late_from`` as in ``Scan``.
-    """
-
-    pin: Pin
-    arrival: Column
-    side: Side
-    ends: bool = False
-    late_from: datetime | None = None
-
-    def of(self, table: DeltaSource) -> Scan:
-        """The scan of the source, or of what stands in its place (``DeltaSource.remembered``)."""
-        if self.side.live or (self.ends and self.side.gone):
-            scan = late_scan(table, self.pin, self.arrival, self.side, self.ends)
-            return replace(scan, late_from=self.late_from)
-        return plain_scan(table, self.pin, self.arrival, self.ends)
-
-
-def living(scan: Scan, late: bool) -> Scan:
-    """The rows of a scan with ``ends`` that have not ended; ``late``: did any of them come late?"""
-    relation = f"(SELECT * FROM {scan.relation} WHERE {ENDED} = {NEVER})"
-    return replace(scan, relation=relation, late=late)
 
 
 def row_id(table: DeltaSource, alias: str = "", first: str = "") -> str:

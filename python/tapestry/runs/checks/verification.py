@@ -1,0 +1,49 @@
+"""What the checks of new rows against their definition have in common, whatever the kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tapestry.errors import VerificationFailed
+from tapestry.runs.checks.checks import CheckResult
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import Model
+from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH
+
+VERIFICATION = (ENOUGH, NOT_TOO_MUCH)
+"""Its two checks: is each row of the definition there, and is there no other?"""
+
+
+class Verification(Protocol):
+    """How a kind of model verifies the staged rows of one run."""
+
+    def verify(self, session: Session, model: Model, staged: str) -> list[CheckResult]:
+        """Check the rows of ``staged``, which may stand behind FROM.
+
+        What is found is a result, not an exception; so is an error while asking.
+        """
+
+
+def unverified(model: Model, results: Sequence[CheckResult], staged: str) -> VerificationFailed:
+    """The error of a run that publishes nothing because it is not what the definition says."""
+    counts = [
+        f"{result.violations} {'missing' if result.kind == ENOUGH else 'too many'}"
+        for result in results
+        if result.violations
+    ]
+    messages = [str(r.details["message"]) for r in results if r.details.get("message")]
+    if not counts:
+        return VerificationFailed(
+            f"{model.name} could not be verified, nothing was published:"
+            f" {' '.join(messages[0].split())[:300] if messages else ''}",
+            where=model.file,
+            hint="please report it; on_verify_failure: warn publishes unverified rows meanwhile",
+        )
+    return VerificationFailed(
+        f"{model.name} is not what its query says ({', '.join(counts)}):"
+        f" {messages[0] if messages else ''}",
+        where=model.file,
+        hint=f"nothing was published, the rows stand in {staged}; tapestry_checks lists them all."
+        " The mistake is of tapestry: please report it; on_verify_failure: warn publishes anyway",
+    )

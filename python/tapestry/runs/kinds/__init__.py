@@ -1,0 +1,1 @@
+"""Kinds of models, each in a folder: what only one kind knows stands there."""

@@ -1,0 +1,143 @@
+"""A model's table checked after the fact, outside of any run: ``tapestry verify``.
+
+It is compared with the definition over the versions of the sources that its newest run read, late
+rows arriving when they did. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+from tapestry.errors import NotRunYet, TargetChanged
+from tapestry.names import MATCHED_AT
+from tapestry.quoting import relation_name
+from tapestry.runs.checks.checks import CheckResult
+from tapestry.runs.checks.rejected import before_run, rejected_name
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.known.published_rows import listed
+from tapestry.runs.kinds.continuous.query import read_query
+from tapestry.runs.kinds.continuous.verify import results_of
+from tapestry.runs.kinds.continuous.window.question import incomparable, not_comparable
+from tapestry.runs.kinds.continuous.window.sources_of_run import as_read_by
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.relations import read_relations
+from tapestry.runs.query.settings import refuse_grown_otherwise
+from tapestry.runs.run.standing import Standing, stand
+from tapestry.runs.sources.describe import arrival_column
+from tapestry.runs.sources.earlier_pins import AsRead
+from tapestry.runs.sources.pins import Pins
+from tapestry.runs.sources.scans import plain_scan
+from tapestry.runs.tables.state import StateRow
+from tapestry.verification.audit import Audit, PublishedHistory
+from tapestry.verification.check import Result, Sample
+from tapestry.verification.definition import Definition
+from tapestry.verification.events import opening
+from tapestry.verification.turns import turn, turns_of
+
+ROWS, INSTANTS = 200, 2
+"""So many published rows a sample asks one by one, so many instants by chance it looks at."""
+
+
+class Audited(NamedTuple):
+    """What an audit looked at, what came of it, and whether somebody else wrote there."""
+
+    t: datetime
+    runs: int
+    results: list[CheckResult]
+    changed: TargetChanged | None = None
+
+
+def audit(
+    session: Session, model: Model, invocation: Invocation, level: str, turn_number: int = 0
+) -> Audited:
+    """Check the table of a model against its query, as of its newest run.
+
+    ``level`` is sample or full; ``turn_number`` says which part of the history a sample looks at.
+    Raises NotRunYet for a model that has not run, and what a run raises before it begins, but for
+    the writes of others: what they did to the table is what an audit is to find.
+    """
+    standing, changed = _standing(session, model, invocation)
+    row = standing.row
+    if row is None or standing.target is None:
+        raise NotRunYet(
+            f"{model.name} has not run yet: there is nothing to verify",
+            where=model.file,
+            hint=f"dbt run --select {model.name}",
+        )
+    if standing.crashed or standing.closing:
+        row = row.before
+    refuse_grown_otherwise(model, row.canonical, invocation.settings)
+    pins = AsRead(invocation.pins, row.pins)
+    # sql: the query that a run of ours put into the state
+    query = read_query(session, model, invocation, row.canonical, row.begin, pins)
+    query, scans = as_read_by(session, model, invocation, query, row)
+    columns = query.rewriting.values
+
+    def ask() -> tuple[Result, Result]:
+        if column := incomparable(query):
+            raise ValueError(not_comparable(column))  # becomes a result, as any error does
+        definition = Definition.read(row.canonical, query.relations.catalog, scans)
+        low = row.began or opening(definition, session.rows, row.t)
+        opened = row.begin is not None and row.begin != model.config.begin
+        relation = _published(session, row, columns)
+        published = PublishedHistory(relation, row.begin or low, row.t, opened)
+        return _asked(Audit(definition, published, session.rows), model, level, low, turn_number)
+
+    return Audited(row.t, row.n, results_of(ask, level, "fail", columns), changed)
+
+
+def audit_rows(
+    session: Session, rows: str, model: Model, t: datetime, level: str, zone: str = "UTC"
+) -> list[CheckResult]:
+    """Check any relation with the select list and ``_matched_at`` against ``model.sql`` up to t.
+
+    No state is read: the sources are taken as they are now, and rows arrived at their ts.
+    """
+    relations = read_relations(session, model.sql, model, Pins(), zone)
+    scans = {}
+    for name, pinned in relations.tables.items():
+        arrival = relations.arrival(name)
+        column = None if arrival is None else arrival_column(pinned.table, arrival)
+        scans[name] = plain_scan(pinned.table, pinned.pin, column)
+    definition = Definition.read(model.sql, relations.catalog, scans)
+
+    def ask() -> tuple[Result, Result]:
+        low = opening(definition, session.rows, t)
+        published = PublishedHistory(rows, model.config.begin or low, t)
+        return _asked(Audit(definition, published, session.rows), model, level, low, 0)
+
+    return results_of(ask, level, "fail", definition.columns)
+
+
+def _standing(
+    session: Session, model: Model, invocation: Invocation
+) -> tuple[Standing, TargetChanged | None]:
+    try:
+        return stand(session, model, invocation, False), None
+    except TargetChanged as error:
+        accepting = replace(model, config=replace(model.config, on_target_change="accept"))
+        return stand(session, accepting, invocation, False), error
+
+
+def _asked(
+    asked: Audit, model: Model, level: str, low: datetime, turn_number: int
+) -> tuple[Result, Result]:
+    if level == "full":
+        return asked.full()
+    turns, t = turns_of(model.config.verify_share), asked.published.t
+    ranges = turn(turn_number, turns, low, None, t)
+    return asked.sample(Sample(ranges, str(turn_number), rows=ROWS, at_random=INSTANTS))
+
+
+def _published(session: Session, row: StateRow, columns: tuple[str, ...]) -> str:
+    """The target's rows and those that an expectation kept out of it."""
+    listed_columns = listed([*columns, MATCHED_AT])
+    parts = [f"SELECT {listed_columns} FROM {relation_name(row.model)}"]
+    condition = before_run(session, replace(row, n=row.n + 1))
+    if condition is not None:
+        name = relation_name(rejected_name(row.model))
+        parts.append(f"SELECT {listed_columns} FROM {name} WHERE {condition}")
+    return f"({' UNION ALL '.join(parts)})"

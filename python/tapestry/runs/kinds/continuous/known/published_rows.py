@@ -1,0 +1,90 @@
+"""The answers of the runs before: the rows of a target, and those that an expectation kept out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tapestry.names import MATCHED_AT
+from tapestry.quoting import identifier, relation_name, timestamp
+from tapestry.runs.checks.rejected import before_run, rejected_name
+from tapestry.runs.engine.column_types import columns_of_table
+from tapestry.runs.engine.own_tables import exists
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.query import Query
+from tapestry.runs.model.model import Model
+from tapestry.runs.tables.state import StateRow
+from tapestry.sql.scan import KnownAnswers
+
+
+def published_rows(
+    session: Session, row: StateRow, columns: Sequence[str], version: int = -1
+) -> str:
+    """These columns of what the runs before ``row`` published or rejected; '' for nothing.
+
+    ``version`` is the target's that is read, the newest one where it is -1.
+
+    A table that lacks one of the columns was grown by another query: none of its rows has such
+    values.
+    """
+    if row.n == 1:
+        return ""
+    parts = []
+    for name, condition in (
+        (row.model, "true"),
+        (rejected_name(row.model), before_run(session, row)),
+    ):
+        if condition is None or not exists(session, name):
+            continue
+        known = {column.lower() for column, _ in columns_of_table(session, name)}
+        if {column.lower() for column in columns} <= known:
+            at = f" VERSION AS OF {version}" if name == row.model and version >= 0 else ""
+            parts.append(
+                f"SELECT {listed(columns)} FROM {relation_name(name)}{at} WHERE {condition}"
+            )
+    return f"({' UNION ALL '.join(parts)})" if parts else ""
+
+
+def known_answers(
+    session: Session, model: Model, query: Query, row: StateRow, version: int
+) -> KnownAnswers | None:
+    """The answers before a run, for a query that tells new ones from them by their values.
+
+    ``version`` is the target's at which they are read: Delta leaves out an INSERT of no rows that
+    reads the table that it writes to, as it is then, and with it the mark that the run landed.
+
+    Where the query counts from the end of a run of another query on, the rows up to there are not
+    its answers; what it would have said there is known all the same (aggregates, section 6).
+    """
+    if row.tau is None or not query.rewriting.asks_known:
+        return None
+    columns = query.rewriting.values
+    changed = row.begin is not None and row.begin != model.config.begin and row.begin <= row.tau
+    anew = changed and row.begin == row.tau
+    rows = "" if anew else published_rows(session, row, [*columns, MATCHED_AT], version)
+    if not rows:
+        return KnownAnswers(no_rows(columns), changed)
+    if not changed:
+        return KnownAnswers(rows)
+    assert row.begin is not None
+    after = f"{MATCHED_AT} > {timestamp(row.begin)}"
+    return KnownAnswers(f"(SELECT {listed(columns)} FROM {rows} WHERE {after})", changed)
+
+
+def answers_of(session: Session, relation: str, columns: Sequence[str]) -> KnownAnswers:
+    """The answers in a table, to look at a query by; none where it does not hold them (yet)."""
+    if relation and exists(session, relation):
+        held = {column.lower() for column, _ in columns_of_table(session, relation)}
+        if {column.lower() for column in columns} <= held:
+            return KnownAnswers(relation_name(relation))
+    return KnownAnswers(no_rows(columns))
+
+
+def no_rows(columns: Sequence[str]) -> str:
+    """A relation with these columns, and no row."""
+    nothing = ", ".join(f"NULL AS {identifier(name)}" for name in columns)
+    return f"(SELECT {nothing} WHERE false)"
+
+
+def listed(columns: Sequence[str]) -> str:
+    """Columns in backticks."""
+    return ", ".join(identifier(column) for column in columns)

@@ -1,0 +1,220 @@
+"""Late rows found: rows that became readable after a run at τ with ts <= τ.
+
+By what the source has, in this order (semantics, section 3): row tracking; the files added since
+the last pin, most of them excluded by their statistics; the difference of the two versions as
+bags; a stored count of rows with ts <= τ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tapestry.errors import SourceHistoryGone
+from tapestry.instants import at_or_after
+from tapestry.quoting import strings, timestamp
+from tapestry.runs.kinds.continuous.late.fingerprints import fingerprint
+from tapestry.runs.kinds.continuous.late.since_last_run import Since
+from tapestry.runs.sources.contents import (
+    column_list,
+    content_hash,
+    hash_decides,
+    key_names,
+    named_keys,
+)
+from tapestry.runs.sources.describe import arrival_sql
+from tapestry.runs.sources.history import NAMES, SourceCommit
+from tapestry.runs.sources.rewrites import Versions, columns_at, compare
+from tapestry.runs.sources.stretches import SEGMENTS, stretches_of
+from tapestry.runs.sources.too_old import to_read_again
+from tapestry.sql.catalog import Column
+
+FEW = 1_000
+"""So many late rows of a source are told from the others by hashes that stand in the query."""
+
+
+@dataclass(frozen=True)
+class Late:
+    """The late rows of one window.
+
+    ``contents`` is a query over their keys with ``_tap_n``, the number of late copies; ``least`` is
+    the least ts among them in microseconds; ``nulls`` new rows have no ts. ``hashes`` are those of
+    their contents, where they are few and tell contents apart.
+    """
+
+    rows: int = 0
+    grave: int = 0
+    nulls: int = 0
+    least: int | None = None
+    contents: str = ""
+    means: str = "statistics"
+    hashes: frozenset[str] | None = None
+
+
+def find_late(since: Since, commits: Sequence[SourceCommit]) -> Late:
+    """The late rows of a window whose commits rewrote nothing.
+
+    Raises SourceHistoryGone when none of the means can tell.
+    """
+    nulls = _new_nulls(since, commits)
+    candidates = [commit for commit in commits if commit.late_count]
+    if not candidates:
+        return Late(nulls=nulls)
+    lows = [commit.late_from for commit in candidates]
+    known = [low for low in lows if low is not None]
+    low = min(known) if len(known) == len(lows) else None
+    for means, rows in _selections(since, commits, candidates, low):
+        try:
+            return _counted(since, means, rows, nulls)
+        except Exception:
+            # A version or file that is gone; the next means may do without it.
+            continue
+    return _by_bags(since, commits, low, nulls)
+
+
+def _selections(
+    since: Since,
+    commits: Sequence[SourceCommit],
+    candidates: Sequence[SourceCommit],
+    low: int | None,
+) -> Iterator[tuple[str, str]]:
+    """The late rows as queries over the source's columns and ``_tap_arr``, cheapest means first."""
+    evolved = any(commit.metadata for commit in commits)
+    if since.table.row_tracking and not evolved:
+        # A backfill would stamp old rows with its own version; it comes with a metadata commit.
+        condition = f"_tap_s._metadata.row_commit_version > {since.last.version}"
+        yield "row tracking", _rows(since, since.pin.version, condition, low)
+    names = sum(len(commit.late_files) for commit in candidates)
+    stretches = stretches_of(since.pin.version, commits, candidates)
+    moved = any(version != since.pin.version for version in stretches)
+    if names <= NAMES and len(stretches) <= SEGMENTS and not (moved and evolved):
+        yield (
+            "added files",
+            " UNION ALL ".join(
+                _rows(since, version, f"_tap_s._metadata.file_name IN ({strings(files)})", low)
+                for version, files in stretches.items()
+            ),
+        )
+
+
+def _rows(since: Since, version: int, condition: str, low: int | None) -> str:
+    arrival = _arrival(since)
+    arr = arrival_sql(arrival, "_tap_s")
+    start = at_or_after(low)
+    bound = "" if start is None else f" AND {arr} >= {timestamp(start)}"
+    return (
+        f"SELECT {column_list(since.table.columns, '_tap_s')}, {arr} AS _tap_arr"
+        f" FROM {since.table.at(version)} AS _tap_s"
+        f" WHERE {condition} AND {arr} <= {timestamp(since.tau)}{bound}"
+    )
+
+
+def _counted(since: Since, means: str, rows: str, nulls: int) -> Late:
+    columns = since.table.columns
+    contents = (
+        f"SELECT {key_names(columns)}, count(*) AS _tap_n"
+        f" FROM (SELECT {named_keys(columns)} FROM ({rows})) GROUP BY {key_names(columns)}"
+    )
+    grave = f"_tap_arr <= {timestamp(since.grave_until)}"
+    if hash_decides(columns):
+        found = since.session.rows(
+            f"SELECT unix_micros(_tap_arr), {grave}, {content_hash(columns)} FROM ({rows})"
+            f" LIMIT {FEW + 1}"
+        )
+        if len(found) <= FEW:
+            least = min((int(row[0]) for row in found), default=None)
+            graves, hashes = sum(bool(row[1]) for row in found), frozenset(row[2] for row in found)
+            return Late(len(found), graves, nulls, least, contents, means, hashes)
+    count, graves, least = since.session.rows(
+        f"SELECT count(*), count_if({grave}), unix_micros(min(_tap_arr)) FROM ({rows})"
+    )[0]
+    return Late(int(count), int(graves), nulls, _optional(least), contents, means)
+
+
+def _by_bags(since: Since, commits: Sequence[SourceCommit], low: int | None, nulls: int) -> Late:
+    """Both versions compared from the least new ts on: older rows cannot differ."""
+    table = since.table
+    try:
+        evolved = any(commit.metadata for commit in commits)
+        old = columns_at(since.session, table, since.last.version) if evolved else table.columns
+        versions = Versions(
+            table,
+            since.arrival,
+            since.last.version,
+            since.pin.version,
+            old,
+            between=(at_or_after(low), since.tau),
+        )
+        found = compare(since.session, versions, since.tau, since.grave_until)
+    except Exception as error:
+        return by_stored(since, nulls, error)
+    contents = late_contents(since, versions)
+    return Late(found.late, found.grave, nulls, found.least, contents, "bags")
+
+
+def late_contents(since: Since, versions: Versions) -> str:
+    """The late rows among what the new version has more of, as ``Late.contents``."""
+    return (
+        f"SELECT {key_names(since.table.columns)}, _d AS _tap_n FROM ({versions.counts()})"
+        f" WHERE _d > 0 AND _tap_arr <= {timestamp(since.tau)}"
+    )
+
+
+def by_stored(since: Since, nulls: int, error: Exception | None) -> Late:
+    """The last means: the stored count of rows with ts <= τ.
+
+    Raises SourceHistoryGone when there is none, or when it is another one now. With row tracking
+    a changed count can still be told apart: if as many old rows are there as were stored, none
+    vanished, and the others are the late ones.
+    """
+    table, version = since.table, since.pin.version
+    if since.stored is not None:
+        now = fingerprint(since.session, table, version, since.arrival, since.tau)
+        if now.same_as(since.stored):
+            return Late(nulls=nulls, means="stored count")
+        if table.row_tracking and since.last.table_id == since.pin.table_id:
+            old = f"_tap_s._metadata.row_commit_version <= {since.last.version}"
+            rows = _rows(since, version, old, None)
+            if int(since.session.rows(f"SELECT count(*) FROM ({rows})")[0][0]) == since.stored.rows:
+                new = f"_tap_s._metadata.row_commit_version > {since.last.version}"
+                return _counted(since, "row tracking", _rows(since, version, new, None), nulls)
+    raise SourceHistoryGone(
+        f"what came late to {table.name} since version {since.last.version} cannot be told:"
+        " its log or old files are gone",
+        where=table.name,
+        hint=f"{to_read_again(table.name, error)}set delta.enableRowTracking on it or run before"
+        " its retention ends; now build the model again with --full-refresh",
+    ) from error
+
+
+def _new_nulls(since: Since, commits: Sequence[SourceCommit]) -> int:
+    """How many new rows have no ts: from statistics, else counted in the newest version."""
+    counts = [commit.nulls for commit in commits]
+    known = [count for count in counts if count is not None]
+    if len(known) == len(counts):
+        return sum(known)
+    before = count_nulls(since, since.last.version)
+    now = None if before is None else count_nulls(since, since.pin.version)
+    return 0 if before is None or now is None else now - before
+
+
+def count_nulls(since: Since, version: int) -> int | None:
+    """The rows of one version without ts; None when it cannot be read any more."""
+    arrival = _arrival(since)
+    try:
+        rows = since.session.rows(
+            f"SELECT count(*) FROM {since.table.at(version)} WHERE {arrival_sql(arrival)} IS NULL"
+        )
+    except Exception:
+        return None
+    return int(rows[0][0])
+
+
+def _arrival(since: Since) -> Column:
+    if since.arrival is None:
+        raise ValueError("a static source has no late rows")
+    return since.arrival
+
+
+def _optional(value: object) -> int | None:
+    return None if value is None else int(str(value))

@@ -1,0 +1,57 @@
+"""The question that an examination asks of one source: what happened since the last run?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from tapestry.instants import MICRO
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.late.fingerprints import Fingerprint
+from tapestry.runs.sources.describe import DeltaSource
+from tapestry.runs.sources.pins import Pin
+from tapestry.sql.catalog import Column
+
+
+class Rules(Protocol):
+    """The part of a model's configuration that says what to do with sources that misbehave."""
+
+    @property
+    def late_rows(self) -> str:
+        """``deliver``, ``warn`` or ``fail``."""
+        ...
+
+    @property
+    def late_after(self) -> timedelta:
+        """From this lateness on, ``warn`` and ``fail`` mean it."""
+        ...
+
+    @property
+    def on_source_rewrite(self) -> str:
+        """``fail``, ``deletes_ok`` or ``refresh``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Since:
+    """A source, the pin and the τ of the last run, and the pin of this one."""
+
+    session: Session
+    table: DeltaSource
+    arrival: Column | None
+    last: Pin
+    pin: Pin
+    tau: datetime
+    rules: Rules
+    stored: Fingerprint | None = None
+
+    @property
+    def late_arrival(self) -> datetime:
+        """When the rows that turn up late in this window arrive: the first instant after τ."""
+        return self.tau + MICRO
+
+    @property
+    def grave_until(self) -> datetime:
+        """A late row with ts up to here arrives ``late_after`` or more behind its ts."""
+        return self.late_arrival - self.rules.late_after

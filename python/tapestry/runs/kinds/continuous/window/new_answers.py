@@ -1,0 +1,245 @@
+"""Q^I of one run over sources some of whose rows have ended: which part of it has to know them.
+
+From the last end on a query is one over the rows that are left; what was before matters only to
+what an answer may have been already, and where it does not (``Rewriting.forgets_ended``), what lies
+after it is asked of the rows that are left, as if no other had ever been. Up to it a window is
+asked of all of them.
+
+An end is the first instant after the τ of the run that found the row gone, or after the T of a
+rewind to before that. So it lies before a window, or is its first instant: the run that finds rows
+gone, or the one after a rewind, covers that one instant by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import ClassVar
+
+from tapestry.names import KEY, MATCHED_AT
+from tapestry.quoting import identifier
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.late.examine import Examination
+from tapestry.runs.kinds.continuous.late.scans import living
+from tapestry.runs.kinds.continuous.query import Query
+from tapestry.runs.kinds.continuous.window.few_rows import FewRows, few_rows
+from tapestry.runs.kinds.continuous.window.sources_of_run import exactly_standing, standing_scans_of
+from tapestry.sql import Rewriting, Scan, Window
+from tapestry.sql.facts.keys import PART
+from tapestry.sql.look.joined_uses import JoinedUse
+from tapestry.sql.scan import JoinScan, KnownAnswers
+
+
+@dataclass(frozen=True)
+class WindowPart:
+    """A query over a part of a run's window.
+
+    ``late`` has the sources that it reads without the rows that have ended: did any of the others
+    come late?
+    """
+
+    rewriting: Rewriting
+    window: Window
+    late: Mapping[str, bool] = field(default_factory=dict)
+
+    def scans(self, scans: Mapping[str, Scan]) -> Mapping[str, Scan]:
+        """What it reads of these scans, which have the rows that ended."""
+        left = {name: living(scans[name], late) for name, late in self.late.items()}
+        return {**scans, **left}
+
+    def over(self, uses: Mapping[str, UseScan], joins: Sequence[JoinedScan] = ()) -> Rewriting:
+        """Its query, which reads these uses by their own scans: those that it has itself."""
+        mine = {use.alias: use.conditions for use in self.rewriting.uses} if uses or joins else {}
+        pairs = {
+            one.use.aliases: one.scan
+            for one in joins
+            if set(one.use.aliases) <= mine.keys()
+            and self.late.keys().isdisjoint({one.use.left.source, one.use.right.source})
+            and self.rewriting.pairing(*one.use.aliases) == one.use
+        }
+        return self.rewriting.reading(
+            {
+                alias: living(use.scan, self.late[use.source])
+                if use.source in self.late
+                else use.scan
+                for alias, use in uses.items()
+                if mine.get(alias) == use.conditions
+            },
+            pairs,
+        )
+
+
+@dataclass(frozen=True)
+class UseScan:
+    """How one use of a source is read by a scan of its own.
+
+    ``conditions``: it has every row of the source's for which they hold, of those of the use.
+    """
+
+    source: str
+    conditions: tuple[str, ...]
+    scan: Scan
+
+
+@dataclass(frozen=True)
+class JoinedScan:
+    """How two uses of sources are read joined."""
+
+    use: JoinedUse
+    scan: JoinScan
+
+
+@dataclass(frozen=True)
+class KnownHashes:
+    """Answers that are known by the hashes of their values only.
+
+    relation
+        What may stand behind FROM, with the column ``hash``.
+    value
+        SQL: the hash of a new answer, whose row is called ``alias``.
+    """
+
+    alias: ClassVar[str] = "_a"
+
+    relation: str
+    value: str
+
+    def without(self, select: str, columns: Sequence[str], arms: Sequence[int]) -> str:
+        """The rows of ``select`` but for known ones of these arms; () says: of all.
+
+        ``columns`` are wanted of it. Sound: rows of one value are new or known together.
+        """
+        known = f"EXISTS (SELECT 1 FROM {self.relation} AS _h WHERE _h.hash = {self.value})"
+        if arms:
+            key = f"{self.alias}.{KEY}"
+            mine = [f"{key} = '{arm:d}' OR {key} LIKE '{arm:d}{PART}%'" for arm in arms]
+            known = f"({' OR '.join(mine)}) AND {known}"
+        listed = ", ".join(f"{self.alias}.{identifier(name)}" for name in columns)
+        return f"SELECT {listed} FROM (\n{select}\n) AS {self.alias} WHERE NOT ({known})"
+
+
+@dataclass(frozen=True)
+class NewAnswers:
+    """The new answers of a run: the parts of its window, one after the other.
+
+    little
+        All that the query reads is small: it is read whole, whatever the window.
+    measured
+        What was measured of the rows of the widest part's window. Where they are few, Spark is
+        told to begin with them.
+    known
+        The answers so far, where the query tells new ones from them by their values.
+    hashes
+        Those that the table does not hold.
+    uses
+        By alias, the uses of sources that are read from memories.
+    pairs
+        Those that are read joined.
+    began
+        No row of a source arrived before this; None: nobody knows.
+    """
+
+    parts: tuple[WindowPart, ...]
+    little: bool = False
+    measured: FewRows = field(default_factory=FewRows)
+    known: KnownAnswers | None = None
+    hashes: KnownHashes | None = None
+    uses: Mapping[str, UseScan] = field(default_factory=dict)
+    pairs: tuple[JoinedScan, ...] = ()
+    began: datetime | None = None
+
+    @property
+    def few(self) -> bool:
+        """Are the rows of the window few?"""
+        return self.measured.few
+
+    @property
+    def strategy(self) -> str:
+        """The costliest one of the parts: the first one's, if any, knows of ends."""
+        return self.parts[0].rewriting.strategy
+
+    def widest(self, scans: Mapping[str, Scan]) -> tuple[Rewriting, Window, Mapping[str, Scan]]:
+        """The part that most of the window is, and what it reads."""
+        part = self.parts[-1]
+        return part.rewriting, part.window, part.scans(scans)
+
+    def sql(self, scans: Mapping[str, Scan], keyed: bool = False) -> str:
+        """One query: the select list, ``_matched_at`` and, where ``keyed``, ``_key``."""
+        if self.hashes is None:
+            return self._all(scans, keyed)
+        rewriting = self.parts[0].rewriting
+        by_rows = any(part.lifted is None or part.lifted.by_rows for part in rewriting.parts)
+        arms = [one.arm for one in rewriting.lifted if not one.by_rows] if by_rows else []
+        columns = [*rewriting.columns, MATCHED_AT, *([KEY] if keyed else [])]
+        return self.hashes.without(self._all(scans, keyed or by_rows), columns, arms)
+
+    def _all(self, scans: Mapping[str, Scan], keyed: bool) -> str:
+        """The same, those that are known by their hashes too."""
+        selects = []
+        for number, part in enumerate(self.parts, start=1):
+            read = part.scans(scans)
+            read = {name: self._known(scan) for name, scan in read.items()}
+            uses = {a: replace(use, scan=self._known(use.scan)) for a, use in self.uses.items()}
+            rewriting, measured = part.over(uses, self.pairs), self.measured.measured
+            if number == len(self.parts) and measured is not None and not self.little:
+                rewriting = rewriting.knowing(measured)
+            selects.append(
+                rewriting.incremental(
+                    part.window, read, few=self.few, keyed=keyed, known=self.known
+                )
+            )
+        if len(selects) == 1:
+            return selects[0]
+        return "\nUNION ALL ".join(f"SELECT * FROM (\n{select}\n)" for select in selects)
+
+    def _known(self, scan: Scan) -> Scan:
+        """A scan with what is known of all of them."""
+        return replace(scan, little=self.little, since=self.began)
+
+
+def new_answers(
+    query: Query,
+    executed: Query,
+    window: Window,
+    found: Mapping[str, Examination],
+    began: datetime | None = None,
+) -> NewAnswers:
+    """What the window of a run is asked; ``executed`` is the query over rows that end.
+
+    ``began`` is the earliest arrival in any source, where it is known.
+
+    Sound: windows that follow one another give what one over all of them gives, and answers count
+    by derivation where there are two.
+    """
+    late = {name: one.living_late for name, one in found.items() if one.ends}
+    ends = [one.last_end for one in found.values() if one.last_end is not None]
+    tau, t = window.tau, window.t
+    if not ends or tau is None or not query.rewriting.forgets_ended:
+        whole = (WindowPart(executed.rewriting, window),)
+        return NewAnswers(whole, query.little, began=began)
+    last = min(t, max(tau, *ends))
+    both = (
+        WindowPart(executed.rewriting, Window(tau, last)),
+        WindowPart(query.rewriting, Window(last, t), late),
+    )
+    parts = tuple(part for part in both if part.window.tau != part.window.t)
+    return NewAnswers(parts, query.little, began=began)
+
+
+def with_measured(
+    session: Session,
+    query: Query,
+    answers: NewAnswers,
+    found: Mapping[str, Examination],
+    few: bool = False,
+) -> NewAnswers:
+    """The same, where the window's rows are measured: before the run, which finds late ones.
+
+    ``few``: they are known to be few, and are not measured.
+    """
+    if few:
+        return replace(answers, measured=FewRows(few=True))
+    widest = answers.widest(standing_scans_of(found))
+    measured = few_rows(session, *widest, query.sizes, exactly_standing(found))
+    return replace(answers, measured=measured)

@@ -1,0 +1,212 @@
+"""What the verification of a run asks about: the query as it was asked, and what it read."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from sqlglot import exp
+
+from tapestry.errors import ConfigurationError
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.query import Query
+from tapestry.runs.kinds.continuous.window.new_answers import JoinedScan, NewAnswers
+from tapestry.runs.model.model import Model
+from tapestry.runs.sources.describe import arrival_column, arrival_sql
+from tapestry.runs.tables.state import StateRow
+from tapestry.sql import Scan
+from tapestry.sql.facts import keys
+from tapestry.sql.planner.share_keyed_reads import NOTHING_SHARED, Sharing
+from tapestry.sql.scan import LEFT, RIGHT, JoinScan
+from tapestry.verification.definition import Definition, is_own
+from tapestry.verification.events import begin_of_time
+from tapestry.verification.restriction import Range
+from tapestry.verification.ripe_ranges import ripe_ranges
+from tapestry.verification.turns import turn, turns_of
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the verification of one run is about: the query as it was asked, and what it read.
+
+    definition
+        What every check asks.
+    sampled
+        It looks at a part of history only.
+    sharing
+        What its statements read together with the run's own.
+    turn_rows
+        Arm -> the view of the rows whose turn it is, where they are read once for several.
+    ripe
+        Where rows lie that time itself may have made answers in the run's window.
+    """
+
+    definition: Definition
+    row: StateRow
+    columns: tuple[str, ...]
+    sampled: bool
+    sharing: Sharing = NOTHING_SHARED
+    turn_rows: Mapping[int, str] = field(default_factory=dict)
+    ripe: tuple[Range, ...] = ()
+
+    @property
+    def of_a_part(self) -> bool:
+        """Is history neither what the run is about nor what it is checked against?"""
+        return self.sampled and self.row.tau is not None
+
+    @property
+    def scans(self) -> Mapping[str, Scan]:
+        """How its sources are read."""
+        return self.definition.scans
+
+    def turn(self, share: float, low: datetime) -> tuple[Range, ...]:
+        """What of the driving tables a sample looks at; history begins about ``low``."""
+        return turn(self.row.n, turns_of(share), low, self.row.tau, self.row.t, self.ripe)
+
+
+def question_of(
+    model: Model, query: Query, row: StateRow, scans: Mapping[str, Scan]
+) -> Question | None:
+    """The question of a run; None where its model is not verified.
+
+    Raises ConfigurationError for a select list that holds a name of what stands beside it.
+    """
+    if model.config.verify == "off" or incomparable(query):
+        return None
+    refuse_own_names(model, query)
+    sampled = model.config.verify == "sample"
+    definition = Definition.read(query.sql, query.relations.catalog, scans)
+    return Question(definition, row, definition.columns, sampled)
+
+
+def refuse_own_names(model: Model, query: Query) -> None:
+    """Raise ConfigurationError for a select list that holds a name of what stands beside it."""
+    if model.config.verify == "off" or incomparable(query):
+        return
+    columns = query.rewriting.columns
+    own = next((column for column in columns if is_own(column)), None)
+    if own is not None:
+        raise ConfigurationError(
+            f"the select list holds {own}, a name of a column by which a run is verified",
+            where=model.file,
+            hint=f"rename it with AS, or set verify: off on {model.name}",
+        )
+
+
+def begun(session: Session, question: Question | None) -> Question | None:
+    """The question, its row with the begin of time, which is looked for once in a generation.
+
+    What arrives after a run at τ arrives after τ, so that the earliest arrival stays the earliest.
+    """
+    if question is None or question.row.began is not None:
+        return question
+    began = begin_of_time(question.definition, session.rows, question.row.t)
+    return replace(question, row=replace(question.row, began=began))
+
+
+def ripened(session: Session, question: Question | None) -> Question | None:
+    """The question with the ranges of what became ripe in the window of its run."""
+    if question is None or not question.of_a_part:
+        return question
+    row = question.row
+    assert row.tau is not None
+    try:
+        found = ripe_ranges(question.definition, session.rows, row.tau, row.t)
+    except Exception as error:
+        # It only says where to look: an author's text may fail for values that no row has.
+        logger.debug("where rows become ripe was not found: %s", error)
+        found = ()
+    return replace(question, ripe=found)
+
+
+def stamped(question: Question, query: Query, scans: Mapping[str, Scan]) -> Question:
+    """The question over these scans, each row id with its stamp: keys tell whose turn it is."""
+    found = {name: _stamped(query, name, scan) for name, scan in scans.items()}
+    return replace(question, definition=replace(question.definition, scans=found))
+
+
+def _stamped(query: Query, name: str, scan: Scan) -> Scan:
+    """The scan with the stamp of each row in its id, where the source has an arrival."""
+    arrival = query.relations.arrival(name)
+    if arrival is None:
+        return scan
+    column = arrival_column(query.relations.tables[name].table, arrival)
+    us = f"unix_micros({arrival_sql(column)})"
+    return replace(scan, row_id=keys.stamped(scan.row_id, us))
+
+
+def incomparable(query: Query) -> str:
+    """A column of the select list whose values no engine compares (MAP, VARIANT); '' for none."""
+    for part in query.rewriting.parts:
+        lists = [block.select for block in part.blocks]
+        if part.lifted is not None:
+            lists = [tuple(part.lifted.tree.selects)]
+        for values in lists:
+            for name, value in zip(query.rewriting.columns, values, strict=True):
+                if any(kind.is_type("map", "variant") for kind in _types_in(value)):
+                    return name
+    return ""
+
+
+def _types_in(value: exp.Expr) -> Iterator[exp.DataType]:
+    """The types that a value is made of; of an aggregate without one those of what it is over."""
+    value = value.unalias()
+    while isinstance(value.this, exp.Expr) and (
+        value.type is None or value.type.is_type("unknown", "null")
+    ):
+        value = value.this
+    if value.type is not None:
+        yield from value.type.find_all(exp.DataType)
+
+
+def not_verified(model: Model, query: Query) -> tuple[str, ...]:
+    """The warning that a model's runs are not verified though they should be."""
+    column = incomparable(query)
+    if model.config.verify == "off" or not column:
+        return ()
+    return (f"its runs are not verified: {not_comparable(column)}",)
+
+
+def said_of(model: Model, query: Query) -> tuple[str, ...]:
+    """What a run warns of a query: that it is not verified, and answers that are rarely meant."""
+    running = query.rewriting.running_values
+    wanted = model.config.running_values == "wanted"
+    return (*not_verified(model, query), *([running] if running and not wanted else []))
+
+
+def not_comparable(column: str) -> str:
+    """Why a table with such a column is not compared with its query."""
+    return f"values of {column}, a MAP, cannot be compared"
+
+
+def keyed(answers: NewAnswers, question: Question | None, query: Query) -> str:
+    """Q^I with the keys that its rows are verified by; '' where they are not.
+
+    The question is ``stamped``; so are the scans of uses here.
+    """
+    if question is None:
+        return ""
+    uses = {
+        alias: replace(use, scan=_stamped(query, use.source, use.scan))
+        for alias, use in answers.uses.items()
+    }
+    joins = tuple(replace(one, scan=_stamped_both(query, one)) for one in answers.pairs)
+    return replace(answers, uses=uses, pairs=joins).sql(question.scans, keyed=True)
+
+
+def _stamped_both(query: Query, joined: JoinedScan) -> JoinScan:
+    """The same of a stored join."""
+    ids = []
+    for side, use, row_id in zip(
+        (LEFT, RIGHT), (joined.use.left, joined.use.right), joined.scan.row_ids, strict=True
+    ):
+        arrival = query.relations.arrival(use.source)
+        assert arrival is not None  # else there is no memory of it
+        column = arrival_column(query.relations.tables[use.source].table, arrival)
+        us = f"unix_micros({arrival_sql(replace(column, name=side + column.name))})"
+        ids.append(keys.stamped(row_id, us))
+    return replace(joined.scan, row_ids=(ids[0], ids[1]))

@@ -1,0 +1,80 @@
+"""A large source that a run and its checks ask for the rows with a few keys: read once for both.
+
+A small source is held whole (``holding``).  Of a large one what a run narrows itself to decides,
+and what its checks do: with their keys known before, one reading gives the rows of both.  The rows
+whose turn it is to be checked are held too: they give the checks' keys, and are what is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tapestry.runs.kinds.continuous.window.question import Question
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.holding import Holding, new_view
+from tapestry.sql.planner.share_keyed_reads import share_keyed_reads
+from tapestry.verification.chosen_rows import Chosen, RunRows
+from tapestry.verification.compare import Comparison
+from tapestry.verification.restriction import Range
+
+
+def share(
+    model: Model, question: Question, holding: Holding, text: str
+) -> tuple[str, Question, Holding]:
+    """Q^I, the question and what is held, with the readings that the run and its checks share.
+
+    Only where new rows stand in memory, and part of history is checked.
+    """
+    if not holding.rows or not question.of_a_part or question.row.began is None:
+        return text, question, holding
+    turns = [
+        _Turn(comparison, new_view(), ranges, select)
+        for comparison, ranges in _comparisons(model, question)
+        if (select := comparison.turn_rows(ranges))
+    ]
+    texts = [text, *(turn.compared(question) for turn in turns)]
+    held = [view.strip("`") for view in holding.views]
+    own = frozenset(turn.name for turn in turns)
+    sharing = share_keyed_reads(texts, iter(new_view, ""), held, held=own)
+    if not sharing.relations:
+        return text, question, holding
+    selects = {turn.view: turn.select for turn in turns}  # first: the others read these
+    selects |= {one.view: one.select for one in sharing.relations}
+    return (
+        sharing.applied(text),
+        replace(question, sharing=sharing, turn_rows={t.comparison.arm: t.name for t in turns}),
+        replace(holding, selects={**holding.selects, **selects}),
+    )
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """The rows of an arm whose turn it is, in a view."""
+
+    comparison: Comparison
+    view: str
+    ranges: tuple[Range, ...]
+    select: str
+
+    @property
+    def name(self) -> str:
+        """The view's, without quotes."""
+        return self.view.strip("`")
+
+    def compared(self, question: Question) -> str:
+        """What the sample will ask of the sources, at other instants and with other new rows."""
+        chosen = Chosen((question.row.t,), ranges=self.ranges, turn_rows=self.name)
+        return self.comparison.both(chosen)
+
+
+def _comparisons(
+    model: Model, question: Question
+) -> Iterator[tuple[Comparison, tuple[Range, ...]]]:
+    """One for each arm, and the ranges whose turn it is."""
+    row, definition = question.row, question.definition
+    assert row.began is not None
+    ranges = question.turn(model.config.verify_share, row.began)
+    rows = RunRows("new_rows", row.begin or row.began, row.tau, row.t)
+    for arm in range(1, len(definition.by_value) + 1):
+        yield Comparison(definition, rows, arm), ranges

@@ -1,0 +1,93 @@
+"""The sources of one run, examined: what happened to each, and how the query reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session, for_little
+from tapestry.runs.kinds.continuous.late.asking_run import AskingRun, PinnedSource
+from tapestry.runs.kinds.continuous.late.examine import Examination, examine
+from tapestry.runs.kinds.continuous.query import Query, over_ended
+from tapestry.runs.model.model import Model
+from tapestry.runs.sources.pins import Pin
+from tapestry.runs.tables.state import StateRow
+from tapestry.sql import Scan
+
+
+def examine_sources(
+    session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
+) -> dict[str, Examination]:
+    """What happened to each source between the pins of the run before and those of ``row``."""
+    run = AskingRun(
+        row.model, row.generation, row.n, row.tau, row.failed, rewound=bool(row.continues)
+    )
+    with for_little(session, query.little):
+        found = {}
+        for name in query.rewriting.sources:
+            source = PinnedSource(
+                query.relations.tables[name].table,
+                query.relations.arrival(name),
+                row.last_pins.get(name),
+                row.pins[name],
+                query.rewriting.looks_back_at(name),
+            )
+            found[name] = examine(session, source, run, model.config, invocation.remember)
+        return found
+
+
+def as_read_by(
+    session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
+) -> tuple[Query, dict[str, Scan]]:
+    """How the run after ``row`` would read its sources, had nothing happened to them since.
+
+    The query comes as it is executed over these scans.
+    """
+    now = replace(row, n=row.n + 1, tau=row.t, last_pins=row.pins)
+    found = examine_sources(session, model, invocation, query, now)
+    return executed(query, found, model, invocation), scans_of(found)
+
+
+def executed(
+    query: Query, found: Mapping[str, Examination], model: Model, invocation: Invocation
+) -> Query:
+    """The query over the sources as ``scans_of`` has them: with the rows that have ended."""
+    return over_ended([name for name in found if found[name].ends], query, model, invocation)
+
+
+def before_of(found: Mapping[str, Examination]) -> tuple[str, ...]:
+    """What is executed before the sources can be read as ``scans_of`` says."""
+    return tuple(text for one in found.values() for text in one.before)
+
+
+def scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
+    """How the query reads each source."""
+    return {name: one.scan for name, one in found.items()}
+
+
+def standing_scans_of(found: Mapping[str, Examination]) -> dict[str, Scan]:
+    """How each source is read while a run is planned: without the rows that it finds to be late.
+
+    Those are written, and their table made or widened, by the run itself.
+    """
+    return {name: one.standing or one.scan for name, one in found.items()}
+
+
+def exactly_standing(found: Mapping[str, Examination]) -> frozenset[str]:
+    """The sources that have no other rows while a run is planned than for the run itself."""
+    return frozenset(
+        name for name, one in found.items() if one.standing is None or one.standing == one.scan
+    )
+
+
+def keeping(pins: Mapping[str, Pin], found: Mapping[str, Examination]) -> dict[str, Pin]:
+    """The pins of a run with what its sources keep of late rows: the next run asks for it."""
+    return {
+        name: replace(pin, kept=name in found and found[name].kept) for name, pin in pins.items()
+    }
+
+
+def warnings_of(found: Mapping[str, Examination]) -> tuple[str, ...]:
+    """What the user is told of the sources."""
+    return tuple(warning for e in found.values() for warning in e.warnings)

@@ -1,0 +1,31 @@
+"""What every kind of model knows of its text once it was read over the tables of now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tapestry.runs.query.relations import Relations
+from tapestry.sql import Rewriting
+
+
+class ReadText(Protocol):
+    """A model's text, and what it reads.
+
+    sql
+        As its author wrote it.
+    sizes
+        Bytes of the tables that it reads.
+    """
+
+    @property
+    def sql(self) -> str: ...
+
+    @property
+    def rewriting(self) -> Rewriting: ...
+
+    @property
+    def relations(self) -> Relations: ...
+
+    @property
+    def sizes(self) -> Sequence[int]: ...
