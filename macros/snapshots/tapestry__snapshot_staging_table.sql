@@ -1,7 +1,8 @@
 {#- The records that a snapshot opens and closes, as a query (docs/adapter.md, "Snapshots").
 
     A key's records follow one another: where a new one would begin before the last one of its key ends
-    (a row that comes back as it was, a change without a new `updated_at`), it begins with this run.
+    (a row that comes back as it was, a change without a new `updated_at`), it begins with this run. So does one whose
+    `updated_at` is NULL: the first record of a key alone begins at NULL, for another's end at NULL would leave it open.
     A record ends when another of its key begins, or with a run that misses its row: one that ends later than both
     was left open by another `dbt_valid_to_current`. Keys are compared with <=>, so that a NULL in one is a value like others. A key of several rows is an
     error as soon as one of its records would change: each run would end the records of the last one. -#}
@@ -73,8 +74,10 @@
   ),
   new_records as (
     select *,
-      coalesce(cast(dbt_internal_updated_at as timestamp) > dbt_internal_bound, dbt_internal_bound is null)
-        as dbt_internal_in_order
+      coalesce(
+        cast(dbt_internal_updated_at as timestamp) > dbt_internal_bound,
+        dbt_internal_bound is null and (dbt_internal_closed is null or dbt_internal_updated_at is not null)
+      ) as dbt_internal_in_order
     from changed_rows
   ),
   begun_records as (

@@ -27,6 +27,14 @@ CASES: dict[str, Case] = {
         [f"select 1 a, '2024-01-0{day}' u" for day in (1, 2)],
         (2, 1),
     ),
+    "updated_at_null": (
+        {"strategy": "check", "check_cols": ["v"], "updated_at": "u", "unique_key": "a"},
+        [
+            f"select 1 a, {v} v, cast(null as timestamp) u union all select null, {v}, {date}"
+            for v, date in ((1, "null"), (2, "timestamp'2024-01-02'"), (3, "null"))
+        ],
+        (6, 4),
+    ),
     "checks_expression": (
         {"strategy": "check", "check_cols": ["lower(v)"], "unique_key": "a"},
         [f"select 1 a, '{v}' v" for v in ("X", "x")],

@@ -102,8 +102,9 @@ class History:
             if current is not None and not self._changed(current, row, run):
                 continue
             bounds = [i for r in records for i in (r.begin, r.end) if i and i[1] is not None]
-            in_order = not bounds or (at[1] is not None and at > max(bounds))
-            begin = at if in_order else max(now, *bounds)
+            # A record that ended at no instant would be open still.
+            in_order = not records or (at[1] is not None and all(at > bound for bound in bounds))
+            begin = at if in_order else max([now, *bounds])
             if current is not None:
                 current.end = begin
             records.append(Record(row, begin))
