@@ -99,8 +99,8 @@ class TestDeadEnds:
         as_of("2026-01-08")
         run_dbt(["run", "--select", "kept"])
         text = MODEL.format(config="", where="id > 0")
-        counted = text.replace("id, author", "count(*) as n")
-        write_file(counted, loaded.project_root, "models", "kept.sql")
+        refused = text.replace("id, author", "rand() as n")
+        write_file(refused, loaded.project_root, "models", "kept.sql")
         run_dbt(["run", "--select", "kept"], expect_pass=False)
         assert loaded.run_sql("select * from {schema}.kept", fetch="all") == [(1,)]
         write_file(text, loaded.project_root, "models", "kept.sql")
