@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from dbt.adapters.tapestry.config_keys import (
-    CONTINUOUS,
     KINDS,
     OTHERS,
     WORKS,
@@ -76,7 +75,7 @@ def test_a_misspelt_key_names_the_right_one(
 ) -> None:
     if meant is None:
         assert _told(kind, key, 1, place) == []
-    elif kind == CONTINUOUS or (kind in WORKS[meant] and meant not in NOT_KEYS):
+    elif kind == "continuous" or (kind in WORKS[meant] and meant not in NOT_KEYS):
         with pytest.raises(ConfigurationError, match=f"did you mean {meant}"):
             _told(kind, key, 1, place)
     else:
@@ -148,7 +147,7 @@ def test_of_a_source_too(key: str, place: str) -> None:
 
 
 def test_values_that_say_nothing_new() -> None:
-    config = {"materialized": CONTINUOUS, "file_format": "delta"}
+    config = {"materialized": "continuous", "file_format": "delta"}
     assert list(idle_keys(config, config)) == []
     (told,) = idle_keys(config | {"file_format": "parquet"}, {"file_format": "parquet"})
     assert told.key == "file_format"

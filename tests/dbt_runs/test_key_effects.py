@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture
 
-from dbt.adapters.tapestry.config_keys import CONTINUOUS, KINDS, SEED, SNAPSHOT, VIEW, WORKS
+from dbt.adapters.tapestry.config_keys import KINDS, SEED, SNAPSHOT, VIEW, WORKS
 
 MORE = {
     "incremental, merge": {"unique_key": "id"},
@@ -74,7 +74,7 @@ class TestEffects:
                 config_of = {**MORE.get(kind, {}), **by, **config, "materialized": materialized}
                 entries.append({"name": name, "config": config_of})
                 query = "select id, ts, y from {{ source('raw', 'rows') }} where now() >= ts"
-                text = PYTHON if language else query if kind == CONTINUOUS else QUERY
+                text = PYTHON if language else query if kind == "continuous" else QUERY
                 found[f"{name}.{'py' if language else 'sql'}"] = text
         source = {**SOURCE, "schema": "{{ target.schema }}"}
         yaml = {"version": 2, "models": entries, "sources": [source]}
@@ -151,6 +151,6 @@ class TestTold:
         assert "liquid_clustered_by lays a Delta table out" in output
         assert output.count("verify does nothing") == 1
         assert "did you mean verify" in output
-        assert WORKS["verify"] == (CONTINUOUS,)
+        assert WORKS["verify"] == ("continuous",)
         rows = project.run_sql("show tblproperties {schema}.props", fetch="all")
         assert dict(tuple(row)[:2] for row in rows)["team"] == "us"

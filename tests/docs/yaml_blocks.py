@@ -13,12 +13,13 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry.config_keys import known_keys
 from dbt.adapters.tapestry.credentials import TapestryCredentials
-from dbt.adapters.tapestry.nodes import CONTINUOUS, arrival_said
+from dbt.adapters.tapestry.nodes import arrival_said
+from tapestry.runs.kinds.registry import KINDS
 from tapestry.runs.model.declare import parse_expectations
 from tapestry.runs.model.model import KEYS, ModelConfig
 
 OTHER_KEYS = {"name", "description", "columns", "config", "meta", "data_tests", "tests"}
-MATERIALIZED = {CONTINUOUS, "table", "view", "incremental", "ephemeral"}
+MATERIALIZED = {*KINDS, "table", "view", "incremental", "ephemeral"}
 
 
 def check(text: str) -> None:
@@ -65,7 +66,7 @@ def config_of(config: Mapping[str, Any]) -> ModelConfig:
     known = known_keys()
     unknown = set(config) - known - set(KEYS)
     assert not unknown, f"no such keys: {unknown}"
-    assert config.get("materialized", CONTINUOUS) in MATERIALIZED, config["materialized"]
+    assert config.get("materialized", "table") in MATERIALIZED, config["materialized"]
     parsed = ModelConfig.parse(config, known)
     for expectation in parsed.expectations:
         if expectation.condition:

@@ -28,7 +28,7 @@ def test_nodes_results_and_the_sql_that_ran(tmp_path: Path) -> None:
     (target / "run/shop/models/m0.sql").write_text("INSERT")
     artifacts = read_artifacts(target)
     node = artifacts.by_relation()["s.a"]
-    assert node.continuous
+    assert node.ours
     assert artifacts.nodes["model.shop.m1"].parents == ("model.shop.m0",)
     assert artifacts.sql_that_ran(node) == "INSERT"
     assert artifacts.sql_that_ran(artifacts.by_relation()["s.b"]) is None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tapestry.cli.complete import continuous_models
+from tapestry.cli.complete import models_of_ours
 from tapestry.cli.confirm import confirm
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.errors import TapestryError
@@ -41,7 +41,7 @@ class ExtraRows(TapestryError):
 
 
 @click.command(epilog=EXAMPLE)
-@click.argument("model", shell_complete=continuous_models)
+@click.argument("model", shell_complete=models_of_ours)
 @click.option(
     "--up-to",
     metavar="INSTANT",

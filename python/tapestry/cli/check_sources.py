@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from tapestry.cli.checks import NOTE, OK, WRONG, Diagnosis, trouble
-from tapestry.cli.models import CONTINUOUS, Manifest
+from tapestry.cli.models import Manifest
 from tapestry.errors import TapestryError
 from tapestry.quoting import identifier, relation_name, string
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
+from tapestry.runs.kinds.registry import KINDS
 from tapestry.runs.query.relations import STATIC, plain
 from tapestry.runs.sources.committed import COMMIT, enabling, lacking
 from tapestry.runs.sources.describe import (
@@ -29,12 +30,12 @@ INDEXED = 32
 
 
 def check_sources(session: Session, manifest: Manifest) -> Iterator[Diagnosis]:
-    """One or more findings for every table or view that a continuous model refers to."""
+    """One or more findings for every table or view that a model of ours refers to."""
     from dbt.adapters.tapestry.nodes import arrival_said
 
-    for name, node in sorted(_read_by_continuous(manifest).items()):
+    for name, node in sorted(_read_by_ours(manifest).items()):
         materialized = node.get("config", {}).get("materialized")
-        if materialized in ("ephemeral", CONTINUOUS):
+        if materialized in ("ephemeral", *KINDS):
             continue
         try:
             yield from _check(session, name, node, arrival_said(node))
@@ -46,11 +47,11 @@ def check_sources(session: Session, manifest: Manifest) -> Iterator[Diagnosis]:
             yield found
 
 
-def _read_by_continuous(manifest: Manifest) -> dict[str, Mapping[str, Any]]:
-    """Relations that continuous models refer to, by normalized name."""
+def _read_by_ours(manifest: Manifest) -> dict[str, Mapping[str, Any]]:
+    """Relations that models of ours refer to, by normalized name."""
     nodes = {**manifest.graph["nodes"], **manifest.graph["sources"]}
     found = {}
-    for name in manifest.continuous():
+    for name in manifest.of_ours():
         for unique_id in manifest.model(name).get("depends_on", {}).get("nodes", []):
             node = nodes.get(unique_id)
             if node is not None and node.get("relation_name"):

@@ -8,15 +8,17 @@ from pathlib import Path
 
 import click
 
+from tapestry.runs.kinds.registry import KINDS
 
-def continuous_models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Continuous models of target/manifest.json that begin so; none where it cannot be read."""
+
+def models_of_ours(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Models of ours in target/manifest.json that begin so; none where it cannot be read."""
     try:
         nodes = json.loads((_target_folder(ctx) / "manifest.json").read_text())["nodes"].values()
         return sorted(
             node["name"]
             for node in nodes
-            if node.get("config", {}).get("materialized") == "continuous"
+            if node.get("config", {}).get("materialized") in KINDS
             and node["name"].startswith(incomplete)
         )
     except (OSError, ValueError, KeyError, AttributeError, TypeError):

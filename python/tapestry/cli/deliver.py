@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from tapestry.cli.complete import continuous_models
+from tapestry.cli.complete import models_of_ours
 from tapestry.cli.options import DbtOptions, project_options
 
 EXAMPLE = """\b
@@ -24,7 +24,7 @@ Exit codes: 0 every sink has everything, 1 one has not; what it lacks stays for 
 
 
 @click.command(epilog=EXAMPLE)
-@click.argument("models", metavar="[MODEL...]", nargs=-1, shell_complete=continuous_models)
+@click.argument("models", metavar="[MODEL...]", nargs=-1, shell_complete=models_of_ours)
 @click.option("--sink", "sinks", multiple=True, help="Only sinks of this name; may be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="What became of each sink as JSON.")
 @project_options
@@ -39,7 +39,7 @@ def deliver(
     from tapestry.delivery.deliver import deliver as deliver_all
 
     manifest = read_manifest(given)
-    names = continuous_names(manifest, models, "it delivers nothing") or manifest.continuous()
+    names = continuous_names(manifest, models, "it delivers nothing") or manifest.of_ours()
     with open_models(manifest, names) as opened:
         found = list(opened.models.values())
         known = {str(one.get("name")) for model in found for one in model.config.deliver}

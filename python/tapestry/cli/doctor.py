@@ -141,7 +141,7 @@ def _models(
         yield trouble("models", error, "dbt parse  shows the whole message")
         return
     yield manifest
-    names = manifest.continuous()
+    names = manifest.of_ours()
     if names:
         yield Diagnosis("models", OK, f"{len(names)} continuous: {', '.join(names[:10])}")
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tapestry.cli.complete import continuous_models, dialect_names, dialects
+from tapestry.cli.complete import dialect_names, dialects, models_of_ours
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.errors import ConfigurationError
 from tapestry.words import counted
@@ -36,7 +36,7 @@ a plain incremental model does not look at. Each file says so.
 
 
 @click.command(epilog=EXAMPLE)
-@click.argument("models", metavar="[MODEL]...", nargs=-1, shell_complete=continuous_models)
+@click.argument("models", metavar="[MODEL]...", nargs=-1, shell_complete=models_of_ours)
 @click.option(
     "--dialect",
     default="spark",

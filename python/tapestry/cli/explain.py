@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tapestry.cli.complete import continuous_models
+from tapestry.cli.complete import models_of_ours
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.cli.project import given_instant, open_project
 
@@ -32,7 +32,7 @@ Exit code 1 where the query is refused: the steps up to the one that refuses it 
 
 
 @click.command(epilog=EXAMPLE)
-@click.argument("model", required=False, shell_complete=continuous_models)
+@click.argument("model", required=False, shell_complete=models_of_ours)
 @click.option("--sql", help="Explain a query that is no model yet; may hold ref() and source().")
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
 @project_options
@@ -67,9 +67,10 @@ def _explained(
     sql: str | None,
 ) -> Explanation:
     from dbt.adapters.tapestry.invocations import current_invocation
-    from dbt.adapters.tapestry.nodes import continuous_model, node_warnings, shown_model
+    from dbt.adapters.tapestry.nodes import model_of, node_warnings, shown_model
     from tapestry.cli.explanation import explain_model
-    from tapestry.cli.models import CONTINUOUS, Manifest, compile_models, compile_sql
+    from tapestry.cli.models import Manifest, compile_models, compile_sql
+    from tapestry.runs.kinds.registry import KINDS
 
     assert isinstance(manifest, Manifest)
     if model is not None:
@@ -82,9 +83,9 @@ def _explained(
             project.config, project.session, given_instant(project.config)
         )
         text, graph = node["compiled_code"], manifest.graph
-        stored = node["config"].get("materialized") == CONTINUOUS
+        stored = node["config"].get("materialized") in KINDS
         if stored:
-            described = continuous_model(node, graph, text, "", invocation.time_zone)
+            described = model_of(node, graph, text, "", invocation.time_zone)
         else:
             described = shown_model(node, graph, text)
         warnings = node_warnings(node) if stored else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -20,6 +20,7 @@ from tapestry.cli.project import (
     runtime_config,
 )
 from tapestry.errors import ConfigurationError, TapestryError
+from tapestry.runs.kinds.registry import KINDS
 
 if TYPE_CHECKING:
     from tapestry.runs.context.invocation import Invocation
@@ -53,8 +54,15 @@ class Manifest:
 
     def continuous(self) -> list[str]:
         """Names of the continuous models, in alphabetical order."""
+        return self._materialized({CONTINUOUS})
+
+    def of_ours(self) -> list[str]:
+        """Names of the models of all kinds of ours, in alphabetical order."""
+        return self._materialized(KINDS)
+
+    def _materialized(self, names: Collection[str]) -> list[str]:
         found = self.models.items()
-        return sorted(n for n, node in found if node["config"].get("materialized") == CONTINUOUS)
+        return sorted(n for n, node in found if node["config"].get("materialized") in names)
 
     def model(self, name: str) -> Mapping[str, Any]:
         """The model of this name; ConfigurationError, with near names, where there is none."""
@@ -104,7 +112,7 @@ def open_models(
 ) -> Iterator[Opened]:
     """Compile continuous models and connect, in an invocation that ends at ``as_of`` (or now)."""
     from dbt.adapters.tapestry.invocations import current_invocation
-    from dbt.adapters.tapestry.nodes import continuous_model
+    from dbt.adapters.tapestry.nodes import model_of
 
     nodes = compile_models(manifest, names)
     with open_project(manifest.given) as project:
@@ -113,7 +121,7 @@ def open_models(
         )
         zone, graph = invocation.time_zone, manifest.graph
         models = {
-            name: continuous_model(nodes[name], graph, nodes[name]["compiled_code"], "", zone)
+            name: model_of(nodes[name], graph, nodes[name]["compiled_code"], "", zone)
             for name in names
         }
         yield Opened(project.session, invocation, models, nodes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tapestry.cli.complete import continuous_models
+from tapestry.cli.complete import models_of_ours
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.cli.project import Project, open_project
 
@@ -33,7 +33,7 @@ Exit codes: 0 shown, 1 failed, 2 wrong usage or settings.
 
 
 @click.command(epilog=EXAMPLE, short_help="Show what reads what: sources, what is kept, models.")
-@click.argument("model", required=False, shell_complete=continuous_models)
+@click.argument("model", required=False, shell_complete=models_of_ours)
 @click.option("--json", "as_json", is_flag=True, help="Nodes and edges as JSON.")
 @click.option(
     "--html",

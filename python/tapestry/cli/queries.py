@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tapestry.cli.complete import continuous_models
+from tapestry.cli.complete import models_of_ours
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.cli.project import open_project
 from tapestry.errors import ConfigurationError
@@ -38,8 +38,8 @@ Exit codes: 0 done, 1 the table cannot be read or written, 2 wrong usage or sett
 
 
 @click.command(epilog=EXAMPLE, short_help="List the continuous models; switch one off or on.")
-@click.option("--off", metavar="MODEL", shell_complete=continuous_models, help="Switch it off.")
-@click.option("--on", metavar="MODEL", shell_complete=continuous_models, help="Switch it on.")
+@click.option("--off", metavar="MODEL", shell_complete=models_of_ours, help="Switch it off.")
+@click.option("--on", metavar="MODEL", shell_complete=models_of_ours, help="Switch it on.")
 @click.option("--why", metavar="TEXT", help="With --off: the reason, which runs and reports show.")
 @click.option("--json", "as_json", is_flag=True, help="The models as JSON.")
 @project_options
@@ -100,7 +100,7 @@ def _rows(manifest: Manifest) -> dict[str, QueryRow]:
     from tapestry.runs.tables.queries import QueryRow
 
     now, found = datetime.now(timezone.utc), {}
-    for name in manifest.continuous():
+    for name in manifest.of_ours():
         node = manifest.models[name]
         try:
             priority = schedule_of(node["config"]).priority

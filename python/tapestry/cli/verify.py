@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tapestry.cli.complete import continuous_models
+from tapestry.cli.complete import models_of_ours
 from tapestry.cli.options import DbtOptions, project_options
 from tapestry.errors import NotRunYet, TapestryError
 from tapestry.words import counted
@@ -42,7 +42,7 @@ somebody else wrote there.
 
 
 @click.command(epilog=EXAMPLE)
-@click.argument("models", metavar="[MODEL...]", nargs=-1, shell_complete=continuous_models)
+@click.argument("models", metavar="[MODEL...]", nargs=-1, shell_complete=models_of_ours)
 @click.option("--full", is_flag=True, help="Every instant and every row, not a sample.")
 @click.option("--memories", is_flag=True, help="The memories of the models, not their tables.")
 @click.option("--json", "as_json", is_flag=True, help="What was found as JSON.")

@@ -10,10 +10,10 @@ from typing import Any
 
 from tapestry.errors import ConfigurationError
 from tapestry.runs.after.dbt_results import LOOKED, RESULTS, kept_results, read_json
+from tapestry.runs.kinds.registry import KINDS
 from tapestry.runs.model.model import schedule_of
 from tapestry.runs.query.relations import plain
 
-CONTINUOUS = "continuous"
 SHOWN_KINDS = ("model", "source", "seed", "snapshot")
 NOT_WELL = ("error", "fail", "runtime error", "partial success")
 
@@ -37,9 +37,9 @@ class Node:
     priority: int = 0
 
     @property
-    def continuous(self) -> bool:
-        """A model of ours."""
-        return self.materialized == CONTINUOUS
+    def ours(self) -> bool:
+        """A model of one of our kinds."""
+        return self.materialized in KINDS
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def graph(
         )
         for name, node in sorted(nodes.items(), key=lambda item: item[1].relation)
     )
-    continuous = sum(node.continuous for node in nodes.values())
+    continuous = sum(node.ours for node in nodes.values())
     says = f"{counted(continuous, 'continuous model')} among {len(nodes)};"
     says += " what is read stands left of it"
     drawn = draw(cards, edges, "Models and sources", says)
@@ -66,7 +66,7 @@ def relevant(nodes: Mapping[str, Node]) -> dict[str, Node]:
     for name, node in nodes.items():
         for parent in node.parents:
             children[parent].append(name)
-    start = [name for name, node in nodes.items() if node.continuous]
+    start = [name for name, node in nodes.items() if node.ours]
     parents = {name: node.parents for name, node in nodes.items()}
     kept = reached(start, parents) | reached(start, children)
     return {name: node for name, node in nodes.items() if name in kept}
@@ -90,7 +90,7 @@ def _card(node: Node, state: str, off: bool, anchors: Mapping[str, str]) -> Card
     return Card(
         SIGNS[state] + short(node),
         edge=_FILLS[state],
-        dashed=not node.continuous,
+        dashed=not node.ours,
         link=None if anchor is None else f"#{anchor}",
         tip=f"{node.relation}, {said}",
     )

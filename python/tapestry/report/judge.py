@@ -54,7 +54,7 @@ def judge(
     """The verdict over all models, the worst first."""
     nodes = artifacts.by_relation()
     runs, checks = _by_model(record.runs), _by_model(record.checks)
-    wanted = [name for name, node in nodes.items() if node.continuous]
+    wanted = [name for name, node in nodes.items() if node.ours]
     waiting = _by_model(one for one in record.waiting if now - one.since > ON_ITS_WAY)
     standings = [
         _switched(

@@ -99,7 +99,7 @@ def _node(node: Node, runs: Sequence[Run], record: Record, sizes: Sizes) -> Netw
     if node.kind != MODEL:
         return NetworkNode(node.id, SOURCE, node.relation, _size(sizes(node.relation)))
     facts: dict[str, Any] = {"materialized": node.materialized}
-    if node.continuous:
+    if node.ours:
         facts |= _of_model(node, runs, record)
     return NetworkNode(node.id, MODEL, node.relation, facts)
 
@@ -130,7 +130,7 @@ def sums_of(artifacts: Artifacts, sizes: Sizes) -> list[KeptTable]:
     """The states of groups that models of the project keep, where their tables are there."""
     found = []
     for node in artifacts.nodes.values():
-        if node.continuous:
+        if node.ours:
             name = GROUPS.table_of(node.relation)
             size = sizes(name)
             if size is not None:

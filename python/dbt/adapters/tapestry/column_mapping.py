@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tapestry.errors import ConfigurationError
-from tapestry.names import MATCHED_AT
 from tapestry.quoting import Sql, authored
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.registry import KINDS, kind_called
+from tapestry.runs.run.plan_empty import with_own_columns
 
 MODE = "delta.columnMapping.mode"
 DEFAULT_MODE = "spark.databricks.delta.properties.defaults.columnMapping.mode"
@@ -82,8 +83,9 @@ def check_constraints(session: Session, node: Mapping[str, Any], query: Sql) -> 
     Delta takes a constraint when the table is there, with its rows.
     """
     asked = query
-    if node["config"].get("materialized") == "continuous":
-        asked = authored(f"SELECT *, CAST(NULL AS TIMESTAMP) AS {MATCHED_AT} FROM (\n{query}\n)")
+    name = node["config"].get("materialized")
+    if name in KINDS:
+        asked = authored(with_own_columns(kind_called(name), query))
     for constraint in node.get("constraints") or ():
         condition = constraint.get("expression")
         if constraint["type"] != "check" or not condition:

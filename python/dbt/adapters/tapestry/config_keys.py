@@ -12,25 +12,33 @@ from functools import cache
 from typing import Any
 
 from tapestry.errors import ConfigurationError
+from tapestry.runs.kinds import registry
 from tapestry.runs.model.model import KEYS, NOT_KEYS, meant_key
 
-TABLE, VIEW, CONTINUOUS, SNAPSHOT, SEED = "table", "view", "continuous", "snapshot", "seed"
+TABLE, VIEW, SNAPSHOT, SEED = "table", "view", "snapshot", "seed"
 STRATEGIES = ("append", "merge", "insert_overwrite", "microbatch")
 INCREMENTAL = tuple(f"incremental, {strategy}" for strategy in STRATEGIES)
-KINDS = (TABLE, VIEW, *INCREMENTAL, CONTINUOUS, SNAPSHOT, SEED)
-_STORED = (TABLE, *INCREMENTAL, CONTINUOUS, SNAPSHOT, SEED)
-_MODELS = (TABLE, VIEW, *INCREMENTAL, CONTINUOUS)
+OURS = tuple(registry.KINDS)
+KINDS = (TABLE, VIEW, *INCREMENTAL, *OURS, SNAPSHOT, SEED)
+_STORED = (TABLE, *INCREMENTAL, *OURS, SNAPSHOT, SEED)
+_MODELS = (TABLE, VIEW, *INCREMENTAL, *OURS)
 _MERGE = ("incremental, merge",)
 _BATCHES = ("incremental, microbatch",)
 
+
+def _ours(key: str) -> tuple[str, ...]:
+    """The kinds of ours on which a key of ours does something."""
+    return tuple(kind for kind in OURS if key in registry.kind_called(kind).keys)
+
+
 WORKS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(KEYS, (CONTINUOUS,)),
+    **{key: _ours(key) for key in KEYS},
     "arrival": _STORED,
     "expectations": _MODELS,
     "every": _MODELS,
     "priority": _MODELS,
-    "begin": (*_BATCHES, CONTINUOUS),
-    "on_schema_change": (*INCREMENTAL, CONTINUOUS),
+    "begin": (*_BATCHES, *_ours("begin")),
+    "on_schema_change": (*INCREMENTAL, *_ours("on_schema_change")),
     "file_format": (TABLE, *INCREMENTAL, SNAPSHOT, SEED),
     "location_root": _STORED,
     "partition_by": _STORED,
@@ -204,7 +212,7 @@ def _meant_of_dbt(key: str) -> str | None:
 
 def _misspelt(key: str, meant: str, kind: str) -> Idle:
     """A key near to one of ours: an error where that one would do something."""
-    if kind == CONTINUOUS or (kind in WORKS[meant] and meant not in NOT_KEYS):
+    if kind in OURS or (kind in WORKS[meant] and meant not in NOT_KEYS):
         raise ConfigurationError(
             f"{key} is not a configuration key",
             hint=f"did you mean {meant}? Valid are: {', '.join(KEYS)}",

@@ -10,15 +10,16 @@ from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt_common.invocation import get_invocation_id
 
-from dbt.adapters.tapestry.continuous import dbt_errors
 from dbt.adapters.tapestry.invocations import note_entry
-from dbt.adapters.tapestry.nodes import CONTINUOUS, expectations_of, expected_model
+from dbt.adapters.tapestry.nodes import expectations_of, expected_model
 from dbt.adapters.tapestry.response import CheckedResponse, response_of_checked
+from dbt.adapters.tapestry.run_doors import dbt_errors
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import authored
 from tapestry.runs.checks.checks import sentences
 from tapestry.runs.checks.staging import drop
+from tapestry.runs.kinds.registry import KINDS
 from tapestry.runs.run.dbt_models import (
     Checked,
     check_query,
@@ -41,7 +42,7 @@ class ExpectationDoors(metaclass=AdapterMeta):
     @available.parse(lambda *_, **__: False)
     def has_expectations(self, node: dict[str, Any]) -> bool:
         """Does a model of dbt's own materializations expect something of its rows?"""
-        if node.get("resource_type") != "model" or node["config"]["materialized"] == CONTINUOUS:
+        if node.get("resource_type") != "model" or node["config"]["materialized"] in KINDS:
             return False
         with dbt_errors():
             return bool(expectations_of(node))

@@ -14,8 +14,8 @@ from typing import Any
 from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 
-from dbt.adapters.tapestry.continuous import dbt_errors
-from dbt.adapters.tapestry.response import ContinuousResponse
+from dbt.adapters.tapestry.response import RunResponse
+from dbt.adapters.tapestry.run_doors import dbt_errors
 from dbt.adapters.tapestry.session import DbtSession
 from tapestry.quoting import authored
 
@@ -54,8 +54,8 @@ class LimitedDoors(metaclass=AdapterMeta):
             DbtSession(self).rows(f"DESCRIBE QUERY {authored(query)}")  # type: ignore[arg-type]
 
     @available
-    def limited_response(self, option: str, stands: str = "") -> ContinuousResponse:
+    def limited_response(self, option: str, stands: str = "") -> RunResponse:
         """What dbt shows of such a model; ``stands``: what was made where no table was."""
         what = f"{stands}, without a run" if stands else "nothing written"
         message = f"{what}: {option} limits what it reads"
-        return ContinuousResponse(_message=message, code="nothing", rows_affected=0)
+        return RunResponse(_message=message, code="nothing", rows_affected=0)

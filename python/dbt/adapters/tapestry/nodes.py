@@ -8,18 +8,17 @@ from typing import Any
 from dbt.adapters.tapestry.config_keys import known_keys, refuse_misspelt_arrival
 from tapestry.delivery.declare import parse_sinks
 from tapestry.errors import ConfigurationError
-from tapestry.names import MATCHED_AT
 from tapestry.quoting import authored
 from tapestry.runs.engine.instants import parse_zone
+from tapestry.runs.kinds.registry import KINDS, kind_called
 from tapestry.runs.model.declare import Expectation
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.query.relations import plain
 
-CONTINUOUS = "continuous"
 EXPECTATIONS = "expectations"
 
 
-def continuous_model(
+def model_of(
     node: Mapping[str, Any], graph: Mapping[str, Any], sql: str, clauses: str, zone: str
 ) -> Model:
     """A dbt node as a model to be run.
@@ -41,6 +40,7 @@ def continuous_model(
         config=parsed,
         arrivals=_arrivals(node, graph),
         file=_file(node),
+        materialized=config["materialized"],
         unique_id=str(node.get("unique_id") or ""),
         options=authored(clauses),
         properties=config.get("tblproperties") or {},
@@ -154,7 +154,8 @@ def arrival_said(node: Mapping[str, Any]) -> str | None:
     ):
         if said:
             return str(said)
-    return MATCHED_AT if config.get("materialized") == CONTINUOUS else None
+    name = config.get("materialized")
+    return kind_called(name).arrival if name in KINDS else None
 
 
 def _file(node: Mapping[str, Any]) -> str:

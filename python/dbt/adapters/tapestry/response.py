@@ -26,7 +26,7 @@ class CheckedResponse(AdapterResponse):
 
 
 @dataclass
-class ContinuousResponse(CheckedResponse):
+class RunResponse(CheckedResponse):
     """What a run of a continuous model counts besides."""
 
     late_rows: int = 0
@@ -34,9 +34,9 @@ class ContinuousResponse(CheckedResponse):
     strategy: str = ""
 
 
-def response_of(plan: Decided, outcome: Outcome) -> ContinuousResponse:
+def response_of(plan: Decided, outcome: Outcome) -> RunResponse:
     """What a run of a continuous model did."""
-    return ContinuousResponse(
+    return RunResponse(
         _message=str(outcome),
         code=outcome.action,
         rows_affected=outcome.rows,

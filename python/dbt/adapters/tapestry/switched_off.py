@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dbt.adapters.tapestry.response import ContinuousResponse
+from dbt.adapters.tapestry.response import RunResponse
 from tapestry.errors import ConfigurationError
 from tapestry.names import SWITCHED_OFF
 from tapestry.runs.context.switches import Switches
@@ -16,7 +16,7 @@ from tapestry.runs.query.relations import plain
 
 def skipped(
     session: Session, switches: Switches, node: Mapping[str, Any], noted: bool
-) -> ContinuousResponse | None:
+) -> RunResponse | None:
     """The response for a model that is switched off; None: it is to be run.
 
     ``noted``: the table is to say that there is this model. Raises StateUnreadable for a row of it
@@ -33,4 +33,4 @@ def skipped(
     if off is None:
         return None
     why = " ".join(off.why.split())
-    return ContinuousResponse(_message=f"switched off: {why}", code=SWITCHED_OFF, rows_affected=0)
+    return RunResponse(_message=f"switched off: {why}", code=SWITCHED_OFF, rows_affected=0)

@@ -1,4 +1,4 @@
-"""dbt's unit tests of continuous models: a test of a query that no run would take does not pass.
+"""dbt's unit tests of models of ours: a test of a query that no run would take does not pass.
 
 dbt puts the given rows into CTEs before the model's query. What a run reads stands behind their
 names, so that the query is looked at as a run looks at it: over the tables themselves.
@@ -10,24 +10,25 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any
 
-from dbt.adapters.tapestry.nodes import CONTINUOUS, continuous_model
+from dbt.adapters.tapestry.nodes import model_of
 from tapestry.errors import Refusal
 from tapestry.quoting import Sql, authored
 from tapestry.runs.engine.column_types import columns_of_query
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.registry import KINDS, kind_of
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import STATIC, plain, read_relations
 from tapestry.runs.query.unit_test import UnitTest
 from tapestry.runs.sources.committed import COMMIT
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.pins import Pin, Pinned, Pins
-from tapestry.sql import Column, View, rewrite
+from tapestry.sql import Column, View
 
 
 def tested_model(manifest: Any, test: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The continuous model that a unit test is about; None where it is about another kind."""
+    """The model of ours that a unit test is about; None: it is about another one."""
     node = getattr(manifest, "nodes", {}).get(test.get("tested_node_unique_id"))
-    if node is None or node.config.materialized != CONTINUOUS:
+    if node is None or node.config.materialized not in KINDS:
         return None
     found: Mapping[str, Any] = node.to_dict()
     return found
@@ -58,7 +59,7 @@ def refuse_as_a_run(
         if node is not None and node.get("relation_name"):
             inputs[_cte_of(node)] = node["relation_name"]
     text = test.over(inputs) if set(test.names) <= set(inputs) else authored(compiled())
-    model = continuous_model(tested, graph, text, "", zone)
+    model = model_of(tested, graph, text, "", zone)
     given = {plain(inputs[n]): test.rows_of(n) for n in test.names if n in inputs}
     try:
         relations = read_relations(session, text, model, _GivenPins(given, model), zone)
@@ -66,7 +67,7 @@ def refuse_as_a_run(
         if refusal.code == "unknown-relation":
             return _untold(refusal.reason)
         raise
-    rewrite(text, relations.catalog, assume=model.config.assume, begin=model.config.begin)
+    kind_of(model).refuse(model, relations.catalog)
     return ""
 
 

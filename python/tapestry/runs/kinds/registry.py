@@ -1,32 +1,60 @@
-"""The kinds of models, by the name of their materialization."""
+"""The kinds of models, by the name of their materialization; each is imported when it is asked for.
+
+A kind is a folder here, a line in ``KINDS`` and a materialization of a few lines in ``macros``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.plan_run import Continuous
-from tapestry.runs.model.model import Model
-from tapestry.runs.run import run
-from tapestry.runs.run.plan import Decided, Kind
-from tapestry.runs.run.run import Outcome
+if TYPE_CHECKING:
+    from tapestry.runs.context.invocation import Invocation
+    from tapestry.runs.engine.session import Session
+    from tapestry.runs.model.model import Model
+    from tapestry.runs.run.plan import Decided, Kind
+    from tapestry.runs.run.run import Outcome
 
-KINDS: Mapping[str, Kind] = {"continuous": Continuous()}
+KINDS: dict[str, str] = {"continuous": "tapestry.runs.kinds.continuous.plan_run:Continuous"}
+"""Name -> module and class, as entry points are written."""
+
+
+def kind_called(name: str) -> Kind:
+    """The kind of this name; KeyError for one that is none."""
+    return _made(KINDS[name])
+
+
+@cache
+def _made(place: str) -> Kind:
+    module, _, name = place.partition(":")
+    kind: Kind = getattr(import_module(module), name)()
+    return kind
 
 
 def kind_of(model: Model) -> Kind:
     """How a model's runs are planned."""
-    return KINDS[model.materialized]
+    return kind_called(model.materialized)
 
 
 def prepare(
     session: Session, model: Model, invocation: Invocation, full_refresh: bool = False
 ) -> Decided:
     """What this invocation's run of a model will do (``run.prepare``), by its kind."""
+    from tapestry.runs.run import run
+
     return run.prepare(session, kind_of(model), model, invocation, full_refresh)
 
 
 def execute(session: Session, planned: Decided, invocation: Invocation) -> Outcome:
     """Carry a plan out (``run.execute``)."""
+    from tapestry.runs.run import run
+
     return run.execute(session, kind_of(planned.model), planned, invocation)
+
+
+def plan_empty(session: Session, model: Model) -> bool:
+    """What a command that limits its inputs does to the model's table: was an empty one made?"""
+    from tapestry.runs.run import plan_empty
+
+    return plan_empty.plan_empty(session, kind_of(model), model)

@@ -119,7 +119,8 @@ def _said(found: Pinned, name: str, model: Model) -> str:
             hint="let every source and model in the YAML that names this table say the same",
         )
     said = next(iter(every), None)
-    if said is None and GENERATION_PROPERTY in found.table.properties:
+    named = {column.name for column in found.table.columns}
+    if said is None and GENERATION_PROPERTY in found.table.properties and MATCHED_AT in named:
         said = MATCHED_AT
     if said is None:
         raise ConfigurationError(

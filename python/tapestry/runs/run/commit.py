@@ -68,8 +68,14 @@ def create_sql(
     )
 
 
-def append_sql(row: StateRow, columns: Sequence[str], select: str, attempt: str = "") -> str:
-    """The new rows under the transaction (generation, n), with the run's name in the commit."""
+def append_sql(
+    row: StateRow, columns: Sequence[str], select: str, attempt: str = "", instead: bool = False
+) -> str:
+    """The new rows under the transaction (generation, n), with the run's name in the commit.
+
+    ``instead``: they take the place of all rows that are there, whatever the session says of
+    partitions.
+    """
     more = {"tau": show(row.tau), "t": show(row.t)}
     if attempt:
         more["attempt"] = attempt
@@ -78,10 +84,11 @@ def append_sql(row: StateRow, columns: Sequence[str], select: str, attempt: str 
         "txnVersion": str(row.n),
         "userMetadata": metadata(row.generation, row.n, row.run_id, more),
     }
+    if instead:
+        options["replaceWhere"] = "true"
+    insert = "INSERT OVERWRITE" if instead else "INSERT INTO"
     names = ", ".join(identifier(column) for column in columns)
-    return (
-        f"INSERT INTO {relation_name(row.model)} WITH ({properties(options)}) ({names})\n{select}"
-    )
+    return f"{insert} {relation_name(row.model)} WITH ({properties(options)}) ({names})\n{select}"
 
 
 def close(session: Session, state_table: str, row: StateRow, columns: int) -> None:

@@ -5,7 +5,7 @@ A kind of model decides (``Kind``); ``run.py`` carries out what is decided.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Protocol, TypeAlias
@@ -20,6 +20,7 @@ from tapestry.runs.run.commit import append_sql, create_sql
 from tapestry.runs.sources.kept_commits import UnkeptCommits
 from tapestry.runs.tables.side_table import SideRows
 from tapestry.runs.tables.state import StateRow
+from tapestry.sql import Catalog
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Writing(Protocol):
 
     @property
     def action(self) -> str:
-        """create | append."""
+        """create | append | overwrite."""
 
     @property
     def replaces(self) -> bool:
@@ -122,6 +123,21 @@ class Appending:
     def statement(self, select: str, attempt: str = "") -> str:
         """One INSERT INTO."""
         return append_sql(self.row, self.columns, select, attempt)
+
+
+@dataclass(frozen=True)
+class Overwriting:
+    """The rows take the place of all that are there, under the same transaction."""
+
+    action: ClassVar[str] = "overwrite"
+    replaces: ClassVar[bool] = False
+
+    row: StateRow
+    columns: tuple[str, ...]
+
+    def statement(self, select: str, attempt: str = "") -> str:
+        """One INSERT OVERWRITE."""
+        return append_sql(self.row, self.columns, select, attempt, instead=True)
 
 
 @dataclass(frozen=True)
@@ -202,7 +218,7 @@ class WriteRows:
 
     @property
     def action(self) -> str:
-        """create | append."""
+        """create | append | overwrite."""
         return self.writing.action
 
     @property
@@ -248,7 +264,22 @@ Plan: TypeAlias = Decided | Leftover | CloseRun
 class Kind(Protocol):
     """A kind of model: how its next run is planned, and by that how it writes (``Writing``)."""
 
+    @property
+    def own_columns(self) -> Mapping[str, str]:
+        """The columns that its tables have besides those of the query, with their types."""
+
+    @property
+    def arrival(self) -> str | None:
+        """The column that tells readers of its table when a row came in; None: none does."""
+
+    @property
+    def keys(self) -> Collection[str]:
+        """The keys of ours that do something on it."""
+
     def plan(
         self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
     ) -> Plan:
         """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
+
+    def refuse(self, model: Model, catalog: Catalog) -> None:
+        """Raise the Refusal that a run would raise of the model's text, which reads no data."""

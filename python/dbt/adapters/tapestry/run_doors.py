@@ -1,4 +1,4 @@
-"""The doors from the continuous materialization into `tapestry.runs`; each only translates."""
+"""The doors from the materializations of ours into `tapestry.runs`; each only translates."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from dbt.adapters.tapestry.invocations import (
     write_runs,
 )
 from dbt.adapters.tapestry.nodes import (
-    continuous_model,
+    model_of,
     node_warnings,
     shown_model,
 )
-from dbt.adapters.tapestry.response import ContinuousResponse, response_of
+from dbt.adapters.tapestry.response import RunResponse, response_of
 from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.switched_off import skipped
 from dbt.adapters.tapestry.unit_tests import as_compiled, refuse_as_a_run, tested_model
@@ -38,27 +38,27 @@ from tapestry.names import COMMITS_TABLE
 from tapestry.quoting import authored
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.kinds.continuous.query import read_query
-from tapestry.runs.kinds.continuous.validate import plan_empty
-from tapestry.runs.kinds.registry import execute, prepare
+from tapestry.runs.kinds.registry import execute, plan_empty, prepare
 from tapestry.runs.query.answer_as_of import AskedQuery, answer_at, clock_only
 from tapestry.runs.query.unit_test import UnitTest
 from tapestry.runs.run.plan import Creation, Decided, WriteRows
 from tapestry.runs.run.run import Outcome
 from tapestry.sql.read.open_qualify import without_qualify
 
+CONTINUOUS = "continuous"
+"""The kind whose runs stand for a guarded incremental model of dbt's."""
 
-class ContinuousDoors(metaclass=AdapterMeta):
-    """What the macro `continuous` calls, mixed into the adapter."""
+
+class RunDoors(metaclass=AdapterMeta):
+    """What the macro `tapestry__run_model` calls, mixed into the adapter."""
 
     config: Any
 
     @available
-    def skip_continuous(
-        self, node: dict[str, Any], said: dict[str, Any]
-    ) -> ContinuousResponse | None:
+    def skip_run(self, node: dict[str, Any], said: dict[str, Any]) -> RunResponse | None:
         """What dbt is told of a model that the operator has switched off; None: it is to be run.
 
-        `said` is what the command says, as for `plan_continuous`.
+        `said` is what the command says, as for `plan_run`.
         """
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
@@ -70,7 +70,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
         return current_invocation(self.config, session, said["as_of"], said["started_at"])
 
     @available
-    def plan_continuous(
+    def plan_run(
         self,
         node: dict[str, Any],
         graph: dict[str, Any],
@@ -85,7 +85,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
             invocation = self._invocation(session, said)
-            model = continuous_model(node, graph, sql, clauses, invocation.time_zone)
+            model = model_of(node, graph, sql, clauses, invocation.time_zone)
             refuse_other_settings(session, invocation, model.file)
             note_sinks(self.config, model)
             plan = prepare(session, model, invocation, said["full_refresh"])
@@ -107,7 +107,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
             zone = self._invocation(session, said).time_zone
-            model = continuous_model(node, graph, sql, clauses, zone)
+            model = model_of(node, graph, sql, clauses, zone)
             return "an empty table" if plan_empty(session, model) else ""
 
     @available
@@ -116,7 +116,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
         return without_qualify(authored(sql))
 
     @available
-    def run_continuous(self, plan: Decided) -> Outcome:
+    def carry_out(self, plan: Decided) -> Outcome:
         """Carry a plan out."""
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
@@ -128,11 +128,12 @@ class ContinuousDoors(metaclass=AdapterMeta):
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():
             invocation = current_invocation(self.config, session)
-            query = read_query(session, plan.model, invocation, plan.model.sql, plan.row.begin)
-            write_beside_compiled(self.config, node, graph, query)
+            if plan.model.materialized == CONTINUOUS:
+                query = read_query(session, plan.model, invocation, plan.model.sql, plan.row.begin)
+                write_beside_compiled(self.config, node, graph, query)
 
     @available
-    def continuous_response(self, plan: Decided, outcome: Outcome) -> ContinuousResponse:
+    def run_response(self, plan: Decided, outcome: Outcome) -> RunResponse:
         """What dbt keeps of a run in run_results.json."""
         return response_of(plan, outcome)
 
@@ -158,7 +159,7 @@ class ContinuousDoors(metaclass=AdapterMeta):
     def unit_test_query(self, sql: str, test: dict[str, Any], var: Any) -> AskedQuery:
         """A unit test's query with the clock at `tapestry_as_of`, where that is given.
 
-        That of a continuous model is refused where a run would refuse it.
+        That of a model of ours is refused where a run would refuse it.
         """
         with dbt_errors():
             session = DbtSession(self)  # type: ignore[arg-type]

@@ -1,0 +1,172 @@
+"""The kind `whole`: Q(t) in the place of what was there, in one commit. It shows what a kind needs.
+
+    class Whole  ->  a line in ``registry.KINDS`` and a materialization of three lines
+
+All else is that of every kind: claims, staging, expectations, rejected rows, the log, the report,
+``--full-refresh``, and what becomes of a run that is killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+from uuid import uuid4
+
+from tapestry.errors import SourceHistoryGone
+from tapestry.runs.checks.checks import FAIL, PASS, CheckResult
+from tapestry.runs.checks.new_rows import NewRows
+from tapestry.runs.checks.verification import VERIFICATION
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.column_types import columns_of_table
+from tapestry.runs.engine.session import Session
+from tapestry.runs.expectations.validate import Expected, prepare
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.relations import plain, read_relations
+from tapestry.runs.run.commit import closing_sql
+from tapestry.runs.run.plan import CloseRun, Creation, Nothing, Overwriting, Plan, WriteRows
+from tapestry.runs.run.standing import Standing, stand
+from tapestry.runs.sources.describe import arrival_column
+from tapestry.runs.sources.earlier_pins import AsRead
+from tapestry.runs.sources.pins import Pin
+from tapestry.runs.sources.scans import plain_scan
+from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.target import EMPTY_GENERATION
+from tapestry.sql import Catalog, relation_names, static_answer
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """Q(t) over pinned tables, as SQL."""
+
+    sql: str
+    columns: tuple[str, ...]
+    pins: Mapping[str, Pin]
+
+
+class Whole:
+    """Plans a run that computes the whole answer, whenever something that it reads has changed."""
+
+    own_columns: ClassVar[Mapping[str, str]] = {}
+    arrival: ClassVar[str | None] = None
+    keys: ClassVar[tuple[str, ...]] = ("expectations", "verify", "on_verify_failure")
+
+    def plan(
+        self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
+    ) -> Plan:
+        """Decide; writes nothing."""
+        standing = stand(session, model, invocation, full_refresh)
+        last, t = standing.row, invocation.clock.instant
+        if last is None:
+            return self._written(session, invocation, standing, model, _first(model, t, standing))
+        if standing.closing:
+            return CloseRun(model, last)
+        if standing.crashed:
+            try:
+                return self._written(session, invocation, standing, model, last)
+            except SourceHistoryGone:
+                return CloseRun(model, last)
+        assert standing.target is not None
+        row = replace(
+            last,
+            n=last.n + 1,
+            run_id=uuid4().hex,
+            tau=last.t,
+            t=max(t, last.t),
+            target_id=standing.target.table_id,
+            target_version=standing.version,
+            pins={},
+            last_pins=last.pins,
+            canonical=model.sql,
+            sql=model.sql,
+            last_canonical=last.canonical,
+            failed_at=None,
+        )
+        planned = self._written(session, invocation, standing, model, row)
+        same = planned.row.pins == last.pins and model.sql == last.canonical
+        timeless = "now()" not in model.sql or t <= last.t
+        return Nothing(model, last.t) if same and timeless else planned
+
+    def refuse(self, model: Model, catalog: Catalog) -> None:
+        """Any query that can be read is one of this kind."""
+        relation_names(model.sql)
+
+    def _written(
+        self,
+        session: Session,
+        invocation: Invocation,
+        standing: Standing,
+        model: Model,
+        row: StateRow,
+    ) -> WriteRows:
+        answer = _answer(session, model, invocation, row)
+        row = replace(row, pins=answer.pins)
+        old = None if standing.target is None else standing.target.generation
+        closes = row.n == 1 and old not in (None, EMPTY_GENERATION)
+        ready = ()
+        if closes:
+            width = len(columns_of_table(session, row.model))
+            ready = (closing_sql(row.model, width, str(old), row.run_id),)
+        state = invocation.state_table
+        of = Expected(f"{answer.sql} LIMIT 0", model.name, answer.columns, model.file)
+        first = Creation(model, row.generation, standing.target is not None, state)
+        return WriteRows(
+            row,
+            NewRows(
+                model,
+                row.identity,
+                answer.sql,
+                selected=answer.columns,
+                columns=answer.columns,
+                expected=prepare(session, model.config.expectations, of),
+                creates=row.n == 1,
+            ),
+            first if row.n == 1 else Overwriting(row, answer.columns),
+            state,
+            verification=None if model.config.verify == "off" else _Again(answer.sql),
+            ready=ready,
+            circumstances=standing.circumstances,
+        )
+
+
+@dataclass(frozen=True)
+class _Again:
+    """The answer, computed once more."""
+
+    answer: str
+
+    def verify(self, session: Session, model: Model, staged: str) -> list[CheckResult]:
+        """Compare the staged rows with it, as bags."""
+        columns = ", ".join(f"`{name}`" for name, _ in _described(session, self.answer))
+        sides = [f"SELECT {columns} FROM {staged}", f"SELECT * FROM ({self.answer})"]
+        found = []
+        for kind, (one, other) in zip(VERIFICATION, (sides[::-1], sides), strict=True):
+            ((n,),) = session.rows(f"SELECT count(*) FROM ({one} EXCEPT ALL {other})")
+            status = FAIL if n else PASS
+            rule = model.config.on_verify_failure
+            found.append(CheckResult(kind, kind, rule, status, None, int(n), {}, level="full"))
+        return found
+
+
+def _first(model: Model, t: object, standing: Standing) -> StateRow:
+    values = {"generation": uuid4().hex, "n": 1, "run_id": uuid4().hex, "tau": None, "t": t}
+    values |= {"begin": None, "target_id": "", "target_version": standing.version}
+    values |= {"pins": {}, "last_pins": {}, "canonical": model.sql, "sql": model.sql}
+    return StateRow(model=plain(model.relation), **values)  # type: ignore[arg-type]
+
+
+def _answer(session: Session, model: Model, invocation: Invocation, row: StateRow) -> _Answer:
+    pins = AsRead(invocation.pins, row.pins) if row.pins else invocation.pins
+    relations = read_relations(session, row.canonical, model, pins, invocation.time_zone)
+    scans = {}
+    for name, pinned in relations.tables.items():
+        arrival = relations.arrival(name)
+        column = None if arrival is None else arrival_column(pinned.table, arrival)
+        scans[name] = plain_scan(pinned.table, pinned.pin, column)
+    sql = static_answer(row.canonical, relations.catalog, row.t, scans)
+    columns = tuple(name for name, _ in _described(session, sql))
+    return _Answer(sql, columns, {name: one.pin for name, one in relations.tables.items()})
+
+
+def _described(session: Session, sql: str) -> list[tuple[str, str]]:
+    return [(str(row[0]), str(row[1])) for row in session.rows(f"DESCRIBE QUERY {sql}")]

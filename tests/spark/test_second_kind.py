@@ -1,0 +1,115 @@
+"""A second kind of model, of the tests' own, goes the way of every kind without knowing another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.marks import more
+from tests.spark.run_world import World, at, delete_folder, writes
+from tests.spark.test_commit_once import Killed
+
+from tapestry.errors import VerificationFailed
+from tapestry.runs.kinds import registry
+from tapestry.runs.model.model import Model
+from tapestry.runs.run import run
+from tapestry.runs.run.log import write_checks, write_log
+
+pytestmark = pytest.mark.gate
+
+COUNTS = "select author, count(*) as n from {s}.messages group by author"
+
+
+@pytest.fixture
+def world(session: Any, schema: str, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setitem(registry.KINDS, "whole", "tests.kinds.whole:Whole")
+    return World(session, schema).create()
+
+
+def whole(world: World, **config: Any) -> Model:
+    return replace(world.model(COUNTS, **{"verify": "full", **config}), materialized="whole")
+
+
+def counts(world: World) -> Counter[tuple[Any, ...]]:
+    rows = world.session.rows(f"select author, n from {world.schema}.target")
+    return Counter(tuple(row) for row in rows)
+
+
+def test_its_table_is_the_answer_of_now(world: World) -> None:
+    model = whole(world)
+    assert world.run(model, 10).action == "create"
+    assert counts(world) == {("a", 2): 1, ("b", 1): 1}
+    assert world.run(model, 20).action == "nothing"
+    world.add((4, "b", None, 3), (5, "c", None, 21))
+    world.session.run(f"delete from {world.schema}.messages where id = 1")
+    outcome = world.run(model, 30)
+    assert (outcome.action, outcome.n, outcome.rows) == ("overwrite", 2, 3)
+    assert {result.status for result in outcome.results} == {"pass"}
+    assert counts(world) == {("a", 1): 1, ("b", 2): 1, ("c", 1): 1}
+    assert world.versions() == 2
+    assert world.states("n, tau, t") == [(1, None, _local(10)), (2, _local(10), _local(30))]
+    delete_folder(world.session, f"{world.schema}.target")
+    assert world.run(model, 40, full_refresh=True).action == "create"
+    assert counts(world) == {("a", 1): 1, ("b", 2): 1, ("c", 1): 1}
+
+
+@pytest.mark.parametrize("here", [more("claimed"), "staged", more("ready"), more("committed")])
+def test_a_run_that_was_killed_is_done_once(
+    world: World, monkeypatch: pytest.MonkeyPatch, here: str
+) -> None:
+    model = whole(world)
+    world.run(model, 10)
+    world.add((4, "b", None, 3))
+
+    def point(name: str) -> None:
+        if name == here:
+            raise Killed(name)
+
+    monkeypatch.setattr(run, "point", point)
+    with pytest.raises(Killed):
+        world.run(model, 20)
+    monkeypatch.undo()
+    monkeypatch.setitem(registry.KINDS, "whole", "tests.kinds.whole:Whole")
+    world.memory = type(world.memory)()  # another process
+    world.add((5, "c", None, 21))
+    world.run(model, 30)
+    assert counts(world) == {("a", 2): 1, ("b", 2): 1, ("c", 1): 1}
+    assert [n for (n,) in world.states("n")] == [1, 2, 3]
+
+
+@pytest.mark.more
+def test_rows_are_checked_before_they_are_published(world: World) -> None:
+    few = {"name": "few", "expect": "n < 2", "on_violation": "drop"}
+    model = whole(world, expectations=[few])
+    invocation = world.invocation(10)
+    planned = writes(registry.prepare(world.session, model, invocation))
+    outcome = registry.execute(world.session, planned, invocation)
+    assert outcome.rejected_rows == 1
+    assert counts(world) == {("b", 1): 1}
+    log, checks = f"{world.schema}.tapestry_runs", f"{world.schema}.tapestry_checks"
+    write_log(world.session, log, "i", invocation.log)
+    write_checks(world.session, checks, "i", invocation.log)
+    logged = world.session.rows(f"select action, new_rows, rejected_rows, verification from {log}")
+    assert logged == [("create", 1, 1, "passed")]
+    kinds = world.session.rows(f"select kind, status from {checks} order by kind")
+    assert [tuple(row) for row in kinds][-2:] == [("expectation", "warn"), ("not_too_much", "pass")]
+
+
+def test_a_wrong_answer_is_not_published(world: World) -> None:
+    model = whole(world)
+    world.run(model, 10)
+    world.add((4, "b", None, 3))
+    invocation = world.invocation(20)
+    planned = writes(registry.prepare(world.session, model, invocation))
+    wrong = replace(planned.rows, select=f"SELECT * FROM ({planned.rows.select}) WHERE n > 2")
+    with pytest.raises(VerificationFailed):
+        registry.execute(world.session, replace(planned, rows=wrong), invocation)
+    assert counts(world) == {("a", 2): 1, ("b", 1): 1}
+    world.run(model, 30)
+    assert counts(world) == {("a", 2): 1, ("b", 2): 1}
+
+
+def _local(seconds: float) -> Any:
+    return at(seconds).replace(tzinfo=None)
