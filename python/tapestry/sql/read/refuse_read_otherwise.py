@@ -16,13 +16,14 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql.copies import copied
 from tapestry.sql.work import unbounded
-from tapestry.sql.write.explicit import explicit, put_parentheses, write_literals
+from tapestry.sql.write.explicit import explicit, list_conditions, put_parentheses, write_literals
 
 _SHOWN = 60
 
 
 def refuse_read_otherwise(tree: exp.Query, read: Callable[[str], exp.Query]) -> None:
     """Raise Refusal where ``read`` makes another tree of the text that is written of this one."""
+    tree = list_conditions(tree)
     copy = copied(tree)
     put_parentheses(copy)
     write_literals(copy)

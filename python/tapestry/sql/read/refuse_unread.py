@@ -13,6 +13,7 @@ from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from tapestry.errors import Refusal
 from tapestry.sql.read.refuse_unsupported import UPSTREAM
+from tapestry.sql.write.explicit import list_conditions
 
 _QUERY = frozenset({"this", "with_", "order", "limit", "offset"})
 _READ: dict[type[exp.Expr], frozenset[str]] = {
@@ -114,7 +115,7 @@ def refuse_second_comparison(tokens: Sequence[Token]) -> None:
 def refuse_unwritten(tree: exp.Query) -> None:
     """Raise Refusal for what the tree holds and its text in Spark's dialect would not."""
     try:
-        tree.sql("spark", unsupported_level=ErrorLevel.RAISE)
+        list_conditions(tree).sql("spark", unsupported_level=ErrorLevel.RAISE)
     except UnsupportedError as error:
         raise Refusal(
             "a part of the SQL would get lost",

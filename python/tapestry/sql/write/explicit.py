@@ -34,6 +34,28 @@ def write_literals(tree: exp.Expr) -> None:
             cast.replace(exp.Literal.number(f"{digits}{suffix}"))
 
 
+def list_conditions(tree: exp.Query) -> exp.Query:
+    """The conditions of QUALIFY as items of the select lists; a copy where there are any.
+
+    For Spark the parser's library writes a derived table in its place, and reads the names of its
+    items again, as if they were SQL: `date '2026-01-01'` would be a difference of three numbers.
+
+    >>> from sqlglot import parse_one
+    >>> tree = parse_one("select date '2026-01-01' from m qualify count(*) over () > 1")
+    >>> list_conditions(tree).sql("spark")
+    "SELECT CAST('2026-01-01' AS DATE), COUNT(*) OVER () > 1 AS _qualify FROM m"
+    """
+    if tree.find(exp.Qualify) is None:
+        return tree
+    tree = tree.copy()
+    for clause in list(tree.find_all(exp.Qualify)):
+        select = clause.parent
+        assert isinstance(select, exp.Select)
+        clause.pop()
+        select.append("expressions", exp.alias_(clause.this, "_qualify"))
+    return tree
+
+
 def explicit(tree: exp.Expr, copy: bool = True) -> str:
     """The tree as text in which every operator stands in parentheses: nothing binds by rank.
 
