@@ -28,6 +28,7 @@ from tapestry.sql.read.output_names import items_called
 from tapestry.sql.read.parse import is_cte
 from tapestry.sql.read.pivots import open_pivots
 from tapestry.sql.read.refuse_equal_columns import refuse_equal_columns
+from tapestry.sql.read.rename_parameters import rename_parameters
 from tapestry.sql.read.spelling import (
     NO_PART,
     note_spelling,
@@ -52,6 +53,7 @@ def resolve_names(tree: exp.Query, catalog: Catalog) -> exp.Query:
     Raises Refusal for a column that cannot be told, and for ``select *`` over a continuous model,
     whose ``_matched_at`` would become a column of this one.
     """
+    tree = rename_parameters(tree)
     tree = open_pivots(tree, lambda inner: resolve_names(inner, catalog))
     schema, depth = _schema_of(catalog)
     tree = to_laterals(natural_joins(tree, catalog), catalog)
