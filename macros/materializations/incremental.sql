@@ -24,5 +24,10 @@
     {%- do run_query('alter table ' ~ this ~ ' cluster by ('
           ~ tapestry__layout_columns(liquid, exactly=true) | join(', ') ~ ')') -%}
   {%- endif -%}
+  {#- What is made here is in dbt's cache from now on, where later batches of the model ask for its format. -#}
+  {%- if made -%}
+    {%- set format = config.get('file_format') -%}
+    {%- set built = {'relations': [this.incorporate(type='table', is_delta=format == 'delta', is_iceberg=format == 'iceberg')]} -%}
+  {%- endif -%}
   {{ return(built) }}
 {% endmaterialization %}

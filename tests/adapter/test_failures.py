@@ -56,3 +56,15 @@ def test_a_version_that_is_too_old_is_explained() -> None:
     assert first == said
     assert "Run again" in second
     assert "interval 30 days" in second
+
+
+def test_rows_of_another_time_than_their_batch_are_explained() -> None:
+    parted = "[DELTA_REPLACE_WHERE_MISMATCH] Written data does not conform to partial overwrite"
+    plain = (
+        "[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK constraint EXPRESSION(('at < 2026-02-01))"
+        " (at < TIMESTAMP '2026-02-01 00:00:00') violated by row with values:\n - at : 17"
+    )
+    for said in (parted, plain):
+        assert "event_time is not within the batch" in short_message(ValueError(said))
+    named = plain.replace("EXPRESSION(('at < 2026-02-01))", "positive")
+    assert short_message(ValueError(named)) == named

@@ -16,6 +16,13 @@ _READ_NO_MORE = (
     " has committed to the table since. Run again; a longer delta.deletedFileRetentionDuration of"
     " the table (interval 30 days) lets Delta read it for longer"
 )
+_OF_ANOTHER_TIME = ("DELTA_REPLACE_WHERE_MISMATCH", "CHECK constraint EXPRESSION(")
+"""Of partitions, and of other columns: the second is a constraint that nobody has given a name."""
+_OF_ITS_BATCH = (
+    "A batch of a microbatch model gave rows whose event_time is not within the batch, or NULL. Set"
+    " event_time on what the model reads, and let the model's event_time name the column that"
+    " keeps the time of its rows, not a part of it"
+)
 
 
 def short_message(error: BaseException) -> str:
@@ -30,7 +37,10 @@ def short_message(error: BaseException) -> str:
         texts = [_REPEATED.sub(r"\1", _said(error))]
     marked = [text for text in texts if _MARK.match(text.strip())]
     message = _trim(marked[-1] if marked else _inner_mark(texts) or texts[-1])
-    return f"{message}\n{_READ_NO_MORE}" if _TOO_OLD in message else message
+    for marks, told in (((_TOO_OLD,), _READ_NO_MORE), (_OF_ANOTHER_TIME, _OF_ITS_BATCH)):
+        if any(mark in message for mark in marks):
+            return f"{message}\n{told}"
+    return message
 
 
 def has_stack(error: BaseException) -> bool:

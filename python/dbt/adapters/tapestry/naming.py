@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from dbt.adapters.base.relation import EventTimeFilter
@@ -50,6 +51,10 @@ class TapestryRelation(SparkRelation):
     def _render_event_time_filtered(self, event_time_filter: EventTimeFilter) -> str:
         named = replace(event_time_filter, field_name=time_sql(event_time_filter.field_name))
         return super()._render_event_time_filtered(named)
+
+    def within(self, event_time: str, start: datetime, end: datetime) -> str:
+        """The condition that a row is of a batch, as dbt asks a source for it."""
+        return self._render_event_time_filtered(EventTimeFilter(event_time, start, end))
 
     def quoted(self, identifier_: str) -> str:
         """The part in backticks, where the project asks for them; once is enough."""
