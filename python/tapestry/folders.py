@@ -15,10 +15,13 @@ import errno
 import fcntl
 import grp
 import os
+import platform
 import pwd
+import re
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +35,7 @@ _LIMIT = 1 << 20
 """Bytes: no file of ours is larger that is read at once."""
 _LINKS = 40
 """As many as Linux follows on one way."""
+_HOLDER = re.compile(rb"process [0-9]{1,20} of [A-Za-z0-9. -]{1,255}")
 
 
 class NotOurs(ConfigurationError):
@@ -147,7 +151,7 @@ def held_temporary() -> Path:
 def _locked_temporary() -> tuple[Path, int]:
     folder = new_temporary()
     lock = open_lock(folder / LOCK)
-    fcntl.flock(lock, fcntl.LOCK_SH)
+    fcntl.flock(lock, fcntl.LOCK_SH)  # nobody but a sweep looks at a new folder, for a moment
     return folder, lock
 
 
@@ -267,6 +271,29 @@ def write_own(path: Path, content: bytes) -> None:
 def open_lock(path: Path) -> int:
     """A descriptor of a file to hold locks on, made if it is missing; no link is followed."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+
+
+def take_lock(lock: int, seconds: float, *, alone: bool = True) -> str:
+    """Hold a lock as soon as others give it back: "", or who has not given it back in that time.
+
+    Who holds it alone writes its process into the file: a lock says of nobody who has it. Raises
+    OSError where the file system has no locks.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(lock, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                found = _HOLDER.fullmatch(os.pread(lock, _LIMIT, 0))
+                return found[0].decode() if found else "another process"
+            time.sleep(0.1)
+        else:
+            if alone:
+                os.ftruncate(lock, 0)
+                host = re.sub(r"[^A-Za-z0-9.-]", "", platform.node()) or "this machine"
+                os.pwrite(lock, f"process {os.getpid()} of {host}".encode(), 0)
+            return ""
 
 
 def check_way(path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from dbt.adapters.tapestry import fetch, jars
 from dbt.adapters.tapestry.log import size, tail
+from tapestry.errors import ConfigurationError
 from tapestry.folders import open_lock
 
 IVY = """\
@@ -48,6 +49,25 @@ def test_the_second_waits_and_then_fetches_nothing(first: dict[str, str], tmp_pa
     other.join(30)
     assert [one.get("spark.jars") for one in found] == [str(jar)]
     assert "spark.jars.packages" not in found[0]
+
+
+def test_a_wait_ends_and_names_who_is_waited_for(
+    first: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "_WAIT", 0.3)
+    held = Path(first["spark.jars.ivy"]) / fetch.LOCK
+    with fetch.one_fetches(first):
+        for text in (None, b"", b"process 1\x1b[2J of x", b"\xff"):
+            if text is not None:
+                held.write_bytes(text)
+            with pytest.raises(ConfigurationError) as caught, fetch.one_fetches(first):
+                pass
+            who = "another process" if text is not None else f"process {os.getpid()} of "
+            assert who in str(caught.value)
+            assert "run again when it is done; end it, if it hangs" in str(caught.value)
+            assert str(held) in str(caught.value)
+    with fetch.one_fetches(first) as settings:
+        assert settings == first, "who gave up holds nothing"
 
 
 def test_who_waited_for_one_that_failed_fetches(first: dict[str, str]) -> None:

@@ -14,13 +14,20 @@ import fcntl
 import os
 import re
 import secrets
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tapestry.errors import ConfigurationError
-from tapestry.folders import NotOurs, open_lock, open_own, own_folder, read_own, write_own
+from tapestry.folders import (
+    NotOurs,
+    open_lock,
+    open_own,
+    own_folder,
+    read_own,
+    take_lock,
+    write_own,
+)
 from tapestry.runs.engine.locations import CATALOG_FOLDER
 
 FOLDER = ".catalog"
@@ -205,16 +212,10 @@ def _forget_the_dead(folder: Path) -> None:
 
 def _alone(lock: int, path: Path) -> None:
     """Wait until no other process is just opening the catalog."""
-    until = time.monotonic() + _WAIT
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise ConfigurationError(
-                    f"another process has been opening the catalog for {_WAIT:.0f} seconds",
-                    str(path),
-                    "end it, if it hangs",
-                ) from None
-            time.sleep(0.1)
+    holder = take_lock(lock, _WAIT)
+    if holder:
+        raise ConfigurationError(
+            f"{holder} has been opening the catalog for {_WAIT:.0f} seconds",
+            str(path),
+            "end it, if it hangs",
+        )

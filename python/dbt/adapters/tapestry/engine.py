@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import fcntl
 import hashlib
 import json
 import logging
@@ -34,7 +33,7 @@ from dbt.adapters.tapestry.cache_folders import cache_or_new
 from dbt.adapters.tapestry.listeners import listeners
 from tapestry.children import DEVNULL, OF_A_PROJECT, PIPE, start_python
 from tapestry.errors import ConfigurationError
-from tapestry.folders import open_lock, read_own, write_own
+from tapestry.folders import open_lock, read_own, take_lock, write_own
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -46,6 +45,8 @@ OWN = "own"
 _UNLIKE = ("spark.jars", "spark.jars.packages", "spark.jars.ivy")
 """The same jars, before and after Ivy has fetched them."""
 _FOLDER = "engines"
+_WAIT = 20.0
+"""Seconds for one that is about to end."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,9 @@ def join_offer(path: Path) -> SparkContext | None:
         lock = os.open(lock_of(path), os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
         return None
-    fcntl.flock(lock, fcntl.LOCK_SH)
+    if take_lock(lock, _WAIT, alone=False):  # it is about to end, and does not
+        os.close(lock)
+        return None
     try:
         context = _attach(offer)
     except Exception as error:

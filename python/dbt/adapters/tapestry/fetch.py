@@ -8,7 +8,6 @@ waited for it finds the jars there.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import time
@@ -20,12 +19,15 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tapestry.jars import known_jars
-from tapestry.folders import open_lock
+from tapestry.errors import ConfigurationError
+from tapestry.folders import open_lock, take_lock
 
 logger = AdapterLogger("Tapestry")
 LOCK = "dbt-tapestry.lock"
 PAUSES = (2.0, 10.0)
 """Seconds before the second attempt, and before the third."""
+_WAIT = 900.0
+"""Seconds: three attempts of Ivy's over a slow line are done by then."""
 _SHOWN = 3
 _MARKS = ("UNRESOLVED DEPENDENCIES", "unresolved dependenc", "FAILED DOWNLOADS", "download failed")
 _WHY = re.compile(
@@ -67,13 +69,21 @@ def _lock(folder: Path) -> int | None:
     except OSError:
         return None
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        logger.info("Another process of yours fetches Spark's jars: waiting for it")
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        if take_lock(lock, 0):
+            logger.info("Another process of yours fetches Spark's jars: waiting for it")
+            holder = take_lock(lock, _WAIT)
+            if holder:
+                raise ConfigurationError(
+                    f"{holder} has been fetching Spark's jars for {_WAIT:.0f} seconds",
+                    str(folder / LOCK),
+                    "run again when it is done; end it, if it hangs",
+                )
     except OSError:  # a file system without locks
         os.close(lock)
         return None
+    except ConfigurationError:
+        os.close(lock)
+        raise
     return lock
 
 
