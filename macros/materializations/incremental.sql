@@ -11,7 +11,8 @@
     {%- do store_result('main', response=adapter.limited_response(limited, '' if standing else 'a view')) -%}
     {{ return({'relations': [standing or this.incorporate(type='view')]}) }}
   {%- endif -%}
-  {%- set made = load_cached_relation(this) is none or should_full_refresh() -%}
+  {%- set existing = load_cached_relation(this) -%}
+  {%- set made = existing is none or existing.is_view or should_full_refresh() -%}
   {%- if model.language == 'sql' and made -%}
     {%- do adapter.check_merge_keys(model, compiled_code) -%}
   {%- endif -%}

@@ -25,7 +25,7 @@ INCREMENTAL = {
     "overwritten": "incremental_strategy='insert_overwrite'",
     "by_day": "incremental_strategy='insert_overwrite', partition_by='v'",
     "in_batches": "incremental_strategy='microbatch', event_time='at', batch_size='day',"
-    f" begin='{OLD.date()}', partition_by='v', lookback=9",
+    f" begin='{OLD.date()}', lookback=9",  # one table for all batches
 }
 PYTHON = """
 def model(dbt, session):
