@@ -21,7 +21,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.progress import reached
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.state import COLUMNS, StateRow, _from_row, read_states, readable, runs_of
-from tapestry.runs.tables.state_row import pins_as_json, pins_of, seal_of
+from tapestry.runs.tables.state_row import FORMAT, pins_as_json, pins_of, seal_of
 
 TABLE = "db.tapestry_state"
 READ = [name for name in COLUMNS if name != "created_at"]
@@ -74,6 +74,7 @@ def raw(row: StateRow) -> dict[str, Any]:
         "failed": str(list(row.failed)),
         "beside": json.dumps(row.beside) if row.beside else None,
         "seal": seal_of(vars(row)),
+        "format": FORMAT,
     }
     return {name: found[name] for name in READ}
 
@@ -169,6 +170,18 @@ def test_the_reason_says_what_is_odd(changed: dict[str, Any], reason: str) -> No
     found = read({**raw(ROW), **changed})
     assert isinstance(found, OddRow)
     assert reason in found.reason
+
+
+def test_a_row_of_a_later_format_is_refused_before_it_is_read() -> None:
+    found = read({**raw(ROW), "format": FORMAT + 1, "pins": "another form", "seal": "9:?"})
+    assert isinstance(found, OddRow)
+    assert f"it is of format {FORMAT + 1}" in found.reason
+    with pytest.raises(StateUnreadable, match="install the version that wrote it"):
+        readable(found)
+
+
+def test_a_row_of_the_versions_before_formats_goes_on() -> None:
+    assert read({**raw(ROW), "format": None}) == ROW
 
 
 class Rows(Session):

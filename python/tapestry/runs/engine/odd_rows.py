@@ -25,7 +25,11 @@ _SEAL: Final = "1:"
 
 
 class Odd(ValueError):
-    """A value that no run can have written."""
+    """A value that no run can have written; ``way_out``: what to do but to put it right."""
+
+    def __init__(self, reason: str, way_out: str = "") -> None:
+        super().__init__(reason)
+        self.way_out = way_out
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ class OddRow:
     table: str
     key: tuple[tuple[str, Any], ...]
     reason: str
+    way_out: str = ""
 
     @property
     def where(self) -> str:
@@ -66,7 +71,8 @@ def read_row(
     try:
         return parse(Fields(values))
     except Odd as error:
-        return OddRow(table, tuple((name, values.get(name)) for name in key), str(error))
+        named = tuple((name, values.get(name)) for name in key)
+        return OddRow(table, named, str(error), error.way_out)
 
 
 class Fields:

@@ -37,7 +37,7 @@ from tapestry.runs.engine.own_tables import (
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.run_identity import RunIdentity
-from tapestry.runs.tables.state_row import KEY, parse_state, pins_as_json, seal_of
+from tapestry.runs.tables.state_row import FORMAT, KEY, parse_state, pins_as_json, seal_of
 from tapestry.runs.tables.target import metadata, newest_commits
 
 COLUMNS: Mapping[str, str] = {
@@ -63,6 +63,7 @@ COLUMNS: Mapping[str, str] = {
     "failed": "string",
     "seal": "string",
     "beside": "string",
+    "format": "bigint",
 }
 ADDED = {name: COLUMNS[name] for name in list(COLUMNS)[list(COLUMNS).index("last_canonical") :]}
 """Columns that state tables of earlier versions lack."""
@@ -183,7 +184,8 @@ def readable(row: StateRow | OddRow | None) -> StateRow | None:
     raise StateUnreadable(
         f"the state of {row.named('model') or 'a model'} cannot be read: {row.reason}",
         where=row.where,
-        hint="put that row right (the table's DESCRIBE HISTORY tells who wrote it, VERSION AS OF …"
+        hint=row.way_out
+        or "put that row right (the table's DESCRIBE HISTORY tells who wrote it, VERSION AS OF …"
         " what stood there before) or delete it if it is one too many; or `tapestry adopt` the"
         " model, or --full-refresh it",
     )
@@ -282,6 +284,7 @@ def _insert(table: str, row: StateRow) -> str:
         "beside": string(json.dumps(row.beside)) if row.beside else "CAST(NULL AS STRING)",
         "seal": string(seal_of(vars(row))),
         "created_at": "current_timestamp()",
+        "format": f"{FORMAT}L",
     }
     options = {
         "txnAppId": f"tapestry.state.{row.generation}",

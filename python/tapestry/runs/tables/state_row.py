@@ -14,6 +14,9 @@ from tapestry.runs.tables.target import CLOSED
 
 KEY = ("model", "generation", "n")
 """What names a row in a message."""
+FORMAT = 1
+"""The form of a row, and of what its run wrote beside its table: late rows, known answers, states
+of groups, rejected rows. Rows of the versions before it have none; they are read as they are."""
 _SEALED = (
     "model",
     "generation",
@@ -37,7 +40,17 @@ _SEALED = (
 
 
 def parse_state(fields: Fields) -> dict[str, Any]:
-    """The values of a `StateRow` by name; raises `Odd` for what no run has written."""
+    """The values of a `StateRow` by name; raises `Odd` for what no run has written.
+
+    A row of a later format is refused before anything else of it is read.
+    """
+    form = fields.optional_whole("format", 1)
+    if form is not None and form > FORMAT:
+        raise Odd(
+            f"it is of format {form}, and this version of dbt-tapestry reads those up to {FORMAT}",
+            "install the version that wrote it, or a later one; --full-refresh builds the model"
+            " again in the format of this one",
+        )
     n = fields.whole("n", 1, CLOSED - 1)
     _check_window(n, fields.optional_instant("tau"), fields.instant("t"))
     values: dict[str, Any] = {
