@@ -136,10 +136,10 @@ anew. A model whose row cannot be read is never taken for one that has not run y
 
 **Formats.** Each row of `tapestry_state` says the format that its run wrote: of the row, and of
 what stands beside the model's table (`__late_…`, `__known`, `__memory`, `__rejected`). A version of
-the package reads every format up to its own, and writes its own from the next run on. A later format
-is refused with [StateUnreadable](errors.md#stateunreadable) before anything is read or written:
-install the version that wrote it, or `--full-refresh` the model. A memory of another form is another
-table. The logs are only added to; a column that a version does not know is left alone.
+the package reads every format up to its own, and writes its own from the next run on. A later
+format is refused with [StateUnreadable](errors.md#stateunreadable) before anything is read or
+written: install the version that wrote it, or `--full-refresh` the model. A memory of another form
+is another table. The logs are only added to; a column that a version does not know is left alone.
 
 Rows of other generations and of models that nobody has do not matter. A table with a missing
 column, another type or another format is named as a whole. Where that is `{QUERIES_TABLE}`, runs

@@ -284,7 +284,7 @@ def _insert(table: str, row: StateRow) -> str:
         "beside": string(json.dumps(row.beside)) if row.beside else "CAST(NULL AS STRING)",
         "seal": string(seal_of(vars(row))),
         "created_at": "current_timestamp()",
-        "format": f"{FORMAT}L",
+        "format": str(FORMAT),
     }
     options = {
         "txnAppId": f"tapestry.state.{row.generation}",
