@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 from uuid import uuid4
 
-from tapestry.errors import SourceHistoryGone
+from tapestry.errors import NotRunYet, SourceHistoryGone
+from tapestry.quoting import relation_name
 from tapestry.runs.checks.checks import FAIL, PASS, CheckResult
 from tapestry.runs.checks.new_rows import NewRows
-from tapestry.runs.checks.verification import VERIFICATION
+from tapestry.runs.checks.verification import VERIFICATION, Audited
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
@@ -24,6 +25,7 @@ from tapestry.runs.expectations.validate import Expected, prepare
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import plain, read_relations
 from tapestry.runs.run.commit import closing_sql
+from tapestry.runs.run.explained import Explained
 from tapestry.runs.run.plan import CloseRun, Creation, Nothing, Overwriting, Plan, WriteRows
 from tapestry.runs.run.standing import Standing, stand
 from tapestry.runs.sources.describe import arrival_column
@@ -32,7 +34,7 @@ from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.scans import plain_scan
 from tapestry.runs.tables.state import StateRow
 from tapestry.runs.tables.target import EMPTY_GENERATION
-from tapestry.sql import Catalog, relation_names, static_answer
+from tapestry.sql import Catalog, Step, relation_names, static_answer
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,24 @@ class Whole:
     def refuse(self, model: Model, catalog: Catalog) -> None:
         """Any query that can be read is one of this kind."""
         relation_names(model.sql)
+
+    def explain(
+        self, session: Session, model: Model, invocation: Invocation, stored: bool
+    ) -> Explained:
+        """One step: Q(t)."""
+        row = _first(model, invocation.clock.instant, Standing(None, None))
+        answer = _answer(session, model, invocation, row)
+        return Explained((Step("answer", "the query at the instant of the run", answer.sql),))
+
+    def audit(
+        self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
+    ) -> Audited:
+        """Compare the table with the query over what its newest run read."""
+        row = stand(session, model, invocation, False).row
+        if row is None:
+            raise NotRunYet(f"{model.name} has not run yet")
+        again = _Again(_answer(session, model, invocation, row).sql)
+        return Audited(row.t, row.n, again.verify(session, model, relation_name(model.relation)))
 
     def _written(
         self,

@@ -26,7 +26,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.kinds import registry
 from tapestry.runs.kinds.continuous import plan_run as continuous
 from tapestry.runs.kinds.continuous.after import rewind as rewinding
-from tapestry.runs.kinds.continuous.plan_run import _Planning
+from tapestry.runs.kinds.continuous.plan_run import Planning
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.run import run
 from tapestry.runs.run.plan import Appending, Circumstances, Creation, Plan, WriteRows
@@ -160,7 +160,7 @@ class _Read:
     commits: tuple[datetime, ...] = ()
 
 
-class _Plans(_Planning):
+class _Plans(Planning):
     """Plans as the kind `continuous` does, but for what only an engine can find out."""
 
     @property

@@ -50,9 +50,23 @@ def test_its_table_is_the_answer_of_now(world: World) -> None:
     assert counts(world) == {("a", 1): 1, ("b", 2): 1, ("c", 1): 1}
     assert world.versions() == 2
     assert world.states("n, tau, t") == [(1, None, _local(10)), (2, _local(10), _local(30))]
+    assert audited(world, model) == ("pass", "pass")
+    (step,) = (
+        registry.kind_of(model).explain(world.session, model, world.invocation(40), True).steps
+    )
+    assert "GROUP BY" in step.sql.upper()
+    world.session.run(f"delete from {world.schema}.target where author = 'b'")
+    accepting = replace(model, config=replace(model.config, on_target_change="accept"))
+    assert audited(world, accepting) == ("fail", "pass")
     delete_folder(world.session, f"{world.schema}.target")
     assert world.run(model, 40, full_refresh=True).action == "create"
     assert counts(world) == {("a", 1): 1, ("b", 2): 1, ("c", 1): 1}
+
+
+def audited(world: World, model: Model) -> tuple[str, ...]:
+    kind = registry.kind_of(model)
+    found = kind.audit(world.session, model, world.invocation(40), "full", 0)
+    return tuple(result.status for result in found.results)
 
 
 @pytest.mark.parametrize("here", [more("claimed"), "staged", more("ready"), more("committed")])

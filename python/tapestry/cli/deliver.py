@@ -35,11 +35,11 @@ def deliver(
     given: DbtOptions,
 ) -> None:
     """Bring what is new of continuous MODELs (all, if none is named) to their sinks."""
-    from tapestry.cli.models import continuous_names, open_models, read_manifest
+    from tapestry.cli.models import names_of_ours, open_models, read_manifest
     from tapestry.delivery.deliver import deliver as deliver_all
 
     manifest = read_manifest(given)
-    names = continuous_names(manifest, models, "it delivers nothing") or manifest.of_ours()
+    names = names_of_ours(manifest, models, "it delivers nothing") or manifest.of_ours()
     with open_models(manifest, names) as opened:
         found = list(opened.models.values())
         known = {str(one.get("name")) for model in found for one in model.config.deliver}

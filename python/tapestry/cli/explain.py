@@ -109,6 +109,8 @@ def show_explanation(to: Console, explained: Explanation) -> None:
         to.print(f"\n[bold red]refused by {by}[/bold red]")
         to.print(str(explained.refusal), markup=False)
         return
+    if explained.looked_at is None:
+        return
     _show_reads(to, explained)
     _show_joins(to, explained)
     _show_memories(to, explained)

@@ -13,10 +13,11 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
-from tapestry.runs.kinds.continuous.after.preview import Cost, Preview, cost, preview
+from tapestry.runs.kinds.continuous.after.explain import rewritten
+from tapestry.runs.kinds.continuous.after.preview import Cost, Preview, cost
+from tapestry.runs.kinds.registry import kind_of
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.relations import read_relations
-from tapestry.sql import Rewriting, Step, rewrite
+from tapestry.sql import Rewriting, Step
 from tapestry.sql.rewriter import refusing_pass
 
 
@@ -63,26 +64,20 @@ def explain_model(
     stored: bool,
     warnings: Sequence[str] = (),
 ) -> Explanation:
-    """Rewrite the query as a run does, and look at what the run would read.
+    """Say how a run comes from the query, and look at what the run would read.
 
     A query that is refused is explained up to the step that refuses it; ``warnings`` are what a run
     says of the model besides.
     """
-    explained = Explanation(model.name, model.file)
-    try:
-        relations = read_relations(session, model.sql, model, invocation.pins, invocation.time_zone)
-
-        def rewrite_with(assume: tuple[str, ...], steps: list[Step] | None = None) -> Rewriting:
-            begin, infer = model.config.begin, model.config.infer == "on"
-            rewriting = rewrite(model.sql, relations.catalog, assume, begin, steps, infer)
-            return rewriting.joining(model.config.join_order)
-
-        rewriting = rewrite_with(model.config.assume, explained.steps)
-        explained.steps = list(rewriting.trace)
-        looked_at = preview(session, model, invocation, stored)
-    except Refusal as refusal:
-        explained.refusal = refusal
+    found = kind_of(model).explain(session, model, invocation, stored)
+    explained = Explanation(model.name, model.file, list(found.steps), found.refusal)
+    looked_at = found.looked_at
+    if not isinstance(looked_at, Preview):
         return explained
+
+    def rewrite_with(assume: tuple[str, ...]) -> Rewriting:
+        return rewritten(model, looked_at.query.relations, assume)
+
     tables = {name: _table(session, looked_at, name) for name in looked_at.scans}
     wanted = {(r.source, r.predicate) for r in looked_at.readings}
     wanted |= {(name, "") for name in looked_at.scans}

@@ -97,10 +97,20 @@ def continuous_names(manifest: Manifest, wanted: Sequence[str], why: str) -> lis
     Raises ConfigurationError for a model that is not there, click.UsageError, with ``why`` that
     matters, for one that is not continuous.
     """
+    return _names(manifest, wanted, manifest.continuous(), f"is not a continuous model: {why}")
+
+
+def names_of_ours(manifest: Manifest, wanted: Sequence[str], why: str) -> list[str]:
+    """The same of models of all kinds of ours."""
+    kinds = " or ".join(KINDS)
+    return _names(manifest, wanted, manifest.of_ours(), f"is not a {kinds} model: {why}")
+
+
+def _names(manifest: Manifest, wanted: Sequence[str], ours: list[str], why: str) -> list[str]:
     names = [str(manifest.model(name)["name"]) for name in wanted]
-    others = [name for name in names if name not in manifest.continuous()]
+    others = [name for name in names if name not in ours]
     if others:
-        raise click.UsageError(f"{others[0]} is not a continuous model: {why}")
+        raise click.UsageError(f"{others[0]} {why}")
     return names
 
 

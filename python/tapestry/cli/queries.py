@@ -77,12 +77,12 @@ def _refuse_wrong_use(off: str | None, on: str | None, why: str | None) -> None:
 
 def _switch(manifest: Manifest, name: str, active: bool, why: str) -> QueryRow:
     """Write the model's row, whatever stands there; the switch alone has changed in it."""
-    from tapestry.cli.models import continuous_names
+    from tapestry.cli.models import names_of_ours
     from tapestry.names import QUERIES_TABLE
     from tapestry.runs.engine.odd_rows import OddRow
     from tapestry.runs.tables.queries import read_queries, switch
 
-    (name,) = continuous_names(manifest, [name], "dbt alone decides when it runs")
+    (name,) = names_of_ours(manifest, [name], "dbt alone decides when it runs")
     row = replace(_rows(manifest)[name], active=active, why=why)
     with open_project(manifest.given) as project:
         table = f"{project.schema}.{QUERIES_TABLE}"

@@ -15,7 +15,7 @@ from tapestry.errors import NotRunYet, TapestryError
 from tapestry.words import counted
 
 if TYPE_CHECKING:
-    from tapestry.runs.kinds.continuous.after.audit import Audited
+    from tapestry.runs.checks.verification import Audited
 
 EXAMPLE = """\b
 Example:
@@ -55,11 +55,11 @@ def verify(
     given: DbtOptions,
 ) -> None:
     """Check the tables of continuous MODELs (all, if none is named) against their queries."""
-    from tapestry.cli.models import continuous_names, read_manifest
+    from tapestry.cli.models import names_of_ours, read_manifest
 
     manifest = read_manifest(given)
-    wanted = continuous_names(manifest, models, "there is nothing to verify")
-    names = wanted or manifest.continuous()
+    wanted = names_of_ours(manifest, models, "there is nothing to verify")
+    names = wanted or manifest.of_ours()
     if memories:
         _verify_memories(manifest, names, as_json)
         return
@@ -138,14 +138,17 @@ def _audited(
     manifest: Any, names: list[str], full: bool
 ) -> Iterator[tuple[str, Audited | TapestryError]]:
     from tapestry.cli.models import open_models
-    from tapestry.runs.kinds.continuous.after.audit import audit
+    from tapestry.runs.kinds.registry import kind_of
 
     with open_models(manifest, names) as opened:
         for name, model in opened.models.items():
             turn = random.randrange(10**6)
             level = "full" if full else "sample"
             try:
-                yield name, audit(opened.session, model, opened.invocation, level, turn)
+                yield (
+                    name,
+                    kind_of(model).audit(opened.session, model, opened.invocation, level, turn),
+                )
             except TapestryError as error:
                 yield name, error
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from datetime import datetime
+from typing import NamedTuple, Protocol
 
-from tapestry.errors import VerificationFailed
+from tapestry.errors import TargetChanged, VerificationFailed
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
@@ -23,6 +24,15 @@ class Verification(Protocol):
 
         What is found is a result, not an exception; so is an error while asking.
         """
+
+
+class Audited(NamedTuple):
+    """What an audit looked at, what came of it, and whether somebody else wrote there."""
+
+    t: datetime
+    runs: int
+    results: list[CheckResult]
+    changed: TargetChanged | None = None
 
 
 def unverified(model: Model, results: Sequence[CheckResult], staged: str) -> VerificationFailed:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tapestry.runs.run.plan import Decided, Kind
     from tapestry.runs.run.run import Outcome
 
-KINDS: dict[str, str] = {"continuous": "tapestry.runs.kinds.continuous.plan_run:Continuous"}
+KINDS: dict[str, str] = {"continuous": "tapestry.runs.kinds.continuous.kind:Continuous"}
 """Name -> module and class, as entry points are written."""
 
 

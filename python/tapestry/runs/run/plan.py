@@ -11,12 +11,13 @@ from datetime import datetime
 from typing import ClassVar, Protocol, TypeAlias
 
 from tapestry.runs.checks.new_rows import NewRows
-from tapestry.runs.checks.verification import Verification
+from tapestry.runs.checks.verification import Audited, Verification
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.look import AnyWish
 from tapestry.runs.model.model import Model
 from tapestry.runs.run.commit import append_sql, create_sql
+from tapestry.runs.run.explained import Explained
 from tapestry.runs.sources.kept_commits import UnkeptCommits
 from tapestry.runs.tables.side_table import SideRows
 from tapestry.runs.tables.state import StateRow
@@ -283,3 +284,17 @@ class Kind(Protocol):
 
     def refuse(self, model: Model, catalog: Catalog) -> None:
         """Raise the Refusal that a run would raise of the model's text, which reads no data."""
+
+    def explain(
+        self, session: Session, model: Model, invocation: Invocation, stored: bool
+    ) -> Explained:
+        """How the next run comes from the text; ``stored``: the model has a table, or will."""
+
+    def audit(
+        self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
+    ) -> Audited:
+        """Check the table against the query, outside of any run; nothing is written.
+
+        ``level`` is sample or full; ``turn_number`` says which part a sample looks at. Raises
+        NotRunYet for a model that has not run.
+        """

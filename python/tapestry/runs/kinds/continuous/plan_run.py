@@ -1,11 +1,10 @@
-"""The kind `continuous`: all that was ever an answer, each once, with its first instant."""
+"""The next run of a continuous model, planned over the window since the last one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import ClassVar
 from uuid import uuid4
 
 from tapestry.errors import ConfigurationError, SourceHistoryGone
@@ -43,7 +42,7 @@ from tapestry.runs.kinds.continuous.window.sources_of_run import (
 from tapestry.runs.memories.ask import Asking
 from tapestry.runs.memories.look import AnyWish
 from tapestry.runs.memories.new_part import read_memories
-from tapestry.runs.model.model import KEYS, Model
+from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import plain
 from tapestry.runs.query.settings import grown_otherwise, refuse_grown_otherwise, same_query
 from tapestry.runs.query.spark_reads import refuse_read_otherwise
@@ -59,35 +58,16 @@ from tapestry.runs.run.plan import (
     Plan,
     WriteRows,
 )
-from tapestry.runs.run.standing import Standing, stand
+from tapestry.runs.run.standing import Standing
 from tapestry.runs.sources.earlier_pins import AsRead
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.tables.state import StateRow
 from tapestry.runs.tables.target import EMPTY_GENERATION
-from tapestry.sql import Catalog, Window, rewrite
-
-
-class Continuous:
-    """Plans a run over the window since the last one; answers are appended, none is taken back."""
-
-    own_columns: ClassVar[Mapping[str, str]] = {MATCHED_AT: "TIMESTAMP"}
-    arrival: ClassVar[str] = MATCHED_AT
-    keys: ClassVar[tuple[str, ...]] = KEYS
-
-    def plan(
-        self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
-    ) -> Plan:
-        """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
-        standing = stand(session, model, invocation, full_refresh)
-        return _Planning(session, model, invocation, standing).plan()
-
-    def refuse(self, model: Model, catalog: Catalog) -> None:
-        """Raise the Refusal that a run would raise of the model's text, which reads no data."""
-        rewrite(model.sql, catalog, assume=model.config.assume, begin=model.config.begin)
+from tapestry.sql import Window
 
 
 @dataclass(frozen=True)
-class _Planning:
+class Planning:
     """One model, where it stands, and who asks: what all steps of planning its run share."""
 
     session: Session

@@ -20,7 +20,7 @@ from tapestry.quoting import identifier, relation_name
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.plan_run import Continuous
+from tapestry.runs.kinds.continuous.kind import Continuous
 from tapestry.runs.model.model import Model
 from tapestry.runs.run.plan import WriteRows
 from tapestry.runs.run.standing import stand

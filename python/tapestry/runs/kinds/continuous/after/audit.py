@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import NamedTuple
 
 from tapestry.errors import NotRunYet, TargetChanged
 from tapestry.names import MATCHED_AT
 from tapestry.quoting import relation_name
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.checks.rejected import before_run, rejected_name
+from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.known.published_rows import listed
@@ -39,15 +39,6 @@ from tapestry.verification.turns import turn, turns_of
 
 ROWS, INSTANTS = 200, 2
 """So many published rows a sample asks one by one, so many instants by chance it looks at."""
-
-
-class Audited(NamedTuple):
-    """What an audit looked at, what came of it, and whether somebody else wrote there."""
-
-    t: datetime
-    runs: int
-    results: list[CheckResult]
-    changed: TargetChanged | None = None
 
 
 def audit(

@@ -1,0 +1,50 @@
+"""The kind `continuous`: all that was ever an answer, each once, with its first instant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from tapestry.names import MATCHED_AT
+from tapestry.runs.checks.verification import Audited
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.after.audit import audit
+from tapestry.runs.kinds.continuous.after.explain import explain
+from tapestry.runs.kinds.continuous.plan_run import Planning
+from tapestry.runs.model.model import KEYS, Model
+from tapestry.runs.run.explained import Explained
+from tapestry.runs.run.plan import Plan
+from tapestry.runs.run.standing import stand
+from tapestry.sql import Catalog, rewrite
+
+
+class Continuous:
+    """Plans a run over the window since the last one; answers are appended, none is taken back."""
+
+    own_columns: ClassVar[Mapping[str, str]] = {MATCHED_AT: "TIMESTAMP"}
+    arrival: ClassVar[str] = MATCHED_AT
+    keys: ClassVar[tuple[str, ...]] = KEYS
+
+    def plan(
+        self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
+    ) -> Plan:
+        """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
+        standing = stand(session, model, invocation, full_refresh)
+        return Planning(session, model, invocation, standing).plan()
+
+    def refuse(self, model: Model, catalog: Catalog) -> None:
+        """Raise the Refusal that a run would raise of the model's text, which reads no data."""
+        rewrite(model.sql, catalog, assume=model.config.assume, begin=model.config.begin)
+
+    def explain(
+        self, session: Session, model: Model, invocation: Invocation, stored: bool
+    ) -> Explained:
+        """The steps of the rewriting, and what the next run would read."""
+        return explain(session, model, invocation, stored)
+
+    def audit(
+        self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
+    ) -> Audited:
+        """Check the table against the definition, over what its newest run read."""
+        return audit(session, model, invocation, level, turn_number)
