@@ -27,7 +27,7 @@
   {{ run_hooks(pre_hooks) }}
 
   {%- set plan = adapter.plan_run(model, graph, compiled_code, clauses, said) -%}
-  {%- for warning in plan.warnings -%}
+  {%- for warning in plan.told.warnings -%}
     {%- do exceptions.warn(model.name ~ ': ' ~ warning) -%}
   {%- endfor -%}
   {%- do tapestry__check_contract() -%}

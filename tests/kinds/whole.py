@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
-from uuid import uuid4
 
 from tapestry.errors import NotRunYet, SourceHistoryGone
 from tapestry.quoting import relation_name
@@ -19,21 +18,19 @@ from tapestry.runs.checks.checks import FAIL, PASS, CheckResult
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.checks.verification import VERIFICATION, Audited
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations.validate import Expected, prepare
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.relations import plain, read_relations
-from tapestry.runs.run.commit import closing_sql
+from tapestry.runs.query.relations import read_relations
+from tapestry.runs.run.claimed_rows import closing, first_row, following_row
 from tapestry.runs.run.explained import Explained
-from tapestry.runs.run.plan import CloseRun, Creation, Nothing, Overwriting, Plan, WriteRows
+from tapestry.runs.run.plan import CloseRun, Creation, Nothing, Overwriting, Plan, Proof, WriteRows
 from tapestry.runs.run.standing import Standing, stand
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.earlier_pins import AsRead
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.scans import plain_scan
 from tapestry.runs.tables.state import StateRow
-from tapestry.runs.tables.target import EMPTY_GENERATION
 from tapestry.sql import Catalog, Step, relation_names, static_answer
 
 
@@ -60,7 +57,8 @@ class Whole:
         standing = stand(session, model, invocation, full_refresh)
         last, t = standing.row, invocation.clock.instant
         if last is None:
-            return self._written(session, invocation, standing, model, _first(model, t, standing))
+            first = first_row(model, standing, t, {}, model.sql)
+            return self._written(session, invocation, standing, model, first)
         if standing.closing:
             return CloseRun(model, last)
         if standing.crashed:
@@ -68,22 +66,7 @@ class Whole:
                 return self._written(session, invocation, standing, model, last)
             except SourceHistoryGone:
                 return CloseRun(model, last)
-        assert standing.target is not None
-        row = replace(
-            last,
-            n=last.n + 1,
-            run_id=uuid4().hex,
-            tau=last.t,
-            t=max(t, last.t),
-            target_id=standing.target.table_id,
-            target_version=standing.version,
-            pins={},
-            last_pins=last.pins,
-            canonical=model.sql,
-            sql=model.sql,
-            last_canonical=last.canonical,
-            failed_at=None,
-        )
+        row = following_row(last, standing, max(t, last.t), {}, model.sql)
         planned = self._written(session, invocation, standing, model, row)
         same = planned.row.pins == last.pins and model.sql == last.canonical
         timeless = "now()" not in model.sql or t <= last.t
@@ -97,7 +80,7 @@ class Whole:
         self, session: Session, model: Model, invocation: Invocation, stored: bool
     ) -> Explained:
         """One step: Q(t)."""
-        row = _first(model, invocation.clock.instant, Standing(None, None))
+        row = first_row(model, Standing(None, None), invocation.clock.instant, {}, model.sql)
         answer = _answer(session, model, invocation, row)
         return Explained((Step("answer", "the query at the instant of the run", answer.sql),))
 
@@ -121,12 +104,6 @@ class Whole:
     ) -> WriteRows:
         answer = _answer(session, model, invocation, row)
         row = replace(row, pins=answer.pins)
-        old = None if standing.target is None else standing.target.generation
-        closes = row.n == 1 and old not in (None, EMPTY_GENERATION)
-        ready = ()
-        if closes:
-            width = len(columns_of_table(session, row.model))
-            ready = (closing_sql(row.model, width, str(old), row.run_id),)
         state = invocation.state_table
         of = Expected(f"{answer.sql} LIMIT 0", model.name, answer.columns, model.file)
         first = Creation(model, row.generation, standing.target is not None, state)
@@ -143,8 +120,8 @@ class Whole:
             ),
             first if row.n == 1 else Overwriting(row, answer.columns),
             state,
-            verification=None if model.config.verify == "off" else _Again(answer.sql),
-            ready=ready,
+            proof=Proof(verification=None if model.config.verify == "off" else _Again(answer.sql)),
+            ready=closing(session, standing, row) if row.n == 1 else (),
             circumstances=standing.circumstances,
         )
 
@@ -166,13 +143,6 @@ class _Again:
             rule = model.config.on_verify_failure
             found.append(CheckResult(kind, kind, rule, status, None, int(n), {}, level="full"))
         return found
-
-
-def _first(model: Model, t: object, standing: Standing) -> StateRow:
-    values = {"generation": uuid4().hex, "n": 1, "run_id": uuid4().hex, "tau": None, "t": t}
-    values |= {"begin": None, "target_id": "", "target_version": standing.version}
-    values |= {"pins": {}, "last_pins": {}, "canonical": model.sql, "sql": model.sql}
-    return StateRow(model=plain(model.relation), **values)  # type: ignore[arg-type]
 
 
 def _answer(session: Session, model: Model, invocation: Invocation, row: StateRow) -> _Answer:

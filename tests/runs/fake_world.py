@@ -26,9 +26,10 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.kinds import registry
 from tapestry.runs.kinds.continuous import plan_run as continuous
 from tapestry.runs.kinds.continuous.after import rewind as rewinding
-from tapestry.runs.kinds.continuous.plan_run import Planning
+from tapestry.runs.kinds.continuous.plan_run import Decision
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.run import run
+from tapestry.runs.run.claimed_rows import closing, first_row
 from tapestry.runs.run.plan import Appending, Circumstances, Creation, Plan, WriteRows
 from tapestry.runs.run.standing import Standing, stand
 from tapestry.runs.sources.pins import Pin
@@ -160,7 +161,7 @@ class _Read:
     commits: tuple[datetime, ...] = ()
 
 
-class _Plans(Planning):
+class _Plans(Decision):
     """Plans as the kind `continuous` does, but for what only an engine can find out."""
 
     @property
@@ -175,10 +176,10 @@ class _Plans(Planning):
     def creation(self, query: Any) -> WriteRows:
         end = window_end(self.invocation.clock, self.model.config.lag, None, {})
         assert end.t is not None
-        row = self.first_row(query, end.t)
+        row = first_row(self.model, self.standing, end.t, query.pins, query.canonical)
         writing = Creation(self.model, row.generation, self.standing.target is not None, STATE)
         new = self.new_rows(row, creates=True)
-        return WriteRows(row, new, writing, STATE, ready=self.closing(row))
+        return WriteRows(row, new, writing, STATE, ready=closing(self.session, self.standing, row))
 
     def appending(self, query: Any, row: StateRow, reshape: bool) -> WriteRows:
         standing = self.standing

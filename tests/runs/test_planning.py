@@ -54,7 +54,7 @@ def test_time_does_not_run_backwards(world: FakeWorld) -> None:
     world.add((4, 3))
     planned = prepare(world.session, world.model(), world.knowing(world.invocation(5)))
     assert planned.action == "nothing"
-    assert any("the last run went to" in warning for warning in planned.warnings)
+    assert any("the last run went to" in warning for warning in planned.told.warnings)
     given = world.invocation(5)
     given.clock = Clock(at(5), given=True)
     with pytest.raises(WindowError, match="the last run went to"):

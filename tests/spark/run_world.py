@@ -41,8 +41,8 @@ def writes(planned: Decided) -> WriteRows:
 
 def question_of(planned: WriteRows) -> Question:
     """What the new answers of a run are verified with."""
-    assert isinstance(planned.verification, AnswersVerified)
-    return planned.verification.question
+    assert isinstance(planned.proof.verification, AnswersVerified)
+    return planned.proof.verification.question
 
 
 def literal(seconds: float) -> str:

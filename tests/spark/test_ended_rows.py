@@ -81,12 +81,12 @@ def test_only_the_run_that_finds_rows_gone_asks_when_they_ended(world: World) ->
     _delete(world, "id = 3")
     world.add((4, "a", None, 20.000001), (5, "a", None, 10.000001), (6, "b", 5, 15))
     found = world.plan_rows(model, 30)
-    assert found.figures.strategy == "gaps"
+    assert found.told.figures.strategy == "gaps"
     assert found.rows.select.count("UNION ALL SELECT * FROM (") == 1
     world.run(model, 30)
     world.add((7, "b", 4, 31), (8, "a", None, 32))
     later = world.plan_rows(model, 50)
-    assert later.figures.strategy == "anti_join"
+    assert later.told.figures.strategy == "anti_join"
     assert "_ended <" not in later.rows.select
     world.run(model, 50)
     assert world.answers() == [

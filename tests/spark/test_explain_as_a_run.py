@@ -43,7 +43,7 @@ def test_what_a_run_refuses_explain_refuses(world: World) -> None:
 
 def _of_run(world: World, model: Any) -> tuple[str, tuple[str, ...]]:
     try:
-        return "taken", world.plan_rows(model, 100).warnings
+        return "taken", world.plan_rows(model, 100).told.warnings
     except (Refusal, ConfigurationError) as error:
         return type(error).__name__ + getattr(error, "code", ""), ()
     except Exception:

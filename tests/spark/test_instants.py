@@ -229,7 +229,7 @@ def test_without_the_table_of_what_was_deleted_no_run_goes_on(world: World) -> N
     model = world.model(COUNTS, on_target_change="accept")
     world.run(model, 6)
     world.session.run(f"delete from {world.schema}.target where author = 'a'")
-    assert "2 answers deleted from its table" in writes(world.plan(model, 7)).warnings[-1]
+    assert "2 answers deleted from its table" in writes(world.plan(model, 7)).told.warnings[-1]
     world.run(model, 7)
     world.session.run(f"drop table {world.schema}.target__known")
     world.add((7, "a", None, 8))

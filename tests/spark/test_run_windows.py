@@ -64,7 +64,7 @@ def test_time_does_not_run_backwards(world: World) -> None:
         world.run(model, 19)
     planned = prepare(world.session, model, world.invocation(19, given=False))
     assert planned.action == "nothing"
-    assert "nothing to do" in planned.warnings[0]
+    assert "nothing to do" in planned.told.warnings[0]
 
 
 @pytest.mark.more
@@ -189,7 +189,7 @@ def test_a_chain_waits_for_a_model_whose_state_is_elsewhere(world: World) -> Non
     execute(world.session, prepare(world.session, up, elsewhere), elsewhere)
     planned = world.plan(down, 30)
     assert planned.t == at(10.5)
-    assert any("has run to" in warning for warning in planned.warnings)
+    assert any("has run to" in warning for warning in planned.told.warnings)
 
 
 def test_star_over_a_continuous_model_says_how_to_go_on(world: World) -> None:

@@ -76,7 +76,7 @@ def test_a_wrong_answer_is_still_found(world: World, monkeypatch: pytest.MonkeyP
 )
 def test_what_is_not_a_sample_shares_nothing(world: World, sql: str, verify: str) -> None:
     planned = second_run(world, world.model(sql, verify=verify))
-    assert planned.verification is None or not question_of(planned).sharing.relations
+    assert planned.proof.verification is None or not question_of(planned).sharing.relations
 
 
 def test_a_small_source_is_held_instead(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

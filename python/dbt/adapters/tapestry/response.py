@@ -43,9 +43,9 @@ def response_of(plan: Decided, outcome: Outcome) -> RunResponse:
         rejected_rows=outcome.rejected_rows,
         checks=_statuses(outcome.results),
         violations=_violations(outcome.results),
-        late_rows=plan.figures.late_rows,
-        null_rows=plan.figures.null_rows,
-        strategy=plan.figures.strategy,
+        late_rows=plan.told.figures.late_rows,
+        null_rows=plan.told.figures.null_rows,
+        strategy=plan.told.figures.strategy,
     )
 
 

@@ -91,8 +91,8 @@ class RunDoors(metaclass=AdapterMeta):
             plan = prepare(session, model, invocation, said["full_refresh"])
             if isinstance(plan, WriteRows) and plan.action == Creation.action:
                 refuse_unmapped(session, node, plan.rows.columns)
-            told = (*plan.warnings, *invocation.switches.warnings(), *node_warnings(node))
-            return replace(plan, warnings=told)
+            warnings = (*plan.told.warnings, *invocation.switches.warnings(), *node_warnings(node))
+            return replace(plan, told=replace(plan.told, warnings=warnings))
 
     @available
     def plan_limited(

@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 
 from tapestry.errors import ConfigurationError
-from tapestry.names import MATCHED_AT, REJECTED_PROPERTY, REJECTED_SUFFIX
-from tapestry.quoting import identifier, properties, relation_name, string, timestamp, token
+from tapestry.names import REJECTED_PROPERTY, REJECTED_SUFFIX
+from tapestry.quoting import identifier, properties, relation_name, string, token
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.checks.staging import Staged, hidden, mapping_properties
 from tapestry.runs.engine.errors_of_delta import files_gone
@@ -97,8 +97,12 @@ def remove(session: Session, relation: str) -> None:
         session.run(f"DROP TABLE IF EXISTS {relation_name(name)}")
 
 
-def carry(session: Session, row: StateRow, newest: StateRow, attempt: str | None) -> None:
-    """Copy the rejected rows up to the row's t to its generation; ``newest`` is what landed last.
+def carry(
+    session: Session, row: StateRow, newest: StateRow, attempt: str | None, stays: str
+) -> None:
+    """Copy the rejected rows for which ``stays`` holds to the row's generation.
+
+    ``newest`` is what landed last.
 
     They count once the rewind has landed; until then they do not exist.
     """
@@ -122,7 +126,7 @@ def carry(session: Session, row: StateRow, newest: StateRow, attempt: str | None
     session.run(
         f"INSERT INTO {relation_name(name)} SELECT {items} FROM {relation_name(name)}"
         f" WHERE {identifier(known['generation'])} = {string(newest.generation)}"
-        f" AND {identifier(MATCHED_AT)} <= {timestamp(row.t)}"
+        f" AND {stays}"
     )
 
 

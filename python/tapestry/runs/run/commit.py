@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tapestry.errors import ConcurrentRun, StateMissing
-from tapestry.names import GENERATION_PROPERTY, MATCHED_AT, STATE_PROPERTY
-from tapestry.quoting import identifier, properties, relation_name, timestamp
+from tapestry.names import GENERATION_PROPERTY, STATE_PROPERTY
+from tapestry.quoting import identifier, properties, relation_name
 from tapestry.runs.engine.errors_of_delta import already_exists, folder_in, leftover, lost_race
 from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.instants import show
@@ -132,8 +132,9 @@ def closing_sql(name: str, columns: int, generation: str, run_id: str) -> str:
     return _nothing(name, columns, options)
 
 
-def rewind_sql(row: StateRow, columns: int) -> str:
-    """One commit that forgets every answer after the row's t and closes the generation before it.
+def rewind_sql(row: StateRow, columns: int, forgotten: str) -> str:
+    """One commit that forgets the rows for which ``forgotten`` holds and closes the generation
+    before the row's.
 
     It is run 1 of the new generation, under the last transaction of the old one: so it lands once,
     and no append of the old generation lands after it. The table keeps its files, properties and
@@ -145,7 +146,7 @@ def rewind_sql(row: StateRow, columns: int) -> str:
     an hour too much.
     """
     options = {
-        "replaceWhere": f"{identifier(MATCHED_AT)} > {timestamp(row.t)}",
+        "replaceWhere": forgotten,
         "txnAppId": row.continues,
         "txnVersion": str(CLOSED),
         "userMetadata": metadata(

@@ -132,7 +132,7 @@ def _identity(invocation_id: str, entry: Entry) -> dict[str, str]:
 
 
 def _run(invocation_id: str, entry: Entry, run: WriteRows) -> dict[str, str]:
-    row, figures, commit, failed = run.row, run.figures, entry.commit, entry.message
+    row, figures, commit, failed = run.row, run.told.figures, entry.commit, entry.message
     return {
         **_identity(invocation_id, entry),
         "action": string("failed" if failed else run.action),

@@ -39,22 +39,31 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class Told:
+    """What a plan has to say to people.
+
+    finished
+        What a run did that had crashed and was brought to its end before this was decided.
+    """
+
+    warnings: tuple[str, ...] = ()
+    figures: Figures = Figures()
+    finished: str = ""
+
+
+@dataclass(frozen=True)
 class Nothing:
     """There is nothing to do.
 
     t
         The instant up to which the target's answers are complete; None: there is no target.
-    finished
-        What a run did that had crashed and was brought to its end before this was decided.
     """
 
     action: ClassVar[str] = "nothing"
-    figures: ClassVar[Figures] = Figures()
 
     model: Model
     t: datetime | None = None
-    warnings: tuple[str, ...] = ()
-    finished: str = ""
+    told: Told = Told()
 
 
 @dataclass(frozen=True)
@@ -162,27 +171,49 @@ class Circumstances:
 
 
 @dataclass(frozen=True)
-class WriteRows:
-    """``row`` is claimed, ``before`` executed, ``assumptions`` count 0, the new rows committed.
+class Beforehand:
+    """What a run writes before its new rows are computed, in this order.
 
-    Where there is something to check on the new rows they are staged and checked in between.
-
-    before
-        Executed before the sources can be read as the query reads them.
-    beside
-        What it writes into side tables of its target, after ``before``.
     commits
         When the sources' commits were made, as far as that is not kept yet.
+    statements
+        Executed before the sources can be read as the query reads them.
+    beside
+        What it writes into side tables of its target.
+    """
+
+    commits: tuple[UnkeptCommits, ...] = ()
+    statements: tuple[str, ...] = ()
+    beside: tuple[SideRows, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.commits or self.statements or self.beside)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a run is checked by, besides the expectations on its rows.
+
     assumptions
         What the author assumes, each with a SELECT of the number of cases that break it.
     verification
         What the new rows are verified with; None: they are not.
+    """
+
+    assumptions: tuple[tuple[str, str], ...] = ()
+    verification: Verification | None = None
+
+
+@dataclass(frozen=True)
+class WriteRows:
+    """``row`` is claimed, ``before`` done, ``proof`` given, the new rows are committed.
+
+    Where there is something to check on the new rows they are staged and checked in between.
+
     ready
         Executed when all checks are passed, just before the commit.
     little
         All that the query reads is small.
-    finished
-        What a run did that had crashed and was brought to its end before this one was planned.
     wishes
         What it asked of memories.
     traceless
@@ -193,17 +224,12 @@ class WriteRows:
     rows: NewRows
     writing: Writing
     state_table: str
-    before: tuple[str, ...] = ()
-    beside: tuple[SideRows, ...] = ()
-    commits: tuple[UnkeptCommits, ...] = ()
-    assumptions: tuple[tuple[str, str], ...] = ()
-    verification: Verification | None = None
+    before: Beforehand = Beforehand()
+    proof: Proof = Proof()
     ready: tuple[str, ...] = ()
     circumstances: Circumstances = Circumstances()
-    figures: Figures = Figures()
-    warnings: tuple[str, ...] = ()
+    told: Told = Told()
     little: bool = False
-    finished: str = ""
     wishes: tuple[AnyWish, ...] = ()
     traceless: bool = False
 
@@ -243,7 +269,7 @@ class WriteRows:
         return (
             self.circumstances.warm
             and bool(self.rows.holding.rows)
-            and not (self.before or self.beside)
+            and not (self.before.statements or self.before.beside)
         )
 
     @property
@@ -254,7 +280,7 @@ class WriteRows:
     @property
     def checks_rows(self) -> bool:
         """Is there anything to check on the new rows? Else they go into the target directly."""
-        return bool(self.rows.expected) or self.verification is not None
+        return bool(self.rows.expected) or self.proof.verification is not None
 
 
 Decided: TypeAlias = Nothing | WriteRows

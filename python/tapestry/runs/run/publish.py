@@ -56,15 +56,15 @@ def publish(
     ``claimed`` waits for the claim of its n, which a run that keeps its new rows in memory does
     without until something is to be written.  Raises ClaimLostError where that is another run's.
     """
-    keep_times(session, planned.commits)
-    for statement in planned.before:
+    keep_times(session, planned.before.commits)
+    for statement in planned.before.statements:
         session.run(statement)
-    for rows in planned.beside:
+    for rows in planned.before.beside:
         rows.write(session, planned.row.identity)
     for view, select in planned.rows.holding.selects.items():
         make(session, view, select)
     point("before_written")
-    results = checks.assumptions(session, planned.assumptions)
+    results = checks.assumptions(session, planned.proof.assumptions)
     if any(result.blocks for result in results):
         return _refused(planned, results)
     if not planned.checks_rows:
@@ -92,9 +92,10 @@ def publish(
 def check(session: Session, planned: WriteRows, staged: Staged) -> list[CheckResult]:
     """All checks on the staged rows: what is found is a result, not an exception."""
     results = checks.expectations(session, staged)
-    if planned.verification is None:
+    verification = planned.proof.verification
+    if verification is None:
         return results
-    found = planned.verification.verify(session, planned.model, staged.relation)
+    found = verification.verify(session, planned.model, staged.relation)
     if staged.rows is None and any(result.status == checks.ERROR for result in found):
         # Nobody has read the rows before: where they cannot be computed, this says why.
         staging.counted(session, staged.relation)

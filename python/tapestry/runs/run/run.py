@@ -106,7 +106,7 @@ def prepare(
         raise concurrent(planned.row)
     if isinstance(planned, WriteRows) and planned.circumstances.again:
         raise concurrent(planned.row)
-    return replace(planned, finished=finished)
+    return replace(planned, told=replace(planned.told, finished=finished))
 
 
 def execute(session: Session, kind: Kind, planned: Decided, invocation: Invocation) -> Outcome:
@@ -118,7 +118,7 @@ def execute(session: Session, kind: Kind, planned: Decided, invocation: Invocati
     """
     if isinstance(planned, Nothing):
         _complete(invocation, planned)
-        return Outcome("nothing", None, planned.t, finished=planned.finished)
+        return Outcome("nothing", None, planned.t, finished=planned.told.finished)
     invocation.wishes += planned.wishes
     try:
         with for_little(session, planned.little):
@@ -163,7 +163,7 @@ def _execute(session: Session, kind: Kind, planned: WriteRows, invocation: Invoc
     if planned.traceless and _finds_nothing(session, planned):
         invocation.memory.note_looked(row)
         _complete(invocation, planned)
-        return Outcome("nothing", None, planned.t, finished=planned.finished)
+        return Outcome("nothing", None, planned.t, finished=planned.told.finished)
     try:
         done, reading = _claimed_and_published(session, planned, invocation, began)
     except ClaimLostError:
@@ -191,7 +191,7 @@ def _execute(session: Session, kind: Kind, planned: WriteRows, invocation: Invoc
     if row.n % COMPACT_EVERY == 0:
         _tidy(session, planned, invocation)
     did = (planned.action, row.tau, row.t, row.n, landed.rows, done.rejected_rows, done.results)
-    return Outcome(*did, finished=planned.finished)
+    return Outcome(*did, finished=planned.told.finished)
 
 
 def _finds_nothing(session: Session, planned: WriteRows) -> bool:
@@ -288,7 +288,7 @@ def _settle(session: Session, planned: WriteRows, done: Published, landed: Lande
     mark = None if landed.commit is None else landed.commit.attempt
     if planned.circumstances.again or planned.replaces or mark not in (None, done.attempt):
         rejected.tidy(session, row.model, row.generation, row.n, mark)
-    if planned.replaces or any(rows.tidies for rows in planned.beside):
+    if planned.replaces or any(rows.tidies for rows in planned.before.beside):
         beside_target.tidy(session, row, row.n)
     try:
         if done.staged is not None:
@@ -309,7 +309,7 @@ def _tidy(session: Session, planned: WriteRows, invocation: Invocation) -> None:
         if exists(session, name := rejected.rejected_name(planned.model.relation)):
             session.run(f"OPTIMIZE {relation_name(name)}")
         compact(session, invocation.state_table, planned.row, KEEP_STATES)
-        for table in {one.table for one in planned.commits}:
+        for table in {one.table for one in planned.before.commits}:
             session.run(f"OPTIMIZE {relation_name(table)}")
     except Exception as error:
         logger.log(loudness_of_tidying(error), "small files were not merged this time: %s", error)

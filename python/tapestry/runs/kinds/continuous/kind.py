@@ -11,7 +11,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.after.audit import audit
 from tapestry.runs.kinds.continuous.after.explain import explain
-from tapestry.runs.kinds.continuous.plan_run import Planning
+from tapestry.runs.kinds.continuous.plan_run import Decision
 from tapestry.runs.model.model import KEYS, Model
 from tapestry.runs.run.explained import Explained
 from tapestry.runs.run.plan import Plan
@@ -31,7 +31,7 @@ class Continuous:
     ) -> Plan:
         """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
         standing = stand(session, model, invocation, full_refresh)
-        return Planning(session, model, invocation, standing).plan()
+        return Decision(session, model, invocation, standing).plan()
 
     def refuse(self, model: Model, catalog: Catalog) -> None:
         """Raise the Refusal that a run would raise of the model's text, which reads no data."""

@@ -28,6 +28,6 @@ def without_trace(planned: WriteRows, shared: SharedWindow, noteworthy: bool) ->
         return planned
     if row.tau is None or row.t - row.tau >= LONGEST:
         return planned
-    writes = planned.before or planned.beside or planned.commits or planned.ready
-    checks = planned.checks_rows or planned.assumptions
+    writes = planned.before or planned.ready
+    checks = planned.checks_rows or planned.proof.assumptions
     return replace(planned, traceless=not (writes or checks))

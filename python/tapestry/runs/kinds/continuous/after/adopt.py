@@ -109,7 +109,7 @@ def compare(
         newest_version(session, model.relation),
         **_counts(session, text, columns, arrived is not None),
         other_columns=tuple(column for column in there if column.lower() not in listed),
-        warnings=planned.warnings,
+        warnings=planned.told.warnings,
     )
 
 

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from tapestry.errors import StateMissing, TapestryError, WindowError
 from tapestry.names import MATCHED_AT
-from tapestry.quoting import relation_name, timestamp
+from tapestry.quoting import identifier, relation_name, timestamp
 from tapestry.runs.checks import rejected
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
@@ -44,6 +44,8 @@ from tapestry.runs.tables import beside_target
 from tapestry.runs.tables.beside_target import KNOWN
 from tapestry.runs.tables.state import StateRow, claim, runs_of
 from tapestry.sql import rewrite
+
+ANSWERED = identifier(MATCHED_AT)
 
 
 @dataclass(frozen=True)
@@ -109,14 +111,14 @@ def plan_rewind(
     last = runs[-1]
     erased = _erased(session, model, relations, row, last)
     beside = dict.fromkeys([*last.beside, *([KNOWN.suffix] if erased else [])])
-    row = replace(row, beside=tuple(beside))
+    row, columns = replace(row, beside=tuple(beside)), len(columns_of_table(session, row.model))
     return Rewind(
         model,
         newest,
         row,
         answers_after(session, model, to),
         sum(run.t > to for run in runs),
-        rewind_sql(row, len(columns_of_table(session, row.model))),
+        rewind_sql(row, columns, f"{ANSWERED} > {timestamp(row.t)}"),
         _carried(session, relations, crossing, row),
         erased,
         standing.attempt,
@@ -135,7 +137,8 @@ def rewind(session: Session, planned: Rewind, invocation: Invocation) -> None:
     point("claimed")
     for statement in planned.before:
         session.run(statement)
-    rejected.carry(session, row, planned.newest, planned.attempt)
+    stays = f"{ANSWERED} <= {timestamp(row.t)}"
+    rejected.carry(session, row, planned.newest, planned.attempt, stays)
     beside_target.carry(session, row, planned.newest, planned.erased)
     point("before_written")
     try:

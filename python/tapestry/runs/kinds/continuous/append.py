@@ -1,0 +1,81 @@
+"""A run over the window since the last one: Q^I, added to what is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapestry.names import MATCHED_AT
+from tapestry.runs.checks.new_rows import NewRows
+from tapestry.runs.kinds.continuous.no_trace import without_trace
+from tapestry.runs.kinds.continuous.planning import Planning, figures_of
+from tapestry.runs.kinds.continuous.query import Query
+from tapestry.runs.kinds.continuous.schema_change import reconcile, refuse_narrower
+from tapestry.runs.kinds.continuous.verify import verified
+from tapestry.runs.kinds.continuous.window.ask_question import ask
+from tapestry.runs.kinds.continuous.window.count_instants import count_instants
+from tapestry.runs.kinds.continuous.window.new_answers import new_answers, with_measured
+from tapestry.runs.kinds.continuous.window.over_memories import over_memories
+from tapestry.runs.kinds.continuous.window.question import said_of
+from tapestry.runs.kinds.continuous.window.shared_window import Asker, share_window
+from tapestry.runs.kinds.continuous.window.sources_of_run import (
+    before_of,
+    examine_sources,
+    executed,
+    keeping,
+    scans_of,
+    warnings_of,
+)
+from tapestry.runs.run.plan import Appending, Beforehand, Proof, Told, WriteRows
+from tapestry.runs.tables.state import StateRow
+from tapestry.sql import Window
+
+
+def appending(planning: Planning, query: Query, row: StateRow, reshape: bool) -> WriteRows | None:
+    """Run ``row``, whether new or crashed; None where a source asks for a creation."""
+    session, model, invocation = planning.session, planning.model, planning.invocation
+    standing = planning.standing
+    found = examine_sources(session, model, invocation, query, row)
+    if any(e.refresh for e in found.values()):
+        return None
+    if not standing.crashed:  # asked before it was claimed, over the sources of then
+        refuse_narrower(session, model, invocation, query, row.generation)
+    row = replace(row, pins=keeping(row.pins, found))
+    knowing = executed(query, found, model, invocation)
+    window, scans = Window(row.tau, row.t), scans_of(found)
+    plain = query
+    answers, query = new_answers(query, knowing, window, found, row.began), knowing
+    shared = share_window(session, model, invocation, Asker(query, row, found))
+    answers = with_measured(session, query, answers, found, shared.few)
+    row = (known := planning.known.later(query, row, found, answers.few)).row
+    wishes = planning.wishes(query, window, found, plain)
+    answers = replace(answers, known=known.answers, hashes=known.hashes)
+    answers = over_memories(answers, wishes, found)
+    if not before_of(found):  # else the scans read what is yet to be written
+        count_instants(session, model, knowing, window, scans, known.answers)
+    asked = ask(session, model, query, row, found, answers)
+    columns, ready = reconcile(session, model, invocation, query, row, reshape)
+    unkept = query.relations.unkept(invocation.pins.commits_table)
+    warnings = (*warnings_of(found), *said_of(model, query), *known.warnings)
+    planned = WriteRows(
+        asked.row,
+        NewRows(
+            model,
+            asked.row.identity,
+            answers.sql({**scans, **shared.scans}),
+            selected=(*query.rewriting.columns, MATCHED_AT),
+            columns=columns,
+            expected=query.expected,
+            keyed=asked.keyed,
+            holding=asked.holding,
+        ),
+        Appending(asked.row, columns),
+        invocation.state_table,
+        Beforehand(unkept, before_of(found), known.rows),
+        Proof(query.rewriting.assumption_checks(window, scans), verified(asked.question)),
+        ready=ready,
+        circumstances=standing.circumstances,
+        told=Told(warnings, figures_of(answers.strategy, found, {})),
+        little=query.little or shared.little,
+        wishes=wishes,
+    )
+    return without_trace(planned, shared, reshape or standing.accepted)

@@ -1,0 +1,77 @@
+"""The first run of a generation: all of Q_M(t)."""
+
+from __future__ import annotations
+
+from tapestry.names import MATCHED_AT
+from tapestry.runs.checks.new_rows import NewRows
+from tapestry.runs.context.clock import far_ahead, window_end
+from tapestry.runs.kinds.continuous.horizons import horizons
+from tapestry.runs.kinds.continuous.planning import Planning, figures_of
+from tapestry.runs.kinds.continuous.query import Query
+from tapestry.runs.kinds.continuous.verify import verified
+from tapestry.runs.kinds.continuous.window.ask_question import began, held
+from tapestry.runs.kinds.continuous.window.count_instants import count_instants
+from tapestry.runs.kinds.continuous.window.new_answers import new_answers
+from tapestry.runs.kinds.continuous.window.over_memories import over_memories
+from tapestry.runs.kinds.continuous.window.question import keyed, question_of, said_of
+from tapestry.runs.kinds.continuous.window.sources_of_run import (
+    examine_sources,
+    scans_of,
+    warnings_of,
+)
+from tapestry.runs.query.spark_reads import refuse_read_otherwise
+from tapestry.runs.run.claimed_rows import closing, first_row
+from tapestry.runs.run.plan import Beforehand, Creation, Proof, Told, WriteRows
+from tapestry.sql import Window
+
+
+def creation(planning: Planning, query: Query) -> WriteRows:
+    """The first run of a new generation: all of Q_M(t)."""
+    session, model, invocation = planning.session, planning.model, planning.invocation
+    limits, warnings = horizons(session, invocation, query.relations.tables)
+    end = window_end(invocation.clock, model.config.lag, None, limits)
+    assert end.t is not None  # without a last run there is always a window
+    row = first_row(model, planning.standing, end.t, query.pins, query.canonical)
+    found = examine_sources(session, model, invocation, query, row)
+    window, scans = Window(None, row.t), scans_of(found)
+    wishes = planning.wishes(query, window, found)
+    answers = new_answers(query, query, window, found)
+    count_instants(session, model, query, window, scans)
+    known = planning.known.first(query, row, found)
+    row, select = known.row, answers.sql(scans)
+    refuse_read_otherwise(session, model, query, select)
+    if (answers := over_memories(answers, wishes, found)).uses or answers.pairs:
+        select = answers.sql(scans)
+    question, row = began(session, question_of(model, query, row, scans), row)
+    question, holding = held(question, query)
+    columns = (*query.rewriting.columns, MATCHED_AT)
+    replaces = planning.standing.target is not None
+    return WriteRows(
+        row,
+        NewRows(
+            model,
+            row.identity,
+            select,
+            selected=columns,
+            columns=columns,
+            expected=query.expected,
+            keyed=keyed(answers, question, query),
+            holding=holding,
+            creates=True,
+            audit=query.rewriting.audit,
+        ),
+        Creation(model, row.generation, replaces, invocation.state_table),
+        invocation.state_table,
+        Beforehand(query.relations.unkept(invocation.pins.commits_table), beside=known.rows),
+        Proof(query.rewriting.assumption_checks(window, scans), verified(question)),
+        ready=closing(session, planning.standing, row),
+        told=Told(
+            (
+                *(*warnings, *warnings_of(found), *said_of(model, query)),
+                *far_ahead(invocation.clock, row.t, query.commits),
+            ),
+            figures_of(query.rewriting.strategy, found, limits),
+        ),
+        little=query.little,
+        wishes=wishes,
+    )
