@@ -113,7 +113,6 @@ WIDER = {
     "continuous/after/preview.py": 28,
     "continuous/after/audit.py": 27,
     "continuous/after/rewind.py": 26,
-    "run/run.py": 26,
     "continuous/late/examine.py": 24,
 }
 """Those that are wider still: their numbers only fall, and who is no wider goes from here."""

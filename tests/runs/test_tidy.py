@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tapestry.runs.engine.session import Session
-from tapestry.runs.run import run
+from tapestry.runs.run.settle import tidy
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,6 @@ def test_of_two_that_merge_files_at_once_none_minds(
     row = SimpleNamespace(generation="g", n=100)
     planned: Any = SimpleNamespace(model=SimpleNamespace(relation="s.m"), row=row)
     with caplog.at_level(logging.DEBUG, logger="tapestry"):
-        run._tidy(Merging(), planned, SimpleNamespace(state_table="s.tapestry_state"))  # type: ignore[arg-type]
+        tidy(Merging(), planned, "s.tapestry_state")
     (said,) = caplog.records
     assert (said.levelname, message in said.getMessage()) == (level, True)

@@ -18,8 +18,8 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.run.outcome import Outcome
 from tapestry.runs.run.plan import Decided
-from tapestry.runs.run.run import Outcome
 
 TRACKED = (
     "'delta.enableRowTracking' = 'true', 'delta.enableInCommitTimestamps' = 'true',"

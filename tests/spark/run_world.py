@@ -19,8 +19,8 @@ from tapestry.runs.kinds.continuous.window.question import Question
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.memories.keep import keep_memories
 from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.run.outcome import Outcome
 from tapestry.runs.run.plan import Decided, WriteRows
-from tapestry.runs.run.run import Outcome
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 OLD = "select m.id, m.author from {s}.messages m where now() >= m.ts + interval 10 seconds"

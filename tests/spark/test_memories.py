@@ -18,7 +18,7 @@ from tapestry.runs.memories.log import Deed, write_deeds
 from tapestry.runs.memories.look import HeldMemory, look_at
 from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.model.model import Model
-from tapestry.runs.run.run import Outcome
+from tapestry.runs.run.outcome import Outcome
 from tapestry.runs.tables.target import metadata
 
 BUSY = (

@@ -14,7 +14,7 @@ from tapestry.runs.kinds.continuous.after.preview import preview
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model
 from tapestry.runs.run import run
-from tapestry.runs.run.run import Outcome
+from tapestry.runs.run.outcome import Outcome
 
 STRICT = ("spark.sql.ansi.enabled = true",)
 

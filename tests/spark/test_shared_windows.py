@@ -17,7 +17,7 @@ from tapestry.runs.kinds.continuous import no_trace
 from tapestry.runs.kinds.continuous.window import shared_window
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model
-from tapestry.runs.run.run import Outcome
+from tapestry.runs.run.outcome import Outcome
 
 LOUD = "select m.id, m.author from {s}.messages m where m.parent > 0"
 OF_A = "select m.id, m.author from {s}.messages m where m.author = 'a'"

@@ -9,8 +9,8 @@ from dbt.adapters.contracts.connection import AdapterResponse
 
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.run.dbt_models import Checked
+from tapestry.runs.run.outcome import Outcome
 from tapestry.runs.run.plan import Decided
-from tapestry.runs.run.run import Outcome
 
 
 @dataclass

@@ -41,8 +41,8 @@ from tapestry.runs.kinds.continuous.query import read_query
 from tapestry.runs.kinds.registry import execute, plan_empty, prepare
 from tapestry.runs.query.answer_as_of import AskedQuery, answer_at, clock_only
 from tapestry.runs.query.unit_test import UnitTest
+from tapestry.runs.run.outcome import Outcome
 from tapestry.runs.run.plan import Creation, Decided, WriteRows
-from tapestry.runs.run.run import Outcome
 from tapestry.sql.read.open_qualify import without_qualify
 
 CONTINUOUS = "continuous"

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from tapestry.runs.context.invocation import Invocation
     from tapestry.runs.engine.session import Session
     from tapestry.runs.model.model import Model
+    from tapestry.runs.run.outcome import Outcome
     from tapestry.runs.run.plan import Decided, Kind
-    from tapestry.runs.run.run import Outcome
 
 KINDS: dict[str, str] = {"continuous": "tapestry.runs.kinds.continuous.kind:Continuous"}
 """Name -> module and class, as entry points are written."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -12,7 +12,7 @@ from tapestry.runs.memories.ask import Wish
 from tapestry.runs.memories.choose import by_itself, served_too, weakest_first, weigh
 from tapestry.runs.memories.joined import JoinWish, WantedJoin, all_pairs, new_pairs
 from tapestry.runs.memories.log import Deed, left_lately, write_deeds
-from tapestry.runs.memories.look import AnyWish, HeldMemory, look_at, new_rows, reaches
+from tapestry.runs.memories.look import AnyWish, HeldMemory, InPlace, look_at, new_rows, reaches
 from tapestry.runs.memories.reasons import (
     NEWER,
     NOT_BUILT_YET,
@@ -195,6 +195,12 @@ def flush_join(session: Session, wanted: WantedJoin, kept: HeldMemory) -> list[D
     """Add the pairs that came to be since, once."""
     new = new_pairs(session, wanted, kept.newest.held, anyway=True)
     return append(session, wanted, kept, new) if new and not isinstance(new, str) else []
+
+
+def unread(wishes: Iterable[AnyWish], those: Collection[AnyWish], reason: str) -> list[AnyWish]:
+    """The wishes of an invocation, where ``those`` were granted nothing in the end."""
+    nothing = InPlace(reason=reason)
+    return [wish.reading(nothing) if wish in those else wish for wish in wishes]
 
 
 def distrust(session: Session, wishes: Iterable[AnyWish]) -> tuple[str, ...]:

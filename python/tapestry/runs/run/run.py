@@ -4,80 +4,33 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from time import monotonic
 
 from tapestry.errors import TapestryError, VerificationFailed
-from tapestry.quoting import relation_name
-from tapestry.runs.checks import rejected, staging
-from tapestry.runs.checks.checks import ERROR, WARN, CheckResult, sentences
+from tapestry.runs.checks import rejected
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import KnownTarget
-from tapestry.runs.engine.errors_of_delta import loudness_of_tidying
-from tapestry.runs.engine.instants import show
-from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.read_volume import ReadVolume
 from tapestry.runs.engine.session import Session, for_little, meanwhile
-from tapestry.runs.memories.keep import distrust
-from tapestry.runs.memories.look import InPlace
+from tapestry.runs.memories.keep import distrust, unread
 from tapestry.runs.memories.reasons import UNREADABLE, WRONG
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import release
 from tapestry.runs.query.relations import plain
-from tapestry.runs.run.commit import Landed, concurrent, confirm
+from tapestry.runs.run.commit import concurrent, confirm
 from tapestry.runs.run.crash import point
 from tapestry.runs.run.log import Entry
+from tapestry.runs.run.outcome import Outcome
 from tapestry.runs.run.plan import CloseRun, Decided, Kind, Leftover, Nothing, Plan, WriteRows
 from tapestry.runs.run.publish import ClaimLostError, Published, give_up, publish
-from tapestry.runs.tables import beside_target
-from tapestry.runs.tables.state import claim, compact
+from tapestry.runs.run.settle import is_due, settle, tidy
+from tapestry.runs.tables.state import claim
 from tapestry.runs.tables.target import look
-from tapestry.words import counted
 
 logger = logging.getLogger(__name__)
 
-COMPACT_EVERY = 50
-"""So many runs leave so many small files: then they are merged."""
-KEEP_STATES = 1_000
 LONGEST_REASON = 2_000
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run did; ``rows`` is None where the log does not say.
-
-    ``finished`` tells what a run did that had crashed and was brought to its end first.
-    """
-
-    action: str
-    tau: datetime | None
-    t: datetime | None
-    n: int | None = None
-    rows: int | None = None
-    rejected_rows: int = 0
-    results: tuple[CheckResult, ...] = ()
-    finished: str = ""
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """One sentence for each check that the new rows break and that lets them pass."""
-        return sentences(self.results)
-
-    def __str__(self) -> str:
-        first = f"{self.finished} by a run that had been stopped; " if self.finished else ""
-        return first + self._what()
-
-    def _what(self) -> str:
-        if self.action == "nothing":
-            return "nothing new"
-        window = f"({show(self.tau)}, {show(self.t)}]"
-        rows = "" if self.rows is None else counted(self.rows, "row") + " "
-        text = f"{rows}in {window}"
-        if self.rejected_rows:
-            text += f", {self.rejected_rows} rejected"
-        warned = sum(r.status in (WARN, ERROR) and r.on_violation == "warn" for r in self.results)
-        return f"{text}, {warned} warned" if warned else text
 
 
 def prepare(
@@ -150,10 +103,7 @@ def _without_memories(
     if isinstance(error, VerificationFailed):
         reason, names = WRONG, distrust(session, planned.wishes)
         logger.warning("answers from %s were wrong: it was dropped", ", ".join(names))
-    invocation.wishes[:] = [
-        replace(wish, found=InPlace(reason=reason)) if wish in planned.wishes else wish
-        for wish in invocation.wishes
-    ]
+    invocation.wishes[:] = unread(invocation.wishes, planned.wishes, reason)
     return outcome
 
 
@@ -183,13 +133,13 @@ def _execute(session: Session, kind: Kind, planned: WriteRows, invocation: Invoc
         landed = confirm(session, row, circumstances.complete_history)
         if not landed.foreign:  # else the next run has to look, and to refuse it
             invocation.memory.note(KnownTarget(landed.target, row, landed.version))
-        _settle(session, planned, done, landed)
+        settle(session, planned, done, landed)
     _complete(invocation, planned)
     seconds = monotonic() - began
     invocation.log.append(Entry(row.identity, done, seconds, planned, reading, landed.commit))
     point("confirmed")
-    if row.n % COMPACT_EVERY == 0:
-        _tidy(session, planned, invocation)
+    if is_due(row):
+        tidy(session, planned, invocation.state_table)
     did = (planned.action, row.tau, row.t, row.n, landed.rows, done.rejected_rows, done.results)
     return Outcome(*did, finished=planned.told.finished)
 
@@ -282,34 +232,6 @@ def _abandon(
         logger.debug("the run that failed was not closed: %s", error)
 
 
-def _settle(session: Session, planned: WriteRows, done: Published, landed: Landed) -> None:
-    """Remove the staged rows, and rejected ones that do not belong to what has landed."""
-    row = planned.row
-    mark = None if landed.commit is None else landed.commit.attempt
-    if planned.circumstances.again or planned.replaces or mark not in (None, done.attempt):
-        rejected.tidy(session, row.model, row.generation, row.n, mark)
-    if planned.replaces or any(rows.tidies for rows in planned.before.beside):
-        beside_target.tidy(session, row, row.n)
-    try:
-        if done.staged is not None:
-            staging.drop(session, done.staged)
-    except Exception as error:
-        logger.warning("the staged rows were not removed, the next run will: %s", error)
-
-
 def _complete(invocation: Invocation, planned: Decided) -> None:
     if planned.t is not None:
         invocation.complete[plain(planned.model.relation)] = planned.t
-
-
-def _tidy(session: Session, planned: WriteRows, invocation: Invocation) -> None:
-    """Merge small files; whatever goes wrong here has harmed nothing."""
-    try:
-        session.run(f"OPTIMIZE {relation_name(planned.model.relation)}")
-        if exists(session, name := rejected.rejected_name(planned.model.relation)):
-            session.run(f"OPTIMIZE {relation_name(name)}")
-        compact(session, invocation.state_table, planned.row, KEEP_STATES)
-        for table in {one.table for one in planned.before.commits}:
-            session.run(f"OPTIMIZE {relation_name(table)}")
-    except Exception as error:
-        logger.log(loudness_of_tidying(error), "small files were not merged this time: %s", error)

@@ -1,0 +1,47 @@
+"""What a run did, as dbt and people are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tapestry.runs.checks.checks import ERROR, WARN, CheckResult, sentences
+from tapestry.runs.engine.instants import show
+from tapestry.words import counted
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run did; ``rows`` is None where the log does not say.
+
+    ``finished`` tells what a run did that had crashed and was brought to its end first.
+    """
+
+    action: str
+    tau: datetime | None
+    t: datetime | None
+    n: int | None = None
+    rows: int | None = None
+    rejected_rows: int = 0
+    results: tuple[CheckResult, ...] = ()
+    finished: str = ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One sentence for each check that the new rows break and that lets them pass."""
+        return sentences(self.results)
+
+    def __str__(self) -> str:
+        first = f"{self.finished} by a run that had been stopped; " if self.finished else ""
+        return first + self._what()
+
+    def _what(self) -> str:
+        if self.action == "nothing":
+            return "nothing new"
+        window = f"({show(self.tau)}, {show(self.t)}]"
+        rows = "" if self.rows is None else counted(self.rows, "row") + " "
+        text = f"{rows}in {window}"
+        if self.rejected_rows:
+            text += f", {self.rejected_rows} rejected"
+        warned = sum(r.status in (WARN, ERROR) and r.on_violation == "warn" for r in self.results)
+        return f"{text}, {warned} warned" if warned else text
