@@ -145,6 +145,23 @@ def test_dataclasses_and_imports_of_runs_are_few() -> None:
     assert found == known
 
 
+RIDDLES = 677
+"""So many docstrings begin with a question's word, not with who does what: it only falls."""
+
+
+def test_docstrings_say_who_does_what() -> None:
+    """Subject, verb, object: a docstring is no answer to a question that nobody asked."""
+    first = [
+        text.split()[0]
+        for path in _tracked("python/*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module)
+        and (text := ast.get_docstring(node))
+    ]
+    begun = sum(word in ("What", "Which", "Whose", "Where", "Of", "Nothing") for word in first)
+    assert begun <= RIDDLES, f"{begun}: say what it gives, or does"
+
+
 def test_only_the_kind_continuous_names_what_it_alone_knows() -> None:
     """`_matched_at` and the windows of a run: two kinds know neither. What is left only falls."""
     named = {
