@@ -18,19 +18,24 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "property"))
 from judge.case import Case, expected, normalized, random_case
 from judge.chains import chain_case
 from judge.data import Data
-from judge.oracle import Definition, beginning, connect, instants, load
+from judge.oracle import Definition as Oracle
+from judge.oracle import beginning, connect, instants, load
 from judge.report import reproduction
 from judge.schema import ARRIVAL, SPARK_TYPES, TABLES
 from judge.verdict import CATALOG, compare
 from tests.marks import more
 from tests.seeds import seed
+from tests.verification.judged import EVERYTHING, aware
 
 from tapestry.sql import rewrite
+from tapestry.verification.compare_own_text import ask_own_text, spread
+from tapestry.verification.definition import Definition
 
 pytestmark = pytest.mark.gate
 
 QUERIES, IN_THE_GATE = 30, 10
 READINGS = 20
+OWN_IN_THE_GATE, OWN = 4, 300
 CHAINS = (100, *map(more, (88, 207)))
 """Of cases in which no row ends, with answers and several windows."""
 LONGEST = 300  # characters: Spark plans the others too slowly for this many
@@ -121,7 +126,7 @@ def test_the_judge_reads_spark_functions_as_spark_does(spark: SparkSession) -> N
             continue
         moments = instants(case.query, case.data, start, case.ends[-1])
         moment = random.Random(case.number).choice(moments)
-        asked = Definition(case.query, connection)
+        asked = Oracle(case.query, connection)
         right = normalized(asked.at_each([moment]).get(moment, Counter()).elements())
         _views(spark, case.data, moment)
         values = ", ".join(asked.values)  # audit columns are no part of an answer
@@ -133,3 +138,21 @@ def _as_of(sql: str, moment: datetime) -> str:
     literal = f"TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S.%f}'"
     sql = UNIX.sub("unix_timestamp(now())", sql)
     return NOW.sub(literal, TODAY.sub("CAST(now() AS DATE)", sql))
+
+
+@pytest.mark.parametrize("count", [OWN_IN_THE_GATE, more(OWN)])
+def test_the_own_text_answers_as_what_was_read_of_it(spark: SparkSession, count: int) -> None:
+    """At several instants; the text has its words, the definition is written anew."""
+    asked: Counter[str] = Counter()
+    for case in _cases(count, seed() + 20_000 + count):
+        start = beginning(case.query, case.data, case.begin)
+        if start is None:
+            continue
+        moments = instants(case.query, case.data, start, max(start, case.ends[-1]))
+        chosen = spread(map(aware, moments))
+        _views(spark, case.data)
+        definition = Definition.read(case.sql, CATALOG, EVERYTHING)
+        said, found = ask_own_text(definition, chosen, lambda text: _collect(spark, text))
+        assert not found, (case.number, case.sql, chosen, found)
+        asked[said.partition(":")[0]] += 1
+    assert asked.total() - asked["not asked"] >= count // 4, asked

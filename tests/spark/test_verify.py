@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlglot import Token
 from tests.spark.run_world import ALL, UNANSWERED, World, at, ids, question_of, writes
 
 from tapestry.errors import ConfigurationError, VerificationFailed
@@ -15,6 +17,8 @@ from tapestry.runs.kinds.continuous.after.audit import audit
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.query import holding
 from tapestry.sql import Rewriting
+from tapestry.sql.read import parse
+from tapestry.sql.read.read_tokens import SPARK
 
 REPLIED = (
     "with replies as (select * from {s}.messages where parent is not null)"
@@ -208,3 +212,46 @@ def test_a_text_that_fails_for_values_that_no_row_has(world: World) -> None:
     outcome = execute(world.session, planned, invocation)
     assert {result.status for result in outcome.results} == {"pass"}
     assert (4, 25.0) in world.answers()
+
+
+LENGTHS = (
+    "select m.id from {s}.messages m where now() >= m.ts + interval '1 second' * 90"
+    " and now() < m.ts + interval '1' minute '2' seconds * 2 + interval -'1' second"
+)
+"""Its answers begin after 90 seconds and end after 123; read as a sum, they would end after 63."""
+
+
+@pytest.mark.parametrize("level", ["full", "sample"])
+def test_a_literal_of_two_units_is_one_length(world: World, level: str) -> None:
+    outcome = world.run(world.model(LENGTHS, verify=level), 100)
+    assert {result.status for result in outcome.results} == {"pass"}
+    for result in outcome.results:
+        assert str(result.details["own_text"]).startswith("asked at ")
+    rows = world.session.rows(f"select id from {world.schema}.messages where ts is not null")
+    assert ids(world.answers()) == sorted(id_ for (id_,) in rows)
+
+
+def _as_a_sum(tokens: Sequence[Token], sql: str) -> list[Token]:
+    """Read ``interval '1' minute '2' seconds * 2`` as a sum: only the seconds are doubled."""
+    between, read = SPARK.tokenize("+ interval"), []
+    units = [token.text.lower() for token in tokens]
+    for place, token in enumerate(tokens):
+        if units[place : place + 3] == ["minute", "2", "seconds"]:
+            read += [token, *between]
+        else:
+            read.append(token)
+    return read
+
+
+@pytest.mark.parametrize("level", ["full", "sample"])
+def test_a_text_that_is_read_wrongly_is_noticed_though_both_readings_agree(
+    world: World, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a run computes and what it is compared with come from one reading; the text does not."""
+    monkeypatch.setattr(parse, "bind_tokens", _as_a_sum)
+    monkeypatch.setattr(parse, "refuse_read_otherwise", lambda tree, read: None)
+    model = world.model(LENGTHS, verify=level)
+    with pytest.raises(VerificationFailed, match="by the query's own text"):
+        world.run(model, 100)
+    published = world.session.rows(f"show tables in {world.schema} like 'target'")
+    assert not published or world.answers() == []

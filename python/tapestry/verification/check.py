@@ -16,6 +16,7 @@ from tapestry.instants import MICRO, from_micros
 from tapestry.verification.buckets import DIGITS
 from tapestry.verification.chosen_rows import Chosen, RunRows
 from tapestry.verification.compare import PAGE, Comparison
+from tapestry.verification.compare_own_text import ask_own_text, spread
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import Ask, event_instants
 from tapestry.verification.restriction import Range
@@ -73,7 +74,8 @@ class Finding:
 
     reason
         missing; early (an answer before its ``_matched_at``), absent (none at it), twice, outside
-        (``_matched_at`` not in the window).
+        (``_matched_at`` not in the window); unread (an answer of the author's own text only),
+        misread (one of what was read of it only).
     instant
         Where the definition says otherwise: of a missing answer the first checked instant at which
         it is one, of an early row the one before its ``_matched_at``.
@@ -96,6 +98,8 @@ class Result:
     violations: int = 0
     findings: list[Finding] = field(default_factory=list)
     instants: int = 0
+    own_text: str = ""
+    """Was the author's own text asked, and if not, why; '' where it is not to be."""
 
     @property
     def passed(self) -> bool:
@@ -136,6 +140,7 @@ class Check:
             for some in _chunks(instants):
                 self.compare(comparison, Chosen(tuple(some)))
             note_instants((self.enough, self.not_too_much), len(instants))
+        self.own_text(events)
         return self.enough, self.not_too_much
 
     def sample(self, sample: Sample) -> tuple[Result, Result]:
@@ -172,7 +177,17 @@ class Check:
             self.compare(comparison, chosen, comparison.enough_in_part)
             some = Chosen(tuple(given), sample.rows, seed=sample.seed)
             self.judge(self.wrong_ones(comparison.not_too_much_in_part, some)[1])
+        if rows.tau is None:  # a first run, which reads all there is anyway
+            self.own_text(given)
         return self.enough, self.not_too_much
+
+    def own_text(self, instants: Iterable[datetime]) -> None:
+        """What was read of the author's text, beside what the text itself answers."""
+        chosen = spread(s for s in {*instants, self.rows.t} if self.rows.start <= s <= self.rows.t)
+        said, findings = ask_own_text(self.definition, chosen, self.findings)
+        self.enough.own_text = self.not_too_much.own_text = said
+        self.enough.add(one for one in findings if one.reason == "unread")
+        self.not_too_much.add(one for one in findings if one.reason == "misread")
 
     def grouped(self, comparison: Comparison, sample: Sample, random: Random) -> bool:
         """One bucket of an aggregate's groups at many instants, all of them at t; has it a key?

@@ -14,7 +14,7 @@ from tapestry.quoting import Sql, string
 from tapestry.sql.catalog import Catalog, Source
 from tapestry.sql.passes.tree.inline_views import inline_views
 from tapestry.sql.passes.tree.resolve_names import resolve_names
-from tapestry.sql.read.audit_columns import without_audit_columns
+from tapestry.sql.read.audit_columns import audit_places, without_audit_columns
 from tapestry.sql.read.output_names import output_names
 from tapestry.sql.read.parse import is_cte, parse, table_name
 from tapestry.sql.read.total_orders import total_orders
@@ -74,6 +74,10 @@ class Definition:
     scans: Mapping[str, Scan]
     dialect: str = "spark"
     with_values: tuple[bool, ...] = ()
+    own: str = ""
+    """The author's own; '' where it leaves the order of equal rows open, and so its answers."""
+    places: tuple[int, ...] = ()
+    listed: int = 0
 
     @classmethod
     def read(
@@ -83,6 +87,9 @@ class Definition:
         with bounded(sql):
             parsed = parse(sql)
             resolved = resolve_names(inline_views(parsed, catalog), catalog)
+            every = len(output_names(resolved, catalog))
+            audited = frozenset(audit_places(resolved))
+            places = tuple(place for place in range(every) if place not in audited)
             resolved = without_audit_columns(resolved)
             columns = output_names(resolved, catalog)
             refuse_unchecked(resolved)
@@ -90,7 +97,8 @@ class Definition:
             each = list(arms(ordered, {}))
             kinds = tuple(by_value(arm, ctes) for arm, ctes in each)
             shown = tuple(shows_subquery(arm, ctes) for arm, ctes in each)
-        return cls(ordered, columns, kinds, catalog, scans, dialect, shown)
+        own = sql if dialect == "spark" and ordered == resolved else ""
+        return cls(ordered, columns, kinds, catalog, scans, dialect, shown, own, places, every)
 
     @property
     def reads(self) -> dict[str, str]:

@@ -32,6 +32,8 @@ WORDS = {
     "absent": "is no answer at its _matched_at {matched}",
     "twice": "comes twice",
     "outside": "has a _matched_at outside of the window: {matched}",
+    "unread": "is an answer at {instant} by the query's own text, which was read otherwise",
+    "misread": "is no answer at {instant} by the query's own text, which was read otherwise",
     "not an answer": "is not so often an answer that begins at {matched}",
 }
 
@@ -126,6 +128,8 @@ def sentence(finding: Finding, columns: Sequence[str]) -> str:
 
 def _details(result: Result, columns: Sequence[str]) -> dict[str, Any]:
     details: dict[str, Any] = {"instants_checked": result.instants}
+    if result.own_text:
+        details["own_text"] = result.own_text
     if result.findings:
         details["message"] = sentence(result.findings[0], columns)
         details["instants"] = sorted({_shown(f.instant) for f in result.findings if f.instant})
