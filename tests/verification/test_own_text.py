@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from tapestry.sql import Catalog, Column, Scan, Source, View
-from tapestry.verification.compare_own_text import ask_own_text, own_text_statement
+from tapestry.errors import Refusal
+from tapestry.sql import Catalog, Column, Scan, Source, View, rewrite
+from tapestry.verification.compare_own_text import (
+    LARGE,
+    LARGEST,
+    ask_own_text,
+    own_text_statement,
+    spread,
+)
 from tapestry.verification.definition import Definition
 from tapestry.verification.own_text import NotReplaced
 
 COLUMNS = (Column("n", "int"), Column("ts", "timestamp"))
+NUMBERS = (*COLUMNS, Column("d", "double"), Column("b", "bigint"), Column("m", "decimal(9,2)"))
 CATALOG = Catalog(
     {
         "db.one": Source("db.one", COLUMNS, "ts"),
@@ -122,13 +131,16 @@ def test_names_and_texts_like_a_clock_stay(sql: str, own: str) -> None:
     assert own in statement
 
 
-def test_what_the_engine_does_not_take_is_no_failure() -> None:
+@pytest.mark.parametrize(
+    "error", ["PARSE_SYNTAX_ERROR", "INTERNAL_ERROR_ATTRIBUTE_NOT_FOUND", "CAST_INVALID_INPUT"]
+)
+def test_what_the_engine_does_not_take_is_no_failure(error: str) -> None:
     def ask(statement: str) -> list[str]:
-        raise RuntimeError("[PARSE_SYNTAX_ERROR] no")
+        raise RuntimeError(f"[{error}] no")
 
     definition = Definition.read("select n from db.one", CATALOG, SCANS)
     said, found = ask_own_text(definition, [AT], ask)
-    assert said == "not asked: the engine says [PARSE_SYNTAX_ERROR] no"
+    assert said == f"not asked: the engine says [{error}] no"
     assert not found
 
 
@@ -138,3 +150,81 @@ def test_a_bare_clock_that_is_a_column_is_not_asked() -> None:
     )
     with pytest.raises(NotReplaced, match="the name of a column"):
         own_text_statement(definition, [AT])
+
+
+VALUES = {
+    **dict.fromkeys(("sum(d)", "avg(d)", "sum(n / 3)", "sum(cast(n as float))"), "refused"),
+    **dict.fromkeys(("stddev(n)", "corr(n, n)", "regr_avgx(n, n)", "try_sum(d)"), "refused"),
+    **dict.fromkeys(("collect_list(n)", "array_agg(n)", "collect_set(n)", "first(n)"), "refused"),
+    **dict.fromkeys(("mode(n)", "percentile_approx(n, 0.5)", "listagg(d)", "rand()"), "refused"),
+    **dict.fromkeys(("any_value(d)", "max_by(n, ts)", "min_by(d, ts)"), "not asked"),
+    **dict.fromkeys(("avg(b)", "mean(b)", "try_avg(b)", "avg(unix_micros(ts))"), "not asked"),
+    **dict.fromkeys(("avg(n) + avg(distinct b)", "avg(b) filter (where n > 1)"), "not asked"),
+    **dict.fromkeys(("row_number() over (order by n)", "lag(n) over (order by n)"), "not asked"),
+    **dict.fromkeys(("sum(d) over (partition by n)", "avg(d) over (order by n)"), "refused"),
+    **dict.fromkeys(("sum(m)", "avg(m)", "avg(n)", "try_avg(n)", "mean(m)", "max(d)"), "asked"),
+    **dict.fromkeys(("percentile(d, 0.5)", "sum(b)", "sort_array(collect_list(d))"), "asked"),
+    **dict.fromkeys(("rank() over (order by n)", "avg(n) over (partition by ts)"), "asked"),
+}
+"""Values of an aggregate or a window: what may come out another way the next time is not asked."""
+
+
+PLACES = ("select", "having", "subquery")
+
+
+@pytest.mark.parametrize(
+    ("value", "how", "place"),
+    [
+        (value, how, place)
+        for value, how in VALUES.items()
+        for place in PLACES
+        if place != "having" or " over " not in value  # a window stands in no HAVING
+    ],
+)
+def test_what_is_not_the_same_twice_is_not_asked(value: str, how: str, place: str) -> None:
+    catalog = Catalog({"db.one": Source("db.one", NUMBERS, "ts")})
+    group = "" if "over" in value else " group by ts"
+    sql = {
+        "select": f"select ts, {value} as v from db.one{group}",
+        "having": f"select ts from db.one group by ts having {value} is not null",
+        "subquery": f"with a as (select ts, {value} as v from db.one{group}) select v, ts from a",
+    }[place]
+    asked: list[str] = []
+
+    def ask(statement: str) -> list[str]:
+        asked.append(statement)
+        return []
+
+    try:
+        rewrite(sql, catalog)  # as each run does before it asks
+        said, _ = ask_own_text(Definition.read(sql, catalog, SCANS), [AT], ask)
+    except Refusal:
+        said = "refused"
+    assert said.partition(":")[0].partition(" at")[0] == how
+    assert bool(asked) == (how == "asked")
+
+
+@pytest.mark.parametrize(
+    ("size", "sampled", "says"),
+    [
+        (0, True, "asked at 2 instants"),
+        (LARGE // 2, True, "asked at 2 instants"),
+        (LARGE // 2 + 1, True, "asked at 1 instants"),
+        (LARGEST // 2, True, "asked at 1 instants"),
+        (LARGEST // 2 + 1, True, "not asked: its sources are larger than 256 MiB"),
+        (LARGEST, False, "asked at 2 instants"),
+    ],
+)
+def test_a_sample_asks_little_of_large_sources(size: int, sampled: bool, says: str) -> None:
+    scans = {name: replace(scan, size=size) for name, scan in SCANS.items()}
+    sql = "select o.n from db.one o join db.still s on s.n = o.n"
+    asked: list[str] = []
+
+    def ask(statement: str) -> list[str]:
+        asked.append(statement)
+        return []
+
+    instants = spread([AT, AT - timedelta(days=1)])
+    said, _ = ask_own_text(Definition.read(sql, CATALOG, scans), instants, ask, sampled)
+    assert said == says
+    assert [statement.count(INSTANT) > 0 for statement in asked] == [True] * (says[0] == "a")

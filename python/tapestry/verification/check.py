@@ -178,13 +178,13 @@ class Check:
             some = Chosen(tuple(given), sample.rows, seed=sample.seed)
             self.judge(self.wrong_ones(comparison.not_too_much_in_part, some)[1])
         if rows.tau is None:  # a first run, which reads all there is anyway
-            self.own_text(given)
+            self.own_text(given, sampled=True)
         return self.enough, self.not_too_much
 
-    def own_text(self, instants: Iterable[datetime]) -> None:
+    def own_text(self, instants: Iterable[datetime], sampled: bool = False) -> None:
         """What was read of the author's text, beside what the text itself answers."""
         chosen = spread(s for s in {*instants, self.rows.t} if self.rows.start <= s <= self.rows.t)
-        said, findings = ask_own_text(self.definition, chosen, self.findings)
+        said, findings = ask_own_text(self.definition, chosen, self.findings, sampled)
         self.enough.own_text = self.not_too_much.own_text = said
         self.enough.add(one for one in findings if one.reason == "unread")
         self.not_too_much.add(one for one in findings if one.reason == "misread")
