@@ -12,11 +12,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+import sqlglot
 from judge.case import normalized
 from judge.data import Data
 from judge.oracle import Definition as Oracle
 from judge.oracle import beginning, connect, instants, load
 from judge.verdict import CATALOG
+from sqlglot import exp
 from tests.verification.judged import aware, cases, over_everything
 
 from tapestry.instants import EPOCH
@@ -196,3 +198,24 @@ def _naive(us: int) -> datetime:
 def test_what_joins_nothing(sql: str, nothing: bool) -> None:
     asked = Definition.read(sql, CATALOG, {}, "duckdb")
     assert asked.joins_nothing is nothing
+
+
+OF_ONE_SIDE = (
+    "o.id IN (SELECT x.id FROM u AS x WHERE x.k = o.k)",
+    "EXISTS (SELECT 1 FROM u AS x WHERE x.id = m.id)",
+    "NOT EXISTS (SELECT 1 FROM u AS x WHERE x.id = o.id AND EXISTS (SELECT 1 FROM r))",
+    "o.id = (SELECT max(x.id) FROM u AS x)",
+)
+
+
+@pytest.mark.parametrize("side", ["FULL", "RIGHT"])
+@pytest.mark.parametrize("condition", OF_ONE_SIDE)
+def test_a_subquery_of_a_join_sees_one_side_where_the_text_does(side: str, condition: str) -> None:
+    """Spark takes none in ON that sees both."""
+    sql = f"SELECT o.id AS a, m.id AS b FROM r AS o {side} JOIN m ON o.k = m.k AND {condition}"
+    tree = sqlglot.parse_one(over_everything(sql).answers(), dialect="duckdb")
+    ons = [join.args["on"] for join in tree.find_all(exp.Join) if join.side == side]
+    assert len(ons) == 1
+    query = next(ons[0].find_all(exp.Select))
+    seen = {column.table for column in query.find_all(exp.Column)} & {"o", "m"}
+    assert len(seen) == 1

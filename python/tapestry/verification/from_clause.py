@@ -164,7 +164,8 @@ class FromClause:
         mine = rows.instant
         conditions: list[exp.Expr] = [exp.EQ(this=mine.copy(), expression=before.copy())]
         if join.args.get("on") is not None:
-            conditions.append(self.condition(join.args["on"], mine))
+            on = join.args["on"]
+            conditions.append(self.condition(on, mine if _sees(on, join.this) else before))
         side = join.text("side")
         carrier.append("joins", joined(relation, side, conditions))
         if side == "FULL":
@@ -175,3 +176,14 @@ class FromClause:
     def condition(self, node: exp.Expr, instant: exp.Expr) -> exp.Expr:
         """An ON condition."""
         return operand(self.writer.condition(node, self.ctes, Around(instant)))
+
+
+def _sees(on: exp.Expr, joined_one: exp.Expr) -> bool:
+    """Does a subquery of an ON condition name what is joined, or has it none?
+
+    Both sides are of one instant, so either's will do. Spark takes no subquery that sees both.
+    """
+    names = {one.alias_or_name for one in joined_one.find_all(exp.Table, exp.Subquery)}
+    inside = [one for one in on.find_all(exp.Select, exp.SetOperation) if one is not on]
+    columns = (column for query in inside for column in query.find_all(exp.Column))
+    return not inside or any(column.table in names for column in columns)
