@@ -182,7 +182,7 @@ class Check:
         return self.enough, self.not_too_much
 
     def own_text(self, instants: Iterable[datetime], sampled: bool = False) -> None:
-        """What was read of the author's text, beside what the text itself answers."""
+        """Compare what was read of the author's text with what the text itself answers."""
         chosen = spread(s for s in {*instants, self.rows.t} if self.rows.start <= s <= self.rows.t)
         said, findings = ask_own_text(self.definition, chosen, self.findings, sampled)
         self.enough.own_text = self.not_too_much.own_text = said

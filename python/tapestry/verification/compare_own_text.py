@@ -1,4 +1,4 @@
-"""What was read of the author's text beside the text itself: equal answers at some instants."""
+"""Compare the reading of the author's text with the text itself: equal answers at some instants."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ask_own_text(
     ask: Callable[[str], list[_F]],
     sampled: bool = False,
 ) -> tuple[str, list[_F]]:
-    """What came of asking, in words, and what differs; ``ask`` lists what a statement finds.
+    """Say in words what came of asking, and list what differs; ``ask`` lists what is found.
 
     Each instant reads all rows of the sources. So ``sampled`` asks at the last one only where these
     are large, and at none where they are larger still. An error of the engine is no finding: it may

@@ -39,7 +39,7 @@ _NAMED = (TokenType.DOT, TokenType.ALIAS)
 
 
 class NotReplaced(Exception):
-    """What stands for a relation or the clock in a text cannot be told from its words alone."""
+    """The words of a text alone do not tell what stands for a relation or the clock."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class OwnText:
 
 
 def _edits(sql: str, namespace: str) -> Iterator[_Edit]:
-    """What is replaced in a text; the names in a view's without a schema are its namespace's."""
+    """List what is replaced; names in a view's text without a schema are its namespace's."""
     try:
         tokens = SPARK.tokenize(sql)
         trees = [tree for tree in SPARK.parser().parse(tokens, sql) if tree is not None]
