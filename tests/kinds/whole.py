@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tapestry.errors import NotRunYet, SourceHistoryGone
-from tapestry.quoting import relation_name
+from tapestry.quoting import Sql, relation_name
 from tapestry.runs.checks.checks import FAIL, PASS, CheckResult
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.checks.verification import VERIFICATION, Audited
@@ -46,7 +46,7 @@ class _Answer:
 class Whole:
     """Plans a run that computes the whole answer, whenever something that it reads has changed."""
 
-    own_columns: ClassVar[Mapping[str, str]] = {}
+    own_columns: ClassVar[Mapping[str, Sql]] = {}
     arrival: ClassVar[str | None] = None
     keys: ClassVar[tuple[str, ...]] = ("expectations", "verify", "on_verify_failure")
 

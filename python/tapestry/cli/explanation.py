@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from tapestry.cli.advice import Table, advise
@@ -17,7 +18,7 @@ from tapestry.runs.kinds.continuous.after.explain import rewritten
 from tapestry.runs.kinds.continuous.after.preview import Cost, Preview, cost
 from tapestry.runs.kinds.registry import kind_of
 from tapestry.runs.model.model import Model
-from tapestry.sql import Rewriting, Step
+from tapestry.sql import Step
 from tapestry.sql.rewriter import refusing_pass
 
 
@@ -75,9 +76,7 @@ def explain_model(
     if not isinstance(looked_at, Preview):
         return explained
 
-    def rewrite_with(assume: tuple[str, ...]) -> Rewriting:
-        return rewritten(model, looked_at.query.relations, assume)
-
+    rewrite_with = partial(rewritten, model, looked_at.query.relations)
     tables = {name: _table(session, looked_at, name) for name in looked_at.scans}
     wanted = {(r.source, r.predicate) for r in looked_at.readings}
     wanted |= {(name, "") for name in looked_at.scans}

@@ -91,13 +91,16 @@ class OwnText:
         if name not in self.ctes:
             relation = self.definition.catalog.relations.get(name)
             if isinstance(relation, View):
-                body = self.text(relation.sql, relation.namespace)
+                body = self._opened(relation)
             elif isinstance(relation, Source) and name in self.definition.reads:
                 body = self._visible(name, relation)
             else:
                 raise NotReplaced(f"{name} is read in another way")
             self.ctes[name] = (f"{self.prefix}{len(self.ctes)}", body)
         return self.ctes[name][0]
+
+    def _opened(self, view: View) -> str:
+        return self.text(view.sql, view.namespace)
 
     def _visible(self, name: str, source: Source) -> str:
         listed = ", ".join(build.column(column.name).sql("spark") for column in source.columns)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Protocol, TypeAlias
 
+from tapestry.quoting import Sql
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.checks.verification import Audited, Verification
 from tapestry.runs.context.invocation import Invocation
@@ -292,7 +293,7 @@ class Kind(Protocol):
     """A kind of model: how its next run is planned, and by that how it writes (``Writing``)."""
 
     @property
-    def own_columns(self) -> Mapping[str, str]:
+    def own_columns(self) -> Mapping[str, Sql]:
         """The columns that its tables have besides those of the query, with their types."""
 
     @property

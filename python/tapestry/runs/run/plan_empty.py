@@ -28,6 +28,5 @@ def plan_empty(session: Session, kind: Kind, model: Model) -> bool:
 
 def with_own_columns(kind: Kind, sql: str) -> str:
     """A query with the columns of the kind's tables; its own ones are NULL."""
-    # sql: types that a kind names
     own = "".join(f", CAST(NULL AS {t}) AS {identifier(c)}" for c, t in kind.own_columns.items())
     return f"SELECT *{own} FROM (\n{sql}\n)"

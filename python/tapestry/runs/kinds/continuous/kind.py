@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from tapestry.names import MATCHED_AT
+from tapestry.quoting import Sql
 from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
@@ -22,7 +23,7 @@ from tapestry.sql import Catalog, rewrite
 class Continuous:
     """Plans a run over the window since the last one; answers are appended, none is taken back."""
 
-    own_columns: ClassVar[Mapping[str, str]] = {MATCHED_AT: "TIMESTAMP"}
+    own_columns: ClassVar[Mapping[str, Sql]] = {MATCHED_AT: Sql("TIMESTAMP")}
     arrival: ClassVar[str] = MATCHED_AT
     keys: ClassVar[tuple[str, ...]] = KEYS
 
