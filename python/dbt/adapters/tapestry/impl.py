@@ -30,6 +30,7 @@ from dbt.adapters.tapestry.run_doors import RunDoors, dbt_errors
 from dbt.adapters.tapestry.seed_cells import SeedFile, read_cells, typed_columns
 from dbt.adapters.tapestry.seeds import refused_by_spark, seed_batches
 from dbt.adapters.tapestry.session import DbtSession
+from dbt.adapters.tapestry.set_aside import AsideDoors
 from dbt.adapters.tapestry.tell_idle_keys import tell_idle_keys
 from dbt.adapters.tapestry.unit_test_rows import fill_expected, row_as_sql
 from tapestry.quoting import (
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
     import agate
 
 
-class TapestryAdapter(RunDoors, ExpectationDoors, ColumnDoors, LimitedDoors, SparkAdapter):
+class TapestryAdapter(
+    RunDoors, ExpectationDoors, ColumnDoors, LimitedDoors, AsideDoors, SparkAdapter
+):
     """`type: tapestry`."""
 
     Relation = TapestryRelation
