@@ -109,6 +109,9 @@ class TestTablesThatStand(Limited):
                 assert found == before[name], (name, limit)
                 if name != "in_batches":
                     assert f"nothing written: {limit[0]} limits" in str(said[name].message), name
+            seeded = "CREATE 0" if len(limit) == 2 and limit[0] == "--empty" else "INSERT 0"
+            assert said["listed"].message == (seeded if limit[0] == "--empty" else "INSERT 2")
+            assert len(self.rows(project, "listed")) == (0 if limit[0] == "--empty" else 2)
             rows = self.rows(project, "copied")
             assert [row[0] for row in rows] == ([2] if limit[0] == "--sample" else [])
         monkeypatch.setenv("DBT_EMPTY", "1")

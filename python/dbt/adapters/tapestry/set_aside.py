@@ -4,7 +4,7 @@ dbt's materializations drop what cannot be replaced in place (a view where a tab
 table of another format) before they write: a query that fails then would leave nothing. So the
 relation of the node that is being run gets another name instead, and at the node's end it is
 dropped, or gets its name back where nothing was written. A process that is killed between leaves
-it under the other name.
+it under the other name, and so does a catalog that refuses the name: a warning tells where it is.
 """
 
 from __future__ import annotations
