@@ -25,7 +25,7 @@ LIMITING = ("empty", "sample")
 `--event-time-start` and `--event-time-end` are none: they say which batches of a microbatch model
 are built, each from all of its rows, and limit no other model.
 """
-FORGETFUL = ("table", "view")
+FORGETFUL = ("seed", "table", "view")
 
 
 def limiting_option(args: Any) -> str | None:
