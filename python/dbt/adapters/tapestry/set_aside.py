@@ -1,4 +1,4 @@
-"""What stands where a node is to write is dropped only once something stands in its place.
+"""Drops what stands where a node is to write only once something stands in its place.
 
 dbt's materializations drop what cannot be replaced in place (a view where a table is to stand, a
 table of another format) before they write: a query that fails then would leave nothing. So the
