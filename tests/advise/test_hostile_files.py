@@ -158,3 +158,15 @@ def test_plain_values_stay() -> None:
     }
     with pytest.raises(Unreadable, match="more than is read"):
         load(bomb("a"))
+
+
+@pytest.mark.parametrize("columns", ["*", "a.x, b.y"])
+def test_a_chain_of_ctes_each_read_twice_is_read_once(tmp_path: Path, columns: str) -> None:
+    """There are 2^200 ways to the first one."""
+    chain = [f"c{i} as (select {columns} from c{i - 1} a, c{i - 1} b)" for i in range(1, 200)]
+    first = "c0 as (select * from {{ source('raw', 't') }})"
+    text = f"with {', '.join([first, *chain])} select x, y, z from c199 p, c0 q"
+    began = time.process_time()
+    found = made(tmp_path, {"models/m.sql": "{{ config(materialized='table') }} " + text})
+    assert of(found, "m").code == "too-costly"
+    assert time.process_time() - began < 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.advise.made import made, model, of
+from tests.advise.made import PROJECT, made, model, of
 
 from tapestry.advise.records import CONTINUOUS, REBUILT, UNREAD
 
@@ -230,3 +230,21 @@ def test_a_name_in_group_by_is_the_select_list_s(tmp_path: Path) -> None:
     )
     assert said.kind == CONTINUOUS
     assert said.conditions[-1].startswith("only if amount is a DECIMAL or a whole number")
+
+
+@pytest.mark.parametrize(
+    ("models", "today"),
+    [
+        ("+materialized: table", "table"),
+        ("shop: {+materialized: table}", "table"),
+        ("+materialized: incremental, shop: {marts: {+materialized: table}}", "table"),
+        ("+materialized: table, shop: {+materialized: view}", "view"),
+        ("other: {+materialized: table}", "view"),
+    ],
+)
+def test_what_the_project_file_says_of_folders(tmp_path: Path, models: str, today: str) -> None:
+    files = {
+        "dbt_project.yml": f"{PROJECT}models: {{{models}}}\n",
+        "models/marts/m.sql": "select id, ts from {{ source('raw', 'orders') }}",
+    }
+    assert of(made(tmp_path, files), "m").today == today

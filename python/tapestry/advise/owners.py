@@ -24,14 +24,14 @@ def with_owners(sql: str, tables: KnownTables) -> str:
     try:
         with bounded(sql):
             tree = qualify_as_where(parse(sql))
-            scopes = traverse_scope(tree)
-            changed = [_qualify(scope, tables) for scope in scopes]
+            scopes, known = traverse_scope(tree), _Known(tables)
+            changed = [_qualify(scope, known) for scope in scopes]
             return text_of(tree) if any(changed) else sql
     except (Refusal, SqlglotError):
         return sql
 
 
-def _qualify(scope: Scope, tables: KnownTables) -> bool:
+def _qualify(scope: Scope, known: _Known) -> bool:
     if not isinstance(scope.expression, exp.Select) or len(scope.selected_sources) < 2:
         return False
     merged = {
@@ -40,14 +40,14 @@ def _qualify(scope: Scope, tables: KnownTables) -> bool:
         for name in join.args.get("using") or []
     }
     aliases = {one.alias.lower() for one in scope.expression.selects if one.alias}
-    columns = {name: _columns(scope.sources[name], tables) for name in scope.selected_sources}
+    columns = {name: known.columns(scope.sources[name]) for name in scope.selected_sources}
     changed = False
     for column in scope.columns:
         table, name, _ = parts_of(column, scope)
         name = name.lower()
         if table or name in merged or name in CLOCKS or not isinstance(column.this, exp.Identifier):
             continue
-        having = [one for one, known in columns.items() if name in known]
+        having = [one for one, names in columns.items() if name in names]
         if len(having) != 1 and name in aliases:
             continue
         owner = having[0] if len(having) == 1 else _asked_first(scope, name)
@@ -72,16 +72,31 @@ def _asked_first(scope: Scope, name: str) -> str:
     return next((one for one in scope.selected_sources if scope.sources[one] is owner), "")
 
 
-def _columns(source: exp.Expr | Scope, tables: KnownTables) -> set[str]:
-    """The columns that a source is known to have."""
-    if isinstance(source, exp.Table):
-        return set(tables.columns(table_name(source)))
-    if not isinstance(source, Scope):
-        return set()
-    while source.set_operation_scopes:
-        source = source.set_operation_scopes[0]
-    found = {name.lower() for name in query_of(source).named_selects}
-    if "*" in found:
-        for inner in source.selected_sources:
-            found |= _columns(source.sources[inner], tables)
-    return found
+class _Known:
+    """The columns that sources are known to have; each is asked once.
+
+    A CTE that two others read twice each would else be asked as often as there are ways to it.
+    """
+
+    def __init__(self, tables: KnownTables) -> None:
+        self._tables = tables
+        self._found: dict[int, set[str]] = {}
+
+    def columns(self, source: exp.Expr | Scope) -> set[str]:
+        """Their names in lower case; none where nothing is known."""
+        if isinstance(source, exp.Table):
+            return set(self._tables.columns(table_name(source)))
+        if not isinstance(source, Scope):
+            return set()
+        while source.set_operation_scopes:
+            source = source.set_operation_scopes[0]
+        if id(source) not in self._found:
+            self._found[id(source)] = self._of_query(source)
+        return self._found[id(source)]
+
+    def _of_query(self, source: Scope) -> set[str]:
+        found = {name.lower() for name in query_of(source).named_selects}
+        if "*" in found:
+            for inner in source.selected_sources:
+                found |= self.columns(source.sources[inner])
+        return found

@@ -70,7 +70,7 @@ def read_project(root: Path, reads: ReadsFiles, beside: Sequence[Path] = ()) -> 
     said = _said(project, root / PROJECT_FILE, reads)
     project.name = str(said.get("name") or root.name)
     project.variables = _variables(said.get("vars"), project.name)
-    project.folders = mapping(mapping(said.get("models")).get(project.name))
+    project.folders = mapping(said.get("models"))
     models = _inside(project, said, ("model-paths", "source-paths"), "models")
     project.model_folders = models
     project.models = find_files(models, (".sql",))
@@ -162,12 +162,15 @@ def _variables(said: Any, name: str) -> dict[str, Any]:
 
 
 def folder_config(project: ProjectFolder, path: Path) -> dict[str, Any]:
-    """What dbt_project.yml says of the model in this file: the nearest folder counts."""
+    """What dbt_project.yml says of the model in this file: the nearest folder counts.
+
+    What stands beside the project's name under ``models:`` is said of all models.
+    """
     config: dict[str, Any] = {}
     here: Any = project.folders
     around = [one for one in project.model_folders if path.is_relative_to(one)]
     parts = path.relative_to(around[0] if around else project.root).with_suffix("").parts
-    for part in (None, *parts[:DEEPEST]):
+    for part in (None, project.name, *parts[:DEEPEST]):
         here = mapping(here if part is None else here.get(part))
         for key, value in here.items():
             name = str(key).removeprefix("+")
