@@ -132,7 +132,7 @@ def test_what_is_assumed_of_a_source_is_assumed_of_its_ended_rows(
     )
     world.run(model, 20)
     _delete(world, "id = 3")
-    assert len(world.plan_rows(model, 30).assumptions) == 1
+    assert len(world.plan_rows(model, 30).proof.assumptions) == 1
     world.run(model, 30)
     world.add((4, "a", 1, 31), (5, "a", 4, 32), (6, "b", None, 33))
     world.run(model, 50)
