@@ -109,7 +109,7 @@ def test_verify_and_rewind_over_old_versions(world: World) -> None:
     invocation = world.invocation(9)
     planned = plan_rewind(world.session, model, invocation, at(4))
     assert planned is not None
-    assert any("can no longer be read" in warning for warning in planned.told.warnings)
+    assert any("can no longer be read" in warning for warning in planned.warnings)
     rewind(world.session, planned, invocation)
     assert world.answers() == BEFORE[:2]
     with pytest.raises(TapestryError, match="can no longer be read"):

@@ -297,7 +297,7 @@ def test_downstream(world: World) -> None:
         upstream = {n: p for n, p in moved.items() if n in model.sql}
         planned = plan_rewind(world.session, model, invocation, at(5), upstream)
         assert planned is not None
-        assert planned.told.warnings == ()
+        assert planned.warnings == ()
         rewind(world.session, planned, invocation)
         there = look(world.session, model.relation)
         assert there is not None
