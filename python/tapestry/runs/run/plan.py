@@ -137,14 +137,10 @@ class Appending:
 
 
 @dataclass(frozen=True)
-class Overwriting:
+class Overwriting(Appending):
     """The rows take the place of all that are there, under the same transaction."""
 
     action: ClassVar[str] = "overwrite"
-    replaces: ClassVar[bool] = False
-
-    row: StateRow
-    columns: tuple[str, ...]
 
     def statement(self, select: str, attempt: str = "") -> str:
         """One INSERT OVERWRITE."""

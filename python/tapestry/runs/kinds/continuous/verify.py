@@ -45,47 +45,43 @@ class AnswersVerified:
     question: Question
 
     def verify(self, session: Session, model: Model, staged: str) -> list[CheckResult]:
-        """Check the staged rows; what is found is a result, not an exception."""
-        return verify(session, model, self.question, staged)
+        """Check the staged rows; what is found is a result, not an exception.
+
+        ``staged`` may stand behind FROM: the select list, ``_matched_at``, ``_key``.
+        """
+        question = self.question
+        row, config = question.row, model.config
+
+        def ask() -> tuple[Result, Result]:
+            definition = question.definition
+            low = row.began or opening(definition, session.rows, row.t)
+            start = row.begin or low
+            rows = RunRows(staged, start, row.tau, row.t)
+
+            def rows_of(text: str) -> list[tuple[Any, ...]]:
+                # sql: a statement of the check
+                return session.rows(question.sharing.applied(text))
+
+            columns = [*question.columns, MATCHED_AT]
+            check = Check(definition, rows, rows_of, lambda: published_rows(session, row, columns))
+            with planned_once(session, definition.joins_nothing):
+                if config.verify == "full":
+                    return check.full()
+                ranges = question.turn(config.verify_share, low)
+                # What is shared has the rows for the ranges that were known before.
+                elsewhere = 0 if question.sharing.relations else Sample.elsewhere
+                seed = f"{row.generation} {row.n}"
+                shared = question.turn_rows
+                return check.sample(
+                    Sample(ranges, seed, elsewhere=elsewhere, turn=row.n, turn_rows=shared)
+                )
+
+        return results_of(ask, config.verify, config.on_verify_failure, question.columns)
 
 
 def verified(question: Question | None) -> AnswersVerified | None:
     """How the new rows that a question is about are verified; None: they are not."""
     return None if question is None else AnswersVerified(question)
-
-
-def verify(session: Session, model: Model, question: Question, staged: str) -> list[CheckResult]:
-    """Check the staged rows of a run; what is found is a result, not an exception.
-
-    ``staged`` may stand behind FROM: the select list, ``_matched_at``, ``_key``.
-    """
-    row, config = question.row, model.config
-
-    def ask() -> tuple[Result, Result]:
-        definition = question.definition
-        low = row.began or opening(definition, session.rows, row.t)
-        start = row.begin or low
-        rows = RunRows(staged, start, row.tau, row.t)
-
-        def rows_of(text: str) -> list[tuple[Any, ...]]:
-            # sql: a statement of the check
-            return session.rows(question.sharing.applied(text))
-
-        columns = [*question.columns, MATCHED_AT]
-        check = Check(definition, rows, rows_of, lambda: published_rows(session, row, columns))
-        with planned_once(session, definition.joins_nothing):
-            if config.verify == "full":
-                return check.full()
-            ranges = question.turn(config.verify_share, low)
-            # What is shared has the rows for the ranges that were known before.
-            elsewhere = 0 if question.sharing.relations else Sample.elsewhere
-            seed = f"{row.generation} {row.n}"
-            shared = question.turn_rows
-            return check.sample(
-                Sample(ranges, seed, elsewhere=elsewhere, turn=row.n, turn_rows=shared)
-            )
-
-    return results_of(ask, config.verify, config.on_verify_failure, question.columns)
 
 
 def results_of(
