@@ -72,7 +72,7 @@ class LateRowsFound(TapestryError):
 
 
 class QueryChanged(TapestryError):
-    """The query of a model is not the one that its table was grown with."""
+    """The query or the kind of a model is not the one that its table was grown with."""
 
 
 class TargetChanged(TapestryError):

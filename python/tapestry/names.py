@@ -33,6 +33,12 @@ STAGED_SUFFIX: Final = "__staged"
 GENERATION_PROPERTY: Final = "tapestry.generation"
 """Delta table property of a target: which creation or refresh of the table this is."""
 
+KIND_PROPERTY: Final = "tapestry.kind"
+"""Delta table property of a target: the materialization of the model that made it."""
+
+FIRST_KIND: Final = "continuous"
+"""The kind of a target that does not say its own: once there was no other."""
+
 STATE_PROPERTY: Final = "tapestry.state"
 """Delta table property of a target: the state table that knew it when it was created."""
 

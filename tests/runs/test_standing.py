@@ -10,7 +10,7 @@ import pytest
 from tests.runs.fake_delta import FakeError
 from tests.runs.fake_world import STATE, TARGET, FakeWorld, at, instead_of_spark
 
-from tapestry.errors import StateMissing, StateUnreadable, TargetChanged
+from tapestry.errors import QueryChanged, StateMissing, StateUnreadable, TargetChanged
 from tapestry.runs.context.memory import Memory
 from tapestry.runs.run.standing import Standing
 from tapestry.runs.tables.target import EMPTY_GENERATION
@@ -110,6 +110,24 @@ def test_the_table_of_an_empty_run(world: FakeWorld) -> None:
     assert (found.row, found.version) == (None, 1)
     world.run(20)
     assert world.ids() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("was", ["other", "continuous", ""])
+def test_a_table_of_a_model_of_another_kind(world: FakeWorld, was: str) -> None:
+    """What one kind appends the other would write anew, over rows that are never taken back."""
+    table = world.delta.table(TARGET)
+    assert table.newest.properties["tapestry.kind"] == "continuous"
+    named = {**table.newest.properties, "tapestry.kind": was}
+    if not was:  # it was made when there was one kind
+        del named["tapestry.kind"]
+    table.commits[-1] = replace(table.newest, properties=named)
+    kind = "continuous" if was == "other" else "other"
+    model = replace(world.model(), materialized=kind)
+    for found in (world, world.another()):  # warm, and another process
+        with pytest.raises(QueryChanged, match=f"is {kind} now, ") as caught:
+            found.stand(model)
+        assert f"write materialized='{was or 'continuous'}' again" in str(caught.value)
+    assert world.stand(model, refresh=True).row is None
 
 
 @pytest.mark.parametrize("how", ["dropped", "deleted"])

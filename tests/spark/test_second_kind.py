@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from tests.marks import more
 from tests.spark.run_world import World, at, delete_folder, writes
 from tests.spark.test_commit_once import Killed
 
-from tapestry.errors import VerificationFailed
+from tapestry.errors import QueryChanged, VerificationFailed
 from tapestry.runs.kinds import registry
 from tapestry.runs.model.model import Model
 from tapestry.runs.run import run
@@ -67,6 +68,21 @@ def audited(world: World, model: Model) -> tuple[str, ...]:
     kind = registry.kind_of(model)
     found = kind.audit(world.session, model, world.invocation(40), "full", 0)
     return tuple(result.status for result in found.results)
+
+
+def test_a_table_of_another_kind_is_built_anew(world: World) -> None:
+    """Else one would write anew the rows that the other never takes back."""
+    kinds = (whole(world), world.model(COUNTS), whole(world))
+    world.run(kinds[0], 10)
+    for was, model in pairwise(kinds):
+        before = world.versions()
+        with pytest.raises(QueryChanged, match=f"is {model.materialized} now") as caught:
+            world.run(model, 20)
+        assert f"materialized='{was.materialized}' again" in str(caught.value)
+        assert world.versions() == before
+        assert world.run(model, 20, full_refresh=True).action == "create"
+    assert counts(world) == {("a", 2): 1, ("b", 1): 1}
+    assert world.run(kinds[2], 30).action == "nothing"
 
 
 @pytest.mark.parametrize("here", [more("claimed"), "staged", more("ready"), more("committed")])

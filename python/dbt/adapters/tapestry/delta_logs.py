@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tapestry.instants import from_micros
-from tapestry.names import GENERATION_PROPERTY
+from tapestry.names import FIRST_KIND, GENERATION_PROPERTY, KIND_PROPERTY
 from tapestry.runs.engine.glance import Glance, LoggedCommit
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class DeltaLogs:
         log, snapshot = found
         metadata = snapshot.metadata()
         generation = metadata.configuration().get(GENERATION_PROPERTY)
+        kind = metadata.configuration().get(KIND_PROPERTY)
         # The sum of a version's files stands beside its commit; else the log is replayed for it.
         sums = snapshot.checksumOpt()
         return Glance(
@@ -72,6 +73,7 @@ class DeltaLogs:
             snapshot.version(),
             f"{(place := str(log.dataPath()))} {metadata.json()}",
             place,
+            kind.get() if kind.isDefined() else FIRST_KIND,
         )
 
     def _commits(self, name: str, above: int, most: int) -> list[LoggedCommit] | None:

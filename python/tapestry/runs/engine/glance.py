@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tapestry.names import FIRST_KIND
+
 
 @dataclass(frozen=True)
 class Glance:
@@ -20,6 +22,8 @@ class Glance:
         properties are; "" where it is not known.
     place
         The table's folder: one that was moved has its log elsewhere, with the same commits.
+    kind
+        The materialization of the model that made it.
     """
 
     name: str
@@ -31,6 +35,7 @@ class Glance:
     version: int | None = field(default=None, compare=False)
     definition: str = field(default="", compare=False)
     place: str = ""
+    kind: str = FIRST_KIND
 
     def same_as(self, other: Glance) -> bool:
         """Have the two looks seen one commit?

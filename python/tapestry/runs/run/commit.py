@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tapestry.errors import ConcurrentRun, StateMissing
-from tapestry.names import GENERATION_PROPERTY, STATE_PROPERTY
+from tapestry.names import GENERATION_PROPERTY, KIND_PROPERTY, STATE_PROPERTY
 from tapestry.quoting import identifier, properties, relation_name
 from tapestry.runs.engine.errors_of_delta import already_exists, folder_in, leftover, lost_race
 from tapestry.runs.engine.glance import Glance
@@ -59,7 +59,11 @@ def create_sql(
     model: Model, generation: str, select: str, replace: bool, state_table: str = ""
 ) -> str:
     """The target with its rows, its generation and where its state is, in one commit."""
-    listed = {**model.properties, GENERATION_PROPERTY: generation}
+    listed = {
+        **model.properties,
+        GENERATION_PROPERTY: generation,
+        KIND_PROPERTY: model.materialized,
+    }
     if state_table:
         listed[STATE_PROPERTY] = state_table
     return (

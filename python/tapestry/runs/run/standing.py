@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tapestry.errors import StateMissing
+from tapestry.errors import QueryChanged, StateMissing
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.memory import KnownTarget
 from tapestry.runs.engine.errors_of_delta import files_gone
@@ -81,7 +81,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     """Look at the target and at the state.
 
     Raises StateMissing for a table that no state belongs to, TargetChanged where somebody else
-    wrote to it, or deleted its folder.
+    wrote to it, or deleted its folder, QueryChanged for a table of a model of another kind.
     """
     target = _target(session, model, refresh)
     if target is None:
@@ -89,6 +89,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     if refresh or target.generation == EMPTY_GENERATION:
         commits = commits_after(session, model.relation, -1)
         return Standing(target, None, version=commits[0].version if commits else -1)
+    _refuse_other_kind(model, target)
     known = invocation.memory.known(target)
     if known is not None:
         return Standing(target, known.row, version=known.version, warm=True)
@@ -159,6 +160,18 @@ def _state_of(session: Session, model: Model, invocation: Invocation, target: Gl
             hint=f"rename it back, or give it a run of its own: {ADOPT}",
         )
     return row
+
+
+def _refuse_other_kind(model: Model, target: Glance) -> None:
+    """Rows of one kind are no rows of another: one appends what the other writes anew."""
+    if target.generation is not None and target.kind != model.materialized:
+        raise QueryChanged(
+            f"{model.name} is {model.materialized} now, and {model.relation} was made by a model"
+            f" that was {target.kind}",
+            where=model.file,
+            hint=f"write materialized='{target.kind}' again, or build the table anew:"
+            " --full-refresh",
+        )
 
 
 def _refuse_copy(model: Model, row: StateRow, target: Glance, commits: list[Commit]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapestry.errors import TargetChanged
-from tapestry.names import GENERATION_PROPERTY
+from tapestry.names import FIRST_KIND, GENERATION_PROPERTY, KIND_PROPERTY
 from tapestry.quoting import path, relation_name, token
 from tapestry.runs.engine.errors_of_delta import is_view, not_found
 from tapestry.runs.engine.glance import Glance
@@ -123,6 +123,7 @@ def look(session: Session, name: str) -> Glance | None:
         int(row[9] or 0),
         int(row[10] or 0),
         place=str(row[4]),
+        kind=properties.get(KIND_PROPERTY, FIRST_KIND),
     )
 
 
