@@ -150,7 +150,7 @@ def test_garbage_everywhere(values: list[Any]) -> None:
 def test_a_claim_beside_garbage_is_not_won(monkeypatch: pytest.MonkeyPatch) -> None:
     odd = OddRow(TABLE, (("sink", "archive"),), "parts is null")
     monkeypatch.setattr(cursors, "read_batches", lambda *_: {"archive": odd})
-    monkeypatch.setattr(cursors, "_note", lambda *_: None)
+    monkeypatch.setattr(cursors, "wins", lambda *_: False)
     batch = Batch("db.model", "archive", 1, "g", at(1), at(2), "l")
     with pytest.raises(StateUnreadable, match="how far the sink archive got cannot be read"):
         cursors.claim(None, TABLE, batch, "g", at(2), at(3))  # type: ignore[arg-type]

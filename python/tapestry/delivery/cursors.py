@@ -22,23 +22,12 @@ from uuid import uuid4
 
 from tapestry.errors import StateUnreadable
 from tapestry.instants import micros
-from tapestry.quoting import properties, relation_name, string, timestamp
-from tapestry.runs.engine.errors_of_delta import (
-    files_gone,
-    lacks_column,
-    lost_race,
-    loudness_of_tidying,
-    not_found,
-)
+from tapestry.quoting import relation_name, string, timestamp
+from tapestry.runs.engine.errors_of_delta import files_gone, loudness_of_tidying, not_found
 from tapestry.runs.engine.odd_rows import Fields, Odd, OddRow, check_seal, read_row, sealed, shown
-from tapestry.runs.engine.own_tables import (
-    create_own,
-    lost_own,
-    refuse_other,
-    widen_own,
-    widened_rows,
-)
+from tapestry.runs.engine.own_tables import OwnTable, append_own, refuse_other, widened_rows
 from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.claims import Claim, Claimant, put_once, wins
 from tapestry.runs.tables.state import StateRow, runs_of
 
 logger = logging.getLogger(__name__)
@@ -223,7 +212,8 @@ def begin(
 ) -> None:
     """A sink that was not there before starts at t: it gets nothing older than itself."""
     life = uuid4().hex
-    _note(session, table, Batch(model, sink, 0, generation, t, t, life, claim_id=life), BEGUN)
+    begun = Batch(model, sink, 0, generation, t, t, life, claim_id=life)
+    put_once(session, _claim(table, begun, BEGUN))
 
 
 def claim(
@@ -234,21 +224,22 @@ def claim(
     batch = Batch(
         last.model, last.sink, last.m + 1, generation, after, until, last.life, claim_id=mine
     )
-    _note(session, table, batch, CLAIMED)
+    if wins(session, _claim(table, batch, CLAIMED), Claimant("claim_id", mine, (*_KEY, "life"))):
+        return batch
     standing = read_batches(session, table, last.model).get(last.sink)
     if isinstance(standing, OddRow):
         raise unreadable(standing)
-    return batch if standing is not None and standing.claim_id == batch.claim_id else None
+    return None
 
 
 def note_parts(session: Session, table: str, batch: Batch, parts: int) -> None:
     """So many parts were sent before sending it stopped."""
-    _insert(session, table, batch, PARTS, parts, "")
+    append_own(session, _own(table), [_values(batch, PARTS, parts)])
 
 
 def finish(session: Session, table: str, batch: Batch) -> None:
     """The sink has all of it."""
-    _note(session, table, batch, DONE)
+    put_once(session, _claim(table, batch, DONE))
     if batch.m % KEEP == 0:
         _tidy(session, table, batch)
 
@@ -280,41 +271,26 @@ def position(session: Session, state_table: str, last: Batch, row: StateRow) -> 
     return until
 
 
-def _note(session: Session, table: str, batch: Batch, event: str) -> None:
-    """Insert a line once for each (sink, m, event); the loser of a race inserts nothing."""
-    app = f"tapestry.delivery.{event}.{batch.life}"
-    options = f" WITH ({properties({'txnAppId': app, 'txnVersion': batch.m})})"
-    try:
-        _insert(session, table, batch, event, batch.parts, options)
-    except Exception as error:
-        if lost_own(session, table, error):
-            create_own(session, table, COLUMNS, COMMENT)
-            _insert(session, table, batch, event, batch.parts, options)
-        elif lacks_column(error):
-            widen_own(session, table, ADDED)
-            _insert(session, table, batch, event, batch.parts, options)
-        elif not lost_race(error):
-            raise
+def _claim(table: str, batch: Batch, event: str) -> Claim:
+    """A line that stands once for each (life of the sink, m, event)."""
+    key = f"tapestry.delivery.{event}.{batch.life}"
+    return Claim(_own(table), key, batch.m, _values(batch, event, batch.parts))
 
 
-def _insert(
-    session: Session, table: str, batch: Batch, event: str, parts: int, options: str
-) -> None:
-    values: Sequence[str] = (
-        string(batch.model),
-        string(batch.sink),
-        str(batch.m),
-        string(event),
-        string(batch.generation),
-        timestamp(batch.after),
-        timestamp(batch.until),
-        str(parts),
-        string(batch.life),
-        string(batch.claim_id),
-        "current_timestamp()",
-        string(sealed(_sealed(batch, event, parts))),
-    )
-    session.run(
-        f"INSERT INTO {relation_name(table)}{options} ({', '.join(COLUMNS)})"
-        f" SELECT {', '.join(values)}"
-    )
+def _own(table: str) -> OwnTable:
+    return OwnTable(table, COLUMNS, COMMENT, ADDED)
+
+
+def _values(batch: Batch, event: str, parts: int) -> dict[str, str]:
+    return {
+        **{name: string(getattr(batch, name)) for name in ("model", "sink", "generation")},
+        "m": str(batch.m),
+        "event": string(event),
+        "after": timestamp(batch.after),
+        "until": timestamp(batch.until),
+        "parts": str(parts),
+        "life": string(batch.life),
+        "claim_id": string(batch.claim_id),
+        "noted_at": "current_timestamp()",
+        "seal": string(sealed(_sealed(batch, event, parts))),
+    }

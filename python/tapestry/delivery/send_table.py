@@ -5,11 +5,12 @@ from __future__ import annotations
 from tapestry.delivery.batch import Delivery
 from tapestry.delivery.declare import TableSink
 from tapestry.delivery.retry import Refused
-from tapestry.quoting import properties, relation_name
+from tapestry.quoting import relation_name
 from tapestry.runs.engine.column_types import Columns
 from tapestry.runs.engine.errors_of_delta import already_exists, lost_race, not_found, odd_names
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.schema_change import holds, types_by_name
+from tapestry.runs.tables.target import transaction
 
 
 def send_table(session: Session, sink: TableSink, delivery: Delivery) -> None:
@@ -20,11 +21,8 @@ def send_table(session: Session, sink: TableSink, delivery: Delivery) -> None:
     """
     batch, answers = delivery.batch, delivery.answers
     table = table_of(sink, answers.relation)
-    options = {"txnAppId": f"tapestry.delivery.{batch.life}", "txnVersion": batch.m}
-    inserted = (
-        f"INSERT INTO {relation_name(table)} WITH ({properties(options)})"
-        f" ({answers.names}) {answers.select}"
-    )
+    under = transaction(f"tapestry.delivery.{batch.life}", batch.m)
+    inserted = f"INSERT INTO {relation_name(table)} {under} ({answers.names}) {answers.select}"
     try:
         _refuse_narrower(session, table, answers.columns)
         _insert(session, table, answers.names, answers.relation, inserted)

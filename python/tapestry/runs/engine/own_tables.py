@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from time import sleep
 from types import MappingProxyType
 from typing import Any
@@ -95,29 +96,52 @@ def _unknown_folder(table: str, folder: str) -> StateMissing:
     )
 
 
-def append_own(
-    session: Session,
-    table: str,
-    columns: Mapping[str, str],
-    rows: Sequence[Mapping[str, str]],
-    comment: str,
-) -> None:
-    """Append rows, each value as SQL; the table is made at the first, an older one widened."""
-    for start in range(0, len(rows), AT_ONCE):
-        values = ", ".join(
-            f"({', '.join(row[name] for name in columns)})" for row in rows[start : start + AT_ONCE]
-        )
-        inserted = f"INSERT INTO {relation_name(table)} ({', '.join(columns)}) VALUES {values}"
+@dataclass(frozen=True)
+class OwnTable:
+    """A table of ours as this version makes it.
+
+    columns
+        Names, and types as they stand in SQL.
+    added
+        Those of them that tables of earlier versions lack.
+    """
+
+    name: str
+    columns: Mapping[str, str]
+    comment: str
+    added: Mapping[str, str] = NOTHING
+
+    def insert(self, rows: Sequence[Mapping[str, str]], under: str = "") -> str:
+        """An INSERT of rows, each value as SQL; ``under``: its transaction."""
+        # Values of a SELECT become part of the code that Spark compiles, those of VALUES do not.
+        values = ", ".join(f"({', '.join(row[name] for name in self.columns)})" for row in rows)
+        listed = ", ".join(self.columns)
+        into = f"{relation_name(self.name)} {under}".rstrip()
+        return f"INSERT INTO {into} ({listed}) VALUES {values}"
+
+    def write(self, session: Session, statement: str, makes: bool = True) -> None:
+        """Execute an INSERT; the table is made where there is none, an older one is widened.
+
+        ``makes``: False leaves the error as it is where there is none.
+        """
         try:
-            session.run(inserted)
+            session.run(statement)
         except Exception as error:
-            if lost_own(session, table, error):
-                create_own(session, table, columns, comment)
-            elif lacks_column(error):
-                widen_own(session, table, columns)
+            if lost_own(session, self.name, error):
+                if not makes:
+                    raise
+                create_own(session, self.name, self.columns, self.comment)
+            elif self.added and lacks_column(error):
+                widen_own(session, self.name, self.added)
             else:
                 raise
-            session.run(inserted)
+            session.run(statement)
+
+
+def append_own(session: Session, table: OwnTable, rows: Sequence[Mapping[str, str]]) -> None:
+    """Append rows, each value as SQL, so many at once."""
+    for start in range(0, len(rows), AT_ONCE):
+        table.write(session, table.insert(rows[start : start + AT_ONCE]))
 
 
 def remove_rows(session: Session, table: str, gone: str) -> None:

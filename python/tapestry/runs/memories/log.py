@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tapestry.names import MEMORIES_TABLE
 from tapestry.quoting import relation_name, string, strings
 from tapestry.runs.engine.errors_of_delta import lacks_column, not_found
-from tapestry.runs.engine.own_tables import append_own
+from tapestry.runs.engine.own_tables import OwnTable, append_own
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.wanted import Remembered
 
@@ -77,7 +77,8 @@ def write_deeds(session: Session, schema: str, invocation_id: str, deeds: Sequen
         }
         for deed in deeds
     ]
-    append_own(session, f"{schema}.{MEMORIES_TABLE}", MEMORIES, rows, COMMENT)
+    own = OwnTable(f"{schema}.{MEMORIES_TABLE}", MEMORIES, COMMENT, MEMORIES)
+    append_own(session, own, rows)
 
 
 def left_lately(session: Session, schema: str, signatures: Iterable[str]) -> dict[str, str]:

@@ -22,7 +22,7 @@ from tapestry.runs.memories.look import HeldMemory, covered, generation_of, look
 from tapestry.runs.memories.reasons import REASONS, UNRECORDED
 from tapestry.runs.memories.survey import FLUSH_COMMITS
 from tapestry.runs.memories.wanted import Remembered, named_freely, told
-from tapestry.runs.tables.target import metadata
+from tapestry.runs.tables.target import metadata, transaction
 
 logger = logging.getLogger(__name__)
 
@@ -77,17 +77,13 @@ def append(
     """Add ``rows``, queries of what came since, once; nothing where another process has done so."""
     began = monotonic()
     n, until = kept.newest.n + 1, covered(wanted.read_at)
-    said = {"t": until, "from": kept.newest.version}
-    options = {
-        "txnAppId": f"tapestry.memory.{kept.generation}",
-        "txnVersion": str(n),
-        "userMetadata": metadata(kept.generation, n, "", said),
-    }
+    said = metadata(kept.generation, n, "", {"t": until, "from": kept.newest.version})
+    under = transaction(f"tapestry.memory.{kept.generation}", n, said)
     listed, mark = wanted.copied, mark_of(kept.generation)
     new = " UNION ALL ".join(rows)
     try:
         session.run(
-            f"INSERT INTO {relation_name(wanted.name)} WITH ({properties(options)})"
+            f"INSERT INTO {relation_name(wanted.name)} {under}"
             f" ({listed}, {mark})\nSELECT /*+ REBALANCE */ {listed}, {MARK} FROM ({new})"
         )
     except Exception as error:

@@ -8,7 +8,7 @@ Delta skips a transaction that has landed without saying so, so the history is a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tapestry.errors import ConcurrentRun, StateMissing
@@ -28,6 +28,7 @@ from tapestry.runs.tables.target import (
     landed,
     look,
     metadata,
+    transaction,
     unknown_table,
     written_by_others,
 )
@@ -83,16 +84,13 @@ def append_sql(
     more = {"tau": show(row.tau), "t": show(row.t)}
     if attempt:
         more["attempt"] = attempt
-    options = {
-        "txnAppId": row.generation,
-        "txnVersion": str(row.n),
-        "userMetadata": metadata(row.generation, row.n, row.run_id, more),
-    }
+    said, options = metadata(row.generation, row.n, row.run_id, more), {}
     if instead:
         options["replaceWhere"] = "true"
+    under = transaction(row.generation, row.n, said, **options)
     insert = "INSERT OVERWRITE" if instead else "INSERT INTO"
     names = ", ".join(identifier(column) for column in columns)
-    return f"{insert} {relation_name(row.model)} WITH ({properties(options)}) ({names})\n{select}"
+    return f"{insert} {relation_name(row.model)} {under} ({names})\n{select}"
 
 
 def close(session: Session, state_table: str, row: StateRow, columns: int) -> None:
@@ -104,13 +102,10 @@ def close(session: Session, state_table: str, row: StateRow, columns: int) -> No
     faster.
     """
     mark_failed(session, state_table, row)
-    options = {
-        "txnAppId": row.generation,
-        "txnVersion": str(row.n),
-        "userMetadata": metadata(row.generation, row.n, row.run_id, {"failed": True}),
-    }
+    said = metadata(row.generation, row.n, row.run_id, {"failed": True})
+    under = transaction(row.generation, row.n, said)
     try:
-        session.run(_nothing(row.model, columns, options))
+        session.run(_nothing(row.model, columns, under))
     except Exception as error:
         if not lost_race(error):
             raise
@@ -128,12 +123,8 @@ def closing_sql(name: str, columns: int, generation: str, run_id: str) -> str:
     empty rows must not come from the table itself: an empty INSERT that reads its own target leaves
     no commit and no transaction (Delta 4.3).
     """
-    options = {
-        "txnAppId": generation,
-        "txnVersion": str(CLOSED),
-        "userMetadata": metadata(generation, CLOSED, run_id, {}),
-    }
-    return _nothing(name, columns, options)
+    said = metadata(generation, CLOSED, run_id, {})
+    return _nothing(name, columns, transaction(generation, CLOSED, said))
 
 
 def rewind_sql(row: StateRow, columns: int, forgotten: str) -> str:
@@ -149,19 +140,11 @@ def rewind_sql(row: StateRow, columns: int, forgotten: str) -> str:
     the hour that comes twice there (01:30 UTC on the last Sunday of October in Berlin) it forgets
     an hour too much.
     """
-    options = {
-        "replaceWhere": forgotten,
-        "txnAppId": row.continues,
-        "txnVersion": str(CLOSED),
-        "userMetadata": metadata(
-            row.continues,
-            CLOSED,
-            row.run_id,
-            {"successor": row.generation, "t": show(row.t)},
-        ),
-    }
+    more = {"successor": row.generation, "t": show(row.t)}
+    said = metadata(row.continues, CLOSED, row.run_id, more)
+    under = transaction(row.continues, CLOSED, said, replaceWhere=forgotten)
     nothing = f"SELECT {', '.join(['NULL'] * columns)} FROM range(0)"
-    return f"INSERT OVERWRITE {relation_name(row.model)} WITH ({properties(options)}) {nothing}"
+    return f"INSERT OVERWRITE {relation_name(row.model)} {under} {nothing}"
 
 
 def name_generation_sql(name: str, generation: str) -> str:
@@ -170,9 +153,9 @@ def name_generation_sql(name: str, generation: str) -> str:
     return f"ALTER TABLE {relation_name(name)} SET TBLPROPERTIES ({named})"
 
 
-def _nothing(name: str, columns: int, options: Mapping[str, str]) -> str:
+def _nothing(name: str, columns: int, under: str) -> str:
     nothing = f"SELECT {', '.join(['NULL'] * columns)} FROM range(0)"
-    return f"INSERT INTO {relation_name(name)} WITH ({properties(options)}) {nothing}"
+    return f"INSERT INTO {relation_name(name)} {under} {nothing}"
 
 
 def commit(session: Session, row: StateRow, main: str, state_table: str = "") -> None:

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from tapestry.quoting import string, timestamp
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.checks.verification import VERIFICATION
-from tapestry.runs.engine.own_tables import append_own
+from tapestry.runs.engine.own_tables import OwnTable, append_own
 from tapestry.runs.engine.read_volume import ReadVolume
 from tapestry.runs.engine.session import Session
 from tapestry.runs.run.plan import WriteRows
@@ -105,7 +105,7 @@ def write_log(session: Session, table: str, invocation_id: str, entries: Sequenc
     """Append an invocation's runs to ``tapestry_runs``; the table is made at the first."""
     comment = "tapestry: a log of runs; nothing depends on it"
     rows = [_run(invocation_id, entry, entry.run) for entry in entries if entry.run is not None]
-    append_own(session, table, RUNS, rows, comment)
+    append_own(session, OwnTable(table, RUNS, comment, RUNS), rows)
 
 
 def write_checks(
@@ -116,7 +116,7 @@ def write_checks(
     rows = [
         _check(invocation_id, entry, result) for entry in entries for result in entry.done.results
     ]
-    append_own(session, table, CHECKS, rows, comment)
+    append_own(session, OwnTable(table, CHECKS, comment, CHECKS), rows)
 
 
 def _identity(invocation_id: str, entry: Entry) -> dict[str, str]:

@@ -14,12 +14,7 @@ from tapestry.errors import StateUnreadable
 from tapestry.names import COMMITS_TABLE
 from tapestry.quoting import relation_name, string
 from tapestry.runs.engine.errors_of_delta import files_gone, not_found
-from tapestry.runs.engine.own_tables import (
-    create_own,
-    in_schema_of,
-    lost_own,
-    refuse_other,
-)
+from tapestry.runs.engine.own_tables import OwnTable, in_schema_of, refuse_other
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.commit_times import CommitTimes
 
@@ -82,14 +77,8 @@ def kept_times(session: Session, table: str, table_id: str) -> dict[int, int]:
 def keep_times(session: Session, every: Sequence[UnkeptCommits]) -> None:
     """Write down what is not kept yet. Another run may do the same: then it stands there twice."""
     for one in every:
-        insert = _insert(one)
-        try:
-            session.run(insert)
-        except Exception as error:
-            if not lost_own(session, one.table, error):
-                raise
-            create_own(session, one.table, COLUMNS, "Tapestry: when commits of sources were made")
-            session.run(insert)
+        own = OwnTable(one.table, COLUMNS, "Tapestry: when commits of sources were made")
+        own.write(session, _insert(one))
 
 
 def _insert(one: UnkeptCommits) -> str:

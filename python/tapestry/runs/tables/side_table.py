@@ -26,13 +26,13 @@ from time import sleep
 
 from tapestry.errors import ConfigurationError, StateMissing
 from tapestry.names import SIDE_PROPERTY
-from tapestry.quoting import identifier, identifiers, properties, relation_name, string, token
+from tapestry.quoting import identifier, identifiers, relation_name, string, token
 from tapestry.runs.engine.errors_of_delta import files_gone, lost_race
 from tapestry.runs.engine.own_tables import create_own, exists, remove_rows
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state import StateRow
-from tapestry.runs.tables.target import folder_gone, metadata, newest_commits
+from tapestry.runs.tables.target import folder_gone, metadata, newest_commits, transaction
 
 GENERATION, NUMBER = "_generation", "_n"
 """Whose a row is, in columns before those of its kind."""
@@ -188,9 +188,8 @@ class SideTable:
     ) -> None:
         app = f"tapestry.{self.suffix}.{run.generation}"
         said = metadata(run.generation, run.n, run.run_id, {})
-        options = properties({"txnAppId": app, "txnVersion": str(run.n), "userMetadata": said})
         statement = (
-            f"INSERT INTO {relation_name(self.table_of(run.model))} WITH ({options})"
+            f"INSERT INTO {relation_name(self.table_of(run.model))} {transaction(app, run.n, said)}"
             f" ({identifiers([GENERATION, NUMBER, *columns])})\n{select}"
         )
         for attempt in range(ATTEMPTS):

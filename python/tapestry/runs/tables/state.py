@@ -24,21 +24,16 @@ from typing import Any
 
 from tapestry.errors import StateUnreadable
 from tapestry.instants import micros
-from tapestry.quoting import properties, relation_name, string
-from tapestry.runs.engine.errors_of_delta import files_gone, lacks_column, lost_race, not_found
+from tapestry.quoting import relation_name, string
+from tapestry.runs.engine.errors_of_delta import files_gone, lost_race, not_found
 from tapestry.runs.engine.odd_rows import OddRow, read_row
-from tapestry.runs.engine.own_tables import (
-    create_own,
-    lost_own,
-    refuse_other,
-    widen_own,
-    widened_rows,
-)
+from tapestry.runs.engine.own_tables import OwnTable, lost_own, refuse_other, widened_rows
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.pins import Pin
+from tapestry.runs.tables.claims import Claim, Claimant, put_once, stands
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state_row import FORMAT, KEY, parse_state, pins_as_json, seal_of
-from tapestry.runs.tables.target import metadata, newest_commits
+from tapestry.runs.tables.target import metadata
 
 COLUMNS: Mapping[str, str] = {
     "model": "string",
@@ -69,8 +64,6 @@ ADDED = {name: COLUMNS[name] for name in list(COLUMNS)[list(COLUMNS).index("last
 """Columns that state tables of earlier versions lack."""
 COMMENT = "tapestry: where every continuous model stands; do not edit"
 ATTEMPTS = 6
-BESIDE = 8
-"""So many claims of other threads may have come after one that is looked for in the log."""
 _INSTANTS = ("tau", "t", "begin", "last_begin", "failed_at", "began")
 FAILED = 100
 """So many closed runs are remembered: each run that is executed removes what those before it left.
@@ -210,33 +203,19 @@ def runs_of(session: Session, table: str, generation: str) -> list[StateRow]:
 def claim(session: Session, table: str, row: StateRow) -> bool:
     """Insert the row; True iff it is the one that stands for its n now, in the state table.
 
-    False means that another run claimed n in the meantime, or that the table is gone. A row of
-    one's own that was inserted before (the run id is the same) counts as won.
+    False means that another run claimed n in the meantime, or that the table is gone: what it knew
+    of the other models is, too, and only a new generation makes another. A row of one's own that
+    was inserted before (the run id is the same) counts as won.
     """
-    inserted = _insert(table, row)
+    mine, new = _claim(table, row), row.n == 1
     try:
-        session.run(inserted)
+        put_once(session, mine, makes=new)
     except Exception as error:
-        if lost_own(session, table, error):
-            if row.n > 1:
-                return False  # somebody dropped it: what it knew of the other models is gone
-            create_own(session, table, COLUMNS, COMMENT)
-            session.run(inserted)
-        elif lacks_column(error):
-            widen_own(session, table, ADDED)
-            session.run(inserted)
-        elif not lost_race(error):
-            refuse_other(session, table, COLUMNS)
+        if new or not lost_own(session, table, error):
             raise
-    if row.n == 1:
-        return True  # a new generation: nobody else knows its name
-    if any(commit.run_id == row.run_id for commit in newest_commits(session, table, BESIDE)):
-        return True  # its transaction landed, which of all that stand for one n only one ever does
-    standing = session.rows(
-        f"SELECT run_id FROM {relation_name(table)}"
-        f" WHERE generation = {string(row.generation)} AND n = {row.n}"
-    )
-    return [run_id for (run_id,) in standing] == [row.run_id]
+        return False
+    # Nobody else knows the name of a new generation.
+    return new or stands(session, mine, Claimant("run_id", row.run_id, ("generation", "n")))
 
 
 def mark_failed(session: Session, table: str, row: StateRow, failed: bool = True) -> None:
@@ -272,7 +251,7 @@ def compact(session: Session, table: str, row: StateRow, keep: int) -> None:
     session.run(f"OPTIMIZE {relation_name(table)}")
 
 
-def _insert(table: str, row: StateRow) -> str:
+def _claim(table: str, row: StateRow) -> Claim:
     values = {
         **{name: string(getattr(row, name)) for name in COLUMNS if name in _TEXTS},
         **{name: _instant(getattr(row, name)) for name in _INSTANTS},
@@ -286,16 +265,9 @@ def _insert(table: str, row: StateRow) -> str:
         "created_at": "current_timestamp()",
         "format": str(FORMAT),
     }
-    options = {
-        "txnAppId": f"tapestry.state.{row.generation}",
-        "txnVersion": row.n,
-        "userMetadata": metadata(row.generation, row.n, row.run_id, {}),
-    }
-    return (
-        f"INSERT INTO {relation_name(table)} WITH ({properties(options)})"
-        # Values of a SELECT become part of the code that Spark compiles, those of VALUES do not.
-        f" ({', '.join(COLUMNS)}) VALUES ({', '.join(values[name] for name in COLUMNS)})"
-    )
+    said = metadata(row.generation, row.n, row.run_id, {})
+    own = OwnTable(table, COLUMNS, COMMENT, ADDED)
+    return Claim(own, f"tapestry.state.{row.generation}", row.n, values, said)
 
 
 _TEXTS = (

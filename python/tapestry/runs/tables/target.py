@@ -12,7 +12,7 @@ from typing import Any
 
 from tapestry.errors import TargetChanged
 from tapestry.names import FIRST_KIND, GENERATION_PROPERTY, KIND_PROPERTY
-from tapestry.quoting import path, relation_name, token
+from tapestry.quoting import Sql, path, properties, relation_name, token
 from tapestry.runs.engine.errors_of_delta import is_view, not_found
 from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.session import Session
@@ -249,6 +249,20 @@ def before_foreign(commits: Sequence[Commit], generation: str) -> tuple[int, ...
 def metadata(generation: str, n: int, run_id: str, more: Mapping[str, object]) -> str:
     """What a commit of ours says of itself."""
     return json.dumps({"tapestry": {"generation": generation, "n": n, "run_id": run_id, **more}})
+
+
+def transaction(key: str, number: int, said: str = "", **more: str) -> Sql:
+    """The options of an INSERT that lands once under (key, number), however often it is executed.
+
+    said
+        What its commit says of itself (`metadata`); "" where it says nothing.
+    more
+        Options besides.
+    """
+    options = {"txnAppId": key, "txnVersion": str(number)}
+    if said:
+        options["userMetadata"] = said
+    return Sql(f"WITH ({properties({**options, **more})})")
 
 
 def _commit(row: tuple[Any, ...]) -> Commit:
