@@ -19,7 +19,7 @@ from tapestry.report.sizes import TableSize, table_size
 from tapestry.report.standing import Verdict
 from tapestry.report.summary import summary
 from tapestry.report.text import instant
-from tapestry.runs.tables.beside_target import MEMORY as GROUPS
+from tapestry.runs.tables.beside_target import GROUPS
 from tapestry.sql.strategies.choose import CUMULATIVE
 
 FILE = "tapestry_report.html"

@@ -19,7 +19,7 @@ from tapestry.report.graph import reached, relevant
 from tapestry.report.kept import MEMORY, SUMS, KeptTable, between
 from tapestry.report.record import Record, Run
 from tapestry.report.sizes import TableSize
-from tapestry.runs.tables.beside_target import MEMORY as GROUPS
+from tapestry.runs.tables.beside_target import GROUPS
 
 SOURCE, MODEL = "source", "model"
 ORDER: Final = (SOURCE, MEMORY, SUMS, MODEL)

@@ -15,18 +15,17 @@ from tapestry.names import REJECTED_PROPERTY, REJECTED_SUFFIX
 from tapestry.quoting import identifier, properties, relation_name, string, token
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.checks.staging import Staged, hidden, mapping_properties
-from tapestry.runs.engine.errors_of_delta import files_gone
 from tapestry.runs.engine.own_tables import exists, forget_gone, remove_rows
 from tapestry.runs.engine.session import Session
+from tapestry.runs.tables.kept import Marks, kept_name, property_of
 from tapestry.runs.tables.state import StateRow
-from tapestry.runs.tables.target import folder_gone
 
 OURS = ("run_id", "generation", "n", "attempt", "expectations")
 
 
 def rejected_name(relation: str) -> str:
     """The name of the table that a model's rejected rows are kept in."""
-    return f"{relation.replace('`', '')}{REJECTED_SUFFIX}"
+    return kept_name(relation, REJECTED_SUFFIX)
 
 
 def reject(
@@ -84,8 +83,7 @@ def before_run(session: Session, row: StateRow) -> str | None:
     known = _names(session, name) if exists(session, name) else None
     if known is None:
         return None
-    generation, number = identifier(known["generation"]), identifier(known["n"])
-    return f"{generation} = {string(row.generation)} AND {number} < {row.n}"
+    return _marks(known).counts(row.generation, row.n)
 
 
 def remove(session: Session, relation: str) -> None:
@@ -125,8 +123,7 @@ def carry(
     items = ", ".join(values.get(column, identifier(column)) for column in columns)
     session.run(
         f"INSERT INTO {relation_name(name)} SELECT {items} FROM {relation_name(name)}"
-        f" WHERE {identifier(known['generation'])} = {string(newest.generation)}"
-        f" AND {stays}"
+        f" WHERE {_marks(known).counts(newest.generation, newest.n, own=True)} AND {stays}"
     )
 
 
@@ -142,11 +139,11 @@ def tidy(session: Session, relation: str, generation: str, n: int, attempt: str 
     known = _names(session, name)
     if known is None:
         return
-    theirs, number, execution = (identifier(known[key]) for key in ("generation", "n", "attempt"))
-    # Simple comparisons, so that file statistics tell that there is nothing to remove.
-    gone = f"{theirs} <> {string(generation)} OR {number} > {n}"
+    marks = _marks(known)
+    gone: str = marks.gone(generation, n)
     if attempt is not None:
-        gone += f" OR ({number} = {n} AND {execution} <> {string(attempt)})"
+        execution = identifier(known["attempt"])
+        gone += f" OR ({marks.number} = {n} AND {execution} <> {string(attempt)})"
     remove_rows(session, name, gone)
 
 
@@ -174,14 +171,11 @@ def _names(session: Session, name: str) -> dict[str, str] | None:
 
     Raises TargetChanged where its folder is gone.
     """
-    asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({token(REJECTED_PROPERTY)})"
     try:
-        ((_, value),) = session.rows(asked)
-    except Exception as error:
-        if not files_gone(error):
-            raise
-        raise folder_gone(name, "") from error
-    try:
-        return dict(json.loads(value))
+        return dict(json.loads(property_of(session, name, REJECTED_PROPERTY)))
     except ValueError:
         return None
+
+
+def _marks(known: Mapping[str, str]) -> Marks:
+    return Marks(identifier(known["generation"]), identifier(known["n"]))

@@ -25,6 +25,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_map
 from tapestry.runs.expectations.validate import Prepared
 from tapestry.runs.query.holding import make
+from tapestry.runs.tables.kept import kept_name
 from tapestry.runs.tables.target import properties_of
 
 ATTEMPTS = 5
@@ -71,7 +72,7 @@ class Staged:
 
 def staged_name(relation: str) -> str:
     """The name of the table that a model's new rows are staged in."""
-    return f"{relation.replace('`', '')}{STAGED_SUFFIX}"
+    return kept_name(relation, STAGED_SUFFIX)
 
 
 def hidden(name: str, columns: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.run.commit import append_sql, create_sql
 from tapestry.runs.run.explained import Explained
 from tapestry.runs.sources.kept_commits import UnkeptCommits
-from tapestry.runs.tables.side_table import SideRows
+from tapestry.runs.tables.kept import KeptRows
 from tapestry.runs.tables.state import StateRow
 from tapestry.sql import Catalog
 
@@ -181,7 +181,7 @@ class Beforehand:
 
     commits: tuple[UnkeptCommits, ...] = ()
     statements: tuple[str, ...] = ()
-    beside: tuple[SideRows, ...] = ()
+    beside: tuple[KeptRows, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.commits or self.statements or self.beside)

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from tapestry.quoting import timestamp
 from tapestry.runs.engine.session import Session
-from tapestry.runs.tables.side_table import SideTable
+from tapestry.runs.tables.kept import KeptTable
 from tapestry.runs.tables.state import StateRow
 
-KNOWN = SideTable(
+KNOWN = KeptTable(
     "known",
     "tapestry: hashes of answers that are known, though the table does not hold them",
     {"hash": "string", "matched_at": "timestamp"},
 )
 """``<target>__known``: answers are delivered once ever (aggregates, section 6)."""
 
-MEMORY = SideTable("memory", "tapestry: what is kept of groups, as changes from run to run")
+GROUPS = KeptTable("memory", "tapestry: what is kept of groups, as changes from run to run")
 """``<target>__memory``: running states (aggregates, section 5). Its columns are its query's."""
 
-TABLES: tuple[SideTable, ...] = (KNOWN, MEMORY)
+TABLES: tuple[KeptTable, ...] = (KNOWN, GROUPS)
 
 
-def memory_of(row: StateRow) -> tuple[int, str] | None:
+def groups_of(row: StateRow) -> tuple[int, str] | None:
     """From which run on the rows of ``<target>__memory`` count, and what they are of."""
     for one in row.beside:
         suffix, _, rest = one.partition(":")
         number, _, form = rest.partition(":")
-        if suffix == MEMORY.suffix and number.isdecimal():
+        if suffix == GROUPS.suffix and number.isdecimal():
             return int(number), form
     return None
 
 
 def tidy(session: Session, row: StateRow, n: int) -> None:
     """Remove what does not exist once run ``n`` of the row's generation is over."""
-    memory = memory_of(row)
+    groups = groups_of(row)
     for table in TABLES:
-        since = memory[0] if memory is not None and table is MEMORY else 0
+        since = groups[0] if groups is not None and table is GROUPS else 0
         table.tidy(session, row, n, since)
 
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 from tapestry.errors import TapestryError
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.known.group_states import wants_memory
+from tapestry.runs.kinds.continuous.known.group_states import keeps_groups
 from tapestry.runs.kinds.continuous.known.published_rows import answers_of
 from tapestry.runs.kinds.continuous.late.scans import SourceReading
 from tapestry.runs.kinds.continuous.late.side import Side, read_side, side_name
@@ -28,7 +28,7 @@ from tapestry.runs.query.spark_reads import refuse_other_columns
 from tapestry.runs.run.standing import Standing, stand
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.scans import plain_scan
-from tapestry.runs.tables.beside_target import MEMORY, memory_of
+from tapestry.runs.tables.beside_target import GROUPS, groups_of
 from tapestry.runs.tables.state import StateRow
 from tapestry.sql import Rewriting, Scan, Window
 from tapestry.sql.facts.walk import all_tables
@@ -99,8 +99,8 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     if stored:
         refuse_own_names(model, query)
         notes += said_of(model, query)
-    if row is not None and memory_of(row) is not None and wants_memory(model, query):
-        notes.append(f"{MEMORY.table_of(model.relation)} {KEPT}")
+    if row is not None and groups_of(row) is not None and keeps_groups(model, query):
+        notes.append(f"{GROUPS.table_of(model.relation)} {KEPT}")
     known = None
     if query.rewriting.asks_known:
         relation = plain(model.relation) if row is not None else ""

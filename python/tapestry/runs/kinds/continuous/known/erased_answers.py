@@ -24,7 +24,7 @@ from tapestry.runs.kinds.continuous.schema_change import types_by_name
 from tapestry.runs.kinds.continuous.window.new_answers import KnownHashes
 from tapestry.runs.model.model import Model
 from tapestry.runs.tables.beside_target import KNOWN
-from tapestry.runs.tables.side_table import SideRows
+from tapestry.runs.tables.kept import KeptRows
 from tapestry.runs.tables.state import StateRow, runs_of
 from tapestry.runs.tables.target import before_foreign, commits_after
 from tapestry.words import counted
@@ -39,7 +39,7 @@ class Erased:
     """
 
     row: StateRow
-    rows: tuple[SideRows, ...] = ()
+    rows: tuple[KeptRows, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -58,7 +58,7 @@ def find_erased(session: Session, model: Model, query: Query, row: StateRow, sta
     told = f"{counted(number, 'answer')} deleted from its table"
     warning = f"{told}, {name} keeps hashes of them: none of them comes again"
     needed = dict.fromkeys([*row.beside, KNOWN.suffix])
-    rows = (SideRows(KNOWN, select),)
+    rows = (KeptRows(KNOWN, select),)
     return Erased(replace(row, beside=tuple(needed)), rows, (warning,))
 
 

@@ -1,9 +1,9 @@
 """``<target>__memory``: running states of groups, so that a run reads no history.
 
 Each run adds what its window changes (``tapestry.sql.cumulative.remember``). The state row says
-from which run on the rows count (``beside_target.memory_of``): that one wrote all there was to
+from which run on the rows count (``beside_target.groups_of``): that one wrote all there was to
 keep. A table that somebody changed, or that lacks the rows of the last run, is not read: the run
-works the states out from history and begins anew. So no memory decides an answer.
+works the states out from history and begins anew. So what is kept decides no answer.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tapestry.runs.kinds.continuous.late.examine import Examination
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.kinds.continuous.window.sources_of_run import scans_of, standing_scans_of
 from tapestry.runs.model.model import Model
-from tapestry.runs.tables.beside_target import MEMORY, memory_of
-from tapestry.runs.tables.side_table import GENERATION, NUMBER, SideRows
+from tapestry.runs.tables.beside_target import GROUPS, groups_of
+from tapestry.runs.tables.kept import GENERATION, NUMBER, KeptRows
 from tapestry.runs.tables.state import StateRow
 from tapestry.runs.tables.target import FIRST_LOOK, Commit, newest_commits
 from tapestry.sql import Window
@@ -29,7 +29,7 @@ from tapestry.sql.scan import KnownAnswers
 FORM = 1
 """The form of what is kept: another one is not read."""
 GROWN = 2
-"""So many times the rows that it began with make a memory be put together again."""
+"""So many times the rows that it began with make the states be put together again."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class GroupStates:
     """What a run knows of its groups, and what it keeps for the next one.
 
     row
-        The run, which says from which run on the memory counts.
+        The run, which says from which run on the states count.
     relation
         The states at the begin of its window; "": they are worked out from history.
     """
 
     row: StateRow
     relation: str = ""
-    rows: tuple[SideRows, ...] = ()
+    rows: tuple[KeptRows, ...] = ()
 
 
 def group_states(
@@ -60,17 +60,17 @@ def group_states(
     ``few``: so are the rows of the window. ``crashed``: the run is executed once more, and its row
     is as it was claimed.
     """
-    entry, mine = memory_of(row), _fingerprint(query)
+    entry, mine = groups_of(row), _fingerprint(query)
     began = entry[0] if entry is not None and entry[1] == mine else None
-    there = MEMORY.there(session, row.model)
-    commits = newest_commits(session, MEMORY.table_of(row.model)) if there else []
+    there = GROUPS.there(session, row.model)
+    commits = newest_commits(session, GROUPS.table_of(row.model)) if there else []
     intact = began is not None and began < row.n and _intact(commits, row, began)
     if crashed and not intact and began != row.n:
         return GroupStates(row)  # what it has written, perhaps, is no longer to be trusted
     standing = standing_scans_of(found)
     columns = dict.fromkeys(query.rewriting.state_columns(standing), "")
     table, window, relation, states = (
-        replace(MEMORY, columns=columns),
+        replace(GROUPS, columns=columns),
         Window(None, row.t),
         "",
         None,
@@ -82,17 +82,17 @@ def group_states(
     anew = began == row.n if crashed else not intact or _long(commits, row, began or 0)
     text = query.rewriting.states(window, scans_of(found), states, whole=anew, few=few)
     if not crashed:
-        row = _noted(row, f"{MEMORY.suffix}:{row.n if anew else began}:{mine}")
+        row = _noted(row, f"{GROUPS.suffix}:{row.n if anew else began}:{mine}")
     if anew:
         # The late rows that the run finds are not written yet: of the others it is of one shape.
         shape = query.rewriting.states(window, standing, states, whole=True)
         table = replace(table, columns=dict(columns_of_query(session, shape)))
         if there:
             _make_way(session, row, table.columns)
-    return GroupStates(row, relation, (SideRows(table, text, tidies=anew),))
+    return GroupStates(row, relation, (KeptRows(table, text, tidies=anew),))
 
 
-def wants_memory(model: Model, query: Query) -> bool:
+def keeps_groups(model: Model, query: Query) -> bool:
     """Are the groups of a query to be kept?"""
     rule = model.config.memories
     if not query.rewriting.keeps_states or rule == "off":
@@ -100,13 +100,13 @@ def wants_memory(model: Model, query: Query) -> bool:
     return rule == "on" or not query.little
 
 
-def without_memory(row: StateRow) -> StateRow:
-    """The run, after which no memory counts."""
+def without_groups(row: StateRow) -> StateRow:
+    """The run, after which no states count."""
     return _noted(row, "")
 
 
 def _noted(row: StateRow, entry: str) -> StateRow:
-    others = [one for one in row.beside if one.partition(":")[0] != MEMORY.suffix]
+    others = [one for one in row.beside if one.partition(":")[0] != GROUPS.suffix]
     return replace(row, beside=(*others, *([entry] if entry else [])))
 
 
@@ -117,7 +117,7 @@ def _fingerprint(query: Query) -> str:
 
 
 def _intact(commits: list[Commit], row: StateRow, began: int) -> bool:
-    """Has the last run that landed written to the memory, and nobody but runs since?
+    """Has the last run that landed written states, and nobody but runs since?
 
     Of what was before, that run has made sure. A run that failed, or this one before it crashed,
     may have written since: its rows do not count.
@@ -136,7 +136,7 @@ def _intact(commits: list[Commit], row: StateRow, began: int) -> bool:
 
 
 def _long(commits: list[Commit], row: StateRow, began: int) -> bool:
-    """Have the runs since the memory was put together added more than there was?"""
+    """Have the runs since the states were put together added more than there was?"""
     mine = [c for c in commits if c.generation == row.generation and c.n is not None]
     whole = next((c for c in mine if c.n == began), None)
     if whole is None:
@@ -146,8 +146,8 @@ def _long(commits: list[Commit], row: StateRow, began: int) -> bool:
 
 
 def _make_way(session: Session, row: StateRow, columns: Mapping[str, str]) -> None:
-    """Drop a memory whose columns are those of another query."""
-    name = MEMORY.table_of(row.model)
+    """Drop states whose columns are those of another query."""
+    name = GROUPS.table_of(row.model)
     there = [c for c in columns_of_table(session, name) if c[0] not in (GENERATION, NUMBER)]
     if [(n.lower(), k) for n, k in there] != [(n.lower(), k) for n, k in columns.items()]:
         session.run(f"DROP TABLE IF EXISTS {relation_name(name)}")

@@ -14,8 +14,8 @@ from tapestry.runs.kinds.continuous.known.erased_answers import Erased, find_era
 from tapestry.runs.kinds.continuous.known.group_states import (
     GroupStates,
     group_states,
-    wants_memory,
-    without_memory,
+    keeps_groups,
+    without_groups,
 )
 from tapestry.runs.kinds.continuous.known.published_rows import known_answers
 from tapestry.runs.kinds.continuous.late.examine import Examination
@@ -23,7 +23,7 @@ from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.kinds.continuous.window.new_answers import KnownHashes
 from tapestry.runs.model.model import Model
 from tapestry.runs.run.standing import Standing
-from tapestry.runs.tables.side_table import SideRows
+from tapestry.runs.tables.kept import KeptRows
 from tapestry.runs.tables.state import StateRow
 from tapestry.sql.scan import KnownAnswers
 
@@ -35,7 +35,7 @@ class Known:
     row: StateRow
     answers: KnownAnswers | None = None
     hashes: KnownHashes | None = None
-    rows: tuple[SideRows, ...] = ()
+    rows: tuple[KeptRows, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -79,9 +79,9 @@ class KnownBefore:
     ) -> GroupStates:
         """What is known of the groups of a query; ``at_begin``: all since then is asked anew."""
         crashed = self.standing.crashed
-        if wants_memory(self.model, query) and not at_begin:
+        if keeps_groups(self.model, query) and not at_begin:
             return group_states(self.session, query, row, found, few, crashed)
-        return GroupStates(row if crashed else without_memory(row))
+        return GroupStates(row if crashed else without_groups(row))
 
     def erased(self, query: Query, row: StateRow) -> Erased:
         """What was deleted from the table since the last run that landed, where that matters.

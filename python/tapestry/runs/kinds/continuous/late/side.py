@@ -44,12 +44,14 @@ from tapestry.runs.sources.contents import (
 from tapestry.runs.sources.describe import LATE
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.remember import Remember, look
+from tapestry.runs.tables.kept import Marks, kept_name
 from tapestry.sql.catalog import Column
 
 _Batch: TypeAlias = tuple[str, str, int, int, int, bool, int | None]
 """Batch, generation, n, version of the source, copies that it adds or takes, does it end any of
 them, the last end of the rows in it that have ended."""
 
+MARKS = Marks(f"{LATE}.generation", f"{LATE}.n")
 SIDE_COLUMNS = frozenset({LATE, ARRIVAL, ROW_ID})
 """What a side table has besides the columns of its source."""
 
@@ -117,12 +119,10 @@ class Side:
     @property
     def _there(self) -> str:
         """The condition that a row of the table exists for this run."""
-        earlier = f"{LATE}.n < {self.n}"
+        there: str = MARKS.counts(self.generation, self.n)
         if self.garbage:
-            earlier += f" AND {LATE}.batch NOT IN ({strings(self.garbage)})"
-        if self.own:
-            earlier = f"({earlier} OR {LATE}.batch = {string(self.batch)})"
-        return f"{LATE}.generation = {string(self.generation)} AND {earlier}"
+            there += f" AND {LATE}.batch NOT IN ({strings(self.garbage)})"
+        return f"({there} OR {LATE}.batch = {string(self.batch)})" if self.own else there
 
     def _items(self, source: Sequence[Column]) -> str:
         """The source's columns; this run's batch comes with those of today."""
@@ -140,7 +140,7 @@ def side_name(target: str, source: str) -> str:
     >>> side_name("`db`.`unanswered`", "bboard.messages")
     'db.unanswered__late_40fd44eb'
     """
-    return f"{target.replace('`', '')}__late_{crc32(source.lower().encode()):08x}"
+    return kept_name(target, f"__late_{crc32(source.lower().encode()):08x}")
 
 
 def read_side(

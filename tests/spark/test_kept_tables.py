@@ -9,10 +9,10 @@ import pytest
 from tests.spark.run_world import at, delete_folder
 
 from tapestry.errors import ConfigurationError, TargetChanged
-from tapestry.runs.tables.side_table import SideRows, SideTable
+from tapestry.runs.tables.kept import KeptRows, KeptTable
 from tapestry.runs.tables.state import StateRow
 
-NOTES = SideTable("notes", "a test", {"word": "string", "size": "bigint"})
+NOTES = KeptTable("notes", "a test", {"word": "string", "size": "bigint"})
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_rows_of_a_run_land_once_and_count_for_the_runs_after_it(
 ) -> None:
     assert not NOTES.there(session, row.model)
     for _ in range(2):
-        SideRows(NOTES, "SELECT 'three', 3").write(session, row.identity)
+        KeptRows(NOTES, "SELECT 'three', 3").write(session, row.identity)
     assert NOTES.there(session, row.model)
     assert found(session, row) == []
     assert found(session, row, own=True) == [("three", 3)]

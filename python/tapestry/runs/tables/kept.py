@@ -1,20 +1,20 @@
-"""A side table of a target, ``<target>__<suffix>``: rows that belong to runs of the target.
+"""A kept table, ``<target>__<suffix>``: rows beside a target that belong to its runs.
 
-Every row bears the generation and the number n of the run that wrote it. It counts for the runs
-after that one, and for no other: rows of another generation, of an n at or above the asking run's,
-and of a run that was closed without rows do not exist (semantics, section 4). So a run that crashed
-leaves no trace; `tidy` only frees the space.
+Every row bears the generation and the number n of the run that wrote it (`Marks`). It counts for
+the runs after that one, and for no other: rows of another generation, of an n at or above the
+asking run's, and of a run that was closed without rows do not exist (semantics, section 4). So a
+run that crashed leaves no trace; `tidy` only frees the space.
 
 The rows of one run are one INSERT under the Delta transaction (suffix and generation, n) of the
-side table, so that they land once, however often n is executed: a statement that selects the same
-rows for the same n is all that it takes. It must not read the side table as it is: of an INSERT
-that reads its own table Delta 4.3 forgets the transaction. `SideTable.now` reads a version of it.
+table, so that they land once, however often n is executed: a statement that selects the same
+rows for the same n is all that it takes. It must not read the table as it is: of an INSERT
+that reads its own table Delta 4.3 forgets the transaction. `KeptTable.now` reads a version of it.
 `tidy` never removes the rows of an n that may be executed again: Delta would skip them then.
 
-How a kind of rows gets its table: make one `SideTable` for it; list its rows for a run as
-`SideRows` in ``WriteRows.beside`` (they are written after the claim and after ``before``, and
+How a kind of rows gets its table: make one `KeptTable` for it; list its rows for a run as
+`KeptRows` in ``WriteRows.beside`` (they are written after the claim and after ``before``, and
 before the new rows are computed), and its suffix in ``StateRow.beside`` if no run may go on without
-it; read them by `SideTable.in_force`; and add the table to
+it; read them by `KeptTable.in_force`; and add the table to
 ``beside_target.TABLES``, by which a full refresh, a closed run and a rewind know of it.
 """
 
@@ -26,7 +26,7 @@ from time import sleep
 
 from tapestry.errors import ConfigurationError, StateMissing
 from tapestry.names import SIDE_PROPERTY
-from tapestry.quoting import identifier, identifiers, relation_name, string, token
+from tapestry.quoting import Sql, identifier, identifiers, relation_name, string, token
 from tapestry.runs.engine.errors_of_delta import files_gone, lost_race
 from tapestry.runs.engine.own_tables import create_own, exists, remove_rows
 from tapestry.runs.engine.session import Session
@@ -40,7 +40,66 @@ ATTEMPTS = 6
 
 
 @dataclass(frozen=True)
-class SideTable:
+class Marks:
+    """Whose a row is: the columns of its generation and of its n, as SQL."""
+
+    generation: str = identifier(GENERATION)
+    number: str = identifier(NUMBER)
+
+    def counts(self, generation: str, n: int, failed: Sequence[int] = (), own: bool = False) -> Sql:
+        """The condition that a row counts for run n of a generation.
+
+        ``failed`` are runs that were closed without rows; ``own``: what run n writes counts, too.
+        """
+        earlier = f"{self.number} {'<=' if own else '<'} {n:d}"
+        if failed:
+            earlier += f" AND {self.number} NOT IN ({_listed(failed)})"
+        # sql: the columns are ours, or were quoted
+        return Sql(f"{self.generation} = {string(generation)} AND {earlier}")
+
+    def gone(self, generation: str, n: int, failed: Sequence[int] = (), since: int = 0) -> Sql:
+        """The condition that a row can never count again once run n of a generation is over.
+
+        With ``since`` that is what runs before that one wrote, too. Simple comparisons, so that
+        file statistics tell that there is nothing to remove.
+        """
+        gone = f"{self.generation} <> {string(generation)} OR {self.number} > {n:d}"
+        if since:
+            gone += f" OR {self.number} < {since:d}"
+        if failed:
+            gone += f" OR {self.number} IN ({_listed(failed)})"
+        # sql: the columns are ours, or were quoted
+        return Sql(gone)
+
+
+MARKS = Marks()
+
+
+def kept_name(target: str, ending: str) -> str:
+    """The name of a table that a target has.
+
+    >>> kept_name("`db`.`counts`", "__known")
+    'db.counts__known'
+    """
+    return f"{target.replace('`', '')}{ending}"
+
+
+def property_of(session: Session, table: str, name: str) -> str:
+    """What a table says of itself in a property, or that it does not have it.
+
+    Raises TargetChanged where only the catalog knows the table.
+    """
+    try:
+        ((_, value),) = session.rows(f"SHOW TBLPROPERTIES {relation_name(table)} ({token(name)})")
+    except Exception as error:
+        if not files_gone(error):
+            raise
+        raise folder_gone(table, "") from error
+    return str(value)
+
+
+@dataclass(frozen=True)
+class KeptTable:
     """A kind of rows beside a target.
 
     suffix
@@ -57,12 +116,8 @@ class SideTable:
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def table_of(self, target: str) -> str:
-        """The name of the table that a target has.
-
-        >>> SideTable("known", "").table_of("`db`.`counts`")
-        'db.counts__known'
-        """
-        return f"{target.replace('`', '')}__{self.suffix}"
+        """The name of the table that a target has (`kept_name`)."""
+        return kept_name(target, f"__{self.suffix}")
 
     def there(self, session: Session, target: str) -> bool:
         """Does the target have it? Two look-ups where it does, else one.
@@ -73,14 +128,7 @@ class SideTable:
         name = self.table_of(target)
         if not exists(session, name):
             return False
-        asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({token(SIDE_PROPERTY)})"
-        try:
-            ((_, value),) = session.rows(asked)
-        except Exception as error:
-            if not files_gone(error):
-                raise
-            raise folder_gone(name, "") from error
-        if value != self.suffix:
+        if property_of(session, name, SIDE_PROPERTY) != self.suffix:
             raise ConfigurationError(
                 f"{name} is somebody else's table; runs of {target} keep rows there",
                 hint="rename one of the two",
@@ -108,7 +156,7 @@ class SideTable:
         ``since`` leaves out what runs before that one wrote; ``version`` is the table's that is
         read, the newest one where it is -1. The table has to be there.
         """
-        counts = _counts(row.generation, row.n, row.failed, own)
+        counts = MARKS.counts(row.generation, row.n, row.failed, own)
         if since:
             counts += f" AND {identifier(NUMBER)} >= {since:d}"
         at = f" VERSION AS OF {version:d}" if version >= 0 else ""
@@ -143,11 +191,7 @@ class SideTable:
         """
         if not self.there(session, row.model):
             return
-        gone = f"{GENERATION} <> {string(row.generation)} OR {NUMBER} > {n}"
-        if since:
-            gone += f" OR {NUMBER} < {since:d}"
-        if row.failed:
-            gone += f" OR {NUMBER} IN ({_listed(row.failed)})"
+        gone = MARKS.gone(row.generation, n, row.failed, since)
         remove_rows(session, self.table_of(row.model), gone)
 
     def carry_over(
@@ -171,7 +215,7 @@ class SideTable:
         name = self.table_of(row.model)
         described = session.rows(f"DESCRIBE TABLE {relation_name(name)}")
         kept = [str(c) for c, *_ in described if c not in (GENERATION, NUMBER)]
-        counts = _counts(newest.generation, newest.n, newest.failed, own=True)
+        counts = MARKS.counts(newest.generation, newest.n, newest.failed, own=True)
         rows = f"SELECT {identifiers(kept)} FROM {self.now(session, row.model)} WHERE {counts}"
         if more:
             rows += f" UNION ALL SELECT {identifiers(kept)} FROM (\n{more}\n)"
@@ -203,25 +247,17 @@ class SideTable:
 
 
 @dataclass(frozen=True)
-class SideRows:
+class KeptRows:
     """What a run writes beside its target before its new rows are computed."""
 
-    table: SideTable
+    table: KeptTable
     select: str
     tidies: bool = True
     """When the run has landed, what does not count any more is removed."""
 
     def write(self, session: Session, run: RunIdentity) -> None:
-        """Write them (``SideTable.write``)."""
+        """Write them (``KeptTable.write``)."""
         self.table.write(session, run, self.select)
-
-
-def _counts(generation: str, n: int, failed: Sequence[int], own: bool) -> str:
-    """The condition that a row of a side table counts for run n of a generation."""
-    earlier = f"{identifier(NUMBER)} {'<=' if own else '<'} {n}"
-    if failed:
-        earlier += f" AND {identifier(NUMBER)} NOT IN ({_listed(failed)})"
-    return f"{identifier(GENERATION)} = {string(generation)} AND {earlier}"
 
 
 def _listed(numbers: Sequence[int]) -> str:
