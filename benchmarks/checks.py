@@ -23,7 +23,7 @@ from benchmarks.queries import BY_NAME, Query, instant
 from benchmarks.tables import Dataset, generated, taus, write
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model, ModelConfig
 
@@ -52,7 +52,7 @@ class Kept:
     query: Query
     variant: str
     data: Dataset
-    memory: Memory = field(default_factory=Memory)
+    recall: Recall = field(default_factory=Recall)
 
     def run(self, spark: SparkSession, t: datetime) -> None:
         """One run to t, alone in its invocation."""
@@ -68,7 +68,7 @@ class Kept:
         )
         session = PlainSession(spark)
         invocation = Invocation(
-            "benchmark", Clock(t, True), f"{SCHEMA}.tapestry_state", "UTC", self.memory
+            "benchmark", Clock(t, True), f"{SCHEMA}.tapestry_state", "UTC", self.recall
         )
         execute(session, prepare(session, model, invocation), invocation)
 

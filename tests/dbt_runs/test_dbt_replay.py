@@ -14,7 +14,7 @@ from dbt.adapters.factory import reset_adapters
 
 from dbt.adapters.tapestry import invocations
 from tapestry.cli.main import commands
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.run import run
 
 FILES = {
@@ -140,7 +140,7 @@ def test_a_run_that_was_killed_in_a_window_over_several_steps(
     assert first.exit_code != 0
     assert "4/5 to 2025-12-31" in first.output
     assert "5/5" not in first.output
-    monkeypatch.setattr(invocations, "_memory", Memory())  # a process remembers nothing of another
+    monkeypatch.setattr(invocations, "_recall", Recall())  # a process remembers nothing of another
     again = CliRunner().invoke(commands, ["replay", *range_, *only])
     assert again.exit_code == 0, again.output
     assert len(rows(spark, "all_of_them")) == 16

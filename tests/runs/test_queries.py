@@ -11,7 +11,7 @@ from tests.runs.fake_session import FakeSession
 
 from tapestry.errors import StateUnreadable
 from tapestry.instants import micros
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.context.switches import Switches
 from tapestry.runs.engine.capabilities import Capabilities
 from tapestry.runs.engine.glance import Glance
@@ -133,8 +133,8 @@ def test_a_run_changes_nothing_that_the_operator_wrote() -> None:
     assert "THEN UPDATE SET q.id = w.id, q.priority = w.priority WHEN" in text
 
 
-def switches(session: Session, memory: Memory | None = None) -> Switches:
-    return Switches(TABLE, SINCE, memory or Memory())
+def switches(session: Session, recall: Recall | None = None) -> Switches:
+    return Switches(TABLE, SINCE, recall or Recall())
 
 
 def test_switches_of_an_invocation() -> None:
@@ -229,10 +229,10 @@ def test_what_is_all_on_is_marked_with_the_version_that_the_mark_makes() -> None
 
 
 def test_a_process_reads_a_table_again_when_it_has_changed() -> None:
-    memory, session = Memory(), session_of(GOOD)
+    recall, session = Recall(), session_of(GOOD)
     for version, reads in ((1, 1), (1, 1), (2, 2)):
         looking(session, seen("{}", version))
-        assert switches(session, memory).off(session, "s.a") == OFF
+        assert switches(session, recall).off(session, "s.a") == OFF
         assert len(session.texts) == reads
 
 

@@ -11,7 +11,7 @@ from tests.runs.fake_delta import FakeError
 from tests.runs.fake_world import STATE, TARGET, FakeWorld, at, instead_of_spark
 
 from tapestry.errors import QueryChanged, StateMissing, StateUnreadable, TargetChanged
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.run.standing import Standing
 from tapestry.runs.tables.target import EMPTY_GENERATION
 
@@ -239,11 +239,11 @@ def test_a_foreign_write_beside_a_run_is_refused_by_the_next(
     world: FakeWorld, warm: bool, statement: str
 ) -> None:
     """Also where the process stays: what its run has left is not what it remembers."""
-    memory = Memory()
+    recall = Recall()
 
     def run(seconds: float) -> None:
         invocation = world.invocation(seconds)
-        invocation.memory = memory if warm else Memory()
+        invocation.recall = recall if warm else Recall()
         world.run(seconds, invocation=invocation)
 
     def before(sql: str) -> None:
@@ -368,8 +368,8 @@ def test_what_is_remembered_spares_the_state(world: FakeWorld) -> None:
     world.run(22, invocation=invocation)
     world.session.texts.clear()
     world.add((5, 23))
-    memory = world.invocation(30)
-    memory.memory = invocation.memory
-    world.run(30, invocation=memory)
+    other = world.invocation(30)
+    other.recall = invocation.recall
+    world.run(30, invocation=other)
     assert not any("_newest" in text for text in world.session.texts)
     assert world.ids() == [1, 2, 3, 4, 5]

@@ -15,7 +15,7 @@ from typing import Any
 from tapestry.names import MATCHED_AT
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.run.outcome import Outcome
@@ -41,7 +41,7 @@ class Twins:
 
     session: Any
     schema: str
-    memory: Memory = field(default_factory=Memory)
+    recall: Recall = field(default_factory=Recall)
 
     def create(self) -> Twins:
         """Both, empty."""
@@ -109,7 +109,7 @@ class Twins:
     def invocation(self, t: datetime) -> Invocation:
         """An invocation at t."""
         state = f"{self.schema}.tapestry_state"
-        return Invocation("test", Clock(t, True), state, "UTC", self.memory)
+        return Invocation("test", Clock(t, True), state, "UTC", self.recall)
 
     def run(self, model: Model, t: datetime, full_refresh: bool = False) -> Outcome:
         """One invocation with this model only."""

@@ -12,7 +12,7 @@ from typing import Any
 from tapestry.names import MATCHED_AT
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.verify import AnswersVerified
 from tapestry.runs.kinds.continuous.window.question import Question
@@ -72,7 +72,7 @@ class World:
 
     session: Session
     schema: str
-    memory: Memory = field(default_factory=Memory)
+    recall: Recall = field(default_factory=Recall)
     keeps: bool = False
     """Are memories built and brought up to date at the end of an invocation?"""
     invocations: list[Invocation] = field(default_factory=list, repr=False)
@@ -113,7 +113,7 @@ class World:
         """An invocation whose t is so many seconds after the beginning."""
         clock = Clock(at(seconds), given)
         state = f"{self.schema}.tapestry_state"
-        self.invocations.append(Invocation("test", clock, state, "UTC", self.memory))
+        self.invocations.append(Invocation("test", clock, state, "UTC", self.recall))
         return self.invocations[-1]
 
     def release(self) -> None:

@@ -82,7 +82,7 @@ def test_nothing_is_committed_before_the_claim(
     with pytest.raises(Killed):
         execute(world.session, planned, world.invocation(10))
     monkeypatch.undo()
-    world.memory = type(world.memory)()  # another process
+    world.recall = type(world.recall)()  # another process
     world.run(model, 20)
     assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 6.0), (5, 9.0)]
 

@@ -12,7 +12,7 @@ from tests.spark.test_commit_once import Killed, kill_at
 from tapestry.cli.explanation import explain_model
 from tapestry.errors import Refusal, SourceRewritten, StateMissing, StateUnreadable
 from tapestry.names import COMMITTED_AT
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 
 ALL = "select m.id, m.parent from {m} m"
 UNANSWERED = f"{ALL} where not exists (select 1 from {{m}} r where r.parent = m.id)"
@@ -48,11 +48,11 @@ def test_a_run_that_is_killed_goes_on_and_a_refresh_gives_the_same(
     with pytest.raises(Killed):
         twins.run(twins.model(UNANSWERED), middle)  # what is committed after t waits
     kill_at(monkeypatch, None)
-    twins.memory = Memory()
+    twins.recall = Recall()
     twins.run(twins.model(UNANSWERED, "stamped", verify="off"), middle)
     twins.run_both(UNANSWERED, last)
     assert twins.forget_log(before=5) == 3
-    twins.memory = Memory()
+    twins.recall = Recall()
     twins.add([(6, 3)])
     twins.run_both(UNANSWERED, last + 60 * SECOND)
     twins.run_both(UNANSWERED, last + 60 * SECOND, full_refresh=True)
@@ -147,7 +147,7 @@ def test_times_that_nothing_tells_any_more(twins: Twins) -> None:
     before = twins.answers()
     twins.run(twins.model(ALL), t, full_refresh=True)
     assert twins.answers() == before
-    twins.memory = Memory()
+    twins.recall = Recall()
     twins.sql("update {s}.tapestry_commits set committed_at = null where version = 3")
     with pytest.raises(StateUnreadable, match="version 3"):
         twins.run(twins.model(ALL), t + SECOND)

@@ -17,7 +17,7 @@ from tests.seeds import seeds
 from tests.spark.commit_world import Twins
 from tests.spark.test_commit_once import Killed
 
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
 from tapestry.runs.run import crash, run
 
@@ -83,7 +83,7 @@ class _Life:
     def run(self, died: str | None = None, refresh: bool = False) -> None:
         t = self.instant()
         self.told[-1] += f" to {t}"
-        self.twins.memory = Memory()
+        self.twins.recall = Recall()
 
         def point(here: str) -> None:
             if here == died:
@@ -94,7 +94,7 @@ class _Life:
             try:
                 self.twins.run(self.model(table), t, full_refresh=refresh)
             except Killed:
-                self.twins.memory = Memory()
+                self.twins.recall = Recall()
         self.t = t
         if died is not None:
             self.run(refresh=refresh)
@@ -120,7 +120,7 @@ class _Life:
         if to >= self.ends[-1] or to <= self.ends[0]:
             return
         self.told[-1] += f" to {to}"
-        self.twins.memory = Memory()
+        self.twins.recall = Recall()
         planned_none: list[str] = []
         for table in TABLES:
             invocation = self.twins.invocation(self.ends[-1] + timedelta(minutes=1))

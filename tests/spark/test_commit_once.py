@@ -112,7 +112,7 @@ def test_killed_while_it_appends_late_rows(
     with pytest.raises(Killed):
         world.run(model, 10)
     kill_at(monkeypatch, None)
-    world.memory = type(world.memory)()  # another process
+    world.recall = type(world.recall)()  # another process
     world.add((9, "later", None, 12))
     world.run(model, 20)
     late_at = 4.000001
@@ -152,7 +152,7 @@ def test_the_run_after_a_crash_tells_what_it_finished(
         with pytest.raises(Killed):
             world.run(model, seconds)
         kill_at(monkeypatch, None)
-        world.memory = type(world.memory)()  # another process
+        world.recall = type(world.recall)()  # another process
         told += [str(world.run(model, seconds + 0.5)), str(world.run(model, seconds + 0.6))]
     assert told[0].startswith("1 row in (")
     assert told[0].endswith(" by a run that had been stopped; nothing new")
@@ -168,7 +168,7 @@ def test_a_warm_process_that_was_overtaken(world: World) -> None:
     assert planned.circumstances.warm
     other.run(model, 10)
     world.add((4, "c", None, 15))
-    warm.pins = type(warm.pins)(warm.memory, warm.time_zone)
+    warm.pins = type(warm.pins)(warm.recall, warm.time_zone)
     execute(world.session, planned, warm)
     assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 15.0)]
 
@@ -179,7 +179,7 @@ def test_two_runs_from_the_same_state(world: World) -> None:
     world.run(model, 10)
     world.add((4, "c", None, 15), (5, "c", None, 20.5))
     one, two = world.invocation(20), world.invocation(21)
-    world.memory.forget(f"{world.schema}.target")  # two processes know of each other by the state
+    world.recall.forget(f"{world.schema}.target")  # two processes know of each other by the state
     plans = [writes(prepare(world.session, model, i)) for i in (one, two)]
     assert [p.row.n for p in plans] == [2, 2]
     plans = [replace(planned, circumstances=Circumstances()) for planned in plans]
@@ -254,7 +254,7 @@ def test_a_state_that_is_older_than_its_target(world: World) -> None:
     world.run(model, 6)
     world.session.run(f"restore table {world.schema}.tapestry_state to version as of {old}")
     world.add((4, "c", None, 8))
-    world.memory = type(world.memory)()  # another process
+    world.recall = type(world.recall)()  # another process
     with pytest.raises(StateMissing, match="stops at run 1"):
         world.run(model, 10)
 
@@ -278,7 +278,7 @@ def test_a_crashed_run_over_a_source_that_has_got_a_column_since(
     with pytest.raises(Killed):
         world.run(model, 6)
     kill_at(monkeypatch, None)
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     world.session.run(f"alter table {world.schema}.messages add columns (topic string)")
     world.session.run(
         f"insert into {world.schema}.messages values (6, 'c', 1, {literal(8)}, 'new')"

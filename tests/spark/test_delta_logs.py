@@ -15,7 +15,7 @@ from tapestry.instants import from_micros
 from tapestry.quoting import string
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.context.warm_pins import WarmPins
 from tapestry.runs.engine.capabilities import Capabilities
 from tapestry.runs.engine.glance import Glance
@@ -177,11 +177,11 @@ def test_a_table_that_only_its_definition_is_remembered_of(
             asked.append(sql)
             return session.rows(sql)
 
-    memory = Memory()
+    recall = Recall()
 
     def pinned() -> Any:
         asked.clear()
-        return WarmPins(memory, "UTC").of(Counted(), name)  # type: ignore[arg-type]
+        return WarmPins(recall, "UTC").of(Counted(), name)  # type: ignore[arg-type]
 
     first = pinned()
     assert asked
@@ -198,7 +198,7 @@ def test_a_table_that_only_its_definition_is_remembered_of(
     session.run(f"ALTER TABLE {name} ADD COLUMN more STRING")
     assert pinned().table.columns[-1].name == "more"
     assert asked
-    assert WarmPins(memory, "Europe/Berlin").of(Counted(), name)  # type: ignore[arg-type]
+    assert WarmPins(recall, "Europe/Berlin").of(Counted(), name)  # type: ignore[arg-type]
     session.run(f"CREATE OR REPLACE TABLE {name} (id INT, ts TIMESTAMP, more STRING) USING delta")
     again = pinned()
     assert asked
@@ -209,14 +209,14 @@ def test_a_table_that_was_moved_is_described_again(
     session: Any, schema: str, logs: DeltaLogs, tmp_path: Path
 ) -> None:
     """It has the id, the commits and the files that it had, and its log is elsewhere."""
-    name, memory = f"{schema}.source", Memory()
+    name, recall = f"{schema}.source", Recall()
 
     class Logged:
         can = Capabilities(glance=logs.newest)
         rows = session.rows
 
     def pinned(over: Any) -> Any:
-        return WarmPins(memory, "UTC").of(over, name)
+        return WarmPins(recall, "UTC").of(over, name)
 
     for over in (Logged(), SqlOnly(session)):
         before, after = (tmp_path / f"{type(over).__name__}_{i}" for i in (1, 2))
@@ -272,7 +272,7 @@ def test_a_date_is_late_in_one_zone_and_in_time_in_another(
     session: Any, schema: str, spark: SparkSession
 ) -> None:
     """What one process finds out in a session of one zone says nothing to one of another."""
-    world, memory, hour = World(session, schema), Memory(), 3600
+    world, recall, hour = World(session, schema), Recall(), 3600
     session.run(f"create table {schema}.messages (id int, author string, ts date) using delta")
     session.run(f"insert into {schema}.messages values (1, 'a', date'2026-01-01')")
 
@@ -281,7 +281,7 @@ def test_a_date_is_late_in_one_zone_and_in_time_in_another(
         try:
             model = world.model(ALL, zone.rpartition("/")[2].lower())
             clock = Clock(at(seconds))
-            invocation = Invocation("test", clock, f"{schema}.tapestry_state", zone, memory)
+            invocation = Invocation("test", clock, f"{schema}.tapestry_state", zone, recall)
             execute(session, prepare(session, model, invocation), invocation)
         finally:
             spark.conf.set("spark.sql.session.timeZone", "UTC")

@@ -186,7 +186,7 @@ def test_a_run_that_is_killed_ends_a_row_once(
         patched.setattr(run, "point", die)
         with pytest.raises(Killed):
             world.run(model, 30)
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     world.run(model, 40)
     world.add((4, "a", None, 41))
     world.run(model, 60)

@@ -99,7 +99,7 @@ def test_fail_publishes_nothing_and_the_corrected_run_loses_nothing(world: World
         staged = f"select id from {world.schema}.target__staged where _broken = array('not_b')"
         assert ids(world.session.rows(staged)) == [4]
     world.add((7, "c", None, 13))
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     corrected = world.model(ALL, expectations=[NOT_B])
     world.run(corrected, 20)
     late_at = 2.000001

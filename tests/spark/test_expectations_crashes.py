@@ -29,7 +29,7 @@ def test_killed_at_every_point(world: World, monkeypatch: pytest.MonkeyPatch, na
     with pytest.raises(Killed):
         world.run(model, 10)
     kill_at(monkeypatch, None)
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     world.add((10, "b", None, 12), (11, "c", None, 12))
     world.run(model, 20)
     assert ids(world.answers()) == [1, 3, 9, 11]
@@ -47,7 +47,7 @@ def test_killed_between_the_tables_and_corrected(
     with pytest.raises(Killed):
         world.run(dropping, 10)
     kill_at(monkeypatch, None)
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     world.run(world.model(ALL), 20)
     assert ids(world.answers()) == [1, 3, 8, 9]
     assert [row[0] for row in rejected(world)] == [2]
@@ -65,7 +65,7 @@ def test_killed_while_a_failed_run_is_closed(world: World, monkeypatch: pytest.M
     with pytest.raises(Killed):
         world.run(model, 10)
     monkeypatch.undo()
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     world.run(world.model(ALL), 12)
     assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 6.0)]
 
@@ -91,7 +91,7 @@ def test_a_slow_execution_publishes_nothing_after_its_run_was_closed(
     with pytest.raises(ConcurrentRun, match="failed its checks"):
         execute(world.session, planned, slow)
     assert ids(world.answers()) == [1, 2]
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     world.run(model, 20)
     assert ids(world.answers()) == [1, 2, 3, 5]
     assert [row[0] for row in rejected(world)] == [4]
@@ -105,7 +105,7 @@ def test_a_crashed_run_whose_columns_the_expectations_do_not_know(
     with pytest.raises(Killed):
         world.run(world.model(ALL), 5)
     kill_at(monkeypatch, None)
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     world.add((4, "b", None, 4.5))
     model = world.model(
         "select m.id, m.author, m.parent from {s}.messages m",
@@ -136,7 +136,7 @@ def test_late_rows_of_a_failed_run_come_once_after_one_that_was_given_up(
     with pytest.raises(Killed):
         world.run(checked, 30)
     kill_at(monkeypatch, None)
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     renamed = world.model(
         ALL.replace("m.author", "m.author as who"),
         expectations=[{"expect": "who is not null"}],
@@ -171,7 +171,7 @@ def test_a_slow_execution_that_writes_late_rows_after_its_run_was_closed(
     monkeypatch.setattr("tapestry.runs.run.run.point", meanwhile)
     with pytest.raises(ConcurrentRun, match="failed its checks"):
         execute(world.session, planned, slow)
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     world.add((6, "c", 4, 25))
     world.run(model, 30)
     assert world.answers(columns="id, r") == [(2, 3, 5), (4, 5, 12), (4, 6, 25)]
@@ -189,7 +189,7 @@ def test_a_crashed_run_brings_its_new_column(world: World, monkeypatch: pytest.M
     with pytest.raises(Killed):
         world.run(wider, 9)
     kill_at(monkeypatch, None)
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     world.run(wider, 12)
     found = [(i, at is not None) for i, at, _ in world.answers(columns="id, at")]
     assert found == [(1, False), (2, False), (3, True)]

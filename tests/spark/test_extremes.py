@@ -258,7 +258,7 @@ def test_the_hour_that_spring_skips(new_york: Any, schema: str, tracking: str, v
     def run(hour: int, minute: int) -> int | None:
         clock = Clock(datetime(2025, 3, 9, hour, minute, tzinfo=timezone.utc), True)
         state = f"{schema}.tapestry_state"
-        invocation = Invocation("test", clock, state, "America/New_York", world.memory)
+        invocation = Invocation("test", clock, state, "America/New_York", world.recall)
         return execute(new_york, prepare(new_york, model, invocation, False), invocation).rows
 
     def insert(*rows: tuple[int, str]) -> None:

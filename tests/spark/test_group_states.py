@@ -10,7 +10,7 @@ from tests.spark.run_world import World, at
 from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import ExpectationFailed
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
 from tapestry.runs.kinds.continuous.known import group_states
 from tapestry.runs.run import crash
@@ -159,7 +159,7 @@ def test_killed_at_any_point_a_run_keeps_its_changes_once(
     with pytest.raises(Killed):
         world.run(model, 20)
     kill_at(monkeypatch, None)
-    world.memory = Memory()
+    world.recall = Recall()
     world.add((9, "a", None, 22))
     world.run(model, 30)
     found = expected(world)
@@ -197,7 +197,7 @@ def test_a_rewind_and_a_refresh_begin_anew(world: World) -> None:
     invocation = world.invocation(20)
     planned = plan_rewind(world.session, model, invocation, at(7))
     rewind(world.session, planned, invocation)
-    world.memory = Memory()
+    world.recall = Recall()
     third(world, model)
     world.run(model, 25, full_refresh=True)
     assert sorted(expected(world)) == sorted(THIRD)

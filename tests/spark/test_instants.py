@@ -10,7 +10,7 @@ from tests.spark.run_world import World, at, literal, writes
 from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import ExpectationFailed, StateMissing, TargetChanged, TooManyInstants
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
 from tapestry.runs.run import crash, run
 
@@ -157,7 +157,7 @@ def test_a_run_that_died_notes_what_was_deleted_all_the_same(
         patched.setattr(run, "point", point)
         with pytest.raises(Killed):
             world.run(model, 8)
-    world.memory = Memory()
+    world.recall = Recall()
     world.session.run(f"delete from {world.schema}.target where author = 'a' and n = 2")
     world.run(model, 9)
     world.add((7, "a", None, 10))

@@ -11,7 +11,7 @@ from tests.spark.run_world import World
 
 from tapestry.cli.explanation import Explanation, explain_model
 from tapestry.errors import ConfigurationError
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 
@@ -87,7 +87,7 @@ def test_statistics_mend_a_bad_from(world: World) -> None:
     selects, asked = {}, {}
     for each in (one, forced):
         counting = Counting(world.session)
-        world.memory = Memory()  # nothing that the other one has found out
+        world.recall = Recall()  # nothing that the other one has found out
         world.session = counting  # type: ignore[assignment]
         selects[each.name] = world.plan_rows(each, 100).rows.select
         asked[each.name] = Counter(sql.split()[0].upper() for sql in counting.asked)

@@ -67,7 +67,7 @@ def memories(world: World) -> list[str]:
 
 def wanted_by(world: World, model: Model, seconds: float) -> tuple[Wanted, str]:
     """The memory that a run would ask for, and why it would not read it."""
-    world.memory = type(world.memory)()  # an invocation looks at each memory once
+    world.recall = type(world.recall)()  # an invocation looks at each memory once
     (wish, *_) = [w for w in world.plan_rows(model, seconds).wishes if w.use.written == "m"]
     assert wish.wanted is not None
     return wish.wanted, wish.found.reason
@@ -218,7 +218,7 @@ def test_a_run_that_crashed_is_executed_again_below_a_newer_memory(
     world.add((9, "a", None, 13))
     other = world.model(BUSY, "other", memories=["m"])
     run(world, other, 14)
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     run(world, model, 14)
     assert world.answers(columns="id, reply") == THIRD
 
@@ -235,7 +235,7 @@ def test_a_run_that_crashed_has_the_aliases_of_then(
     kill_at(monkeypatch, None)
     renamed = BUSY.replace(" m.", " x.").replace("= m.", "= x.").replace("messages m", "messages x")
     later = world.model(renamed, memories=["x"], on_query_change="continue")
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     run(world, later, 14)
     assert world.answers(columns="id, reply") == THIRD
 

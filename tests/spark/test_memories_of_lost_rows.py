@@ -88,7 +88,7 @@ def test_rows_without_an_arrival_are_not_compared(world: World) -> None:
     world.session.run(f"insert into {world.schema}.messages {row}")
     run(world, model, 8)
     world.session.run(f"insert into {world.schema}.messages {row.replace('8', '9')}")
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     compared = compare_memories(world.session, model, world.invocation(9))
     assert [one.equal for one in compared] == [True] * 3
 

@@ -38,7 +38,7 @@ def test_a_model_reads_its_memory(session: Any, schema: str, title: str) -> None
     model = world.model(f"{sql} where {own}", memories=["m"], verify="full")
     world.run(model, 2)
     world.add((3, "b", 1, 5), (4, "a", 2, 5), (5, "b", 4, 5))
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     planned = world.plan_rows(model, 6)
     assert [wish.found.reason for wish in planned.wishes if wish.named] == [""]
     world.run(model, 6)

@@ -68,10 +68,10 @@ def test_columns_that_are_left_out_stay_so(world: World) -> None:
     widen(world, "w string, xy int", "'w', 1")
     world.run(left, 9)
     world.add_row("(10, 'n', null, timestamp'2026-01-01 00:00:10', 'v', 2)")
-    world.memory.__init__()  # type: ignore[misc]  # another process
+    world.recall.__init__()  # type: ignore[misc]  # another process
     world.run(left, 11)
     assert ids(world.answers()) == [1, 2, 3, 9, 10]
-    world.memory.__init__()  # type: ignore[misc]
+    world.recall.__init__()  # type: ignore[misc]
     world.add_row("(11, 'n', null, timestamp'2026-01-01 00:00:12', 'v', 2)")
     with pytest.raises(QueryChanged, match="new columns w, xy"):
         world.run(world.model(STAR), 13)

@@ -86,7 +86,7 @@ def test_a_run_that_crashed_eight_days_ago(world: World, monkeypatch: pytest.Mon
     with pytest.raises(Killed):
         world.run(model, 10)
     kill_at(monkeypatch, None)
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     age(world)
     change(world, "insert into {m} values (5, 'd', null, {t9})")
     world.run(model, 20)

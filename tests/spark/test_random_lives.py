@@ -159,7 +159,7 @@ class _Lived:
         oldest, newest = self.life.landings[0].t, self.life.last.t
         to = self.rng.randint(oldest, newest)
         self.told[-1] += f" to {to / SECOND}"
-        self.world.memory = type(self.world.memory)()
+        self.world.recall = type(self.world.recall)()
         invocation = self.world.invocation(self.now / SECOND)
         session, model = self.world.session, self.model(self.life.last.takes)
         planned = plan_rewind(session, model, invocation, at(to / SECOND))
@@ -200,7 +200,7 @@ class _Lived:
                 self.model(takes), now / SECOND, full_refresh=refresh and not self.closed
             )
         except Killed:
-            self.world.memory = type(self.world.memory)()
+            self.world.recall = type(self.world.recall)()
         if life.begun is None and life.last is not None:
             self.compare()
 

@@ -77,7 +77,7 @@ def test_the_table_stays_what_it_was(world: World) -> None:
     name = f"{world.schema}.target"
     world.session.run(f"alter table {name} add constraint some check (id > 0)")
     world.session.run(f"alter table {name} alter column id comment 'the message'")
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     world.run(model, 10)
     before = look(world.session, name)
     back(world, model, 2)
@@ -108,13 +108,13 @@ def test_killed(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> Non
     with pytest.raises(Killed):
         back(world, model, 8)
     kill_at(monkeypatch, None)
-    world.memory = type(world.memory)()  # another process
+    world.recall = type(world.recall)()  # another process
     world.run(model, 20)
     landed = POINTS.index(name) >= POINTS.index("committed")
     # Once the rewind has landed, what came after T is late behind T, not behind the run at 10.
     again = [(9, 8.000001) if i == 9 else (i, s) for i, s in whole]
     assert world.answers() == (again if landed else whole)
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     back(world, model, 8)
     assert world.answers() == [row for row in whole if row[1] <= 8]
     world.add((11, "last", None, 21))
@@ -235,7 +235,7 @@ def test_an_append_that_meets_a_rewind(world: World) -> None:
     back(World(world.session, world.schema), model, 4)
     with pytest.raises(ConcurrentRun):
         execute(world.session, planned, late)
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     assert [i for i, _ in world.answers()] == [1, 2]
     world.run(model, 10)
     assert [i for i, _ in world.answers()] == [1, 2, 3, 4]

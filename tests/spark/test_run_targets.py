@@ -77,7 +77,7 @@ def test_what_a_run_without_anything_new_accepted_is_not_asked_again(world: Worl
     accepting = world.model(ALL, on_target_change="accept")
     assert world.run(accepting, 10).rows == 0
     assert world.run(accepting, 11).action == "nothing", "once is enough"
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     assert world.run(world.model(ALL), 12).action == "nothing"
     assert ids(world.answers()) == [2, 3]
 
@@ -105,7 +105,7 @@ def test_a_log_that_was_cleaned_up_does_not_matter(world: World) -> None:
     log = Path(str(location).removeprefix("file:")) / "_delta_log"
     for version in range(world.versions() - 1):
         (log / f"{version:020d}.json").unlink()
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     world.run(world.model(ALL), 9)
     assert ids(world.answers()) == [1, 2, 3]
 
@@ -139,7 +139,7 @@ def test_a_copy_under_the_old_name(session: Any, schema: str, runs: int) -> None
     session.run(f"create table {schema}.backup shallow clone {schema}.target")
     session.run(f"drop table {schema}.target")
     session.run(f"create table {schema}.target shallow clone {schema}.backup")
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     with pytest.raises((StateMissing, TargetChanged)):
         world.run(world.model(ALL), 9)
 
@@ -214,7 +214,7 @@ def test_the_folder_of_a_table_beside_it_deleted(
 def test_the_folder_of_the_state_deleted(world: World, warm: bool) -> None:
     delete_folder(world.session, f"{world.schema}.tapestry_state")
     if not warm:
-        world.memory = type(world.memory)()
+        world.recall = type(world.recall)()
     with pytest.raises(StateMissing, match="knows nothing of"):
         world.run(world.model(ALL), 9)
     world.run(world.model(ALL), 9, full_refresh=True)

@@ -221,7 +221,7 @@ def test_a_model_that_the_process_knows_beside_one_that_it_does_not(world: World
     """Of the first nothing has to be read; the second's state must be looked for all the same."""
     one, two = world.model(ALL, "one"), world.model(ALL, "two")
     world.run(two, 2)
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     world.run(one, 2)
     invocation = world.invocation(9)
     for model in (one, two):
@@ -349,7 +349,7 @@ def test_late_rows_are_part_of_the_state(world: World) -> None:
     before = world.answers()
     side = side_name(f"{world.schema}.target", f"{world.schema}.messages")
     world.session.run(f"drop table {side}")
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     for seconds in (16, 30):
         with pytest.raises(StateMissing, match="says when rows that came late") as error:
             world.run(model, seconds)

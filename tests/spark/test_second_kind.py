@@ -102,7 +102,7 @@ def test_a_run_that_was_killed_is_done_once(
         world.run(model, 20)
     monkeypatch.undo()
     monkeypatch.setitem(registry.KINDS, "whole", "tests.kinds.whole:Whole")
-    world.memory = type(world.memory)()  # another process
+    world.recall = type(world.recall)()  # another process
     world.add((5, "c", None, 21))
     world.run(model, 30)
     assert counts(world) == {("a", 2): 1, ("b", 2): 1, ("c", 1): 1}

@@ -8,7 +8,7 @@ import pytest
 from tests.spark.run_world import ALL, World, ids
 
 from tapestry.errors import QueryChanged, TapestryError
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.kinds.continuous.after.audit import audit
 from tapestry.runs.kinds.continuous.after.preview import preview
 from tapestry.runs.kinds.registry import execute, prepare
@@ -36,7 +36,7 @@ def _forget_settings(world: World) -> None:
         f"UPDATE {world.schema}.tapestry_state"
         r" SET canonical = regexp_replace(canonical, '\\n-- settings: [^\\n]*', '')"
     )
-    world.memory = Memory()
+    world.recall = Recall()
 
 
 def _settings(world: World) -> list[str]:

@@ -100,7 +100,7 @@ def test_what_was_looked_at_is_not_looked_at_again(world: World) -> None:
     assert actions(invoke(world, models, 9)) == ["nothing"] * 3
     assert made(world) == []
     assert not [text for text in world.session.texts if "VERSION AS OF" in text]
-    world.memory = type(world.memory)()  # another process looks once
+    world.recall = type(world.recall)()  # another process looks once
     assert actions(invoke(world, models, 9)) == ["nothing"] * 3
     assert world.versions("of_z") == 1
 

@@ -36,7 +36,7 @@ def world(session: Any, schema: str) -> Iterator[World]:
 
 def join_of(world: World, model: Model, seconds: float) -> JoinWish:
     """What the next run asks of its stored join."""
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     (wish,) = [w for w in world.plan_rows(model, seconds).wishes if isinstance(w, JoinWish)]
     return wish
 
@@ -211,6 +211,6 @@ def test_a_memory_that_lies_is_told(world: World, monkeypatch: pytest.MonkeyPatc
         lie = f"select 7 as id, author, parent, ts from {world.schema}.messages where author = 'a'"
         patch.setattr(keep, "build", lambda session, wanted: create(session, wanted, lie))
         run(world, model, 6)
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     (one,) = compare_memories(world.session, model, world.invocation(7))
     assert (one.rows, one.wanted_rows, one.equal) == (2, 2, False)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.odd_texts import TEXTS
 
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.context.switches import Switches
 from tapestry.runs.tables.queries import (
     QueryRow,
@@ -46,7 +46,7 @@ def test_of_many_writers_none_is_lost(session: Any, schema: str) -> None:
 
     def run(priority: int) -> Callable[[], None]:
         def write() -> None:
-            switches = Switches(table, SINCE, Memory())
+            switches = Switches(table, SINCE, Recall())
             for model in models:
                 switches.off(session, model)
                 switches.plans(model, f"model.{model}", priority)
@@ -70,20 +70,20 @@ def test_of_many_writers_none_is_lost(session: Any, schema: str) -> None:
         assert isinstance(row, QueryRow)
         assert (row.priority, row.id) == (2, f"model.{model}")
         assert row.active is (model not in models[:2])
-    asked = Switches(table, SINCE, Memory())
+    asked = Switches(table, SINCE, Recall())
     assert asked.off(session, models[0]) == found[models[0]]
     assert asked.off(session, models[5]) is None
 
 
 def test_what_a_process_has_seen_it_does_not_read_again(session: Any, schema: str) -> None:
-    table, memory = f"{schema}.tapestry_queries", Memory()
+    table, recall = f"{schema}.tapestry_queries", Recall()
     row = QueryRow(f"{schema}.a", "model.a", 0, SINCE)
     write_queries(session, table, [row])
 
     def reads() -> tuple[bool, bool]:
         """Is the model off, and was the table read?"""
         before = len(session.texts)
-        off = Switches(table, SINCE, memory).off(session, row.model)
+        off = Switches(table, SINCE, recall).off(session, row.model)
         return off is not None, len(session.texts) > before
 
     assert reads() == (False, True)

@@ -45,7 +45,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 def read_by(world: World, model: Model, seconds: float) -> dict[str, str]:
     """The memory that the next run would read for each use, "" where it reads the source."""
-    world.memory = type(world.memory)()
+    world.recall = type(world.recall)()
     wishes = world.plan_rows(model, seconds).wishes
     return {w.use.written: w.wanted.name if w.found.relation else "" for w in wishes}
 
@@ -103,7 +103,7 @@ def test_of_two_that_pay_the_weaker_is_built(world: World, large: Callable[[], N
     for seconds in (6, 10, 12):
         if seconds > 6:
             world.add(*(MORE if seconds == 10 else [(8, "b", 4, 11), (9, "b", 2, 11)]))
-        world.memory = type(world.memory)()  # the memories that there are, are listed once
+        world.recall = type(world.recall)()  # the memories that there are, are listed once
         invocation = world.invocation(seconds)
         for model in models:
             execute(world.session, prepare(world.session, model, invocation), invocation)

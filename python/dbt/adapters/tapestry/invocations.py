@@ -27,7 +27,7 @@ from tapestry.names import (
 from tapestry.runs.after.documents import FOLDER, build_data_docs, write_results
 from tapestry.runs.context.clock import VARIABLE, Clock, read_clock
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.engine.instants import parse_zone
 from tapestry.runs.engine.session import meanwhile
 from tapestry.runs.memories.keep import keep_memories
@@ -40,7 +40,7 @@ DATA_DOCS = "TAPESTRY_DATA_DOCS"
 _lock = Lock()
 _known: dict[tuple[str, str], Invocation] = {}
 _entries: dict[tuple[str, str], list[Any]] = {}
-_memory = Memory()
+_recall = Recall()
 
 
 def current_invocation(
@@ -61,7 +61,7 @@ def current_invocation(
             while len(_known) >= KEPT:
                 del _known[next(iter(_known))]
             state = f"{schema}.{STATE_TABLE}"
-            _known[key] = Invocation(key[0], clock, state, zone, _memory, settings)
+            _known[key] = Invocation(key[0], clock, state, zone, _recall, settings)
         return _known[key]
 
 

@@ -1,1 +1,1 @@
-"""What the models of one invocation share: clock, pins, memory, horizons."""
+"""What the models of one invocation share: clock, pins, recall, horizons."""

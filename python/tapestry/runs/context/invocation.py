@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from tapestry.runs.context.clock import Clock
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.context.shared_views import SharedViews
 from tapestry.runs.context.switches import Switches
 from tapestry.runs.context.warm_pins import WarmPins
@@ -48,7 +48,7 @@ class Invocation:
     clock: Clock
     state_table: str
     time_zone: str = "UTC"
-    memory: Memory = field(default_factory=Memory)
+    recall: Recall = field(default_factory=Recall)
     settings: tuple[str, ...] = ()
     pins: Pins = field(init=False)
     switches: Switches = field(init=False)
@@ -61,9 +61,9 @@ class Invocation:
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        self.pins = WarmPins(self.memory, self.time_zone, commits_beside(self.state_table))
+        self.pins = WarmPins(self.recall, self.time_zone, commits_beside(self.state_table))
         now = self.clock.read_at or self.clock.instant
-        self.switches = Switches(queries_beside(self.state_table), now, self.memory)
+        self.switches = Switches(queries_beside(self.state_table), now, self.recall)
 
     def state(self, session: Session, generation: str, table: str = "") -> StateRow | None:
         """The newest row of a generation, from the state table (or another one).
@@ -83,11 +83,11 @@ class Invocation:
 
         Which instant a DATE or a local time is depends on the session's zone.
         """
-        return self.memory.change((self.time_zone, self.settings, key), find)
+        return self.recall.change((self.time_zone, self.settings, key), find)
 
     def forget(self, model: str) -> None:
         """Read the state again: another run of the model is or was under way."""
-        self.memory.forget(model)
+        self.recall.forget(model)
         with self._lock:
             self._states.clear()
 

@@ -15,7 +15,7 @@ from functools import partial
 from threading import Lock
 
 from tapestry.errors import StateUnreadable
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
@@ -41,7 +41,7 @@ class Switches:
 
     table: str
     now: datetime
-    memory: Memory = field(default_factory=Memory)
+    recall: Recall = field(default_factory=Recall)
     skipped: set[str] = field(default_factory=set)
     _rows: Rows | None = None
     _asked: bool = False
@@ -132,7 +132,7 @@ class Switches:
         try:
             if seen is None:
                 return find()
-            return self.memory.change((self.table, seen, seen.version), find)
+            return self.recall.change((self.table, seen, seen.version), find)
         except StateUnreadable as error:
             self._unreadable = f"{error.reason}: no model counts as switched off"
             return {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from threading import Lock
 
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.describe import DeltaSource
@@ -20,9 +20,9 @@ class WarmPins(Pins):
     ``zone`` is the session's: what is known of columns of local times depends on it.
     """
 
-    def __init__(self, memory: Memory, zone: str, commits_table: str = "") -> None:
+    def __init__(self, recall: Recall, zone: str, commits_table: str = "") -> None:
         super().__init__(commits_table)
-        self._memory, self._zone = memory, zone
+        self._recall, self._zone = recall, zone
         self._warm: dict[str, Pinned] = {}
         self._warm_lock = Lock()
 
@@ -32,7 +32,7 @@ class WarmPins(Pins):
             if name in self._warm:
                 return self._warm[name]
             now = _detail(session, name)
-            pinned = None if now is None else self._memory.source(name, self._zone, now)
+            pinned = None if now is None else self._recall.source(name, self._zone, now)
             if pinned is None:
                 # Looked at before it is described: a commit in between is seen the next time.
                 found = super().of(session, name)
@@ -42,7 +42,7 @@ class WarmPins(Pins):
                 if after is None or after.definition != now.definition:
                     now = replace(now, definition="")  # redefined meanwhile: by whom, who knows
             assert now is not None  # what is remembered was looked at
-            self._memory.note_source(name, self._zone, now, pinned)
+            self._recall.note_source(name, self._zone, now, pinned)
             self._warm[name] = pinned
             return pinned
 
@@ -51,7 +51,7 @@ class WarmPins(Pins):
             return super(WarmPins, self)._with_commits(session, pinned)
 
         key = ("commits", self.commits_table, pinned.table.name, pinned.pin)
-        return self._memory.change(key, find)
+        return self._recall.change(key, find)
 
 
 def _detail(session: Session, name: str) -> Glance | None:

@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 
 from tapestry.errors import ConfigurationError, Refusal
 from tapestry.quoting import authored, identifier
-from tapestry.runs.context.memory import Memory
+from tapestry.runs.context.recall import Recall
 from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations import great
 from tapestry.runs.expectations.arguments import refuse_arguments
@@ -68,11 +68,11 @@ def prepare(
     expectations: Sequence[Expectation],
     of: Expected,
     pinning: Pinning = lambda name: "",
-    memory: Memory | None = None,
+    recall: Recall | None = None,
 ) -> tuple[Prepared, ...]:
     """The expectations, ready to be counted.
 
-    ``memory`` spares a warm process the analysis.
+    ``recall`` spares a warm process the analysis.
     Raises ConfigurationError for a misspelt expectation, column or argument, for a condition that
     is none, and for a rule that the expectation cannot keep.
     """
@@ -83,13 +83,13 @@ def prepare(
     kinds = [p.expectation for p in prepared if p.expectation.kind]
     asked = tuple((one.kind, one.arguments) for one in kinds)
     key = (of.rows, of.alias, tuple(p.condition for p in conditions), asked)
-    if memory is None or not memory.analysed(key):
+    if recall is None or not recall.analysed(key):
         _analyse(session, conditions, of)
         _try_arguments(session, kinds, of)
         for one in kinds:
             _try_row_condition(session, one, of)
-        if memory is not None:
-            memory.note_analysed(key)
+        if recall is not None:
+            recall.note_analysed(key)
     return prepared
 
 

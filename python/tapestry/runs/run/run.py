@@ -10,7 +10,7 @@ from time import monotonic
 from tapestry.errors import TapestryError, VerificationFailed
 from tapestry.runs.checks import rejected
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.context.memory import KnownTarget
+from tapestry.runs.context.recall import KnownTarget
 from tapestry.runs.engine.read_volume import ReadVolume
 from tapestry.runs.engine.session import Session, for_little, meanwhile
 from tapestry.runs.memories.keep import distrust, unread
@@ -111,7 +111,7 @@ def _execute(session: Session, kind: Kind, planned: WriteRows, invocation: Invoc
     began, row, circumstances = monotonic(), planned.row, planned.circumstances
     point("planned")
     if planned.traceless and _finds_nothing(session, planned):
-        invocation.memory.note_looked(row)
+        invocation.recall.note_looked(row)
         _complete(invocation, planned)
         return Outcome("nothing", None, planned.t, finished=planned.told.finished)
     try:
@@ -132,7 +132,7 @@ def _execute(session: Session, kind: Kind, planned: WriteRows, invocation: Invoc
     with meanwhile(session, reading.look, wanted=True):
         landed = confirm(session, row, circumstances.complete_history)
         if not landed.foreign:  # else the next run has to look, and to refuse it
-            invocation.memory.note(KnownTarget(landed.target, row, landed.version))
+            invocation.recall.note(KnownTarget(landed.target, row, landed.version))
         settle(session, planned, done, landed)
     _complete(invocation, planned)
     seconds = monotonic() - began

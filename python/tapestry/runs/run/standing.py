@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tapestry.errors import QueryChanged, StateMissing
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.context.memory import KnownTarget
+from tapestry.runs.context.recall import KnownTarget
 from tapestry.runs.engine.errors_of_delta import files_gone
 from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.instants import show
@@ -90,7 +90,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
         commits = commits_after(session, model.relation, -1)
         return Standing(target, None, version=commits[0].version if commits else -1)
     _refuse_other_kind(model, target)
-    known = invocation.memory.known(target)
+    known = invocation.recall.known(target)
     if known is not None:
         return Standing(target, known.row, version=known.version, warm=True)
     row = _state_of(session, model, invocation, target)
@@ -120,7 +120,7 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
         return Standing(target, row if complete else row.before, version=version, closing=complete)
     here = row.n == 1 or commit is not None
     if here and closed is None and not accepted:
-        invocation.memory.note(KnownTarget(target, row, version))
+        invocation.recall.note(KnownTarget(target, row, version))
     found = Standing(target, row, not here, complete, version, attempt=attempt)
     return replace(found, unnamed=closed is not None, accepted=accepted)
 

@@ -28,7 +28,7 @@ def expected(
         model.config.expectations,
         Expected(rows, model.name, (*columns, MATCHED_AT), model.file),
         pins_behind(session, invocation),
-        invocation.memory,
+        invocation.recall,
     )
 
 

@@ -122,7 +122,7 @@ class Decision(Planning):
         if end.t is None:
             return Nothing(model, last.t, Told((*warnings, *end.warnings)))
         changed = not same_query(last.canonical, query.canonical)
-        looked = invocation.memory.looked(last)
+        looked = invocation.recall.looked(last)
         if not (changed or self.standing.accepted) and query.pins == looked.pins:
             due = self.due_by_time(query, looked)
             if due is None or due > end.t:
@@ -146,7 +146,7 @@ class Decision(Planning):
         None: none ever. It depends on the pins only, so a warm process asks once.
         """
         invocation, key = self.invocation, (last.generation, last.n, last.t)
-        known, due = invocation.memory.quiet(key)
+        known, due = invocation.recall.quiet(key)
         if known:
             return due
         query, scans = as_read_by(self.session, self.model, invocation, query, last)
@@ -156,5 +156,5 @@ class Decision(Planning):
             ((least,),) = self.session.rows(f"SELECT unix_micros(array_min(array({listed})))")
             # Beyond the year 9999 the passing of time brings nothing: no run gets there.
             due = None if least is None else from_micros(int(least))
-        invocation.memory.note_quiet(key, due)
+        invocation.recall.note_quiet(key, due)
         return due

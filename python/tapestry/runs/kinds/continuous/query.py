@@ -121,11 +121,11 @@ def _rewritten(
     # What crashed is executed with the query of then, which may have other aliases.
     order = model.config.join_order if sql == model.sql else ()
     key = (sql, known, settings, begin, model.config.assume, infer, order)
-    rewriting = invocation.memory.rewriting(key)
+    rewriting = invocation.recall.rewriting(key)
     if rewriting is None:
         rewriting = rewrite(sql, catalog, model.config.assume, begin, infer=infer)
         rewriting = rewriting.joining(order)
-        invocation.memory.note_rewriting(key, rewriting)
+        invocation.recall.note_rewriting(key, rewriting)
     return rewriting
 
 

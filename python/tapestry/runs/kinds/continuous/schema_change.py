@@ -54,7 +54,7 @@ def reconcile(
     """
     columns = (*query.rewriting.columns, MATCHED_AT)
     key = ("columns", row.generation, query.canonical)
-    if not changed and invocation.memory.analysed(key):
+    if not changed and invocation.recall.analysed(key):
         return columns, ()
     there = types_by_name(session, model.relation)
     new = [column for column in columns if column.lower() not in there]
@@ -67,7 +67,7 @@ def reconcile(
             hint=DO,
         )
     if not new:
-        invocation.memory.note_analysed(key)
+        invocation.recall.note_analysed(key)
         return columns, ()
     if rule == "ignore":
         return tuple(column for column in columns if column not in new), ()
@@ -88,7 +88,7 @@ def refuse_narrower(
     tables = query.relations.tables
     read = tuple((name, tables[name].table.columns) for name in query.rewriting.sources)
     key = ("types", generation, query.canonical, read)  # a view may change beneath the text
-    if invocation.memory.analysed(key):
+    if invocation.recall.analysed(key):
         return
     there = types_by_name(session, model.relation)
     types = types_of(session, query.sql)
@@ -96,7 +96,7 @@ def refuse_narrower(
         known = there.get(column.lower())
         if known is not None and not holds(known, now):
             raise _narrower(model, column, known, now)
-    invocation.memory.note_analysed(key)
+    invocation.recall.note_analysed(key)
 
 
 def _narrower(model: Model, column: str, known: str, now: str) -> QueryChanged:

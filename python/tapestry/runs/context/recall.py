@@ -32,7 +32,7 @@ class KnownTarget:
 
 
 @dataclass
-class Memory:
+class Recall:
     """Facts of earlier invocations of this process; threads may share it."""
 
     _targets: dict[str, KnownTarget] = field(default_factory=dict)
