@@ -49,7 +49,7 @@ STAGED_PROPERTY: Final = "tapestry.staged"
 """Delta table property of a staged table: whose rows its version holds."""
 
 SIDE_PROPERTY: Final = "tapestry.side"
-"""Delta table property of a side table of a target: which kind of rows it has."""
+"""Delta table property of a kept table of a target: which kind of rows it has."""
 
 MEMORY_PREFIX: Final = "tapestry_memory__"
 """How the tables begin that hold rows of sources which several runs need."""

@@ -18,7 +18,7 @@ from tapestry.report.drawing import _joined
 from tapestry.report.figures import label_format, project_figures
 from tapestry.report.graph import graph
 from tapestry.report.judge import judge
-from tapestry.report.kept import MEMORY, SUMS, KeptTable
+from tapestry.report.kept import MEMORY, SUMS, TableBetween
 from tapestry.report.make import kept_tables
 from tapestry.report.plots import bars, render
 from tapestry.report.record import Record
@@ -156,7 +156,7 @@ def test_memories_stand_between_a_source_and_the_models_that_read_them(tmp_path)
     report = report_of(tmp_path, *well(3, 2))
     users = tuple(model.name for model in report.verdict.models[:2])
     facts = {"bytes": 2**20, "conditions": [HOSTILE]}
-    memory = KeptTable(MEMORY, "shop.tapestry_memory__ab", users, ("raw.messages",), facts)
+    memory = TableBetween(MEMORY, "shop.tapestry_memory__ab", users, ("raw.messages",), facts)
     plot = graph(report.verdict, report.artifacts, {}, [memory])
     assert plot is not None
     root = ElementTree.fromstring(plot.svg)

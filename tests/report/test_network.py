@@ -15,7 +15,7 @@ from tests.report.made_up import HOSTILE, NAMES, NOW, fail, runs, write_target
 
 from tapestry.errors import ConfigurationError
 from tapestry.report.artifacts import Artifacts, Node
-from tapestry.report.kept import MEMORY, SUMS, KeptTable
+from tapestry.report.kept import MEMORY, SUMS, TableBetween
 from tapestry.report.network import (
     MODEL,
     SOURCE,
@@ -67,7 +67,7 @@ def record() -> Record:
     return replace(Record.from_rows(rows, now=NOW), queries={"shop.totals": off})
 
 
-def network(kept: list[KeptTable] | None = None) -> Network:
+def network(kept: list[TableBetween] | None = None) -> Network:
     artifacts = project()
     kept = sums_of(artifacts, SIZES.get) if kept is None else kept
     return make_network(artifacts, record(), SIZES.get, kept)
@@ -95,14 +95,14 @@ def test_sums_stand_between_a_model_and_what_it_reads() -> None:
 
 
 def test_memories_are_plugged_in() -> None:
-    alpha = KeptTable(
+    alpha = TableBetween(
         MEMORY,
         "shop.a",
         ("shop.urgent", "shop.totals"),
         ("raw.people", "raw.messages"),
         {"rows": 3},
     )
-    gone = KeptTable(MEMORY, "shop.gone", ("shop.no_such_model",), ("raw.people",))
+    gone = TableBetween(MEMORY, "shop.gone", ("shop.no_such_model",), ("raw.people",))
     sums = sums_of(project(), SIZES.get)
     found = network([*sums, alpha, gone])
     assert "shop.gone" not in found.nodes

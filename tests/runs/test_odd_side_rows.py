@@ -1,4 +1,4 @@
-"""Rows of a side table: an odd one of ours stops its model, those of nobody do not exist."""
+"""Rows of a kept table: an odd one of ours stops its model, those of nobody do not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Side tables of a target: rows of runs that land once, and count for the runs after them."""
+"""Kept tables of a target: rows of runs that land once, and count for the runs after them."""
 
 from __future__ import annotations
 

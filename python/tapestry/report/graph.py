@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tapestry.report.artifacts import Artifacts, Node
 from tapestry.report.drawing import Card, draw
-from tapestry.report.kept import COLOURS, KeptTable, between
+from tapestry.report.kept import COLOURS, TableBetween, between
 from tapestry.report.plots import Plot
 from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, Verdict
 from tapestry.words import counted, size_text
@@ -21,7 +21,7 @@ def graph(
     verdict: Verdict,
     artifacts: Artifacts,
     anchors: Mapping[str, str],
-    kept: Iterable[KeptTable] = (),
+    kept: Iterable[TableBetween] = (),
 ) -> Plot | None:
     """The continuous models with all that they read and that reads them, and what is kept between.
 
@@ -96,7 +96,7 @@ def _card(node: Node, state: str, off: bool, anchors: Mapping[str, str]) -> Card
     )
 
 
-def _kept_card(kept: KeptTable) -> Card:
+def _kept_card(kept: TableBetween) -> Card:
     size = kept.facts.get("bytes")
     name = kept.name.rpartition(".")[2]
     said = kept.kind if size is None else f"{kept.kind}, {size_text(size)}"

@@ -12,7 +12,7 @@ COLOURS = {MEMORY: "s3", SUMS: "s4"}
 
 
 @dataclass(frozen=True)
-class KeptTable:
+class TableBetween:
     """What is kept of some tables for some models, in a table of its own.
 
     kind
@@ -32,7 +32,7 @@ class KeptTable:
 
 
 def between(
-    edges: set[tuple[str, str]], kept: KeptTable, users: Sequence[str], ids: Mapping[str, str]
+    edges: set[tuple[str, str]], kept: TableBetween, users: Sequence[str], ids: Mapping[str, str]
 ) -> set[tuple[str, str]]:
     """The edges with what is kept between what it is made of and who uses it."""
     if kept.kind == SUMS:

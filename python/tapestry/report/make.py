@@ -9,7 +9,7 @@ from typing import Any
 
 from tapestry.report.artifacts import Artifacts, read_artifacts
 from tapestry.report.judge import judge
-from tapestry.report.kept import KeptTable
+from tapestry.report.kept import TableBetween
 from tapestry.report.memories import memories_of
 from tapestry.report.network import sums_of
 from tapestry.report.page import Live, make_page, write_page
@@ -87,7 +87,7 @@ def make_report(
 
 def kept_tables(
     tables: Tables, schema: str, record: Record, artifacts: Artifacts
-) -> tuple[KeptTable, ...]:
+) -> tuple[TableBetween, ...]:
     """The memories of the schema that is reported on, and the sums of models that keep some.
 
     Memories first: sums stand between them and their model.

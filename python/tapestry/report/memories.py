@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tapestry.names import MEMORIES_TABLE, MEMORY_PREFIX
-from tapestry.report.kept import MEMORY, KeptTable
+from tapestry.report.kept import MEMORY, TableBetween
 from tapestry.report.read import Tables
 from tapestry.report.rows import TEXT
 from tapestry.report.sizes import TableSize
@@ -22,7 +22,7 @@ THERE = ("build", "flush")
 
 def memories_of(
     tables: Tables, schema: str, sizes: Callable[[str], TableSize | None]
-) -> list[KeptTable]:
+) -> list[TableBetween]:
     """The memories of a schema that are there, with who uses them and what they cost so far.
 
     Whatever cannot be read is left out: nothing depends on it.
@@ -54,7 +54,7 @@ def memories_of(
         }
         users = sorted({model for deed in same for model in _texts(deed["models"])})
         sources = str(same[0]["source"]).replace("`", "").lower().split(", ")
-        found.append(KeptTable(MEMORY, name, tuple(users), tuple(sources), facts))
+        found.append(TableBetween(MEMORY, name, tuple(users), tuple(sources), facts))
     return found
 
 

@@ -1,6 +1,6 @@
 """The network: sources, what is kept of them, and the models; what reads what, and what it costs.
 
-Nodes and edges are plain data. What is kept comes as `KeptTable` records: a memory is a copy of
+Nodes and edges are plain data. What is kept comes as `TableBetween` records: a memory is a copy of
 what some models read of their sources (alpha: of one, beta: of a join), sums are the states of the
 groups of one model. Each stands between what it is made of and who uses it.
 """
@@ -16,7 +16,7 @@ from typing import Any, Final
 from tapestry.errors import ConfigurationError
 from tapestry.report.artifacts import Artifacts, Node
 from tapestry.report.graph import reached, relevant
-from tapestry.report.kept import MEMORY, SUMS, KeptTable, between
+from tapestry.report.kept import MEMORY, SUMS, TableBetween, between
 from tapestry.report.record import Record, Run
 from tapestry.report.sizes import TableSize
 from tapestry.runs.tables.beside_target import GROUPS
@@ -69,7 +69,7 @@ class Network:
 
 
 def make_network(
-    artifacts: Artifacts, record: Record, sizes: Sizes, kept: Iterable[KeptTable] = ()
+    artifacts: Artifacts, record: Record, sizes: Sizes, kept: Iterable[TableBetween] = ()
 ) -> Network:
     """The continuous models with all that they read and that reads them; what is kept between.
 
@@ -126,7 +126,7 @@ def _size(size: TableSize | None) -> dict[str, Any]:
     return {} if size is None else {"rows": size.rows, "files": size.files, "bytes": size.bytes}
 
 
-def sums_of(artifacts: Artifacts, sizes: Sizes) -> list[KeptTable]:
+def sums_of(artifacts: Artifacts, sizes: Sizes) -> list[TableBetween]:
     """The states of groups that models of the project keep, where their tables are there."""
     found = []
     for node in artifacts.nodes.values():
@@ -134,7 +134,7 @@ def sums_of(artifacts: Artifacts, sizes: Sizes) -> list[KeptTable]:
             name = GROUPS.table_of(node.relation)
             size = sizes(name)
             if size is not None:
-                found.append(KeptTable(SUMS, name, (node.relation,), facts=_size(size)))
+                found.append(TableBetween(SUMS, name, (node.relation,), facts=_size(size)))
     return found
 
 

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from tapestry.names import CHECKS_TABLE, DELIVERIES_TABLE, RUNS_TABLE
-from tapestry.report.kept import KeptTable
+from tapestry.report.kept import TableBetween
 from tapestry.report.rows import (
     CHECK_KEY,
     RUN_KEY,
@@ -192,7 +192,7 @@ class Record:
     waiting: tuple[Waiting, ...] = ()
     queries: Mapping[str, QueryRow] = field(default_factory=dict)
     unread: tuple[Unread, ...] = ()
-    kept: tuple[KeptTable, ...] = ()
+    kept: tuple[TableBetween, ...] = ()
 
     @classmethod
     def from_rows(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import sleep
 from types import MappingProxyType
 from typing import Any
@@ -109,9 +109,9 @@ class OwnTable:
     name: str
     columns: Mapping[str, str]
     comment: str
-    added: Mapping[str, str] = NOTHING
+    added: Mapping[str, str] = field(default_factory=dict)
 
-    def insert(self, rows: Sequence[Mapping[str, str]], under: str = "") -> str:
+    def inserting(self, rows: Sequence[Mapping[str, str]], under: str = "") -> str:
         """An INSERT of rows, each value as SQL; ``under``: its transaction."""
         # Values of a SELECT become part of the code that Spark compiles, those of VALUES do not.
         values = ", ".join(f"({', '.join(row[name] for name in self.columns)})" for row in rows)
@@ -141,7 +141,7 @@ class OwnTable:
 def append_own(session: Session, table: OwnTable, rows: Sequence[Mapping[str, str]]) -> None:
     """Append rows, each value as SQL, so many at once."""
     for start in range(0, len(rows), AT_ONCE):
-        table.write(session, table.insert(rows[start : start + AT_ONCE]))
+        table.write(session, table.inserting(rows[start : start + AT_ONCE]))
 
 
 def remove_rows(session: Session, table: str, gone: str) -> None:

@@ -4,7 +4,7 @@ A run that checks its rows reads each source in several statements and in severa
 for a small source finding the files of a place takes longer than reading all of it. So a run over
 small sources gives each a temporary view of its session, kept in memory from its first use: the
 pinned rows with their ids and arrivals. What the rows are does not change by that: the view is made
-of the same scan, after the side tables were written, and dropped with the run.
+of the same scan, after the kept tables were written, and dropped with the run.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ ENVIRONMENT: Final = "TAPESTRY_CRASH_AT"
 POINTS: Final = (
     "planned",  # the plan is made, nothing is written
     "claimed",  # the state row stands
-    "before_written",  # the side tables of late rows are filled
+    "before_written",  # the kept tables of late rows are filled
     "ready",  # all checks are passed, an old generation is closed
     "committed",  # the target's commit has landed, nobody knows
     "confirmed",  # the run is over but for what comes after it

@@ -176,7 +176,7 @@ class Beforehand:
     statements
         Executed before the sources can be read as the query reads them.
     beside
-        What it writes into side tables of its target.
+        What it writes into kept tables of its target.
     """
 
     commits: tuple[UnkeptCommits, ...] = ()

@@ -1,4 +1,4 @@
-"""One run of one model, in order: plan, claim, side tables, check, commit, confirm, tidy up."""
+"""One run of one model, in order: plan, claim, kept tables, check, commit, confirm, tidy up."""
 
 from __future__ import annotations
 

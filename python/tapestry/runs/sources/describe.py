@@ -22,7 +22,7 @@ from tapestry.sql.catalog import Column, View
 from tapestry.sql.facts.fixed_lengths import zone_is_fixed
 
 LATE = "_late"
-"""What a side table knows of a late row besides its columns and its arrival."""
+"""What a kept table knows of a late row besides its columns and its arrival."""
 
 RESERVED = frozenset({ARRIVAL, ENDED, ROW_ID, LATE, "_metadata"})
 OWN_PREFIX = "_tap_"

@@ -19,7 +19,7 @@ from tapestry.sql.catalog import View
 class Pin:
     """One version of one Delta table; a table that was dropped and made again has another id.
 
-    ``kept`` says that the run which read it keeps late rows of this table, in a side table that
+    ``kept`` says that the run which read it keeps late rows of this table, in a kept table that
     the next run needs. It is no part of what the pin names.
     """
 

@@ -1,4 +1,4 @@
-"""The side tables of a target that whoever builds, closes or rewinds it has to know of."""
+"""The kept tables of a target that whoever builds, closes or rewinds it has to know of."""
 
 from __future__ import annotations
 

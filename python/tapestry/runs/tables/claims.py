@@ -41,7 +41,7 @@ class Claim:
     @property
     def statement(self) -> str:
         """The INSERT of the row."""
-        return self.table.insert([self.values], transaction(self.key, self.number, self.said))
+        return self.table.inserting([self.values], transaction(self.key, self.number, self.said))
 
 
 @dataclass(frozen=True)

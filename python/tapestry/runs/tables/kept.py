@@ -41,10 +41,10 @@ ATTEMPTS = 6
 
 @dataclass(frozen=True)
 class Marks:
-    """Whose a row is: the columns of its generation and of its n, as SQL."""
+    """The columns, as SQL, that say whose a row is: by its generation and its n."""
 
-    generation: str = identifier(GENERATION)
-    number: str = identifier(NUMBER)
+    generation: Sql
+    number: Sql
 
     def counts(self, generation: str, n: int, failed: Sequence[int] = (), own: bool = False) -> Sql:
         """The condition that a row counts for run n of a generation.
@@ -54,7 +54,6 @@ class Marks:
         earlier = f"{self.number} {'<=' if own else '<'} {n:d}"
         if failed:
             earlier += f" AND {self.number} NOT IN ({_listed(failed)})"
-        # sql: the columns are ours, or were quoted
         return Sql(f"{self.generation} = {string(generation)} AND {earlier}")
 
     def gone(self, generation: str, n: int, failed: Sequence[int] = (), since: int = 0) -> Sql:
@@ -68,11 +67,10 @@ class Marks:
             gone += f" OR {self.number} < {since:d}"
         if failed:
             gone += f" OR {self.number} IN ({_listed(failed)})"
-        # sql: the columns are ours, or were quoted
         return Sql(gone)
 
 
-MARKS = Marks()
+MARKS = Marks(identifier(GENERATION), identifier(NUMBER))
 
 
 def kept_name(target: str, ending: str) -> str:
@@ -85,7 +83,7 @@ def kept_name(target: str, ending: str) -> str:
 
 
 def property_of(session: Session, table: str, name: str) -> str:
-    """What a table says of itself in a property, or that it does not have it.
+    """Give what a table says of itself in a property, or that it does not have it.
 
     Raises TargetChanged where only the catalog knows the table.
     """
@@ -156,7 +154,7 @@ class KeptTable:
         ``since`` leaves out what runs before that one wrote; ``version`` is the table's that is
         read, the newest one where it is -1. The table has to be there.
         """
-        counts = MARKS.counts(row.generation, row.n, row.failed, own)
+        counts: str = MARKS.counts(row.generation, row.n, row.failed, own)
         if since:
             counts += f" AND {identifier(NUMBER)} >= {since:d}"
         at = f" VERSION AS OF {version:d}" if version >= 0 else ""

@@ -5,7 +5,7 @@ transaction (generation, n) of the *state* table, so only one row can ever stand
 else tries at the same time. With it the window, the pins and the query of n are fixed: whoever
 executes n (the run that claimed it, or the next one after a crash) appends the same rows, and the
 transaction (generation, n) of the target lets that happen once. Hence lost races leave no rows, and
-side tables that are keyed by (generation, n) hold rows of the one run that n is.
+kept tables that are keyed by (generation, n) hold rows of the one run that n is.
 
 A run whose checks fail closes its n: the row is marked, then an empty commit takes the transaction
 (generation, n) of the target, so that no other execution of n can publish. The row itself says
@@ -98,7 +98,7 @@ class StateRow:
         The newest of the runs before it that were closed without rows: their checks failed, or
         they no longer fitted the model. What they wrote beside the table does not exist.
     beside
-        The side tables of the target without which a run does not go on, by their suffixes.
+        The kept tables of the target without which a run does not go on, by their suffixes.
     sealed
         Its values are those that were claimed: a seal says so. Rows of earlier versions have none.
     """

@@ -143,7 +143,7 @@ def _beside(fields: Fields) -> tuple[str, ...]:
     found = fields.json("beside")
     names: Sequence[Any] = found if isinstance(found, list) else [None]
     if not all(type(one) is str and one for one in names):
-        raise Odd(f"beside is no list of side tables but {shown(found)}")
+        raise Odd(f"beside is no list of kept tables but {shown(found)}")
     return tuple(names)
 
 

@@ -58,7 +58,7 @@ class Commit:
     failed
         It closes its n: the checks of that run failed, and it wrote no rows.
     attempt
-        Which execution of n it is, where that matters to a side table.
+        Which execution of n it is, where that matters to a kept table.
     successor
         It rewinds the table: it closes its generation, and is the first run of this one.
     until

@@ -6,7 +6,7 @@ more. The generation goes on from what the run that crossed T had read. A row th
 later run is found again by the next one: with ts > T it is simply a row, with ts <= T it is late
 and arrives at the first instant after T. A late row that had arrived by T keeps its arrival.
 
-Killed before the commit, nothing has happened: side tables hold rows of a generation that does not
+Killed before the commit, nothing has happened: kept tables hold rows of a generation that does not
 exist. Killed after it, the table has the name of its old generation still; whoever comes next
 gives it the new one (``finish``).
 """

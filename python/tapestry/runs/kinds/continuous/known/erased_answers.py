@@ -35,7 +35,7 @@ class Erased:
     """What a run notes of answers that were deleted from its target.
 
     row
-        The run, which says from now on that the side table is needed.
+        The run, which says from now on that the kept table is needed.
     """
 
     row: StateRow

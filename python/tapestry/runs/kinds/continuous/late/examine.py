@@ -59,7 +59,7 @@ class Examination:
     warnings
         Sentences for the user.
     kept
-        Late rows of it stand in a side table, which the next run needs.
+        Late rows of it stand in a kept table, which the next run needs.
     last_end
         The scans have rows that were deleted, ``_ended`` says when: the last of them (None: none).
     living_late
@@ -111,10 +111,10 @@ def examine(
     """Examine one source for a run (semantics, section 3).
 
     ``remember`` may know what was found for another model. Without a change there is no Spark job,
-    unless the source has a side table.
+    unless the source has a kept table.
 
     Raises SourceRewritten, SourceHistoryGone, LateRowsFound, Refusal, or StateMissing where the
-    side table is gone.
+    kept table is gone.
     """
     table, last_pin, pin, tau = source.table, source.last_pin, source.pin, run.tau
     column = None if source.arrival is None else arrival_column(table, source.arrival)
@@ -218,7 +218,7 @@ def _as_it_was(
 
 
 def _as_left(side: Side, table: DeltaSource, last_pin: Pin | None) -> Side:
-    """The side table that the last run left; one that is gone is refused.
+    """The kept table that the last run left; one that is gone is refused.
 
     Late rows whose arrival is forgotten would count at their ts: in runs that never saw them.
     """
@@ -380,7 +380,7 @@ def _lost_columns(since: Since, side: Side) -> bool:
     """Has the source lost a column of the kept late rows, so that the model has to be built again?
 
     They are known by their content: without the column, contents that differed in it fall together,
-    and not all copies of what is one content now stand in the side table.  Raises SourceRewritten
+    and not all copies of what is one content now stand in the kept table.  Raises SourceRewritten
     unless the model says ``refresh``.
     """
     there = {column.name.lower() for column in since.table.columns} | SIDE_COLUMNS

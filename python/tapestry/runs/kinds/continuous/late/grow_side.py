@@ -1,4 +1,4 @@
-"""What one run writes into the side table of a source, before its commit.
+"""What one run writes into the kept table of a source, before its commit.
 
 Late copies, the ends of copies that vanished, what a rewind takes along, and the removal of batches
 that never came to count (``tapestry.runs.kinds.continuous.late.side`` says what the table means).
@@ -34,11 +34,11 @@ def clean(side: Side) -> tuple[str, ...]:
 def keep(
     since: Since, side: Side, late: Late, vanished: str, old: str
 ) -> tuple[tuple[str, ...], Side]:
-    """The statements that bring the side table up to this run, to be executed before its commit.
+    """The statements that bring the kept table up to this run, to be executed before its commit.
 
     ``vanished`` is a query over keys with ``_tap_n`` copies that are gone ("" when none are),
     ``old`` a subquery over the rows of before where they are to be kept with their end ("" where
-    the query never asks for them again). The side table comes back as it is then.
+    the query never asks for them again). The kept table comes back as it is then.
     """
     ended = _ended(since, side, vanished) if vanished and side.live else ""
     gone = _gone(since, side, vanished, old) if vanished and old else ""

@@ -1,8 +1,8 @@
-"""From a pin and a side table to the scan that a query reads, late rows with it.
+"""From a pin and a kept table to the scan that a query reads, late rows with it.
 
 Without late rows it is the table itself, pinned, so that every predicate reaches file statistics.
 With late rows it is a union: the source without the contents that were ever late, and those from
-the side table. Predicates go down into both arms, on the arrival too: in the first it is ts.
+the kept table. Predicates go down into both arms, on the arrival too: in the first it is ts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SourceReading:
         return plain_scan(table, self.pin, self.arrival, self.ends)
 
     def with_late(self, table: DeltaSource) -> Scan:
-        """The scan that finds late rows in the side table, whether there are any or not."""
+        """The scan that finds late rows in the kept table, whether there are any or not."""
         arms = [arm for arm in self.arms_by_time(table) if arm]
         if self.ends:
             arms = [f"SELECT *, {NEVER} AS {ENDED} FROM ({arm})" for arm in arms]

@@ -1,4 +1,4 @@
-"""Late rows kept: the side table ``<target>__late_<k>``, which gives them their arrival for ever.
+"""Late rows kept: the kept table ``<target>__late_<k>``, which gives them their arrival for ever.
 
 A late row is known by its content. The table holds *every* copy of a content that was ever late:
 the late copies with their arrival, the copies that were in time with their ts. No copy with ts <= τ
@@ -26,7 +26,7 @@ from zlib import crc32
 
 from tapestry.instants import from_micros
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
-from tapestry.quoting import identifier, relation_name, string, strings
+from tapestry.quoting import Sql, identifier, relation_name, string, strings
 from tapestry.runs.engine.column_types import columns_of_table, sql_type
 from tapestry.runs.engine.errors_of_delta import files_gone
 from tapestry.runs.engine.own_tables import exists
@@ -51,14 +51,14 @@ _Batch: TypeAlias = tuple[str, str, int, int, int, bool, int | None]
 """Batch, generation, n, version of the source, copies that it adds or takes, does it end any of
 them, the last end of the rows in it that have ended."""
 
-MARKS = Marks(f"{LATE}.generation", f"{LATE}.n")
+MARKS = Marks(Sql(f"{LATE}.generation"), Sql(f"{LATE}.n"))
 SIDE_COLUMNS = frozenset({LATE, ARRIVAL, ROW_ID})
-"""What a side table has besides the columns of its source."""
+"""What a kept table has besides the columns of its source."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """The side table of one source as one run finds it.
+    """The kept table of one source as one run finds it.
 
     ``failed`` are runs that were closed without rows, ``garbage`` batches that do not exist;
     ``live`` copies are in force; ``ends`` says whether any of them was ended; ``last_end`` is the
@@ -135,7 +135,7 @@ class Side:
 
 
 def side_name(target: str, source: str) -> str:
-    """The name of the side table that a target keeps for a source.
+    """The name of the kept table that a target keeps for a source.
 
     >>> side_name("`db`.`unanswered`", "bboard.messages")
     'db.unanswered__late_40fd44eb'
@@ -164,7 +164,7 @@ def read_side(
             return side
         stored = _stored(session, side, source)
     else:
-        key = ("side table", seen, seen.version, seen.definition, tuple(source))
+        key = ("kept table", seen, seen.version, seen.definition, tuple(source))
         stored = remember(key, lambda: _stored(session, side, source))
     return side if stored is None else _read(side, stored, last_pin)
 
@@ -198,7 +198,7 @@ def _read(side: Side, stored: _Stored, last_pin: Pin | None) -> Side:
 
 @dataclass(frozen=True)
 class _Stored:
-    """What a side table holds: its columns, and each row where ``single``, else each batch."""
+    """What a kept table holds: its columns, and each row where ``single``, else each batch."""
 
     columns: tuple[Column, ...]
     found: Sequence[tuple[Any, ...]]
@@ -301,7 +301,7 @@ def known_in(columns: Sequence[Column], side: Side) -> tuple[str, str]:
 
 
 def not_late(columns: Sequence[Column], side: Side, prefix: str = "") -> str:
-    """The condition that the content of ``_tap_s`` is none of those that the side table has.
+    """The condition that the content of ``_tap_s`` is none of those that the kept table has.
 
     ``prefix`` is how the names of its columns begin there.
     """

@@ -1,4 +1,4 @@
-"""What stands in a side table, checked against what a run can have written there.
+"""What stands in a kept table, checked against what a run can have written there.
 
 Rows of no run's batch do not exist for anybody. One that claims to be of this generation, and that
 no run has written, would give a late row another arrival or none: its model stops.
@@ -24,7 +24,7 @@ _NAMES = ("batch", "generation", "n", "version")
 
 
 def check_columns(table: str, columns: Sequence[Column]) -> None:
-    """Raise StateUnreadable for a table that is not the side table that runs made."""
+    """Raise StateUnreadable for a table that is not the kept table that runs made."""
     kinds = {column.name.lower(): column.type for column in columns}
     wrong = [f"has no column {name}" for name in (LATE, ARRIVAL, ROW_ID) if name not in kinds]
     if not wrong and kinds[ARRIVAL] != "timestamp":
