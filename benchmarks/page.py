@@ -302,9 +302,9 @@ def checks() -> str:
 def _checked(result: dict[str, Any]) -> str:
     rows = []
     for query, measured in result["queries"].items():
-        off, sample, wishes = (measured[one] for one in ("off", "sample", "expectations"))
+        off, sample, requests = (measured[one] for one in ("off", "sample", "expectations"))
         row = [query, seconds(off["seconds"])]
-        for one in (sample, wishes):
+        for one in (sample, requests):
             row += [seconds(one["seconds"]), f"**{one['ratio']:.2f}**", f"{one['cpu_ratio']:.2f}"]
         row += [count(one["reading"]["files"]) for one in (off, sample)]
         row += [seconds(measured[f"first, {one}"]["seconds"]) for one in ("off", "sample")]

@@ -21,11 +21,11 @@ from benchmarks.figures._compare import report, with_ratios
 from benchmarks.measure import Action, Answering, PlainSession, measure
 from benchmarks.options import Options
 from tapestry.quoting import relation_name
-from tapestry.runs.memories.joined import WantedJoin, all_pairs, find_join, scan_of_join
+from tapestry.runs.memories.definition import MemoryDefinition, MemorySide
+from tapestry.runs.memories.find import find, scan_of_join
 from tapestry.runs.memories.keep import build, flush
-from tapestry.runs.memories.look import HeldMemory, find, look_at
-from tapestry.runs.memories.wanted import Wanted
-from tapestry.runs.memories.write import create
+from tapestry.runs.memories.log import MemoryLog
+from tapestry.runs.memories.state import MemoryState, look_at
 from tapestry.runs.sources.describe import DeltaSource, arrival_column, describe
 from tapestry.runs.sources.pins import Pin
 from tapestry.sql import Catalog, Rewriting, Scan, Source, rewrite
@@ -40,6 +40,7 @@ EXAMPLE = EXAMPLES[3]
 ALIASES = ("r1", "r2", "r3")
 PAIR = ("r1", "r2")
 IDS = ("l_tran_id", "r_tran_id")
+LOG = MemoryLog("bench")
 UPKEEP_ROUNDS = 3
 
 
@@ -107,13 +108,14 @@ def _use(rewriting: Rewriting, alias: str) -> Use:
     return next(use for use in rewriting.uses if use.written == alias)
 
 
-def _wanted(spark: SparkSession, data: Split, use: Use, version: int) -> Wanted:
+def _wanted(spark: SparkSession, data: Split, use: Use, version: int) -> MemoryDefinition:
     """What a run at a version of the table asks for."""
     table = describe(PlainSession(spark), data.relation.split()[0])
     assert isinstance(table, DeltaSource)
     arrival = arrival_column(table, "arrived_at")
     pin = Pin(table.table_id, version)
-    return Wanted(table, pin, arrival, use.conditions, "bench", ("UTC",))
+    side = MemorySide(table, pin, arrival, use.conditions)
+    return MemoryDefinition((side,), "bench", ("UTC",))
 
 
 def _version(data: Split) -> int:
@@ -124,32 +126,33 @@ def _built(spark: SparkSession, data: Split, use: Use) -> None:
     """A memory of the old rows."""
     wanted = _wanted(spark, data, use, 0)
     if isinstance(look_at(PlainSession(spark), wanted.name), str):
-        build(PlainSession(spark), wanted)
+        session = PlainSession(spark)
+        LOG.append_deeds(session, "bench", [build(session, wanted, LOG)])
 
 
 def _scan(spark: SparkSession, data: Split, use: Use) -> Scan:
     """The memory and what came since, looked up as a run does."""
-    found = find(PlainSession(spark), _wanted(spark, data, use, _version(data)))
+    found = find(PlainSession(spark), _wanted(spark, data, use, _version(data)), LOG)
     assert found.relation, found.reason
     return replace(data.scans()[SOURCE], relation=found.relation, row_id="tran_id")
 
 
 def _wanted_join(
     spark: SparkSession, data: Split, rewriting: Rewriting, version: int
-) -> tuple[JoinedUse, WantedJoin]:
+) -> tuple[JoinedUse, MemoryDefinition]:
     """The pairs of the first two tables that a run at a version of the table asks for."""
     left, right = _use(rewriting, PAIR[0]), _use(rewriting, PAIR[1])
     use = rewriting.pairing(left.alias, right.alias)
     assert use is not None
     sides = [_wanted(spark, data, one, version) for one in (left, right)]
-    return use, WantedJoin(sides[0], sides[1], use.conditions)
+    return use, sides[0].joined(sides[1], use.conditions)
 
 
 def _built_join(spark: SparkSession, data: Split, rewriting: Rewriting) -> None:
     """A stored join of the old rows."""
     session, (_, wanted) = PlainSession(spark), _wanted_join(spark, data, rewriting, 0)
     if isinstance(look_at(session, wanted.name), str):
-        create(session, wanted, all_pairs(session, wanted))
+        LOG.append_deeds(session, "bench", [build(session, wanted, LOG)])
 
 
 def _joined(
@@ -157,7 +160,7 @@ def _joined(
 ) -> dict[tuple[str, str], JoinScan]:
     """The stored join and what came since, looked up as a run does."""
     use, wanted = _wanted_join(spark, data, rewriting, _version(data))
-    found = find_join(PlainSession(spark), wanted)
+    found = find(PlainSession(spark), wanted, LOG)
     assert found.relation, found.reason
     return {use.aliases: replace(scan_of_join(wanted, found.relation), row_ids=IDS)}
 
@@ -167,13 +170,13 @@ def _upkeep(spark: SparkSession, data: Split) -> dict[str, Any]:
     session, use = PlainSession(spark), _use(_rewriting(data, True), "r1")
     old = _wanted(spark, data, use, 0)
     old = replace(old, session=("upkeep",))
-    new = replace(old, pin=Pin(old.pin.table_id, _version(data)))
+    new = replace(old, sides=(old.side.at(_version(data)),))
     builds, flushes, size = [], [], 0
     for _ in range(UPKEEP_ROUNDS):
-        builds.append(build(session, old).seconds)
+        builds.append(build(session, old, LOG).seconds)
         held = look_at(session, old.name)
-        assert isinstance(held, HeldMemory)
-        (deed,) = flush(session, new, held)
+        assert isinstance(held, MemoryState)
+        (deed,) = flush(session, new, held, LOG)
         flushes.append(deed.seconds)
         size = held.size
     spark.sql(f"DROP TABLE {relation_name(old.name)}")

@@ -10,10 +10,12 @@ import pytest
 
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories import choose
-from tapestry.runs.memories.ask import Wish
+from tapestry.runs.memories.ask import MemoryRequest
 from tapestry.runs.memories.choose import by_itself, served_too, weakest_first, weigh
-from tapestry.runs.memories.look import Cover, HeldMemory, InPlace
-from tapestry.runs.memories.wanted import Wanted
+from tapestry.runs.memories.definition import MemoryDefinition, MemorySide
+from tapestry.runs.memories.find import InPlace
+from tapestry.runs.memories.log import MemoryLog
+from tapestry.runs.memories.state import Cover, MemoryState
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.pins import Pin
 from tapestry.sql import Catalog, Column, Source, Window, rewrite
@@ -41,12 +43,14 @@ class Counted(Session):
         return [(self.answer[0], held[0]) if held else self.answer]
 
 
-def wish(sql: str, size: int, tau: datetime | None = NOW - timedelta(days=1)) -> Wish:
+def request(sql: str, size: int, tau: datetime | None = NOW - timedelta(days=1)) -> MemoryRequest:
     rewriting = rewrite(sql, Catalog({"db.t": Source("db.t", COLUMNS, "ts")}))
     use = rewriting.uses[0]
     table = DeltaSource("db.t", COLUMNS, "id", "/t", size=size)
-    wanted = Wanted(table, Pin("id", 7), COLUMNS[-1], use.conditions, "db", ("UTC",))
-    return Wish("db.m", use, wanted, False, InPlace(), rewriting, Window(tau, NOW))
+    side = MemorySide(table, Pin("id", 7), COLUMNS[-1], use.conditions)
+    wanted, window = MemoryDefinition((side,), "db", ("UTC",)), Window(tau, NOW)
+    log = MemoryLog("db")
+    return MemoryRequest("db.m", (use,), wanted, False, InPlace(), window, rewriting, log)
 
 
 @pytest.fixture(autouse=True)
@@ -69,13 +73,13 @@ GIB = 2**30
     ],
 )
 def test_what_pays(sql: str, size: int, counted: tuple[int, int], models: int, reason: str) -> None:
-    weighed = weigh(Counted(*counted), [wish(sql, size)] * models)
+    weighed = weigh(Counted(*counted), [request(sql, size)] * models)
     assert weighed.reason == reason
 
 
 def test_the_share_is_of_the_rows_of_the_window() -> None:
     session = Counted(200, 20)
-    weighed = weigh(session, [wish(PAIRS, GIB, None), wish(PAIRS, GIB)])
+    weighed = weigh(session, [request(PAIRS, GIB, None), request(PAIRS, GIB)])
     (text,) = session.texts
     assert weighed.share == 0.1
     assert "count_if((`kind` = 1))" in text
@@ -86,21 +90,21 @@ def test_the_share_is_of_the_rows_of_the_window() -> None:
 def test_groups_are_weighed_too() -> None:
     """Such a query is asked beside what is known of its answers."""
     groups = "select a.parent, count(*) as n from db.t a where a.kind = 1 group by a.parent"
-    assert weigh(Counted(10_000, 10), [wish(groups, GIB)]).reason in ("", "RANGES_PRUNE")
+    assert weigh(Counted(10_000, 10), [request(groups, GIB)]).reason in ("", "RANGES_PRUNE")
 
 
 def test_a_first_run_has_no_window_to_count_in() -> None:
-    assert weigh(Counted(200, 20), [wish(PAIRS, GIB, None)]).reason == "NOT_MEASURED"
+    assert weigh(Counted(200, 20), [request(PAIRS, GIB, None)]).reason == "NOT_MEASURED"
 
 
-def above(least: int, size: int = GIB, more: str = "") -> Wish:
-    return wish(PAIRS.replace("a.kind = 1", f"a.kind > {least}{more}"), size)
+def above(least: int, size: int = GIB, more: str = "") -> MemoryRequest:
+    return request(PAIRS.replace("a.kind = 1", f"a.kind > {least}{more}"), size)
 
 
 def test_each_comes_before_those_that_it_could_serve() -> None:
-    wishes = [above(7), above(5), above(7, more=" and a.parent = 3"), wish(PAIRS, GIB)]
-    groups = {one.signature: [one] for one in wishes}
-    assert weakest_first(groups) == [wishes[n].signature for n in (1, 0, 2, 3)]
+    requests = [above(7), above(5), above(7, more=" and a.parent = 3"), request(PAIRS, GIB)]
+    groups = {one.signature: [one] for one in requests}
+    assert weakest_first(groups) == [requests[n].signature for n in (1, 0, 2, 3)]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +117,7 @@ def test_each_comes_before_those_that_it_could_serve() -> None:
     ],
 )
 def test_the_weaker_one_does_for_both(size: int, mine: int, theirs: int, served: bool) -> None:
-    few, other = above(7, size), wish(PAIRS, size)
+    few, other = above(7, size), request(PAIRS, size)
     others = {one.signature: [one] for one in (few, other)}
     session = Counted(10_000, 0, {"> 5)": mine, "> 7)": theirs})
     assert list(served_too(session, [above(5, size)], others)) == [few.signature] * served
@@ -133,7 +137,7 @@ def test_others_that_it_serves_let_it_pay() -> None:
 def test_one_served_by_a_large_memory_asks_for_its_own(
     held: int | None, reason: str | None
 ) -> None:
-    kept = None if held is None else HeldMemory("g", (Cover(1, 0, ((7, GIB),)),), held)
+    kept = None if held is None else MemoryState("g", (Cover(1, 0, ((7, GIB),)),), held)
     served = replace(above(5), own=above(7).wanted, found=InPlace("(x)", kept=kept))
     found = list(by_itself(served))
     assert (found == []) is (reason is None)

@@ -142,7 +142,7 @@ class World:
             planned = prepare(self.session, model, invocation, full_refresh)
             outcome = execute(self.session, planned, invocation)
             if self.keeps:
-                keep_memories(self.session, invocation.wishes, "test")
+                keep_memories(self.session, invocation.requests, "test")
             return outcome
         finally:
             invocation.shared.release(self.session)

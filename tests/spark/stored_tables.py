@@ -46,7 +46,7 @@ def run_all(world: World, seconds: float) -> dict[str, list[tuple[Any, ...]]]:
             execute(world.session, planned, invocation)
         write_log(world.session, f"{world.schema}.tapestry_runs", "i", invocation.log)
         write_checks(world.session, f"{world.schema}.tapestry_checks", "i", invocation.log)
-        keep_memories(world.session, invocation.wishes, "i")
+        keep_memories(world.session, invocation.requests, "i")
     finally:
         invocation.shared.release(world.session)
     return answers(world)

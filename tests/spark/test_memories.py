@@ -13,10 +13,10 @@ from tapestry.errors import ConfigurationError
 from tapestry.names import MEMORY_PREFIX
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.memories import keep, write
+from tapestry.runs.memories.definition import MemoryDefinition
 from tapestry.runs.memories.keep import build, flush, keep_memories
-from tapestry.runs.memories.log import Deed, write_deeds
-from tapestry.runs.memories.look import HeldMemory, look_at
-from tapestry.runs.memories.wanted import Wanted
+from tapestry.runs.memories.log import Deed, MemoryLog
+from tapestry.runs.memories.state import MemoryState, look_at
 from tapestry.runs.model.model import Model
 from tapestry.runs.run.outcome import Outcome
 from tapestry.runs.tables.target import metadata
@@ -42,7 +42,7 @@ def run(world: World, model: Model, seconds: float) -> tuple[Outcome, tuple[Deed
     """One invocation, with what is done to memories at its end."""
     invocation = world.invocation(seconds)
     outcome = execute(world.session, prepare(world.session, model, invocation), invocation)
-    return outcome, keep_memories(world.session, invocation.wishes, "test")
+    return outcome, keep_memories(world.session, invocation.requests, "test")
 
 
 def did(deeds: tuple[Deed, ...]) -> list[str]:
@@ -65,12 +65,12 @@ def memories(world: World) -> list[str]:
     return [f"{world.schema}.{row[1]}" for row in found]
 
 
-def wanted_by(world: World, model: Model, seconds: float) -> tuple[Wanted, str]:
+def wanted_by(world: World, model: Model, seconds: float) -> tuple[MemoryDefinition, str]:
     """The memory that a run would ask for, and why it would not read it."""
     world.recall = type(world.recall)()  # an invocation looks at each memory once
-    (wish, *_) = [w for w in world.plan_rows(model, seconds).wishes if w.use.written == "m"]
-    assert wish.wanted is not None
-    return wish.wanted, wish.found.reason
+    (request, *_) = [w for w in world.plan_rows(model, seconds).requests if w.use.written == "m"]
+    assert request.wanted is not None
+    return request.wanted, request.found.reason
 
 
 def third(world: World, model: Model, *deeds: str) -> str:
@@ -86,8 +86,8 @@ def test_it_is_built_flushed_and_read(world: World) -> None:
     model, name = second(world)
     world.add((8, "b", 1, 11))
     planned = world.plan_rows(model, 12)
-    (wish,) = [wish for wish in planned.wishes if wish.found.relation]
-    assert wish.use.conditions == ("`author` = 'a'",)
+    (request,) = [request for request in planned.requests if request.found.relation]
+    assert request.use.conditions == ("`author` = 'a'",)
     assert planned.rows.select.count(name.partition(".")[2]) == 1
     run(world, model, 12)
     assert world.answers(columns="id, reply") == THIRD
@@ -171,9 +171,9 @@ def test_of_two_flushes_one_lands(world: World) -> None:
     world.add((8, "a", None, 11))
     wanted, _ = wanted_by(world, model, 12)
     kept = look_at(world.session, wanted.name)
-    assert isinstance(kept, HeldMemory)
-    flush(world.session, wanted, kept)
-    flush(world.session, wanted, kept)
+    assert isinstance(kept, MemoryState)
+    flush(world.session, wanted, kept, MemoryLog(world.schema))
+    flush(world.session, wanted, kept, MemoryLog(world.schema))
     found = [(1,), (3,), (4,), (7,), (8,)]
     assert sorted(world.session.rows(f"select id from {name}")) == found
     assert wanted_by(world, model, 12)[1] == ""
@@ -184,11 +184,11 @@ def test_a_flush_of_what_was_built_anew_meanwhile_is_left_out(world: World) -> N
     world.add((8, "b", 1, 11), (9, "a", None, 11))
     wanted, _ = wanted_by(world, model, 12)
     kept = look_at(world.session, wanted.name)
-    assert isinstance(kept, HeldMemory)
-    built = [build(world.session, wanted)]
-    assert flush(world.session, wanted, kept) == []
+    assert isinstance(kept, MemoryState)
+    built = [build(world.session, wanted, MemoryLog(world.schema))]
+    assert flush(world.session, wanted, kept, MemoryLog(world.schema)) == []
     assert wanted_by(world, model, 12)[1] == "UNRECORDED"
-    write_deeds(world.session, world.schema, "test", built)
+    MemoryLog(world.schema).append_deeds(world.session, "test", built)
     assert wanted_by(world, model, 12)[1] == ""
 
 
@@ -201,7 +201,7 @@ def test_a_run_does_not_read_another_one_of_the_same_name_and_version(world: Wor
     planned = prepare(world.session, model, invocation)
     wanted, _ = wanted_by(world, model, 10)
     world.session.run(f"drop table {wanted.name}")
-    build(world.session, wanted)
+    build(world.session, wanted, MemoryLog(world.schema))
     execute(world.session, planned, invocation)
     assert world.answers(columns="id, reply") == SECOND
 
@@ -260,7 +260,7 @@ def test_many_flushes_are_made_one(world: World, monkeypatch: pytest.MonkeyPatch
     world.add((10, "b", 8, 15))
     wanted, reason = wanted_by(world, model, 16)
     kept = look_at(world.session, wanted.name)
-    assert isinstance(kept, HeldMemory)
+    assert isinstance(kept, MemoryState)
     assert (reason, len(kept.covers)) == ("", 1)
     assert did(run(world, model, 16)[1]) == ["flush"]
     assert world.answers(columns="id, reply") == [*SECOND, (8, 9, 13.0), (8, 10, 15.0)]
@@ -279,7 +279,7 @@ def test_a_run_does_without_one_whose_folder_is_gone(world: World, when: str) ->
         delete_folder(world.session, name)
     execute(world.session, planned, invocation)
     assert world.answers(columns="id, reply") == THIRD
-    assert "build" in did(keep_memories(world.session, invocation.wishes, "test"))
+    assert "build" in did(keep_memories(world.session, invocation.requests, "test"))
     assert world.session.rows(f"select count(*) from {name}") == [(4,)]
 
 
@@ -289,8 +289,8 @@ def test_one_that_lies_is_found_out_by_the_verification(world: World) -> None:
     world.add((8, "b", 1, 11))
     wanted, _ = wanted_by(world, model, 12)
     kept = look_at(world.session, wanted.name)
-    assert isinstance(kept, HeldMemory)
-    flush(world.session, wanted, kept)
+    assert isinstance(kept, MemoryState)
+    flush(world.session, wanted, kept, MemoryLog(world.schema))
     world.session.run(f"insert into {world.schema}.messages values (9, 'b', 3, {_ts(11)})")
     said = metadata(kept.generation, kept.newest.n + 2, "", {"t": "9:9999"})
     world.session.run(
@@ -353,7 +353,7 @@ def test_none_is_read_where_it_is_not_wanted(
     world.add((8, "b", 1, 11))
     model = world.model(BUSY, memories=["m"] if how == "variable" else how)
     planned = world.plan_rows(model, 12)
-    reasons = {wish.found.reason for wish in planned.wishes}
+    reasons = {request.found.reason for request in planned.requests}
     assert reasons == ({"SMALL_SOURCE"} if how == "auto" else {"OFF"})
     assert MEMORY_PREFIX not in planned.rows.select
     assert did(run(world, model, 12)[1]) == []

@@ -99,7 +99,10 @@ def test_both_arms_of_a_union_read_their_pair(world: World) -> None:
     run(world, model, 6)
     world.add((7, "b", 3, 7))
     planned = world.plan_rows(model, 8)
-    assert [wish.told[0] for wish in planned.wishes if wish.found.relation][-1] in ("m, r", "r, m")
+    assert [request.told[0] for request in planned.requests if request.found.relation][-1] in (
+        "m, r",
+        "r, m",
+    )
     run(world, model, 8)
     wanted = [(1, 4, 5.0), (3, 5, 5.0), (3, 7, 7.0), (6, 0, 5.0), (7, 0, 7.0)]
     assert world.answers(columns="id, reply") == wanted

@@ -40,6 +40,6 @@ def test_a_model_reads_its_memory(session: Any, schema: str, title: str) -> None
     world.add((3, "b", 1, 5), (4, "a", 2, 5), (5, "b", 4, 5))
     world.recall = type(world.recall)()
     planned = world.plan_rows(model, 6)
-    assert [wish.found.reason for wish in planned.wishes if wish.named] == [""]
+    assert [request.found.reason for request in planned.requests if request.named] == [""]
     world.run(model, 6)
     assert world.answers(columns="id, reply") == [(1, 3, 5.0), (4, 5, 5.0)]

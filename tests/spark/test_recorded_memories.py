@@ -13,7 +13,7 @@ from tests.spark.test_stored_joins import begun, name_of
 from tests.spark.test_stored_joins import third as third_of_join
 
 from tapestry.quoting import properties
-from tapestry.runs.memories import records
+from tapestry.runs.memories.log import MemoryLog
 
 NO_RUN_BUILT_IT = "no run recorded that it built it"
 
@@ -92,8 +92,13 @@ def test_the_records_are_read_once_by_a_process(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[Any] = []
-    real = records._recorded
-    monkeypatch.setattr(records, "_recorded", lambda *given: read.append(given) or real(*given))
+    real = MemoryLog._read
+
+    def counted(log: MemoryLog, session: Any, selected: str, where: str) -> list[tuple[Any, ...]]:
+        read.extend([where] * ("'build'" in where))
+        return real(log, session, selected, where)
+
+    monkeypatch.setattr(MemoryLog, "_read", counted)
     model, _ = second(world)  # before the first of its runs there was no memory to doubt
     assert len(read) == 1
     world.add((8, "b", 1, 11))

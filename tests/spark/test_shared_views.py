@@ -12,7 +12,7 @@ from tests.spark.test_memories import BUSY, MORE, SECOND, THIRD
 
 from tapestry.runs.context.shared_views import SCHEMA, SharedViews
 from tapestry.runs.kinds.registry import execute, prepare
-from tapestry.runs.memories import new_part
+from tapestry.runs.memories import ask
 from tapestry.runs.memories.keep import keep_memories
 from tapestry.runs.model.model import Model
 
@@ -39,7 +39,7 @@ def invoke(world: World, models: list[Model], seconds: float) -> list[str]:
     try:
         for model in models:
             execute(world.session, prepare(world.session, model, invocation), invocation)
-        return [d.action for d in keep_memories(world.session, invocation.wishes, "test")]
+        return [d.action for d in keep_memories(world.session, invocation.requests, "test")]
     finally:
         invocation.shared.release(world.session)
 
@@ -84,7 +84,7 @@ def test_without_the_view_what_came_is_read_from_the_source(
 
 def test_much_that_came_in_is_not_kept(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     models = two(world)
-    monkeypatch.setattr(new_part, "SMALL", 0)
+    monkeypatch.setattr(ask, "SMALL", 0)
     world.session.texts.clear()
     assert invoke(world, models, 10) == ["flush"]
     assert made(world) == []

@@ -12,7 +12,7 @@ from tests.spark.test_memories import did, memories, run
 from tapestry.errors import ConfigurationError
 from tapestry.runs.kinds.continuous.after.compare_memories import compare_memories
 from tapestry.runs.memories import keep, write
-from tapestry.runs.memories.joined import JoinWish
+from tapestry.runs.memories.ask import MemoryRequest
 from tapestry.runs.memories.write import create
 from tapestry.runs.model.model import Model
 
@@ -34,11 +34,11 @@ def world(session: Any, schema: str) -> Iterator[World]:
     world.release()
 
 
-def join_of(world: World, model: Model, seconds: float) -> JoinWish:
+def join_of(world: World, model: Model, seconds: float) -> MemoryRequest:
     """What the next run asks of its stored join."""
     world.recall = type(world.recall)()
-    (wish,) = [w for w in world.plan_rows(model, seconds).wishes if isinstance(w, JoinWish)]
-    return wish
+    (request,) = [w for w in world.plan_rows(model, seconds).requests if w.pair is not None]
+    return request
 
 
 def name_of(world: World) -> str:
@@ -51,10 +51,10 @@ def columns_of(world: World, name: str) -> list[str]:
     return [row[0] for row in world.session.rows(f"describe table {name}")]
 
 
-def pairs_in(world: World, wish: JoinWish) -> list[tuple[Any, ...]]:
-    assert wish.wanted is not None
-    listed = "l_id, r_id" if wish.use.left.written == "m" else "r_id, l_id"
-    return sorted(world.session.rows(f"select {listed} from {wish.wanted.name}"))
+def pairs_in(world: World, request: MemoryRequest) -> list[tuple[Any, ...]]:
+    assert request.wanted is not None
+    listed = "l_id, r_id" if request.uses[0].written == "m" else "r_id, l_id"
+    return sorted(world.session.rows(f"select {listed} from {request.wanted.name}"))
 
 
 def begun(world: World, **config: Any) -> Model:
@@ -80,13 +80,13 @@ def third(world: World, model: Model, *deeds: str) -> str:
 def test_it_is_built_flushed_and_read(world: World) -> None:
     model = begun(world)
     world.add((8, "b", 6, 11), (9, "c", 1, 11), (10, "c", 9, 12))
-    wish = join_of(world, model, 13)
-    assert pairs_in(world, wish) == [(1, 5), (1, 11), (4, 6)]
+    request = join_of(world, model, 13)
+    assert pairs_in(world, request) == [(1, 5), (1, 11), (4, 6)]
     planned = world.plan_rows(model, 13)
     assert "_with_" in planned.rows.select
     assert did(run(world, model, 13)[1]) == ["flush"] * 3
     assert world.answers(columns="id, reply, answer") == THIRD
-    assert pairs_in(world, wish) == [(1, 5), (1, 9), (1, 11), (4, 6)]
+    assert pairs_in(world, request) == [(1, 5), (1, 9), (1, 11), (4, 6)]
 
 
 def test_what_came_since_is_read_beside_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,8 +158,8 @@ def test_a_source_that_loses_rows_takes_it_along(world: World) -> None:
 def test_rows_that_came_late_have_their_arrival(world: World) -> None:
     model = begun(world)
     world.add((16, "a", 5, 3), (17, "b", 4, 3))
-    wish = join_of(world, model, 12)
-    assert wish.found.relation, wish.found.reason
+    request = join_of(world, model, 12)
+    assert request.found.relation, request.found.reason
     assert "_with_" in world.plan_rows(model, 12).rows.select
     run(world, model, 12)
     late = [(1, 5, 16, 10.000001)]
@@ -209,7 +209,7 @@ def test_a_memory_that_lies_is_told(world: World, monkeypatch: pytest.MonkeyPatc
     model = world.model(CHAIN, memories=["m"])
     with monkeypatch.context() as patch:
         lie = f"select 7 as id, author, parent, ts from {world.schema}.messages where author = 'a'"
-        patch.setattr(keep, "build", lambda session, wanted: create(session, wanted, lie))
+        patch.setattr(keep, "build", lambda session, wanted, _: create(session, wanted, lie))
         run(world, model, 6)
     world.recall = type(world.recall)()
     (one,) = compare_memories(world.session, model, world.invocation(7))

@@ -46,8 +46,8 @@ def large(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 def read_by(world: World, model: Model, seconds: float) -> dict[str, str]:
     """The memory that the next run would read for each use, "" where it reads the source."""
     world.recall = type(world.recall)()
-    wishes = world.plan_rows(model, seconds).wishes
-    return {w.use.written: w.wanted.name if w.found.relation else "" for w in wishes}
+    requests = world.plan_rows(model, seconds).requests
+    return {w.use.written: w.wanted.name if w.found.relation else "" for w in requests}
 
 
 def test_a_use_with_a_further_condition_reads_it(world: World, large: Callable[[], None]) -> None:
@@ -107,7 +107,7 @@ def test_of_two_that_pay_the_weaker_is_built(world: World, large: Callable[[], N
         invocation = world.invocation(seconds)
         for model in models:
             execute(world.session, prepare(world.session, model, invocation), invocation)
-        deeds = keep_memories(world.session, invocation.wishes, "test")
+        deeds = keep_memories(world.session, invocation.requests, "test")
         if seconds == 10:
             built = sorted(deed.wanted.conditions for deed in deeds)
             assert built == [("`author` = 'b'", "`parent` >= 2"), ("`id` > 1",)]

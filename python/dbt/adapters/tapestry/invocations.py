@@ -167,14 +167,14 @@ def keep_noted_memories(adapter: Any) -> None:
     key = (str(get_invocation_id()), adapter.config.credentials.schema)
     with _lock:
         invocation = _known.get(key)
-        wishes = [] if invocation is None else list(invocation.wishes)
+        requests = [] if invocation is None else list(invocation.requests)
         if invocation is not None:
-            invocation.wishes.clear()
-    if not wishes:
+            invocation.requests.clear()
+    if not requests:
         return
     try:
         with adapter.connection_named(MEMORIES_TABLE):
-            for deed in keep_memories(DbtSession(adapter), wishes, key[0]):
+            for deed in keep_memories(DbtSession(adapter), requests, key[0]):
                 logger.debug(f"{deed.action} {deed.wanted.name} in {deed.seconds:.1f} s")
     except Exception as error:
         logger.warning(f"the memories in {key[1]} were not kept: {error}")

@@ -36,7 +36,7 @@ class Invocation:
         Which models the operator has switched off.
     log
         Entries for ``tapestry_runs``, one for each run that committed or whose checks failed.
-    wishes
+    requests
         What its runs asked of memories (``tapestry.runs.memories.ask``).
     shared
         What its models read of sources together, in memory; to be released when it ends.
@@ -54,7 +54,7 @@ class Invocation:
     switches: Switches = field(init=False)
     complete: dict[str, datetime] = field(default_factory=dict)
     log: list[Any] = field(default_factory=list)
-    wishes: list[Any] = field(default_factory=list)
+    requests: list[Any] = field(default_factory=list)
     shared: SharedViews = field(default_factory=SharedViews)
     distrusting: set[str] = field(default_factory=set)
     _states: dict[str, dict[str, StateRow | OddRow] | None] = field(default_factory=dict)

@@ -1,21 +1,23 @@
-"""Which uses of sources a run reads from memories, and why it reads the others from the source."""
+"""Which uses of sources a run reads from memories, and why it reads the others from the source.
+
+What a source got since its memory is read once an invocation, by all of its models and the flush.
+Where it is not kept in the machine's memory each statement reads it from the source, as the text
+of the memory's relation has it. Sound: both are the same rows of pinned versions.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tapestry.errors import ConfigurationError
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.joined import (
-    JoinWish,
-    WantedJoin,
-    find_join,
-)
-from tapestry.runs.memories.look import AnyWish, InPlace, find
+from tapestry.runs.memories.definition import MemoryDefinition, MemorySide
+from tapestry.runs.memories.find import InPlace, find
+from tapestry.runs.memories.log import MemoryLog
 from tapestry.runs.memories.reasons import (
     COMMIT_TIMES,
     DISTRUSTED,
@@ -28,8 +30,6 @@ from tapestry.runs.memories.reasons import (
     SMALL_SOURCE,
     SPOILT,
 )
-from tapestry.runs.memories.records import Records
-from tapestry.runs.memories.wanted import Remembered, Wanted
 from tapestry.runs.memories.wider import present, wider_than
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import SMALL
@@ -46,39 +46,55 @@ VARIABLE = "TAPESTRY_MEMORIES"
 
 
 @dataclass(frozen=True)
-class Wish(AnyWish):
-    """What one run asked for one use of a source.
+class MemoryRequest:
+    """What one run asked of memories: in the place of a use of a source, or of two.
 
+    uses
+        One, or the two that are read joined as ``pair`` says.
+    wanted
+        What is read if it is there: the memory of the uses' own conditions, or one of more rows;
+        None where there can be no memory.
     named
         The model names it: it is kept whether it pays or not.
-    wanted
-        What is read if it is there: the memory of the use's own conditions, or one of more rows.
+    log
+        Where runs have recorded what they built.
     own
         The memory of its own conditions, where one of more rows is read.
     """
 
     model: str
-    use: Use
-    wanted: Wanted | None
+    uses: tuple[Use, ...]
+    wanted: MemoryDefinition | None
     named: bool
     found: InPlace
-    rewriting: Rewriting = field(compare=False, repr=False)
     window: Window
-    own: Wanted | None = None
+    rewriting: Rewriting = field(compare=False, repr=False)
+    log: MemoryLog = field(compare=False, repr=False)
+    pair: JoinedUse | None = None
+    own: MemoryDefinition | None = None
+
+    @property
+    def use(self) -> Use:
+        """The one that it is about; one about a pair has none that is meant."""
+        (only,) = self.uses
+        return only
 
     @property
     def signature(self) -> str:
         """That of the memory that is wanted."""
         return "" if self.wanted is None else self.wanted.signature
 
-    def reading(self, found: InPlace) -> Wish:
-        """The same, which reads that."""
-        return replace(self, found=found)
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Those of the uses in the whole query."""
+        return tuple(use.alias for use in self.uses)
 
     @property
     def told(self) -> tuple[str, str, tuple[str, ...]]:
-        """The alias, the source and the conditions."""
-        return self.use.written, self.use.source, self.use.conditions
+        """Of what it is, for people: the aliases, the sources and the conditions."""
+        sources = ", ".join(dict.fromkeys(use.source for use in self.uses))
+        conditions = self.use.conditions if self.pair is None else self.pair.conditions
+        return ", ".join(use.written for use in self.uses), sources, conditions
 
 
 @dataclass(frozen=True)
@@ -113,7 +129,18 @@ class Asking:
         singles = [[one] if isinstance(one, str) else one for one in self.listed]
         return frozenset(name.lower() for names in singles for name in names)
 
-    def wish(self, use: Use) -> Wish:
+    @property
+    def log(self) -> MemoryLog:
+        """That of the schema in which its memories lie."""
+        key = ("log of memories", self.schema)
+        return self.invocation.remember(key, partial(MemoryLog, self.schema))
+
+    @property
+    def schema(self) -> str:
+        """Where its memories lie."""
+        return self.invocation.state_table.rpartition(".")[0]
+
+    def request(self, use: Use) -> MemoryRequest:
         """What it asks for one use."""
         mine, wanted = use.written.lower() in self.names, self.wanted(use)
         reason = self.reason(use, mine)
@@ -125,14 +152,32 @@ class Asking:
             there = self.look(wanted)
             if there.reason == NOT_BUILT_YET and not mine and (found := self.wider(wanted)):
                 own, (wanted, there) = wanted, found
-        rewriting = self.query.rewriting
-        return Wish(self.model.relation, use, wanted, mine, there, rewriting, self.window, own)
+        return replace(self._request((use,), wanted, there), named=mine, own=own)
 
-    def look(self, wanted: Wanted) -> InPlace:
-        """What stands in the place of a source."""
-        return self.there(wanted, partial(find, self.session, wanted))
+    def request_pair(
+        self, pair: JoinedUse, wanted: MemoryDefinition | None, reason: str
+    ) -> MemoryRequest:
+        """What it asks for two uses; ``reason``: why nothing of theirs could be read."""
+        off = self.reason(pair.left, True)
+        there = InPlace(reason=off or (NO_ARRIVAL if wanted is None else ""))
+        if wanted is not None and not off:
+            there = self.look(wanted)
+            if reason and there.reason not in SPOILT:  # that is dropped, whoever reads it
+                there = InPlace(reason=reason)
+        return replace(self._request((pair.left, pair.right), wanted, there), pair=pair)
 
-    def wider(self, wanted: Wanted) -> tuple[Wanted, InPlace] | None:
+    def _request(
+        self, uses: tuple[Use, ...], wanted: MemoryDefinition | None, there: InPlace
+    ) -> MemoryRequest:
+        model, rewriting = self.model.relation, self.query.rewriting
+        return MemoryRequest(model, uses, wanted, True, there, self.window, rewriting, self.log)
+
+    def look(self, wanted: MemoryDefinition) -> InPlace:
+        """What stands in the place of a source, or of two: an invocation looks once."""
+        key = ("memory", self.invocation.id, wanted.signature, wanted.read_at)
+        return self.invocation.remember(key, partial(find, self.session, wanted, self.log))
+
+    def wider(self, wanted: MemoryDefinition) -> tuple[MemoryDefinition, InPlace] | None:
         """The least memory that has all the rows that are wanted, and few of its source's."""
         key = ("memories", self.invocation.id, wanted.schema)
         there = self.invocation.remember(key, partial(present, self.session, wanted.schema))
@@ -141,35 +186,14 @@ class Asking:
             (found.kept.size, one, found)
             for one, found in looked
             if found.relation and found.kept is not None
-            if found.kept.size <= MOST_SHARE * wanted.table.size
+            if found.kept.size <= MOST_SHARE * wanted.side.table.size
         ]
         least = min(few, key=lambda each: each[0], default=None)
         return None if least is None else least[1:]
 
-    def there(self, wanted: Remembered, look: Callable[[], InPlace]) -> InPlace:
-        """What an invocation found when it looked at a memory first."""
-        key = ("memory", self.invocation.id, wanted.signature, wanted.read_at)
-        return self.invocation.remember(key, look)
-
-    def wish_join(self, joined: JoinedUse, wanted: WantedJoin | None, reason: str) -> JoinWish:
-        """What it asks for two uses; ``reason``: why nothing of theirs could be read."""
-        off = self.reason(joined.left, True)
-        off = off or (NO_ARRIVAL if wanted is None else "")
-        there = InPlace(reason=off)
-        if wanted is not None and not off:
-            there = self.there(wanted, partial(find_join, self.session, wanted))
-            if reason and there.reason not in SPOILT:  # that is dropped, whoever reads it
-                there = InPlace(reason=reason)
-        return JoinWish(self.model.relation, joined, wanted, there, self.window)
-
-    def wanted_join(self, joined: JoinedUse) -> WantedJoin | None:
-        """The stored join that two uses could be read from; None where there can be none."""
-        left, right = self.wanted(joined.left), self.wanted(joined.right)
-        if left is None or right is None:
-            return None
-        return WantedJoin(left, right, joined.conditions)
-
-    def way_of_joining(self, one: Use, other: Use) -> tuple[JoinedUse, WantedJoin | None] | None:
+    def way_of_joining(
+        self, one: Use, other: Use
+    ) -> tuple[JoinedUse, MemoryDefinition | None] | None:
         """How two uses are joined, the same way round whichever is named first, and what could be
         read of that."""
         for query in (self.query, self.plain or self.query):
@@ -180,28 +204,27 @@ class Asking:
                 rewriting.pairing(one.alias, other.alias),
                 rewriting.pairing(other.alias, one.alias),
             ]
-            known = [(way, self.wanted_join(way)) for way in ways if way is not None]
+            known = [(way, self._wanted_pair(way)) for way in ways if way is not None]
             known.sort(key=lambda way: "" if way[1] is None else way[1].signature)
             if known:
                 return known[0]
         return None
 
-    def wanted(self, use: Use) -> Wanted | None:
+    def wanted(self, use: Use) -> MemoryDefinition | None:
         """The memory that a use could be read from; None where there can be none."""
         relations, invocation = self.query.relations, self.invocation
         pinned, arrival = relations.tables[use.source], relations.arrival(use.source)
         if arrival is None or pinned.table.commits is not None:
             return None
-        schema = invocation.state_table.rpartition(".")[0]
-        return Wanted(
-            pinned.table,
-            pinned.pin,
-            arrival_column(pinned.table, arrival),
-            use.conditions,
-            schema,
-            (invocation.time_zone, *invocation.settings),
-            invocation.remember(("records of memories", schema), Records),
-        )
+        column = arrival_column(pinned.table, arrival)
+        side = MemorySide(pinned.table, pinned.pin, column, use.conditions)
+        session = (invocation.time_zone, *invocation.settings)
+        return MemoryDefinition((side,), self.schema, session)
+
+    def _wanted_pair(self, pair: JoinedUse) -> MemoryDefinition | None:
+        """The stored join that two uses could be read from; None where there can be none."""
+        left, right = self.wanted(pair.left), self.wanted(pair.right)
+        return None if left is None or right is None else left.joined(right, pair.conditions)
 
     def reason(self, use: Use, mine: bool) -> str:
         """Why no memory is asked for; "" where one is."""
@@ -217,7 +240,7 @@ class Asking:
         return SMALL_SOURCE if small else ""
 
 
-def ask_memories(asking: Asking, untimely: Untimely) -> tuple[AnyWish, ...]:
+def ask_memories(asking: Asking, untimely: Untimely) -> tuple[MemoryRequest, ...]:
     """What stands in the place of each use of a source, or why nothing does; then of each pair.
 
     Raises ConfigurationError for a name under ``memories`` that the model's query does not have,
@@ -233,8 +256,8 @@ def ask_memories(asking: Asking, untimely: Untimely) -> tuple[AnyWish, ...]:
             where=model.file,
             hint=f"those are, by their aliases: {listed}",
         )
-    own = {use.alias: asking.wish(use) for use in uses}
-    wishes: list[AnyWish] = list(own.values())
+    own = {use.alias: asking.request(use) for use in uses}
+    requests = list(own.values())
     for pair in asking.listed:
         if isinstance(pair, str) or not {name.lower() for name in pair} <= known.keys():
             continue
@@ -244,10 +267,29 @@ def ask_memories(asking: Asking, untimely: Untimely) -> tuple[AnyWish, ...]:
         for way in ways:
             if way is not None:
                 sides = [own[alias] for alias in way[0].aliases]
-                wishes.append(asking.wish_join(*way, untimely.reason(sides)))
+                requests.append(asking.request_pair(*way, untimely.reason(sides)))
         if not asking.again and all(way is None for way in ways):
             raise _not_joined(asking.model, pair)
-    return tuple(wishes)
+    return tuple(requests)
+
+
+def read_memories(asking: Asking, untimely: Untimely) -> tuple[MemoryRequest, ...]:
+    """``ask_memories`` for a run that is to be executed: what came in since may stand in views."""
+    return tuple(_shared(asking, one) for one in ask_memories(asking, untimely))
+
+
+def _shared(asking: Asking, request: MemoryRequest) -> MemoryRequest:
+    wanted, found = request.wanted, request.found
+    if wanted is None or not found.new or found.new_bytes(wanted.read_at) > SMALL:
+        return request
+    listed, shared = wanted.copied, asking.invocation.shared
+    key = ("new part", wanted.signature, found.since, wanted.read_at)
+    # sql: conditions that sqlglot wrote
+    view = shared.shared_view(asking.session, key, f"SELECT {listed} FROM ({found.new})")
+    if not view:
+        return request
+    relation = f"({found.main} UNION ALL SELECT {listed} FROM {view})"
+    return replace(request, found=replace(found, relation=relation, view=view))
 
 
 def _not_joined(model: Model, pair: tuple[str, str]) -> ConfigurationError:
@@ -267,7 +309,7 @@ class Untimely:
     late: frozenset[str] = frozenset()
     ended: frozenset[str] = frozenset()
 
-    def reason(self, sides: Iterable[Wish]) -> str:
+    def reason(self, sides: Iterable[MemoryRequest]) -> str:
         """Why no stored join of these two uses can be read; "" where one can."""
         names = {side.use.source for side in sides}
         if names & self.ended:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 from tapestry.quoting import relation_name, timestamp
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.ask import MOST_SHARE, Wish
-from tapestry.runs.memories.look import InPlace
+from tapestry.runs.memories.ask import MOST_SHARE, MemoryRequest
+from tapestry.runs.memories.definition import MemoryDefinition
+from tapestry.runs.memories.find import InPlace
 from tapestry.runs.memories.reasons import (
     DOES_NOT_PAY,
     NOT_BUILT_YET,
@@ -21,7 +22,6 @@ from tapestry.runs.memories.reasons import (
     NOT_SELECTIVE,
     RANGES_PRUNE,
 )
-from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.memories.wider import serves
 from tapestry.runs.query.holding import SMALL
 from tapestry.runs.sources.describe import arrival_sql
@@ -53,15 +53,19 @@ class Weighed:
     saved: float | None = None
 
 
-def by_itself(wish: Wish) -> Iterator[Wish]:
-    """A wish that is served by a memory that may be too large for it, as one for its own."""
-    if wish.own is not None and wish.found.kept is not None and wish.found.kept.size > SMALL:
-        missing = InPlace(reason=NOT_BUILT_YET, kept=wish.found.kept)
-        yield replace(wish, wanted=wish.own, own=None, found=missing)
+def by_itself(request: MemoryRequest) -> Iterator[MemoryRequest]:
+    """A request that is served by a memory that may be too large for it, as one for its own."""
+    if (
+        request.own is not None
+        and request.found.kept is not None
+        and request.found.kept.size > SMALL
+    ):
+        missing = InPlace(reason=NOT_BUILT_YET, kept=request.found.kept)
+        yield replace(request, wanted=request.own, own=None, found=missing)
 
 
-def weakest_first(groups: Mapping[str, Sequence[Wish]]) -> list[str]:
-    """Wishes by the signatures of their memories: each before all that it could serve."""
+def weakest_first(groups: Mapping[str, Sequence[MemoryRequest]]) -> list[str]:
+    """Requestes by the signatures of their memories: each before all that it could serve."""
     if len(groups) > MOST_COMPARED:
         return list(groups)
     wanted = {s: w[0].wanted for s, w in groups.items()}
@@ -74,66 +78,71 @@ def weakest_first(groups: Mapping[str, Sequence[Wish]]) -> list[str]:
 
 
 def served_too(
-    session: Session, mine: Sequence[Wish], others: Mapping[str, Sequence[Wish]]
-) -> dict[str, Sequence[Wish]]:
-    """Those of other wishes that the memory of ``mine`` would serve at little more cost."""
+    session: Session, mine: Sequence[MemoryRequest], others: Mapping[str, Sequence[MemoryRequest]]
+) -> dict[str, Sequence[MemoryRequest]]:
+    """Those of other requests that the memory of ``mine`` would serve at little more cost."""
     wanted = mine[0].wanted
     if wanted is None or len(others) > MOST_COMPARED:
         return {}
     able = {s: w for s, w in others.items() if w[0].wanted and serves(wanted, w[0].wanted)}
-    share = _share(session, mine) if able else None
-    found: dict[str, Sequence[Wish]] = {}
-    for signature, wishes in able.items():
-        theirs = None if share is None else _share(session, wishes)
+    share, size = _share(session, mine) if able else None, wanted.side.table.size
+    found: dict[str, Sequence[MemoryRequest]] = {}
+    for signature, requests in able.items():
+        theirs = None if share is None else _share(session, requests)
         if share is None or theirs is None:
             continue
-        if share * wanted.table.size <= max(SMALL, TIMES * theirs * wanted.table.size):
-            found[signature] = wishes
+        if share * size <= max(SMALL, TIMES * theirs * size):
+            found[signature] = requests
     return found
 
 
-def weigh(session: Session, mine: Sequence[Wish], others: Sequence[Wish] = ()) -> Weighed:
-    """Does the memory pay that wishes, of one signature, are about? It would serve others, too."""
-    wishes = (*mine, *others)
-    if all(_ranges_prune(wish) for wish in wishes):
+def weigh(
+    session: Session, mine: Sequence[MemoryRequest], others: Sequence[MemoryRequest] = ()
+) -> Weighed:
+    """Does the memory of these requests, of one signature, pay? It would serve others, too."""
+    requests = (*mine, *others)
+    if all(_ranges_prune(request) for request in requests):
         return Weighed(RANGES_PRUNE)
     share = _share(session, mine)
     if share is None:
         return Weighed(NOT_MEASURED)
     if share > MOST_SHARE:
         return Weighed(NOT_SELECTIVE, share)
-    wanted = wishes[0].wanted
+    wanted = requests[0].wanted
     assert wanted is not None
-    glance = look(session, wanted.table.name)
+    table = wanted.side.table
+    glance = look(session, table.name)
     files = 1 if glance is None else glance.files
-    saved = sum(_saved(wanted, wish, files, share) for wish in wishes) - COMMIT_SECONDS
-    builds = files * FILE_SECONDS + wanted.table.size / BYTES_A_SECOND + COMMIT_SECONDS
+    saved = sum(_saved(wanted, request, files, share) for request in requests) - COMMIT_SECONDS
+    builds = files * FILE_SECONDS + table.size / BYTES_A_SECOND + COMMIT_SECONDS
     return Weighed("" if RUNS * saved > builds else DOES_NOT_PAY, share, saved)
 
 
-def _saved(wanted: Wanted, wish: Wish, files: int, share: float) -> float:
+def _saved(wanted: MemoryDefinition, request: MemoryRequest, files: int, share: float) -> float:
     """Seconds that one run of one model saves, before the upkeep."""
-    read = min(1.0, max(1, len(wish.use.columns)) / max(1, len(wanted.table.columns)))
-    held = share * wanted.table.size
-    now = files * FILE_SECONDS + wanted.table.size * read / BYTES_A_SECOND
-    if wish.found.kept is not None:  # it reads a memory of more rows
-        size = wish.found.kept.size
+    table = wanted.side.table
+    read = min(1.0, max(1, len(request.use.columns)) / max(1, len(table.columns)))
+    held = share * table.size
+    now = files * FILE_SECONDS + table.size * read / BYTES_A_SECOND
+    if request.found.kept is not None:  # it reads a memory of more rows
+        size = request.found.kept.size
         if size <= max(SMALL, TIMES * held):
             return 0.0
         now = FILE_SECONDS + size * read / BYTES_A_SECOND
     return now - (FILE_SECONDS + held * read / BYTES_A_SECOND)
 
 
-def _share(session: Session, wishes: Sequence[Wish]) -> float | None:
-    """Of the rows that are new in the window of one of the wishes, those that would be held."""
-    for wish in wishes:
-        wanted, window = wish.wanted, wish.window
+def _share(session: Session, requests: Sequence[MemoryRequest]) -> float | None:
+    """Of the rows that are new in the window of one of the requests, those that would be held."""
+    for request in requests:
+        wanted, window = request.wanted, request.window
         if wanted is None or window.tau is None:
             continue
-        arrival = arrival_sql(wanted.arrival)
+        side = wanted.side
+        arrival = arrival_sql(side.arrival)
         ((rows, held),) = session.rows(
             f"SELECT count(*), count_if({wanted.where})"
-            f" FROM {relation_name(wanted.table.name)} VERSION AS OF {wanted.pin.version:d}"
+            f" FROM {relation_name(side.table.name)} VERSION AS OF {side.pin.version:d}"
             f" WHERE {arrival} > {timestamp(window.tau)} AND {arrival} <= {timestamp(window.t)}"
         )
         if int(rows) >= FEW_ROWS:
@@ -141,13 +150,13 @@ def _share(session: Session, wishes: Sequence[Wish]) -> float | None:
     return None
 
 
-def _ranges_prune(wish: Wish) -> bool:
+def _ranges_prune(request: MemoryRequest) -> bool:
     """Is every reading of a use bounded from below by an instant?"""
-    rewriting, window = wish.rewriting, wish.window
+    rewriting, window = request.rewriting, request.window
     if window.tau is None:
         return False
     # sql: rendered to be read again, never run
     scans = {name: Scan(name, "arrival", "row_id") for name in rewriting.sources}
     statement = rewriting.template(scans, text_of(window.tau), text_of(window.t))
-    mine = [one for one in readings(statement, scans) if one.alias == wish.use.alias]
+    mine = [one for one in readings(statement, scans) if one.alias == request.use.alias]
     return bool(mine) and all(one.narrowed for one in mine)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tapestry.quoting import Sql, identifier
+from tapestry.quoting import identifier
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.joined import WantedJoin, all_pairs
-from tapestry.runs.memories.look import AnyWish, in_source
-from tapestry.runs.memories.wanted import Wanted
+from tapestry.runs.memories.ask import MemoryRequest
+from tapestry.runs.memories.definition import arrival_beside
+from tapestry.runs.memories.find import all_rows
 from tapestry.runs.sources.contents import content_hash
-from tapestry.runs.sources.describe import REMEMBERED_ID
 from tapestry.sql.catalog import Column
 
 
@@ -35,48 +34,26 @@ class ComparedMemory:
     equal: bool
 
 
-def compare(session: Session, wishes: Iterable[AnyWish]) -> tuple[ComparedMemory, ...]:
+def compare(session: Session, requests: Iterable[MemoryRequest]) -> tuple[ComparedMemory, ...]:
     """The memories that a run would read, each with what came in since, against their sources."""
     found: list[ComparedMemory] = []
-    for wish in wishes:
-        wanted = wish.wanted
-        if not wish.found.relation:
+    for request in requests:
+        wanted = request.wanted
+        if wanted is None or not request.found.relation:
             continue
-        if isinstance(wanted, WantedJoin):
-            columns, truth = _of_pair(wanted), f"({all_pairs(session, wanted, alone=True)})"
-            seen = _seen_pair(wanted)
-        else:
-            assert isinstance(wanted, Wanted)  # there are no others
-            columns, truth = _of_row(wanted), in_source(wanted, wanted.pin.version)
-            seen = _seen(wanted.arrival)
-        mine = _summed(session, f"{wish.found.relation} WHERE {seen}", columns)
-        right = _summed(session, f"{truth} WHERE {seen}", columns)
-        alias, source, _ = wish.told
+        columns = [
+            replace(column, name=prefix + column.name)
+            for prefix, side in wanted.placed
+            for column in side.columns
+        ]
+        # A row without an arrival is never visible: what came in since is read without those.
+        arrivals = [identifier(arrival_beside(*side).name) for side in wanted.placed]
+        seen = " AND ".join(f"{name} IS NOT NULL" for name in arrivals)
+        mine = _summed(session, f"{request.found.relation} WHERE {seen}", columns)
+        right = _summed(session, f"({all_rows(session, wanted)}) WHERE {seen}", columns)
+        alias, source, _ = request.told
         found.append(ComparedMemory(alias, source, wanted.name, mine[0], right[0], mine == right))
     return tuple(found)
-
-
-def _seen(arrival: Column) -> Sql:
-    """A row without an arrival is never visible: what came in since is read without those."""
-    return Sql(f"{identifier(arrival.name)} IS NOT NULL")
-
-
-def _seen_pair(wanted: WantedJoin) -> Sql:
-    return Sql(" AND ".join(_seen(one.arrival_beside(side)) for side, one in wanted.sides))
-
-
-def _of_row(wanted: Wanted) -> tuple[Column, ...]:
-    """The columns by which rows are compared; with the id that Delta keeps of a row."""
-    ids = (Column(REMEMBERED_ID, "string"),) if wanted.table.row_tracking else ()
-    return (*wanted.table.columns, *ids)
-
-
-def _of_pair(wanted: WantedJoin) -> tuple[Column, ...]:
-    return tuple(
-        replace(column, name=side + column.name)
-        for side, one in wanted.sides
-        for column in _of_row(one)
-    )
 
 
 def _summed(session: Session, relation: str, columns: Sequence[Column]) -> tuple[int, int]:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from itertools import chain
 
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.ask import Wish
+from tapestry.runs.memories.ask import MemoryRequest
 from tapestry.runs.memories.choose import by_itself, served_too, weakest_first, weigh
-from tapestry.runs.memories.joined import JoinWish, WantedJoin, all_pairs, new_pairs
-from tapestry.runs.memories.log import Deed, left_lately, write_deeds
-from tapestry.runs.memories.look import AnyWish, HeldMemory, InPlace, look_at, new_rows, reaches
+from tapestry.runs.memories.definition import MemoryDefinition
+from tapestry.runs.memories.find import InPlace, all_rows, new_rows
+from tapestry.runs.memories.log import Deed, MemoryLog
 from tapestry.runs.memories.reasons import (
     NEWER,
     NOT_BUILT_YET,
@@ -20,10 +20,9 @@ from tapestry.runs.memories.reasons import (
     SPOILT,
     WRONG,
 )
+from tapestry.runs.memories.state import MemoryState, look_at, reaches
 from tapestry.runs.memories.survey import collect
-from tapestry.runs.memories.wanted import Wanted
 from tapestry.runs.memories.write import append, create, drop, due, vacuum
-from tapestry.runs.sources.added_since import remembered_columns
 
 logger = logging.getLogger(__name__)
 
@@ -35,52 +34,52 @@ is built anew from itself."""
 
 
 def keep_memories(
-    session: Session, wishes: Sequence[AnyWish], invocation_id: str
+    session: Session, requests: Sequence[MemoryRequest], invocation_id: str
 ) -> tuple[Deed, ...]:
-    """Do for the memories that were wished for what is due; a failure is told and harms nothing.
+    """Do for the memories that were asked for what is due; a failure is told and harms nothing.
 
-    Those of joins come last: they are kept by those of their sides.
+    Those of two sides come last: they are kept by those of each.
     """
-    by_signature: dict[str, list[Wish]] = {}
-    of_joins: dict[str, list[JoinWish]] = {}
-    for wish in wishes:
-        if wish.wanted is None or not (wish.found.reason in LOOKED or not wish.found.reason):
+    singles: dict[str, list[MemoryRequest]] = {}
+    pairs: dict[str, list[MemoryRequest]] = {}
+    for request in requests:
+        if request.wanted is None or not (request.found.reason in LOOKED or request.found.relation):
             continue
-        if isinstance(wish, JoinWish):
-            of_joins.setdefault(wish.wanted.signature, []).append(wish)
-        elif isinstance(wish, Wish):
-            for one in (wish, *by_itself(wish)):
-                by_signature.setdefault(one.signature, []).append(one)
-    if not by_signature and not of_joins:
+        if request.pair is not None:
+            pairs.setdefault(request.signature, []).append(request)
+            continue
+        for one in (request, *by_itself(request)):
+            singles.setdefault(one.signature, []).append(one)
+    if not singles and not pairs:
         return ()
-    schema = next(w.wanted.schema for w in wishes if w.wanted is not None)
-    undecided = [s for s, same in by_signature.items() if _undecided(same)]
-    left = left_lately(session, schema, undecided) if undecided else {}
+    schema, log = next((r.wanted.schema, r.log) for r in requests if r.wanted is not None)
+    undecided = [s for s, same in singles.items() if _undecided(same)]
+    left = log.left_lately(session, undecided) if undecided else {}
     deeds: list[Deed] = []
     unwritten: list[Deed] = []
-    of_all = (_all_of(session, joins) for joins in of_joins.values())
-    for done in chain(_of_singles(session, by_signature, left), of_all):
+    of_pairs = (_all_of(session, same) for same in pairs.values())
+    for done in chain(_of_singles(session, singles, left), of_pairs):
         deeds += done
         unwritten += done
         if any(deed.action == "build" for deed in done):  # nobody believes it before
-            write_deeds(session, schema, invocation_id, unwritten)
+            log.append_deeds(session, invocation_id, unwritten)
             unwritten.clear()
     if any(deed.action in ("build", "drop") for deed in deeds):
         _collect(session, schema)
-    write_deeds(session, schema, invocation_id, unwritten)
+    log.append_deeds(session, invocation_id, unwritten)
     return tuple(deeds)
 
 
 def _of_singles(
-    session: Session, by_signature: Mapping[str, Sequence[Wish]], left: Container[str]
+    session: Session, by_signature: Mapping[str, Sequence[MemoryRequest]], left: Container[str]
 ) -> Iterator[list[Deed]]:
-    """What was done for memories of single sources; one that is built may serve other wishes."""
+    """What was done for memories of single sources; one that is built may serve other requests."""
     open_ = {s: w for s, w in by_signature.items() if s not in left and _undecided(w)}
     served: set[str] = set()
     for signature in weakest_first(by_signature):
         if signature in served:
             continue
-        same, others = by_signature[signature], dict[str, Sequence[Wish]]()
+        same, others = by_signature[signature], dict[str, Sequence[MemoryRequest]]()
         if not same[0].found.relation and signature not in left:
             rest = {s: w for s, w in open_.items() if s != signature and s not in served}
             others = served_too(session, same, rest)
@@ -91,16 +90,16 @@ def _of_singles(
 
 
 def _all_of(
-    session: Session, same: Sequence[AnyWish], left: bool = False, others: Sequence[Wish] = ()
+    session: Session,
+    same: Sequence[MemoryRequest],
+    left: bool = False,
+    others: Sequence[MemoryRequest] = (),
 ) -> list[Deed]:
-    """What was done for the wishes of one memory; ``others``: it would serve them, too."""
+    """What was done for the requests of one memory; ``others``: it would serve them, too."""
     newest = sorted(same, key=_versions, reverse=True)
-    models = tuple(sorted({wish.model for wish in (*same, *others)}))
+    models = tuple(sorted({request.model for request in (*same, *others)}))
     try:
-        singles = [wish for wish in newest if isinstance(wish, Wish)]
-        joins = [wish for wish in newest if isinstance(wish, JoinWish)]
-        done = _kept(session, singles, left, others) if singles else _kept_join(session, joins)
-        return [replace(one, models=models) for one in done]
+        return [replace(one, models=models) for one in _kept(session, newest, left, others)]
     except Exception as error:
         name = same[0].wanted.name if same[0].wanted is not None else ""
         logger.warning("the memory %s was not kept: %s", name, error)
@@ -116,96 +115,82 @@ def _collect(session: Session, schema: str) -> None:
         logger.warning("unused memories were not looked for: %s", error)
 
 
-def _undecided(same: Sequence[Wish]) -> bool:
+def _undecided(same: Sequence[MemoryRequest]) -> bool:
     """Is it to be weighed whether it pays?"""
-    return not any(wish.named or wish.found.relation for wish in same)
+    return not any(request.named or request.found.relation for request in same)
 
 
-def _versions(wish: AnyWish) -> tuple[int, ...]:
-    return () if wish.wanted is None else tuple(version for version, _ in wish.wanted.read_at)
+def _versions(request: MemoryRequest) -> tuple[int, ...]:
+    return () if request.wanted is None else tuple(v for v, _ in request.wanted.read_at)
 
 
-def _kept(session: Session, same: Sequence[Wish], left: bool, others: Sequence[Wish]) -> list[Deed]:
+def _kept(
+    session: Session, same: Sequence[MemoryRequest], left: bool, others: Sequence[MemoryRequest]
+) -> list[Deed]:
     """What is due for one memory; ``left``: it was found lately not to pay."""
-    wanted, found = same[0].wanted, same[0].found
+    wanted, found, log = same[0].wanted, same[0].found, same[0].log
     assert wanted is not None
-    deeds: list[Deed] = []
-    if found.reason in SPOILT:
-        deeds.append(drop(session, wanted, found.reason))
     if found.relation:
-        if found.kept is not None and found.new and due(wanted, found.kept):
-            if found.kept.newest.n > FLUSHES:
-                deeds.append(build(session, wanted, found.relation))
-                vacuum(session, wanted)
-            else:
-                view = found.view if found.since == found.kept.newest else ""
-                deeds += flush(session, wanted, found.kept, view)
-    elif found.reason == NEWER or left:
+        return _brought_up(session, wanted, found, log)
+    if found.reason in (NEWER, SIDE_UNREAD) and found.kept is not None:
+        behind = reaches(wanted.read_at, found.kept.newest.held)
+        return flush(session, wanted, found.kept, log) if behind else []
+    deeds = [drop(session, wanted, found.reason)] if found.reason in SPOILT else []
+    if left:
         return deeds
-    elif not _undecided(same):
-        deeds.append(build(session, wanted))
-    elif any(wish.window.tau is not None for wish in same):
-        weighed = weigh(session, same, others)
-        if weighed.reason:
-            deeds.append(Deed("leave", wanted, 0.0, weighed.reason, weighed.share, weighed.saved))
-        else:
-            built = build(session, wanted)
-            deeds.append(replace(built, share=weighed.share, saved=weighed.saved))
-    return deeds
+    if not _undecided(same):
+        return [*deeds, build(session, wanted, log)]
+    if all(request.window.tau is None for request in same):
+        return deeds
+    weighed = weigh(session, same, others)
+    if weighed.reason:
+        leave = Deed("leave", wanted, 0.0, weighed.reason, weighed.share, weighed.saved)
+        return [*deeds, leave]
+    built = build(session, wanted, log)
+    return [*deeds, replace(built, share=weighed.share, saved=weighed.saved)]
 
 
-def _kept_join(session: Session, same: Sequence[JoinWish]) -> list[Deed]:
-    """What is due for one stored join: it is named, and built whether it pays or not."""
-    wanted, found = same[0].wanted, same[0].found
-    assert wanted is not None
+def _brought_up(
+    session: Session, wanted: MemoryDefinition, found: InPlace, log: MemoryLog
+) -> list[Deed]:
+    """What is due for a memory that is read."""
     kept = found.kept
-    if found.relation:
-        if kept is None or not found.new or not due(wanted, kept):
-            return []
-        if kept.newest.n > FLUSHES:
-            deeds = [create(session, wanted, f"SELECT * FROM {found.relation}")]
-            vacuum(session, wanted)
-            return deeds
-        if found.view and found.since == kept.newest:
-            return append(session, wanted, kept, [f"SELECT * FROM {found.view}"])
-        return flush_join(session, wanted, kept)
-    if found.reason in (NEWER, SIDE_UNREAD) and kept is not None:
-        behind = reaches(wanted.read_at, kept.newest.held)
-        return flush_join(session, wanted, kept) if behind else []
-    dropped = [drop(session, wanted, found.reason)] if found.reason in SPOILT else []
-    return [*dropped, create(session, wanted, all_pairs(session, wanted))]
+    if kept is None or not found.new or not due(wanted, kept):
+        return []
+    if kept.newest.n > FLUSHES:
+        deeds = [create(session, wanted, f"SELECT * FROM {found.relation}")]
+        vacuum(session, wanted)
+        return deeds
+    view = found.view if found.since == kept.newest else ""
+    return flush(session, wanted, kept, log, view)
 
 
-def build(session: Session, wanted: Wanted, held: str = "") -> Deed:
-    """Make the memory of its source at its pin; of ``held``, a relation that has what it is to
-    hold, where there is one."""
-    table = wanted.table
-    source = f"{table.at(wanted.pin.version)} AS _tap_s"
-    rows = held or f"(SELECT {remembered_columns(table)} FROM {source})"
-    return create(session, wanted, f"SELECT * FROM {rows} WHERE {wanted.where}")
+def build(session: Session, wanted: MemoryDefinition, log: MemoryLog) -> Deed:
+    """Make the memory of its sources at their pins."""
+    return create(session, wanted, all_rows(session, wanted, log))
 
 
-def flush(session: Session, wanted: Wanted, kept: HeldMemory, view: str = "") -> list[Deed]:
+def flush(
+    session: Session, wanted: MemoryDefinition, kept: MemoryState, log: MemoryLog, view: str = ""
+) -> list[Deed]:
     """Add what came in since, once; ``view``: it is held there."""
-    new = (f"SELECT * FROM {view}",) if view else new_rows(session, wanted, kept.newest.version)
-    return append(session, wanted, kept, new) if new else []
-
-
-def flush_join(session: Session, wanted: WantedJoin, kept: HeldMemory) -> list[Deed]:
-    """Add the pairs that came to be since, once."""
-    new = new_pairs(session, wanted, kept.newest.held, anyway=True)
+    new: tuple[str, ...] | str = (f"SELECT * FROM {view}",)
+    if not view:
+        new = new_rows(session, wanted, kept.newest.held, log, anyway=True)
     return append(session, wanted, kept, new) if new and not isinstance(new, str) else []
 
 
-def unread(wishes: Iterable[AnyWish], those: Collection[AnyWish], reason: str) -> list[AnyWish]:
-    """The wishes of an invocation, where ``those`` were granted nothing in the end."""
+def unread(
+    requests: Iterable[MemoryRequest], those: Collection[MemoryRequest], reason: str
+) -> list[MemoryRequest]:
+    """The requests of an invocation, where ``those`` were granted nothing in the end."""
     nothing = InPlace(reason=reason)
-    return [wish.reading(nothing) if wish in those else wish for wish in wishes]
+    return [replace(one, found=nothing) if one in those else one for one in requests]
 
 
-def distrust(session: Session, wishes: Iterable[AnyWish]) -> tuple[str, ...]:
+def distrust(session: Session, requests: Iterable[MemoryRequest]) -> tuple[str, ...]:
     """Drop the memories that a run has read whose answers were wrong; their names."""
-    read = {w.wanted.name: w.wanted for w in wishes if w.wanted is not None and w.found.relation}
+    read = {w.wanted.name: w.wanted for w in requests if w.wanted is not None and w.found.relation}
     for wanted in read.values():
         if not isinstance(look_at(session, wanted.name), str):
             drop(session, wanted, WRONG)

@@ -1,7 +1,12 @@
 """``tapestry_memories``: what was done to memories, and what was found not to pay.
 
 A log for people, and for the next invocation, which need not weigh again what was weighed today.
-Delete it and runs go on: they read no memory that it lacks (``records``), and build those anew.
+And what tells a memory: a table is none because it says so. Who can write to a schema can put a
+table with the name, the properties and the first commit of a memory there. So a run writes down
+what it has built: the id of the Delta table, the generation, and the version of the commit
+(``MemoryState.identity``). A table that is made in its place has another id, or, made by CREATE OR
+REPLACE, another version. Delete the log and runs go on: they read no memory that it lacks, and
+build those anew.
 """
 
 from __future__ import annotations
@@ -9,13 +14,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
+from typing import Any
 
 from tapestry.names import MEMORIES_TABLE
 from tapestry.quoting import relation_name, string, strings
 from tapestry.runs.engine.errors_of_delta import lacks_column, not_found
 from tapestry.runs.engine.own_tables import OwnTable, append_own
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.wanted import Remembered
+from tapestry.runs.memories.definition import MemoryDefinition
 
 MEMORIES: Mapping[str, str] = {
     "invocation_id": "string",
@@ -45,11 +52,11 @@ class Deed:
     saved
         About how many seconds a run is expected to take less with it.
     identity
-        Of what was built (``identity_of``).
+        Of what was built (``MemoryState.identity``).
     """
 
     action: str
-    wanted: Remembered
+    wanted: MemoryDefinition
     seconds: float = 0.0
     reason: str = ""
     share: float | None = None
@@ -58,49 +65,65 @@ class Deed:
     identity: str = ""
 
 
-def write_deeds(session: Session, schema: str, invocation_id: str, deeds: Sequence[Deed]) -> None:
-    """Append what an invocation has done; nothing is written where that is nothing."""
-    rows = [
-        {
-            "invocation_id": string(invocation_id),
-            "at": "current_timestamp()",
-            "signature": string(deed.wanted.signature),
-            "source": string(_sources(deed.wanted)),
-            "conditions": string(json.dumps(deed.wanted.conditions, ensure_ascii=False)),
-            "models": string(json.dumps(deed.models, ensure_ascii=False)),
-            "deed": string(deed.action),
-            "reason": string(deed.reason),
-            "share": _number(deed.share),
-            "seconds": _number(deed.seconds),
-            "saved_seconds": _number(deed.saved),
-            "identity": string(deed.identity),
-        }
-        for deed in deeds
-    ]
-    own = OwnTable(f"{schema}.{MEMORIES_TABLE}", MEMORIES, COMMENT, MEMORIES)
-    append_own(session, own, rows)
+class MemoryLog:
+    """The log of a schema. What runs have recorded there is read when first asked, and once more
+    where it lacks what is asked for: another process may have built that meanwhile."""
 
+    def __init__(self, schema: str) -> None:
+        self.table = f"{schema}.{MEMORIES_TABLE}"
+        self._known: frozenset[tuple[str, str]] = frozenset()
+        self._lock = Lock()
 
-def left_lately(session: Session, schema: str, signatures: Iterable[str]) -> dict[str, str]:
-    """Of these, the signatures that were weighed lately and left, with the reason."""
-    table = relation_name(f"{schema}.{MEMORIES_TABLE}")
-    try:
-        rows = session.rows(
-            f"SELECT signature, max_by(reason, at) FROM {table}"
-            f" WHERE deed = 'leave' AND at > current_timestamp() - {AGAIN}"
-            f" AND signature IN ({strings(signatures)}) GROUP BY signature"
+    def has(self, session: Session, signature: str, identity: str) -> bool:
+        """Has a run recorded that it built this table as the memory of that signature?"""
+        with self._lock:
+            if (signature, identity) not in self._known:
+                found = self._read(
+                    session, "SELECT signature, identity FROM", "deed = 'build' AND identity <> ''"
+                )
+                self._known = frozenset((str(one), str(whose)) for one, whose in found)
+            return (signature, identity) in self._known
+
+    def left_lately(self, session: Session, signatures: Iterable[str]) -> dict[str, str]:
+        """Of these, the signatures that were weighed lately and left, with the reason."""
+        found = self._read(
+            session,
+            "SELECT signature, max_by(reason, at) FROM",
+            f"deed = 'leave' AND at > current_timestamp() - {AGAIN}"
+            f" AND signature IN ({strings(signatures)}) GROUP BY signature",
         )
-    except Exception as error:
-        if not_found(error) or lacks_column(error):
-            return {}
-        raise
-    return {str(signature): str(reason) for signature, reason in rows}
+        return {str(signature): str(reason) for signature, reason in found}
+
+    def append_deeds(self, session: Session, invocation_id: str, deeds: Sequence[Deed]) -> None:
+        """Append what an invocation has done; nothing is written where that is nothing."""
+        rows = [{"invocation_id": string(invocation_id), **_row(deed)} for deed in deeds]
+        append_own(session, OwnTable(self.table, MEMORIES, COMMENT, MEMORIES), rows)
+
+    def _read(self, session: Session, selected: str, where: str) -> list[tuple[Any, ...]]:
+        """Rows of the log; none where there is no such table, or one of an earlier version."""
+        try:
+            return session.rows(f"{selected} {relation_name(self.table)} WHERE {where}")
+        except Exception as error:
+            if not_found(error) or lacks_column(error):
+                return []
+            raise
+
+
+def _row(deed: Deed) -> dict[str, str]:
+    return {
+        "at": "current_timestamp()",
+        "signature": string(deed.wanted.signature),
+        "source": string(deed.wanted.sources),
+        "conditions": string(json.dumps(deed.wanted.conditions, ensure_ascii=False)),
+        "models": string(json.dumps(deed.models, ensure_ascii=False)),
+        "deed": string(deed.action),
+        "reason": string(deed.reason),
+        "share": _number(deed.share),
+        "seconds": _number(deed.seconds),
+        "saved_seconds": _number(deed.saved),
+        "identity": string(deed.identity),
+    }
 
 
 def _number(value: float | None) -> str:
     return "CAST(NULL AS DOUBLE)" if value is None else f"CAST({value:.6f} AS DOUBLE)"
-
-
-def _sources(wanted: Remembered) -> str:
-    """The sources of a memory, as the log names them."""
-    return ", ".join(dict.fromkeys(table.name for table in wanted.origins))

@@ -19,7 +19,7 @@ from tapestry.names import MEMORY_PREFIX, MEMORY_PROPERTY
 from tapestry.quoting import relation_name, token
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
-from tapestry.runs.memories.look import versions_held
+from tapestry.runs.memories.state import versions_held
 from tapestry.runs.sources.describe import DeltaSource, describe
 from tapestry.runs.sources.history import read_history
 from tapestry.runs.sources.pins import newest_version
@@ -91,7 +91,7 @@ def memory_names(session: Session, schema: str) -> tuple[str, ...]:
 
 
 def said_of(session: Session, name: str) -> Mapping[str, object] | None:
-    """What a memory says of itself (``wanted.told``); None of a table that is none."""
+    """What a memory says of itself (``MemoryDefinition.told``); None of a table that is none."""
     asked = f"SHOW TBLPROPERTIES {relation_name(name)} ({token(MEMORY_PROPERTY)})"
     ((_, text),) = session.rows(asked)
     return json.loads(text) if str(text).startswith("{") else None

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.log import left_lately
-from tapestry.runs.memories.look import AnyWish
+from tapestry.runs.memories.ask import MemoryRequest
 from tapestry.runs.memories.reasons import NOT_BUILT_YET, REASONS
 
 
@@ -35,22 +34,22 @@ class MemoryUse:
     behind: int | None = None
 
 
-def memory_uses(session: Session, wishes: Iterable[AnyWish]) -> tuple[MemoryUse, ...]:
+def memory_uses(session: Session, requests: Iterable[MemoryRequest]) -> tuple[MemoryUse, ...]:
     """The uses of a query as its next run would read them."""
-    listed = tuple(wishes)
-    open_ = [w.wanted for w in listed if w.wanted and w.found.reason == NOT_BUILT_YET]
-    left = left_lately(session, open_[0].schema, [w.signature for w in open_]) if open_ else {}
+    listed = tuple(requests)
+    open_ = [one for one in listed if one.wanted and one.found.reason == NOT_BUILT_YET]
+    left = open_[0].log.left_lately(session, [w.signature for w in open_]) if open_ else {}
     found: list[MemoryUse] = []
-    for wish in listed:
-        wanted, kept, reason = wish.wanted, wish.found.kept, wish.found.reason
-        if wanted is not None and reason == NOT_BUILT_YET and not wish.named:
+    for request in listed:
+        wanted, kept, reason = request.wanted, request.found.kept, request.found.reason
+        if wanted is not None and reason == NOT_BUILT_YET and not request.named:
             reason = left.get(wanted.signature, reason)
-        name = wanted.name if wanted is not None and wish.found.relation else ""
+        name = wanted.name if wanted is not None and request.found.relation else ""
         behind, size = None, None
         if name and wanted is not None and kept is not None:
             held, size = kept.newest.held, kept.size
             versions = zip(wanted.read_at, held, strict=True)
             behind = max(0, *(now - then for (now, _), (then, _) in versions))
         why = REASONS.get(reason, "")
-        found.append(MemoryUse(*wish.told, name, reason, why, size, behind))
+        found.append(MemoryUse(*request.told, name, reason, why, size, behind))
     return tuple(found)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
+from tapestry.runs.memories.definition import MemoryDefinition
 from tapestry.runs.memories.survey import memory_names, said_of
-from tapestry.runs.memories.wanted import Wanted
 from tapestry.sql.look.implied import all_implied
 
 logger = logging.getLogger(__name__)
@@ -47,20 +47,20 @@ def _present(session: Session, schema: str) -> Iterator[Present]:
             logger.debug("the memory %s cannot be read: %s", name, error)
 
 
-def wider_than(wanted: Wanted, there: Iterable[Present]) -> Iterator[Wanted]:
+def wider_than(wanted: MemoryDefinition, there: Iterable[Present]) -> Iterator[MemoryDefinition]:
     """What the memories that are there hold, of those that have all rows that are wanted."""
     for one in there:
-        if one.table_id != wanted.table.table_id or one.name == wanted.name:
+        if one.table_id != wanted.side.table.table_id or one.name == wanted.name:
             continue
-        held = replace(wanted, conditions=one.conditions)
+        held = wanted.narrowed(one.conditions)
         # Its name says that it was made for these conditions, columns and settings.
         if held.name == one.name and serves(held, wanted):
             yield held
 
 
-def serves(held: Wanted, wanted: Wanted) -> bool:
+def serves(held: MemoryDefinition, wanted: MemoryDefinition) -> bool:
     """Does a memory hold each row that another one would?"""
-    if replace(wanted, conditions=held.conditions).signature != held.signature:
+    if wanted.narrowed(held.conditions).signature != held.signature:
         return False
     zone, *_ = wanted.session
-    return all_implied(held.conditions, wanted.conditions, wanted.table.columns, zone)
+    return all_implied(held.conditions, wanted.conditions, wanted.side.table.columns, zone)

@@ -17,11 +17,11 @@ from tapestry.names import GENERATION_PROPERTY, MEMORY_PROPERTY
 from tapestry.quoting import properties, relation_name, token
 from tapestry.runs.engine.errors_of_delta import lacks_column, lost_race
 from tapestry.runs.engine.session import Session
+from tapestry.runs.memories.definition import MemoryDefinition
 from tapestry.runs.memories.log import Deed
-from tapestry.runs.memories.look import HeldMemory, covered, generation_of, look_at, mark_of
 from tapestry.runs.memories.reasons import REASONS, UNRECORDED
+from tapestry.runs.memories.state import MemoryState, covered, generation_of, look_at, mark_of
 from tapestry.runs.memories.survey import FLUSH_COMMITS
-from tapestry.runs.memories.wanted import Remembered, named_freely, told
 from tapestry.runs.tables.target import metadata, transaction
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ FLUSH_SHARE = 0.1
 so many bytes, or such a share of its own."""
 
 
-def due(wanted: Remembered, kept: HeldMemory) -> bool:
+def due(wanted: MemoryDefinition, kept: MemoryState) -> bool:
     """Is what came in since so much that reading it costs more than to take it in?"""
     held = kept.newest.held
     versions = zip(wanted.read_at, held, strict=True)
@@ -46,18 +46,17 @@ def due(wanted: Remembered, kept: HeldMemory) -> bool:
     return 0 < came >= min(FLUSH_BYTES, FLUSH_SHARE * kept.size)
 
 
-def create(session: Session, wanted: Remembered, rows: str) -> Deed:
+def create(session: Session, wanted: MemoryDefinition, rows: str) -> Deed:
     """Make the memory of its sources at their pins, in one statement: of ``rows``, a query."""
     began = monotonic()
     generation = generation_of(wanted.read_at, uuid4().hex)
     said = {
         GENERATION_PROPERTY: generation,
-        MEMORY_PROPERTY: told(wanted),
+        MEMORY_PROPERTY: wanted.told,
         "delta.logRetentionDuration": LOG_KEPT,
+        **wanted.properties,
     }
-    for table in wanted.origins:
-        said |= named_freely(table)
-    names = " and ".join(dict.fromkeys(table.name for table in wanted.origins))
+    names = " and ".join(dict.fromkeys(side.table.name for side in wanted.sides))
     comment = f"tapestry: a copy of rows of {names}, to be deleted at any time"
     session.run(
         f"CREATE OR REPLACE TABLE {relation_name(wanted.name)} USING delta"
@@ -66,13 +65,13 @@ def create(session: Session, wanted: Remembered, rows: str) -> Deed:
     )
     seconds, built = monotonic() - began, look_at(session, wanted.name)
     # Another process may have built it anew meanwhile, and records that itself.
-    if not isinstance(built, HeldMemory) or built.generation != generation:
+    if not isinstance(built, MemoryState) or built.generation != generation:
         return Deed("build", wanted, seconds)
     return Deed("build", wanted, seconds, identity=built.identity)
 
 
 def append(
-    session: Session, wanted: Remembered, kept: HeldMemory, rows: Sequence[str]
+    session: Session, wanted: MemoryDefinition, kept: MemoryState, rows: Sequence[str]
 ) -> list[Deed]:
     """Add ``rows``, queries of what came since, once; nothing where another process has done so."""
     began = monotonic()
@@ -93,7 +92,7 @@ def append(
     return [Deed("flush", wanted, monotonic() - began)]
 
 
-def drop(session: Session, wanted: Remembered, reason: str) -> Deed:
+def drop(session: Session, wanted: MemoryDefinition, reason: str) -> Deed:
     """Remove a memory with all of its history, which may hold rows that its source has lost."""
     began = monotonic()
     if reason == UNRECORDED:
@@ -102,7 +101,7 @@ def drop(session: Session, wanted: Remembered, reason: str) -> Deed:
     return Deed("drop", wanted, monotonic() - began, reason)
 
 
-def vacuum(session: Session, wanted: Remembered) -> None:
+def vacuum(session: Session, wanted: MemoryDefinition) -> None:
     """Remove the files that no memory of the last week had; a failure harms nothing."""
     try:
         session.run(f"VACUUM {relation_name(wanted.name)}")

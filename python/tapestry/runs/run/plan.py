@@ -15,7 +15,7 @@ from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.checks.verification import Audited, Verification
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.look import AnyWish
+from tapestry.runs.memories.ask import MemoryRequest
 from tapestry.runs.model.model import Model
 from tapestry.runs.run.commit import append_sql, create_sql
 from tapestry.runs.run.explained import Explained
@@ -211,7 +211,7 @@ class WriteRows:
         Executed when all checks are passed, just before the commit.
     little
         All that the query reads is small.
-    wishes
+    requests
         What it asked of memories.
     traceless
         Where it finds no rows it leaves no trace: its window is the next run's, too.
@@ -227,7 +227,7 @@ class WriteRows:
     circumstances: Circumstances = Circumstances()
     told: Told = Told()
     little: bool = False
-    wishes: tuple[AnyWish, ...] = ()
+    requests: tuple[MemoryRequest, ...] = ()
     traceless: bool = False
 
     @property
@@ -272,7 +272,7 @@ class WriteRows:
     @property
     def remembers(self) -> bool:
         """Does it read a memory?"""
-        return any(wish.found.relation for wish in self.wishes)
+        return any(request.found.relation for request in self.requests)
 
     @property
     def checks_rows(self) -> bool:

@@ -72,7 +72,7 @@ def execute(session: Session, kind: Kind, planned: Decided, invocation: Invocati
     if isinstance(planned, Nothing):
         _complete(invocation, planned)
         return Outcome("nothing", None, planned.t, finished=planned.told.finished)
-    invocation.wishes += planned.wishes
+    invocation.requests += planned.requests
     try:
         with for_little(session, planned.little):
             return _execute(session, kind, planned, invocation)
@@ -101,9 +101,9 @@ def _without_memories(
     outcome = execute(session, kind, again, invocation)
     reason = UNREADABLE
     if isinstance(error, VerificationFailed):
-        reason, names = WRONG, distrust(session, planned.wishes)
+        reason, names = WRONG, distrust(session, planned.requests)
         logger.warning("answers from %s were wrong: it was dropped", ", ".join(names))
-    invocation.wishes[:] = unread(invocation.wishes, planned.wishes, reason)
+    invocation.requests[:] = unread(invocation.requests, planned.requests, reason)
     return outcome
 
 

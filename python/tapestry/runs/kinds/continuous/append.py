@@ -47,9 +47,9 @@ def appending(planning: Planning, query: Query, row: StateRow, reshape: bool) ->
     shared = share_window(session, model, invocation, Asker(query, row, found))
     answers = with_measured(session, query, answers, found, shared.few)
     row = (known := planning.known.later(query, row, found, answers.few)).row
-    wishes = planning.wishes(query, window, found, plain)
+    requests = planning.requests(query, window, found, plain)
     answers = replace(answers, known=known.answers, hashes=known.hashes)
-    answers = over_memories(answers, wishes, found)
+    answers = over_memories(answers, requests, found)
     if not before_of(found):  # else the scans read what is yet to be written
         count_instants(session, model, knowing, window, scans, known.answers)
     asked = ask(session, model, query, row, found, answers)
@@ -76,6 +76,6 @@ def appending(planning: Planning, query: Query, row: StateRow, reshape: bool) ->
         circumstances=standing.circumstances,
         told=Told(warnings, figures_of(answers.strategy, found, {})),
         little=query.little or shared.little,
-        wishes=wishes,
+        requests=requests,
     )
     return without_trace(planned, shared, reshape or standing.accepted)

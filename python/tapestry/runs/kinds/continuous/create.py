@@ -34,13 +34,13 @@ def creation(planning: Planning, query: Query) -> WriteRows:
     row = first_row(model, planning.standing, end.t, query.pins, query.canonical)
     found = examine_sources(session, model, invocation, query, row)
     window, scans = Window(None, row.t), scans_of(found)
-    wishes = planning.wishes(query, window, found)
+    requests = planning.requests(query, window, found)
     answers = new_answers(query, query, window, found)
     count_instants(session, model, query, window, scans)
     known = planning.known.first(query, row, found)
     row, select = known.row, answers.sql(scans)
     refuse_read_otherwise(session, model, query, select)
-    if (answers := over_memories(answers, wishes, found)).uses or answers.pairs:
+    if (answers := over_memories(answers, requests, found)).uses or answers.pairs:
         select = answers.sql(scans)
     question, row = began(session, question_of(model, query, row, scans), row)
     question, holding = held(question, query)
@@ -73,5 +73,5 @@ def creation(planning: Planning, query: Query) -> WriteRows:
             figures_of(query.rewriting.strategy, found, limits),
         ),
         little=query.little,
-        wishes=wishes,
+        requests=requests,
     )

@@ -12,9 +12,7 @@ from tapestry.runs.kinds.continuous.known.known_before import KnownBefore
 from tapestry.runs.kinds.continuous.late.examine import Examination
 from tapestry.runs.kinds.continuous.query import Query, read_query
 from tapestry.runs.kinds.continuous.window.over_memories import untimely
-from tapestry.runs.memories.ask import Asking
-from tapestry.runs.memories.look import AnyWish
-from tapestry.runs.memories.new_part import read_memories
+from tapestry.runs.memories.ask import Asking, MemoryRequest, read_memories
 from tapestry.runs.model.model import Model
 from tapestry.runs.run.plan import Figures
 from tapestry.runs.run.standing import Standing
@@ -41,13 +39,13 @@ class Planning:
         """A text as this invocation reads it."""
         return read_query(self.session, self.model, self.invocation, sql, begin, pins)
 
-    def wishes(
+    def requests(
         self,
         query: Query,
         window: Window,
         found: Mapping[str, Examination],
         plain: Query | None = None,
-    ) -> tuple[AnyWish, ...]:
+    ) -> tuple[MemoryRequest, ...]:
         """What a run over a window asks of memories; ``plain`` as in ``Asking``."""
         model, invocation, again = self.model, self.invocation, self.standing.crashed
         asking = Asking(self.session, model, invocation, query, window, again, plain)

@@ -18,7 +18,7 @@ from tapestry.runs.kinds.continuous.other_columns import other_columns, refuse_c
 from tapestry.runs.kinds.continuous.query import Query, read_query
 from tapestry.runs.kinds.continuous.schema_change import reconcile, refuse_narrower
 from tapestry.runs.kinds.continuous.window.question import refuse_own_names, said_of
-from tapestry.runs.memories.ask import Asking, Untimely, Wish, ask_memories
+from tapestry.runs.memories.ask import Asking, MemoryRequest, Untimely, ask_memories
 from tapestry.runs.memories.tell import MemoryUse, memory_uses
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.refuse_read_apart import planned_as_read
@@ -110,7 +110,7 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     found = readings(plain_statement(query.rewriting, window, scans), scans)
     late = frozenset(name for name, scan in scans.items() if scan.late)
     asking = Asking(session, model, invocation, query, window)
-    wishes = ask_memories(asking, Untimely(late)) if stored else ()
+    requests = ask_memories(asking, Untimely(late)) if stored else ()
     return Preview(
         query,
         window,
@@ -118,8 +118,8 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
         scans,
         found,
         tuple(notes),
-        memory_uses(session, wishes),
-        _joins(query.rewriting, window, scans, [w for w in wishes if isinstance(w, Wish)]),
+        memory_uses(session, requests),
+        _joins(query.rewriting, window, scans, [w for w in requests if w.pair is None]),
     )
 
 
@@ -127,13 +127,13 @@ def _joins(
     rewriting: Rewriting,
     window: Window,
     scans: Mapping[str, Scan],
-    wishes: Iterable[Wish],
+    requests: Iterable[MemoryRequest],
 ) -> tuple[Joined, ...]:
     """In which order the run joins its tables: of a memory it is its own size that counts."""
     apart = {
-        wish.use.alias: replace(scans[wish.use.source], size=wish.found.kept.size)
-        for wish in wishes
-        if wish.found.relation and wish.found.kept is not None
+        request.use.alias: replace(scans[request.use.source], size=request.found.kept.size)
+        for request in requests
+        if request.found.relation and request.found.kept is not None
     }
     decided = plain_statement(rewriting.reading(apart), window, scans)
     unsized = {name: replace(scan, size=0) for name, scan in scans.items()}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tapestry.runs.kinds.continuous.late.examine import Examination
+from tapestry.runs.kinds.continuous.late.late_pairs import scan_with_late
 from tapestry.runs.kinds.continuous.window.new_answers import JoinedScan, NewAnswers, UseScan
-from tapestry.runs.memories.ask import Untimely, Wish
-from tapestry.runs.memories.joined import JoinWish, WantedJoin, scan_of_join, scan_with_late
-from tapestry.runs.memories.look import AnyWish, InPlace
+from tapestry.runs.memories.ask import MemoryRequest, Untimely
+from tapestry.runs.memories.find import InPlace, scan_of_join
+from tapestry.sql.look.joined_uses import JoinedUse
 from tapestry.sql.scan import JoinScan
 
 
@@ -20,42 +21,46 @@ def untimely(found: Mapping[str, Examination]) -> Untimely:
 
 
 def over_memories(
-    answers: NewAnswers, wishes: Iterable[AnyWish], found: Mapping[str, Examination]
+    answers: NewAnswers, requests: Sequence[MemoryRequest], found: Mapping[str, Examination]
 ) -> NewAnswers:
     """The same, which reads from memories what there are memories for; no use from two joins."""
-    listed = tuple(wishes)
-    own = {wish.use.alias: wish.found for wish in listed if isinstance(wish, Wish)}
+    own = {one.use.alias: one.found for one in requests if one.pair is None}
     uses: dict[str, UseScan] = {}
     joins: list[JoinedScan] = []
     taken: set[str] = set()
-    for wish in listed:
-        if wish.wanted is None or not wish.found.relation:
+    for request in requests:
+        if request.wanted is None or not request.found.relation:
             continue
-        if isinstance(wish, JoinWish):
-            if taken.isdisjoint(wish.use.aliases):
-                taken.update(wish.use.aliases)
-                joins.append(JoinedScan(wish.use, _scan_of(wish, wish.wanted, own, found)))
-        elif isinstance(wish, Wish) and (reading := found[wish.use.source].reading) is not None:
-            kept = wish.found.kept
+        if request.pair is not None:
+            if taken.isdisjoint(request.aliases):
+                taken.update(request.aliases)
+                scan = _scan_of(request, request.pair, own, found)
+                joins.append(JoinedScan(request.pair, scan))
+            continue
+        use, kept = request.use, request.found.kept
+        if (reading := found[use.source].reading) is not None:
             table = replace(
-                wish.wanted.table,
-                remembered=wish.found.relation,
+                request.wanted.side.table,
+                remembered=request.found.relation,
                 size=kept.size if kept is not None else 0,
             )
-            scan = reading.of(table)
-            uses[wish.use.alias] = UseScan(wish.use.source, wish.use.conditions, scan)
+            uses[use.alias] = UseScan(use.source, use.conditions, reading.of(table))
     return replace(answers, uses=uses, pairs=tuple(joins))
 
 
 def _scan_of(
-    wish: JoinWish, wanted: WantedJoin, own: Mapping[str, InPlace], found: Mapping[str, Examination]
+    request: MemoryRequest,
+    pair: JoinedUse,
+    own: Mapping[str, InPlace],
+    found: Mapping[str, Examination],
 ) -> JoinScan:
     """How a stored join is read; with late rows, beside the memories of its sides."""
-    left, right = wish.use.left, wish.use.right
+    left, right, wanted = pair.left, pair.right, request.wanted
+    assert wanted is not None
     if not (found[left.source].scan.late or found[right.source].scan.late):
-        return scan_of_join(wanted, wish.found.relation)
+        return scan_of_join(wanted, request.found.relation)
     readings = found[left.source].reading, found[right.source].reading
     assert readings[0] is not None
     assert readings[1] is not None
     rows = own[left.alias].relation, own[right.alias].relation
-    return scan_with_late(wanted, wish.found.relation, rows, (readings[0], readings[1]))
+    return scan_with_late(wanted, request.found.relation, rows, (readings[0], readings[1]))

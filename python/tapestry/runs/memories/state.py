@@ -1,32 +1,17 @@
-"""A memory as it stands: which version of its source it holds, if nothing is doubtful."""
+"""A memory as it stands: which versions of its sources it holds, if nothing is doubtful."""
 
 from __future__ import annotations
 
-import logging
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tapestry.errors import SourceHistoryGone, TapestryError
+from tapestry.errors import TapestryError
 from tapestry.quoting import Sql, identifier, relation_name
 from tapestry.runs.engine.session import Session
-from tapestry.runs.memories.reasons import (
-    FOREIGN_COMMIT,
-    NEWER,
-    NOT_APPENDED_ONLY,
-    NOT_BUILT_YET,
-    RECORDS_UNREAD,
-    UNREADABLE,
-    UNRECORDED,
-)
-from tapestry.runs.memories.records import identity_of
-from tapestry.runs.memories.wanted import At, Remembered, Wanted
-from tapestry.runs.sources.added_since import added_since, remembered_columns
+from tapestry.runs.memories.definition import At, MemoryDefinition
+from tapestry.runs.memories.reasons import FOREIGN_COMMIT, NOT_BUILT_YET
 from tapestry.runs.sources.describe import OWN_PREFIX
 from tapestry.runs.tables.target import MANY, Commit, look, newest_commits
-from tapestry.sql.scan import Window
-
-logger = logging.getLogger(__name__)
 
 _HARMLESS = ("OPTIMIZE", "VACUUM")
 """What others may do to it."""
@@ -55,7 +40,7 @@ class Cover:
 
 
 @dataclass(frozen=True)
-class HeldMemory:
+class MemoryState:
     """A memory that can be read.
 
     covers
@@ -73,8 +58,8 @@ class HeldMemory:
 
     @property
     def identity(self) -> str:
-        """What tells it from a table that says the same of itself (``Records``)."""
-        return identity_of(self.table_id, self.generation, self.covers[-1].at)
+        """What tells what one statement built from all other tables (``MemoryLog.has``)."""
+        return f"{self.table_id} {self.generation} {self.covers[-1].at:d}"
 
     @property
     def newest(self) -> Cover:
@@ -94,62 +79,11 @@ class HeldMemory:
         """The newest of its covers that is not newer than these versions of its sources."""
         return next((one for one in self.covers if reaches(at, one.held)), None)
 
-    def held_rows(self, wanted: Remembered, cover: Cover) -> str:
+    def held_rows(self, wanted: MemoryDefinition, cover: Cover) -> str:
         """A SELECT of what it held at a cover, which fails where it was built anew meanwhile."""
         listed, mark = wanted.copied, mark_of(self.generation)
         held = f"{relation_name(wanted.name)} VERSION AS OF {cover.at:d}"
         return f"SELECT {listed} FROM (SELECT {listed}, {mark} FROM {held})"
-
-
-@dataclass(frozen=True)
-class InPlace:
-    """What a run reads in the place of a source; "" where it reads the source, for a ``reason``.
-
-    main, new
-        SELECTs that the relation is made of: what the memory held at ``since``, a version of the
-        source, and what came in after that ("": nothing).
-    view
-        What holds ``new`` in memory, "" where nothing does.
-    """
-
-    relation: str = ""
-    reason: str = ""
-    kept: HeldMemory | None = None
-    main: str = ""
-    new: str = ""
-    since: Cover | None = None
-    view: str = ""
-
-    def new_bytes(self, at: At) -> float:
-        """About so many bytes of a memory would hold what came in; the sources are as ``at``."""
-        if self.kept is None or self.since is None:
-            return 0.0
-        return self.kept.bytes_since(self.since, at)
-
-
-class AnyWish(ABC):
-    """What one run asked of memories: in the place of a use of a source, or of two.
-
-    wanted
-        None where there can be no memory.
-    named
-        The model names it: it is kept whether it pays or not.
-    """
-
-    model: str
-    wanted: Remembered | None
-    found: InPlace
-    window: Window
-    named: bool
-
-    @abstractmethod
-    def reading(self, found: InPlace) -> AnyWish:
-        """The same, which reads that."""
-
-    @property
-    @abstractmethod
-    def told(self) -> tuple[str, str, tuple[str, ...]]:
-        """Of what it is, for people: the aliases, the sources and the conditions."""
 
 
 def reaches(at: At, held: At) -> bool:
@@ -193,7 +127,7 @@ def mark_of(generation: str) -> Sql:
     return identifier(OWN_PREFIX + generation.rpartition(":")[2])
 
 
-def look_at(session: Session, name: str) -> HeldMemory | str:
+def look_at(session: Session, name: str) -> MemoryState | str:
     """How a memory stands; a text says why it cannot be read."""
     try:
         glance = look(session, name)
@@ -206,7 +140,7 @@ def look_at(session: Session, name: str) -> HeldMemory | str:
     covers = _all_covers(session, name, glance.generation)
     if not covers:
         return FOREIGN_COMMIT
-    return HeldMemory(glance.generation, covers, glance.size, glance.table_id)
+    return MemoryState(glance.generation, covers, glance.size, glance.table_id)
 
 
 def versions_held(session: Session, name: str, generation: str) -> tuple[int, ...] | None:
@@ -246,76 +180,3 @@ def _cover(commit: Commit, generation: str) -> Cover | None:
     said = generation.rpartition(":")[0] if commit.n == 1 else commit.until
     held = _covered_in(said)
     return None if held is None else Cover(commit.n, commit.version, held)
-
-
-def find(session: Session, wanted: Wanted) -> InPlace:
-    """What stands in the place of the source at its pin: the memory, and what came in since."""
-
-    def came(held: At) -> tuple[str, ...] | str:
-        ((version, _),) = held
-        new = new_rows(session, wanted, version)
-        return NOT_APPENDED_ONLY if new is None else new
-
-    return find_held(session, wanted, came)
-
-
-def find_held(
-    session: Session, wanted: Remembered, came: Callable[[At], tuple[str, ...] | str]
-) -> InPlace:
-    """A memory, and what ``came`` after the versions that it holds: SELECTs, or why none are told.
-
-    A memory that cannot be told to hold what it should is left alone: ``InPlace.reason`` says why.
-    """
-    try:
-        kept = look_at(session, wanted.name)
-        if isinstance(kept, str):
-            return InPlace(reason=kept)
-        doubt = _doubt(session, wanted, kept)
-        if doubt:
-            return InPlace(reason=doubt)
-        cover = kept.held_by(wanted.read_at)
-        new = NEWER if cover is None else came(cover.held)
-        if cover is None or isinstance(new, str):
-            return InPlace(reason=str(new), kept=kept)
-        main = kept.held_rows(wanted, cover)
-        relation = f"({' UNION ALL '.join([main, *new])})"
-        return InPlace(relation, kept=kept, main=main, new=" UNION ALL ".join(new), since=cover)
-    except Exception as error:
-        logger.debug("the memory %s cannot be read: %s", wanted.name, error)
-        return InPlace(reason=UNREADABLE)
-
-
-def _doubt(session: Session, wanted: Remembered, kept: HeldMemory) -> str:
-    """Why a table is not taken for the memory that it says to be; "" where a run recorded it."""
-    try:
-        known = wanted.records.have(session, wanted.schema, wanted.signature, kept.identity)
-    except Exception as error:
-        logger.warning("what runs recorded of memories cannot be read: %s", error)
-        return RECORDS_UNREAD
-    return "" if known else UNRECORDED
-
-
-def old_rows(session: Session, wanted: Wanted, version: int) -> InPlace:
-    """What the place of the source was at an earlier version."""
-    return find(session, replace(wanted, pin=replace(wanted.pin, version=version)))
-
-
-def new_rows(session: Session, wanted: Wanted, after: int) -> tuple[str, ...] | None:
-    """SELECTs of the wanted rows that the source got after a version; None: they are not told."""
-    table, until = wanted.table, wanted.pin.version
-    if after == until:
-        return ()
-    try:
-        added = added_since(session, table, after, until, wanted.arrival)
-    except SourceHistoryGone:
-        return None
-    if added is None:
-        return None
-    return tuple(f"SELECT * FROM ({one}) WHERE {wanted.where}" for one in added)
-
-
-def in_source(wanted: Wanted, version: int) -> str:
-    """The wanted rows as the source itself has them at a version."""
-    table = wanted.table
-    rows = f"SELECT {remembered_columns(table)} FROM {table.at(version)} AS _tap_s"
-    return f"(SELECT * FROM ({rows}) WHERE {wanted.where})"
