@@ -176,7 +176,7 @@ def test_two_that_deliver_at_once(world: World) -> None:
     world.run(20, (2, 15))
     last = cursors.read_batches(world.session, "db.tapestry_deliveries", "db.model")["archive"]
     row = world.states_now[-1]
-    args: Any = ("g1", last.until, row.t)
+    args: Any = ("g1", last.until, row.after.t)
     one = cursors.claim(world.session, "db.tapestry_deliveries", last, *args)
     two = cursors.claim(world.session, "db.tapestry_deliveries", last, *args)
     assert (one is not None, two) == (True, None)

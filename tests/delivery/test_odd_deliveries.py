@@ -81,7 +81,7 @@ def test_rows_too_many(delivered: World) -> None:
     far = "TIMESTAMP '9999-12-31 00:00:00+00:00' AS until"
     for change in (far, "'done' AS event"):
         database.execute(f"INSERT INTO {TABLE} {line.format(change)}")
-        delivered.run(delivered.states_now[-1].t.second + 10)
+        delivered.run(delivered.states_now[-1].after.t.second + 10)
         first, second = delivered.deliver()
         assert "cannot be read" in first.error
         assert not second.error
@@ -105,7 +105,7 @@ def test_a_table_that_is_another(delivered: World) -> None:
     for change in ("DROP COLUMN until", "ALTER COLUMN after TYPE VARCHAR"):
         database.execute(f"CREATE OR REPLACE TABLE kept AS FROM {TABLE}")
         database.execute(f"ALTER TABLE {TABLE} {change}")
-        delivered.run(delivered.states_now[-1].t.second + 10)
+        delivered.run(delivered.states_now[-1].after.t.second + 10)
         assert all(one.error and not one.begun for one in delivered.deliver())
         database.execute(f"CREATE OR REPLACE TABLE {TABLE} AS FROM kept")
     database.execute(f"CREATE OR REPLACE TABLE {TABLE} AS FROM kept")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import duckdb
+from tests.runs.state_rows import other
 
 from tapestry.delivery.deliver import DeliveryOutcome, deliver
 from tapestry.quoting import timestamp
@@ -19,7 +20,9 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.run.standing import Standing
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.sources.pins import Pin
+from tapestry.runs.tables.run_identity import RunIdentity
+from tapestry.runs.tables.state_row import Position, StateRow
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 _TRANSACTION = re.compile(r" WITH \('txnAppId' = '([^']*)', 'txnVersion' = '(\d+)'\)")
@@ -118,19 +121,11 @@ class World:
         self.session.connection.execute("DELETE FROM db.model")
         self.insert(*answers)
         row = StateRow(
-            "db.model",
-            name,
-            1,
-            f"{name}-1",
+            RunIdentity("db.model", name, 1, f"{name}-1"),
+            "continuous",
+            Pin("", -1),
             None,
-            at(t),
-            None,
-            "",
-            -1,
-            {},
-            {},
-            "",
-            "",
+            Position(at(t), {}, ""),
             continues=continues,
         )
         self.states[name], self.generation = [row], name
@@ -139,7 +134,7 @@ class World:
         """The next run."""
         last = self.states_now[-1]
         self.insert(*answers)
-        self.states_now.append(replace(last, n=last.n + 1, tau=last.t, t=at(t)))
+        self.states_now.append(other(last, n=last.n + 1, tau=last.after.t, t=at(t)))
 
     def rewind(self, name: str, t: float) -> None:
         """Forget what came after t."""
@@ -147,7 +142,7 @@ class World:
             f'DELETE FROM db.model WHERE "_matched_at" > {timestamp(at(t))}'
         )
         last = self.states_now[-1]
-        row = replace(last, generation=name, n=1, tau=None, t=at(t), continues=self.generation)
+        row = other(last, generation=name, n=1, tau=None, t=at(t), continues=self.generation)
         self.states[name], self.generation = [row], name
 
     def model(self) -> Model:

@@ -30,7 +30,7 @@ from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.earlier_pins import AsRead
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.scans import plain_scan
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import Position, StateRow
 from tapestry.sql import Catalog, Step, relation_names, static_answer
 
 
@@ -57,7 +57,7 @@ class Whole:
         standing = stand(session, model, invocation, full_refresh)
         last, t = standing.row, invocation.clock.instant
         if last is None:
-            first = first_row(model, standing, t, {}, model.sql)
+            first = first_row(model, standing, Position(t, {}, model.sql))
             return self._written(session, invocation, standing, model, first)
         if standing.closing:
             return CloseRun(model, last)
@@ -66,11 +66,12 @@ class Whole:
                 return self._written(session, invocation, standing, model, last)
             except SourceHistoryGone:
                 return CloseRun(model, last)
-        row = following_row(last, standing, max(t, last.t), {}, model.sql)
+        after = Position(max(t, last.after.t), {}, model.sql)
+        row = following_row(model, last, standing, after)
         planned = self._written(session, invocation, standing, model, row)
-        same = planned.row.pins == last.pins and model.sql == last.canonical
-        timeless = "now()" not in model.sql or t <= last.t
-        return Nothing(model, last.t) if same and timeless else planned
+        same = planned.row.after.pins == last.after.pins and model.sql == last.after.canonical
+        timeless = "now()" not in model.sql or t <= last.after.t
+        return Nothing(model, last.after.t) if same and timeless else planned
 
     def refuse(self, model: Model, catalog: Catalog) -> None:
         """Any query that can be read is one of this kind."""
@@ -80,7 +81,8 @@ class Whole:
         self, session: Session, model: Model, invocation: Invocation, stored: bool
     ) -> Explained:
         """One step: Q(t)."""
-        row = first_row(model, Standing(None, None), invocation.clock.instant, {}, model.sql)
+        now = Position(invocation.clock.instant, {}, model.sql)
+        row = first_row(model, Standing(None, None), now)
         answer = _answer(session, model, invocation, row)
         return Explained((Step("answer", "the query at the instant of the run", answer.sql),))
 
@@ -92,7 +94,9 @@ class Whole:
         if row is None:
             raise NotRunYet(f"{model.name} has not run yet")
         again = _Again(_answer(session, model, invocation, row).sql)
-        return Audited(row.t, row.n, again.verify(session, model, relation_name(model.relation)))
+        return Audited(
+            row.after.t, row.n, again.verify(session, model, relation_name(model.relation))
+        )
 
     def _written(
         self,
@@ -103,7 +107,7 @@ class Whole:
         row: StateRow,
     ) -> WriteRows:
         answer = _answer(session, model, invocation, row)
-        row = replace(row, pins=answer.pins)
+        row = replace(row, after=replace(row.after, pins=answer.pins))
         state = invocation.state_table
         of = Expected(f"{answer.sql} LIMIT 0", model.name, answer.columns, model.file)
         first = Creation(model, row.generation, standing.target is not None, state)
@@ -146,14 +150,14 @@ class _Again:
 
 
 def _answer(session: Session, model: Model, invocation: Invocation, row: StateRow) -> _Answer:
-    pins = AsRead(invocation.pins, row.pins) if row.pins else invocation.pins
-    relations = read_relations(session, row.canonical, model, pins, invocation.time_zone)
+    pins = AsRead(invocation.pins, row.after.pins) if row.after.pins else invocation.pins
+    relations = read_relations(session, row.after.canonical, model, pins, invocation.time_zone)
     scans = {}
     for name, pinned in relations.tables.items():
         arrival = relations.arrival(name)
         column = None if arrival is None else arrival_column(pinned.table, arrival)
         scans[name] = plain_scan(pinned.table, pinned.pin, column)
-    sql = static_answer(row.canonical, relations.catalog, row.t, scans)
+    sql = static_answer(row.after.canonical, relations.catalog, row.after.t, scans)
     columns = tuple(name for name, _ in _described(session, sql))
     return _Answer(sql, columns, {name: one.pin for name, one in relations.tables.items()})
 

@@ -33,7 +33,7 @@ from tapestry.runs.run.claimed_rows import closing, first_row
 from tapestry.runs.run.plan import Appending, Circumstances, Creation, Plan, WriteRows
 from tapestry.runs.run.standing import Standing, stand
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import Position, StateRow
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 COLUMNS = ("id", MATCHED_AT)
@@ -133,19 +133,21 @@ class FakeWorld:
 
     def select(self, row: StateRow) -> str:
         """The new answers of a run, as a query of values."""
-        read, before = row.pins[SOURCE].version, row.last_pins.get(SOURCE)
-        seen = -1 if before is None else before.version
+        read, before = row.after.pins[SOURCE].version, row.before
+        seen = -1 if before is None else before.pins[SOURCE].version
         new = []
         for version, commit in enumerate(self.source[: read + 1]):
             for i, seconds in commit:
-                ts, tau = at(seconds), row.tau
+                ts, tau = at(seconds), row.since
                 late = tau is not None and ts <= tau
-                if ts > row.t or (late and version <= seen):
+                if ts > row.after.t or (late and version <= seen):
                     continue
                 if i in self.broken:
                     return f"BROKEN {i}"
                 new.append((i, tau + TICK if late and tau is not None else ts))
-        given = ", ".join(f"({i}, {timestamp(instant)})" for i, instant in new or [(0, row.t)])
+        given = ", ".join(
+            f"({i}, {timestamp(instant)})" for i, instant in new or [(0, row.after.t)]
+        )
         none = "" if new else " WHERE false"
         return f"SELECT * FROM VALUES {given} AS v(id, {MATCHED_AT}){none}"
 
@@ -176,7 +178,8 @@ class _Plans(Decision):
     def creation(self, query: Any) -> WriteRows:
         end = window_end(self.invocation.clock, self.model.config.lag, None, {})
         assert end.t is not None
-        row = first_row(self.model, self.standing, end.t, query.pins, query.canonical)
+        after = Position(end.t, query.pins, query.canonical)
+        row = first_row(self.model, self.standing, after)
         writing = Creation(self.model, row.generation, self.standing.target is not None, STATE)
         new = self.new_rows(row, creates=True)
         return WriteRows(row, new, writing, STATE, ready=closing(self.session, self.standing, row))
@@ -192,7 +195,7 @@ class _Plans(Decision):
 
     def due_by_time(self, query: Any, last: StateRow) -> datetime | None:
         to_come = (at(ts) for one in self.world.source for _, ts in one)
-        return min((instant for instant in to_come if instant > last.t), default=None)
+        return min((instant for instant in to_come if instant > last.after.t), default=None)
 
     def new_rows(self, row: StateRow, creates: bool) -> NewRows:
         select = self.world.select(row)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.garbage import EVERY, anything
+from tests.runs.state_rows import ROW, other
 
 from tapestry.errors import StateMissing, StateUnreadable
 from tapestry.instants import micros
@@ -20,13 +20,23 @@ from tapestry.runs.engine.odd_rows import MOST, Fields, Odd, OddRow, check_seal,
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.progress import reached
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.tables.state import COLUMNS, StateRow, _from_row, read_states, readable, runs_of
-from tapestry.runs.tables.state_row import FORMAT, pins_as_json, pins_of, seal_of
+from tapestry.runs.tables.parse_state import pins_of
+from tapestry.runs.tables.run_identity import RunIdentity
+from tapestry.runs.tables.state import _from_row, read_states, readable, runs_of
+from tapestry.runs.tables.state_row import (
+    COLUMNS,
+    FORMAT,
+    Position,
+    StateRow,
+    pins_as_json,
+    seal_of,
+    values_of,
+)
 
 TABLE = "db.tapestry_state"
 READ = [name for name in COLUMNS if name != "created_at"]
-FREE = ("sql", "failed_at", "seal")
-"""What may change, or be missing, without a run being another."""
+FREE = ("failed_at", "begin", "last_begin", "began")
+"""What may change without a run being another."""
 instants = st.datetimes(timezones=st.just(timezone.utc))
 names = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=8)
 pins = st.dictionaries(
@@ -35,27 +45,23 @@ pins = st.dictionaries(
 
 
 @st.composite
+def positions(draw: Any, t: datetime) -> Position:
+    own = st.dictionaries(names, st.none() | st.integers() | names, max_size=3)
+    return Position(t, draw(pins), draw(names), draw(own))
+
+
+@st.composite
 def state_rows(draw: Any) -> StateRow:
     """Rows as runs claim them."""
     n = draw(st.integers(1, 10**6))
     tau, t = sorted([draw(instants), draw(instants)])
     return StateRow(
-        model=draw(names),
-        generation=draw(names),
-        n=n,
-        run_id=draw(names),
-        tau=None if n == 1 else tau,
-        t=t,
-        begin=draw(st.none() | instants),
-        target_id=draw(st.just("") | names),
-        target_version=draw(st.integers(-1, MOST)),
-        pins=draw(pins),
-        last_pins=draw(pins),
-        canonical=draw(names),
-        sql=draw(st.text(st.characters(exclude_categories=("Cs",)))),
-        last_canonical=draw(st.just("") | names),
-        last_begin=draw(st.none() | instants),
-        began=draw(st.none() | instants),
+        RunIdentity(draw(names), draw(names), n, draw(names)),
+        draw(names),
+        Pin(draw(st.just("") | names), draw(st.integers(-1, MOST))),
+        None if n == 1 else draw(positions(tau)),
+        draw(positions(t)),
+        draw(st.text(st.characters(exclude_categories=("Cs",)))),
         continues=draw(st.just("") | names),
         failed=tuple(draw(st.lists(st.integers(1, n - 1), max_size=3))) if n > 1 else (),
         beside=draw(st.sampled_from([(), ("known",), ("known", "other")])),
@@ -64,41 +70,13 @@ def state_rows(draw: Any) -> StateRow:
 
 def raw(row: StateRow) -> dict[str, Any]:
     """What a query gives of the row as it stands in the table: instants in microseconds."""
-    values = {field.name: getattr(row, field.name) for field in fields(row)}
-    del values["sealed"]
-    values = {k: micros(v) if isinstance(v, datetime) else v for k, v in values.items()}
-    found = {
-        **values,
-        "pins": pins_as_json(row.pins),
-        "last_pins": pins_as_json(row.last_pins),
-        "failed": str(list(row.failed)),
-        "beside": json.dumps(row.beside) if row.beside else None,
-        "seal": seal_of(vars(row)),
-        "format": FORMAT,
-    }
-    return {name: found[name] for name in READ}
+    failed_at = None if row.failed_at is None else micros(row.failed_at)
+    found = {**values_of(row), "failed_at": failed_at, "seal": seal_of(row)}
+    return {name: found.get(name) for name in READ}
 
 
 def read(values: dict[str, Any]) -> StateRow | OddRow:
     return _from_row(TABLE, tuple(values.values()))
-
-
-ROW = StateRow(
-    "db.m",
-    "g",
-    3,
-    "run",
-    datetime(2026, 1, 1, tzinfo=timezone.utc),
-    datetime(2026, 1, 2, tzinfo=timezone.utc),
-    None,
-    "id",
-    7,
-    {"db.s": Pin("id", 4, True)},
-    {"db.s": Pin("id", 3)},
-    "SELECT 1",
-    "select 1",
-    failed=(2,),
-)
 
 
 @given(state_rows())
@@ -108,11 +86,47 @@ def test_what_a_run_writes_is_read(row: StateRow) -> None:
     assert found == row
     assert isinstance(found, StateRow)
     assert found.sealed
-    assert replace(found, n=found.n + 1) != row
-    old = read({**raw(row), "seal": None})
-    assert old == row
-    assert isinstance(old, StateRow)
-    assert not old.sealed
+    assert other(found, n=found.n + 1) != row
+    assert "seal is null" in str(read({**raw(row), "seal": None}))
+    for column, value in raw(row).items():
+        if column not in FREE and value not in (None, ""):
+            found = read({**raw(row), column: None})
+            assert isinstance(found, OddRow) or found == row, column
+
+
+def test_what_a_run_of_format_1_wrote_is_read() -> None:
+    for row in (ROW, other(ROW, n=1, tau=None, failed=()), replace(ROW, beside=("known",))):
+        for values in (in_format_1(row), {**in_format_1(row), "format": None}):
+            found = read(values)
+            assert isinstance(found, StateRow), found
+            assert (found, found.sealed) == (row, True)
+            old = read({**values, "seal": None})
+            assert isinstance(old, StateRow)
+            assert (old, old.sealed) == (row, False)
+        for column, value in in_format_1(row).items():
+            if column not in ("sql", "failed_at", "format") and value is not None:
+                changed = f"{value}x" if isinstance(value, str) else value + 1
+                assert isinstance(read({**in_format_1(row), column: changed}), OddRow), column
+
+
+def in_format_1(row: StateRow) -> dict[str, Any]:
+    """The row as versions with format 1 wrote it."""
+    before, after = row.before, row.after
+    own: Any = {**dict.fromkeys(("begin", "began")), **after.own}
+    last: Any = {"begin": None} if before is None else before.own
+    identity = [row.model, row.generation, row.n, row.run_id]
+    tau, last_text = (None, "") if before is None else (micros(before.t), before.canonical)
+    read_before = {} if before is None else before.pins
+    listed = [
+        [[name, pin.table_id, pin.version, pin.kept] for name, pin in sorted(some.items())]
+        for some in (after.pins, read_before)
+    ]
+    values = [*identity, tau, micros(after.t), own["begin"], *vars(row.target).values()][:9]
+    values += [*listed, after.canonical, last_text, last["begin"], own["began"], row.continues]
+    values += [list(row.failed), *([list(row.beside)] if row.beside else [])]
+    columns = {"begin": own["begin"], "began": own["began"], "last_begin": last["begin"]}
+    none = dict.fromkeys(("kind", "own", "last_own"))
+    return {**raw(row), **columns, **none, "format": 1, "seal": sealed(values)}
 
 
 @pytest.mark.parametrize("column", READ)
@@ -122,7 +136,7 @@ def test_garbage_of_every_type_in_a_column(column: str) -> None:
         found = read({**raw(ROW), column: value})
         if isinstance(found, StateRow):
             assert column in FREE or found == ROW, (column, value)
-            assert replace(found, sql=ROW.sql, failed_at=None) == ROW
+            assert replace(found, failed_at=None) == ROW
         else:
             text = str(found)
             assert text.startswith(f"{TABLE} where model ")
@@ -143,7 +157,7 @@ def test_garbage_everywhere(values: list[Any]) -> None:
 @settings(max_examples=100, deadline=None)
 def test_random_garbage_in_a_column(column: str, value: Any) -> None:
     found = read({**raw(ROW), column: value})
-    assert isinstance(found, OddRow) or replace(found, sql=ROW.sql, failed_at=None) == ROW
+    assert isinstance(found, OddRow) or replace(found, failed_at=None) == ROW
 
 
 @pytest.mark.parametrize(
@@ -163,6 +177,16 @@ def test_random_garbage_in_a_column(column: str, value: Any) -> None:
         ({"beside": '["known"]'}, "its seal does not fit"),
         ({"seal": "x"}, "seal is no seal"),
         ({"run_id": "other"}, "its seal does not fit"),
+        ({"seal": None}, "seal is null"),
+        ({"format": None}, "its seal does not fit"),
+        ({"sql": "select 2"}, "its seal does not fit"),
+        ({"kind": None}, "kind is null"),
+        ({"kind": "other"}, "its seal does not fit"),
+        ({"own": '{"begin": 8}'}, "its seal does not fit"),
+        ({"last_own": "{}"}, "its seal does not fit"),
+        ({"own": "[]"}, "own is no object"),
+        ({"own": "{"}, "own is no JSON"),
+        ({"own": '{"a": "' + "x" * 100_000 + '"}'}, "own is longer than 100000"),
         ({"pins": '{"db.s": ["id", 5, true]}'}, "its seal does not fit"),
     ],
 )
@@ -180,10 +204,6 @@ def test_a_row_of_a_later_format_is_refused_before_it_is_read() -> None:
         readable(found)
 
 
-def test_a_row_of_the_versions_before_formats_goes_on() -> None:
-    assert read({**raw(ROW), "format": None}) == ROW
-
-
 class Rows(Session):
     """A session whose state table holds these rows."""
 
@@ -198,15 +218,15 @@ class Rows(Session):
 
 
 def test_only_the_model_concerned_stops() -> None:
-    other = replace(ROW, model="db.other", generation="h")
+    theirs = other(ROW, model="db.other", generation="h")
     session = Rows(
         {**raw(ROW), "pins": "no JSON"},
-        raw(other),
+        raw(theirs),
         {**raw(ROW), "generation": None, "n": None},
         {**raw(ROW), "generation": "nobody's", "model": None},
     )
-    invocation = Invocation("i", Clock(ROW.t), TABLE)
-    assert invocation.state(session, "h") == other
+    invocation = Invocation("i", Clock(ROW.after.t), TABLE)
+    assert invocation.state(session, "h") == theirs
     assert invocation.state(session, "unknown") is None
     with pytest.raises(StateUnreadable) as stopped:
         invocation.state(session, "g")
@@ -234,7 +254,7 @@ def test_the_message_is_short_whatever_the_key_is(column: str) -> None:
 def test_of_two_rows_that_differ_nobody_guesses() -> None:
     states = read_states(Rows(raw(ROW), raw(ROW)), TABLE)
     assert states == {"g": ROW}, "equal ones are one"
-    for two in ({"seal": None, "t": raw(ROW)["t"] + 1}, {"pins": "{"}, {"n": "3"}):
+    for two in ({"seal": None, "format": 1, "t": raw(ROW)["t"] + 1}, {"pins": "{"}, {"n": "3"}):
         for rows in ((raw(ROW), {**raw(ROW), **two}), ({**raw(ROW), **two}, raw(ROW))):
             found = (read_states(Rows(*rows), TABLE) or {})["g"]
             assert isinstance(found, OddRow)
@@ -258,7 +278,7 @@ def test_the_doctor_finds_it() -> None:
 
 
 def test_runs_of_a_generation() -> None:
-    first = replace(ROW, n=1, tau=None, failed=())
+    first = other(ROW, n=1, tau=None, failed=())
     assert runs_of(Rows(raw(ROW), raw(first), raw(ROW)), TABLE, "g") == [first, ROW]
     with pytest.raises(StateUnreadable, match="canonical is empty"):
         runs_of(Rows(raw(ROW), {**raw(first), "canonical": ""}), TABLE, "g")

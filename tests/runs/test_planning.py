@@ -7,6 +7,7 @@ from tests.runs.fake_world import TARGET, FakeWorld, at, instead_of_spark
 
 from tapestry.errors import QueryChanged, WindowError
 from tapestry.runs.context.clock import Clock
+from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.registry import prepare
 
 
@@ -79,7 +80,7 @@ def test_a_full_refresh_is_a_new_generation_also_at_an_earlier_instant(world: Fa
     after = world.stand().row
     assert before is not None
     assert after is not None
-    assert (after.n, after.t) == (1, at(0.5))
+    assert (after.n, after.after.t) == (1, at(0.5))
     assert after.generation != before.generation
     assert world.ids() == [1]
     world.run(20)
@@ -97,8 +98,10 @@ def test_a_changed_query_goes_on_from_where_the_last_run_ended(world: FakeWorld)
     world.run(20, world.model("another", on_query_change="continue"))
     row = world.stand().row
     assert row is not None
-    assert (row.n, row.canonical, row.last_canonical) == (2, "another", "all of them")
-    assert (row.begin, row.last_begin) == (at(8), None)
+    assert (row.n, row.after.canonical) == (2, "another")
+    assert row.before is not None
+    assert row.before.canonical == "all of them"
+    assert (begins(row).begin, row.before.own) == (at(8), {})
     world.add((4, 21))
     world.run(22, world.model("another", on_query_change="fail"))
     assert world.ids() == [1, 2, 3, 4]
@@ -108,7 +111,7 @@ def test_a_changed_query_builds_the_table_again(world: FakeWorld) -> None:
     assert world.run(20, world.model("another", on_query_change="refresh")).action == "create"
     row = world.stand().row
     assert row is not None
-    assert (row.n, row.canonical) == (1, "another")
+    assert (row.n, row.after.canonical) == (1, "another")
     assert world.ids() == [1, 2, 3]
 
 

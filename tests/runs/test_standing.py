@@ -41,7 +41,7 @@ def newest(world: FakeWorld, **changes: Any) -> None:
 def test_it_stands_at_its_newest_run(world: FakeWorld) -> None:
     found = world.stand()
     assert found.row is not None
-    assert (found.row.n, found.row.t, found.version) == (2, at(8), 1)
+    assert (found.row.n, found.row.after.t, found.version) == (2, at(8), 1)
     plain = Standing(found.target, found.row, version=1, attempt="")
     assert found == plain
 
@@ -194,18 +194,30 @@ def test_a_row_that_somebody_changed(world: FakeWorld, changes: dict[str, Any]) 
         world.stand()
 
 
+def test_a_row_of_another_kind_than_its_table_says(world: FakeWorld) -> None:
+    table = world.delta.table(TARGET)
+    named = {**table.newest.properties, "tapestry.kind": "whole"}
+    table.commits[-1] = replace(table.newest, properties=named)
+    with pytest.raises(QueryChanged, match="was made by a model that was continuous") as stopped:
+        world.stand(replace(world.model(), materialized="whole"))
+    assert "--full-refresh" in stopped.value.hint
+    newest(world, format=None, seal=None, kind=None)
+    with pytest.raises(QueryChanged, match="was made by a model that was continuous"):
+        world.stand(replace(world.model(), materialized="whole"))
+
+
 def test_a_row_without_a_seal_is_compared_with_its_commit(world: FakeWorld) -> None:
-    newest(world, seal=None)
+    newest(world, format=None, seal=None)
     assert world.stand().row is not None
     row = world.states()[-1]
-    newest(world, seal=None, t=row["t"] + 1)
+    newest(world, format=None, seal=None, t=row["t"] + 1)
     with pytest.raises(StateUnreadable, match="its commit in the table says"):
         world.stand()
 
 
 def test_a_claimed_row_without_a_seal_goes_on_from_a_known_run(world: FakeWorld) -> None:
     first, last = world.states()
-    claimed = {**last, "n": 3, "tau": last["t"], "t": last["t"] + 5, "seal": None}
+    claimed = {**last, "n": 3, "tau": last["t"], "t": last["t"] + 5, "seal": None, "format": 1}
     world.delta.foreign(STATE, "WRITE", [first, last, claimed])
     assert world.stand().crashed
     world.delta.foreign(STATE, "WRITE", [first, last, {**claimed, "tau": last["t"] + 1}])
@@ -330,7 +342,7 @@ def test_a_failed_run_leaves_its_window(world: FakeWorld) -> None:
         world.run(10)
     found = world.stand()
     assert found.row is not None
-    assert (found.row.n, found.row.t, found.row.failed) == (3, at(8), (3,))
+    assert (found.row.n, found.row.after.t, found.row.failed) == (3, at(8), (3,))
     assert (found.crashed, found.closing) == (False, False)
     world.broken.clear()
     world.run(12)
@@ -358,7 +370,7 @@ def test_marked_and_the_log_no_longer_tells(world: FakeWorld) -> None:
     world.delta.clean_up(TARGET)
     found = world.stand()
     assert found.row is not None
-    assert (found.row.t, found.closing) == (at(4), False)
+    assert (found.row.after.t, found.closing) == (at(4), False)
 
 
 def test_what_is_remembered_spares_the_state(world: FakeWorld) -> None:

@@ -10,24 +10,16 @@ import pytest
 from tests.runs.fake_delta import FakeDelta, FakeError
 from tests.runs.fake_session import FakeSession
 from tests.runs.fake_world import STATE, at
-from tests.runs.test_odd_states import ROW
+from tests.runs.state_rows import ROW, other
 
 from tapestry.errors import StateMissing, StateUnreadable
 from tapestry.runs.engine.own_tables import create_own
 from tapestry.runs.tables import state
-from tapestry.runs.tables.state import (
-    ADDED,
-    COLUMNS,
-    StateRow,
-    claim,
-    compact,
-    mark_failed,
-    read_states,
-    runs_of,
-)
+from tapestry.runs.tables.state import ADDED, claim, compact, mark_failed, read_states, runs_of
+from tapestry.runs.tables.state_row import COLUMNS, StateRow
 
-FIRST = replace(ROW, n=1, run_id="first", tau=None, t=at(1), failed=())
-SECOND = replace(ROW, n=2, run_id="second", tau=at(1), t=at(2), failed=())
+FIRST = other(ROW, n=1, run_id="first", tau=None, t=at(1), own={}, failed=())
+SECOND = replace(other(FIRST, n=2, run_id="second", t=at(2)), before=FIRST.after)
 
 
 @pytest.fixture
@@ -42,7 +34,7 @@ def rows(session: FakeSession) -> list[tuple[int, str]]:
     return [(row["n"], row["run_id"]) for row in session.delta.table(STATE).newest.rows]
 
 
-def other(session: FakeSession) -> FakeSession:
+def another(session: FakeSession) -> FakeSession:
     return FakeSession(session.delta)
 
 
@@ -60,22 +52,22 @@ def test_what_is_claimed_is_read_as_it_was(session: FakeSession) -> None:
 
 def test_of_two_claims_of_one_n_the_first_stands(session: FakeSession) -> None:
     assert claim(session, STATE, SECOND)
-    assert not claim(session, STATE, replace(SECOND, run_id="slow"))
+    assert not claim(session, STATE, other(SECOND, run_id="slow"))
     assert claim(session, STATE, SECOND), "one's own, sent twice, is won"
     assert rows(session) == [(1, "first"), (2, "second")]
 
 
 def test_two_claims_at_one_moment(session: FakeSession) -> None:
     """The other one lands between the reading and the commit of this one."""
-    theirs = replace(SECOND, run_id="theirs")
-    session.delta.meanwhile = partial(claim, other(session), STATE, theirs)
+    theirs = other(SECOND, run_id="theirs")
+    session.delta.meanwhile = partial(claim, another(session), STATE, theirs)
     assert not claim(session, STATE, SECOND)
     assert rows(session) == [(1, "first"), (2, "theirs")]
 
 
 def test_claims_of_several_models_do_not_meet(session: FakeSession) -> None:
-    theirs = replace(SECOND, generation="h", model="s.other")
-    session.delta.meanwhile = partial(claim, other(session), STATE, theirs)
+    theirs = other(SECOND, generation="h", model="s.other")
+    session.delta.meanwhile = partial(claim, another(session), STATE, theirs)
     assert claim(session, STATE, SECOND)
     assert len(rows(session)) == 3
 
@@ -89,7 +81,7 @@ def test_many_commits_of_others_hide_no_claim(session: FakeSession) -> None:
         if sql.startswith("INSERT"):
             session.rows = sent  # type: ignore[method-assign]
             for n in range(30):
-                claim(other(session), STATE, replace(SECOND, generation=f"g{n}"))
+                claim(another(session), STATE, other(SECOND, generation=f"g{n}"))
         return found
 
     session.rows = slow  # type: ignore[method-assign]
@@ -99,7 +91,7 @@ def test_many_commits_of_others_hide_no_claim(session: FakeSession) -> None:
 def test_two_first_claims_without_a_table() -> None:
     delta = FakeDelta()
     mine, theirs = FakeSession(delta), FakeSession(delta)
-    delta.meanwhile = partial(claim, theirs, STATE, replace(FIRST, generation="h"))
+    delta.meanwhile = partial(claim, theirs, STATE, other(FIRST, generation="h"))
     assert claim(mine, STATE, FIRST)
     assert len(rows(mine)) == 2
 
@@ -110,7 +102,7 @@ def test_a_table_that_is_gone_loses_the_claim(session: FakeSession, how: str) ->
     getattr(session.delta, how)(STATE)
     assert not claim(session, STATE, SECOND)
     assert read_states(session, STATE) is None
-    assert claim(session, STATE, replace(FIRST, generation="new"))
+    assert claim(session, STATE, other(FIRST, generation="new"))
     assert rows(session) == [(1, "first")]
 
 
@@ -126,7 +118,8 @@ def old(session: FakeSession, missing: int) -> None:
     held = session.delta.table(STATE).newest.rows
     session.delta.drop(STATE)
     create_own(session, STATE, kept, "old")
-    session.delta.foreign(STATE, "WRITE", [{name: row[name] for name in kept} for row in held])
+    rows = [{**row, "format": 1, "seal": None} for row in held]
+    session.delta.foreign(STATE, "WRITE", [{name: row[name] for name in kept} for row in rows])
 
 
 @pytest.mark.parametrize("missing", range(1, len(ADDED) + 1))
@@ -135,16 +128,15 @@ def test_a_table_of_an_earlier_version_is_widened(session: FakeSession, missing:
     old(session, missing)
     found = read_states(session, STATE)
     assert found is not None
-    assert isinstance(found["g"], StateRow)
-    assert found["g"] == replace(SECOND, last_canonical="", last_begin=None, began=None)
+    assert found["g"] == SECOND
     old(session, missing)
-    assert claim(session, STATE, replace(SECOND, n=3, run_id="third", tau=at(2), t=at(3)))
+    assert claim(session, STATE, other(SECOND, n=3, run_id="third", tau=at(2), t=at(3)))
     assert session.delta.table(STATE).newest.columns == dict(COLUMNS)
 
 
 def test_two_processes_widen_it(session: FakeSession) -> None:
     old(session, 3)
-    session.delta.meanwhile = partial(read_states, other(session), STATE)
+    session.delta.meanwhile = partial(read_states, another(session), STATE)
     assert read_states(session, STATE) == {"g": FIRST}
 
 
@@ -187,7 +179,7 @@ def test_a_failed_run_is_marked_and_unmarked(session: FakeSession) -> None:
     first, second = runs_of(session, STATE, "g")
     assert (first.failed_at, second.failed_at is None) == (None, False)
     assert second.sealed, "the mark is no part of what the seal says"
-    assert second.before.t == at(1)
+    assert second.undone.after.t == at(1)
     mark_failed(session, STATE, SECOND, failed=False)
     assert runs_of(session, STATE, "g") == [FIRST, SECOND]
 
@@ -195,9 +187,9 @@ def test_a_failed_run_is_marked_and_unmarked(session: FakeSession) -> None:
 def test_marks_that_meet(session: FakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another UPDATE at the same time conflicts: once more; for ever, it is told."""
     monkeypatch.setattr(state, "sleep", lambda _: None)
-    theirs = replace(FIRST, generation="h")
+    theirs = other(FIRST, generation="h")
     claim(session, STATE, theirs)
-    session.delta.meanwhile = partial(mark_failed, other(session), STATE, theirs)
+    session.delta.meanwhile = partial(mark_failed, another(session), STATE, theirs)
     mark_failed(session, STATE, FIRST)
     found = read_states(session, STATE)
     assert found is not None
@@ -214,7 +206,7 @@ def test_marks_that_meet(session: FakeSession, monkeypatch: pytest.MonkeyPatch) 
 
 def test_rows_long_past_are_dropped(session: FakeSession) -> None:
     for n in range(2, 9):
-        claim(session, STATE, replace(SECOND, n=n, run_id=f"{n}"))
-    claim(session, STATE, replace(SECOND, generation="h", n=3, run_id="h"))
-    compact(session, STATE, replace(SECOND, n=8), keep=2)
+        claim(session, STATE, other(SECOND, n=n, run_id=f"{n}"))
+    claim(session, STATE, other(SECOND, generation="h", n=3, run_id="h"))
+    compact(session, STATE, other(SECOND, n=8), keep=2)
     assert rows(session) == [(1, "first"), (6, "6"), (7, "7"), (8, "8"), (3, "h")]

@@ -5,12 +5,12 @@ Its claim has to stand when something is written, and a run that lost it has to 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from threading import Event
 from typing import Any
 
 import pytest
 from tests.marks import more
+from tests.runs.state_rows import other
 from tests.spark.run_world import ALL, World, at
 from tests.spark.test_commit_once import Killed
 
@@ -108,7 +108,7 @@ def test_a_claim_that_fails_is_the_run_s_failure(
 
 def overtaken(world: World, planned: WriteRows) -> None:
     """Another process claims the same n, and is killed."""
-    row = replace(planned.row, run_id="another", t=at(8))
+    row = other(planned.row, run_id="another", t=at(8))
     assert claim(world.session, f"{world.schema}.tapestry_state", row)
 
 

@@ -136,9 +136,9 @@ def test_a_corrected_query_after_a_failure(world: World) -> None:
     world.run(other, 12)
     assert world.answers() == [(1, 0.0), (3, 5.0)]
     ((begin,),) = world.session.rows(
-        f"select max_by(unix_seconds(begin), n) from {world.schema}.tapestry_state"
+        f"select max_by(get_json_object(own, '$.begin'), n) from {world.schema}.tapestry_state"
     )
-    assert begin == int(datetime(2026, 1, 1, 0, 0, 2, tzinfo=timezone.utc).timestamp())
+    assert int(begin) == datetime(2026, 1, 1, 0, 0, 2, tzinfo=timezone.utc).timestamp() * 1e6
 
 
 def test_a_first_run_that_fails(world: World) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.runs.fake_delta import FakeDelta
 from tests.runs.fake_session import FakeSession
-from tests.runs.test_odd_states import ROW
+from tests.runs.state_rows import ROW, other
 from tests.spark import run_world
 
 from tapestry.quoting import relation_name, timestamp
@@ -32,15 +32,9 @@ from tapestry.runs.run.commit import (
     name_generation_sql,
     rewind_sql,
 )
-from tapestry.runs.tables.state import (
-    COLUMNS,
-    StateRow,
-    claim,
-    compact,
-    mark_failed,
-    read_states,
-    runs_of,
-)
+from tapestry.runs.sources.pins import Pin
+from tapestry.runs.tables.state import claim, compact, mark_failed, read_states, runs_of
+from tapestry.runs.tables.state_row import COLUMNS, StateRow
 from tapestry.runs.tables.target import Commit, commits_after, generation_in, look, newest_commits
 
 pytestmark = pytest.mark.gate
@@ -78,9 +72,9 @@ class Side:
         self.model = Model(
             "target", self.target, "q", ModelConfig.parse({"verify": "off"}), {}, "m.sql"
         )
-        first = replace(ROW, model=self.target, target_version=-1, failed=(), continues="")
-        self.first = replace(first, n=1, run_id="r1", tau=None, t=at(10))
-        self.second = replace(first, n=2, run_id="r2", tau=at(10), t=at(20), target_version=0)
+        first = other(ROW, model=self.target, target=Pin("id", -1), failed=(), continues="")
+        self.first = other(first, n=1, run_id="r1", tau=None, t=at(10))
+        self.second = other(first, n=2, run_id="r2", tau=at(10), t=at(20), target=Pin("id", 0))
         self.watched = [self.target]
         self.seen: list[Any] = []
         self.ids: list[str] = []
@@ -178,8 +172,8 @@ def runs_and_repetitions(side: Side) -> None:
     side.creates()  # there is such a table
     names = ["id", "_matched_at"]
     side.sends(append_sql(side.second, names, values(11, 12)))
-    side.sends(append_sql(replace(side.second, run_id="slow"), names, values(13)))
-    third = replace(side.second, n=3, run_id="r3", tau=at(20), t=at(30))
+    side.sends(append_sql(other(side.second, run_id="slow"), names, values(13)))
+    third = other(side.second, n=3, run_id="r3", tau=at(20), t=at(30))
     side.sends(append_sql(third, names, f"{values(22)} WHERE false", attempt="a"))
     side.sends(append_sql(side.second, names, values(11, 12)))
     side.sends(append_sql(third, ["id", "lacking"], values(22)))
@@ -206,14 +200,14 @@ def a_refresh(side: Side) -> None:
     side.sends(append_sql(side.second, ["id", "_matched_at"], values(11)))
     side.creates("h", replaces=True)
     side.sends(append_sql(side.second, ["id", "_matched_at"], values(11)))
-    after = replace(side.second, generation="h")
+    after = other(side.second, generation="h")
     side.sends(append_sql(after, ["id", "_matched_at"], values(11)))
 
 
 def a_rewind(side: Side) -> None:
     """Answers after T are forgotten under the last number of the generation."""
     side.creates()
-    back = replace(side.first, generation="h", continues="g", run_id="r9", t=at(2))
+    back = other(side.first, generation="h", continues="g", run_id="r9", t=at(2))
     after = f"`_matched_at` > {timestamp(back.t)}"
     side.sends(rewind_sql(back, 2, after))
     side.sends(rewind_sql(replace(back, generation="i"), 2, after))
@@ -228,15 +222,15 @@ def claims(side: Side) -> None:
     side.watched = [side.state]
     side.does(lambda: claim(side.session, side.state, side.first))
     side.does(lambda: claim(side.session, side.state, side.second))
-    side.does(lambda: claim(side.session, side.state, replace(side.second, run_id="slow")))
+    side.does(lambda: claim(side.session, side.state, other(side.second, run_id="slow")))
     side.does(lambda: claim(side.session, side.state, side.second))
-    side.does(lambda: claim(side.session, side.state, replace(side.second, generation="h")))
+    side.does(lambda: claim(side.session, side.state, other(side.second, generation="h")))
     side.seen.append(side.states())
     mark_failed(side.session, side.state, side.second)
     side.seen.append([_timeless(run) for run in runs_of(side.session, side.state, "g")])
     mark_failed(side.session, side.state, side.second, failed=False)
     side.seen.append(side.states())
-    third = replace(side.second, n=3, run_id="r3")
+    third = other(side.second, n=3, run_id="r3")
     claim(side.session, side.state, third)
     compact(side.session, side.state, third, keep=0)
     side.seen.append(runs_of(side.session, side.state, "g"))
@@ -277,7 +271,7 @@ def a_first_run_killed_before_the_catalog_knew(side: Side) -> None:
     claim(side.session, side.state, side.first)
     side.creates()
     side.forget(side.target)
-    again = replace(side.first, generation="h")
+    again = other(side.first, generation="h")
     claim(side.session, side.state, again)
     sql = create_sql(side.model, "h", values(1, 2), False, side.state)
     side.does(lambda: commit(side.session, again, sql, side.state))
@@ -290,7 +284,7 @@ def the_folder_of_the_state_deleted(side: Side) -> None:
     side.does(lambda: side.delete_folder(side.state))
     side.does(side.states)
     side.does(lambda: claim(side.session, side.state, side.second))
-    side.does(lambda: claim(side.session, side.state, replace(side.first, generation="h")))
+    side.does(lambda: claim(side.session, side.state, other(side.first, generation="h")))
     side.seen.append(side.states())
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.spark.run_world import at, delete_folder
+from tests.runs.state_rows import ROW, other
+from tests.spark.run_world import delete_folder
 
 from tapestry.errors import ConfigurationError, TargetChanged
 from tapestry.runs.tables.kept import KeptRows, KeptTable
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 
 NOTES = KeptTable("notes", "a test", {"word": "string", "size": "bigint"})
 
@@ -18,9 +18,7 @@ NOTES = KeptTable("notes", "a test", {"word": "string", "size": "bigint"})
 @pytest.fixture
 def row(schema: str) -> StateRow:
     """Run 3 of a generation."""
-    return StateRow(
-        f"{schema}.target", "g", 3, "run", at(1), at(2), None, "id", 7, {}, {}, "select 1", ""
-    )
+    return other(ROW, model=f"{schema}.target", failed=())
 
 
 def found(session: Any, row: StateRow, own: bool = False) -> list[tuple[Any, ...]]:
@@ -36,31 +34,31 @@ def test_rows_of_a_run_land_once_and_count_for_the_runs_after_it(
     assert NOTES.there(session, row.model)
     assert found(session, row) == []
     assert found(session, row, own=True) == [("three", 3)]
-    after = replace(row, n=4)
+    after = other(row, n=4)
     assert found(session, after) == [("three", 3)]
-    assert found(session, replace(after, n=5, failed=(3,))) == []
-    assert found(session, replace(after, generation="other")) == []
+    assert found(session, other(after, n=5, failed=(3,))) == []
+    assert found(session, other(after, generation="other")) == []
 
 
 def test_what_can_never_count_is_removed(session: Any, row: StateRow) -> None:
     name = NOTES.table_of(row.model)
     for n in (1, 2, 3):
-        NOTES.write(session, replace(row, n=n).identity, f"SELECT 'run', {n}")
-    NOTES.write(session, replace(row, generation="other", n=1).identity, "SELECT 'other', 1")
-    NOTES.tidy(session, replace(row, failed=(1,)), 2)
+        NOTES.write(session, other(row, n=n).identity, f"SELECT 'run', {n}")
+    NOTES.write(session, other(row, generation="other", n=1).identity, "SELECT 'other', 1")
+    NOTES.tidy(session, other(row, failed=(1,)), 2)
     assert session.rows(f"SELECT size FROM {name}") == [(2,)]
-    NOTES.tidy(session, replace(row, generation="new", n=1), 1)
+    NOTES.tidy(session, other(row, generation="new", n=1), 1)
     assert session.rows(f"SELECT size FROM {name}") == []
 
 
 def test_a_rewind_takes_along_what_counts(session: Any, row: StateRow) -> None:
-    NOTES.carry_over(session, replace(row, generation="new", n=1), row)  # there is nothing
+    NOTES.carry_over(session, other(row, generation="new", n=1), row)  # there is nothing
     for n in (1, 2, 3, 4):
-        NOTES.write(session, replace(row, n=n).identity, f"SELECT 'run', {n}")
-    rewound = replace(row, generation="new", n=1)
+        NOTES.write(session, other(row, n=n).identity, f"SELECT 'run', {n}")
+    rewound = other(row, generation="new", n=1)
     for _ in range(2):
-        NOTES.carry_over(session, rewound, replace(row, failed=(2,)), "size > 1")
-    assert found(session, replace(rewound, n=2)) == [("run", 3)]
+        NOTES.carry_over(session, rewound, other(row, failed=(2,)), "size > 1")
+    assert found(session, other(rewound, n=2)) == [("run", 3)]
 
 
 def test_somebody_elses_table_is_left_alone(session: Any, row: StateRow) -> None:

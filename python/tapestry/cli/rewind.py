@@ -131,7 +131,7 @@ def _read_by(session: Any, invocation: Any, model: Any, moved: dict[str, Any]) -
     from tapestry.runs.kinds.continuous.after.downstream import state_of
 
     row = state_of(session, invocation, model)
-    return {name: pin for name, pin in moved.items() if row is not None and name in row.pins}
+    return {name: pin for name, pin in moved.items() if row is not None and name in row.after.pins}
 
 
 def _ask(planned: Sequence[Rewind], to: datetime, wish: _Wish) -> None:
@@ -150,13 +150,15 @@ def _ask(planned: Sequence[Rewind], to: datetime, wish: _Wish) -> None:
 def _size(one: Rewind) -> str:
     from tapestry.runs.engine.instants import show
 
-    return f"{counted(one.answers, 'answer')} in ({show(one.row.t)}, {show(one.newest.t)}]"
+    return (
+        f"{counted(one.answers, 'answer')} in ({show(one.row.after.t)}, {show(one.newest.after.t)}]"
+    )
 
 
 def _sentence(one: Rewind) -> str:
     from tapestry.runs.engine.instants import show
 
-    return f"{one.model.name}: rewound to {show(one.row.t)}; {_size(one)} forgotten"
+    return f"{one.model.name}: rewound to {show(one.row.after.t)}; {_size(one)} forgotten"
 
 
 def _described(one: Rewind) -> dict[str, Any]:
@@ -164,8 +166,8 @@ def _described(one: Rewind) -> dict[str, Any]:
 
     return {
         "model": one.model.name,
-        "to": show(one.row.t),
-        "from": show(one.newest.t),
+        "to": show(one.row.after.t),
+        "from": show(one.newest.after.t),
         "answers": one.answers,
         "runs": one.runs,
         "generation": one.row.generation,

@@ -28,7 +28,8 @@ from tapestry.runs.engine.odd_rows import Fields, Odd, OddRow, check_seal, read_
 from tapestry.runs.engine.own_tables import OwnTable, append_own, refuse_other, widened_rows
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.claims import Claim, Claimant, put_once, wins
-from tapestry.runs.tables.state import StateRow, runs_of
+from tapestry.runs.tables.state import runs_of
+from tapestry.runs.tables.state_row import StateRow
 
 logger = logging.getLogger(__name__)
 
@@ -191,10 +192,17 @@ def refuse_ahead(table: str, last: Batch | None, row: StateRow) -> Batch | OddRo
 
     One with a seal is: another process has run and delivered since ``row`` was read.
     """
-    if last is None or last.sealed or last.generation != row.generation or last.until <= row.t:
+    if (
+        last is None
+        or last.sealed
+        or last.generation != row.generation
+        or last.until <= row.after.t
+    ):
         return last
     key = tuple((name, getattr(last, name)) for name in _KEY if name != "event")
-    return OddRow(table, key, f"until is {last.until}, and the table's newest run ended at {row.t}")
+    return OddRow(
+        table, key, f"until is {last.until}, and the table's newest run ended at {row.after.t}"
+    )
 
 
 def unreadable(odd: OddRow) -> StateUnreadable:
@@ -263,7 +271,7 @@ def position(session: Session, state_table: str, last: Batch, row: StateRow) -> 
     while current.generation != last.generation:
         runs = runs_of(session, state_table, current.generation)
         if runs and runs[0].n == 1:
-            until = min(until, runs[0].t)
+            until = min(until, runs[0].after.t)
         before = runs_of(session, state_table, current.continues) if current.continues else []
         if not before:
             break

@@ -37,7 +37,7 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import plain
 from tapestry.runs.run.crash import point
 from tapestry.runs.run.standing import stand
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.words import counted
 
 GRACE = 0.5
@@ -141,7 +141,7 @@ class _Run:
             row = standing.row
             if row is None:
                 return
-            row = row.before if standing.crashed or standing.closing else row
+            row = row.undone if standing.crashed or standing.closing else row
             last = cursors.read_batches(self.session, self.table, plain(model.relation))
             columns = columns_of_table(self.session, model.relation)
         except Exception as error:
@@ -232,7 +232,9 @@ class _Run:
     def _batch(self, line: _Line) -> Batch | None:
         model, last, row = plain(line.model.relation), line.last, line.row
         if last is None:
-            cursors.begin(self.session, self.table, model, line.sink.name, row.generation, row.t)
+            cursors.begin(
+                self.session, self.table, model, line.sink.name, row.generation, row.after.t
+            )
             line.outcome.begun = True
             return None
         at = cursors.position(self.session, self.state_table, last, row)
@@ -242,12 +244,12 @@ class _Run:
                 return last if at == last.until else replace(last, until=at, parts=0)
             cursors.finish(self.session, self.table, last)
             last = replace(last, done=True)
-        if at >= row.t:
+        if at >= row.after.t:
             return None
         if time.monotonic() > line.deadline:
             line.outcome.error = "patience is over; the rest comes with the next run"
             return None
-        answers = AnswersToSend(line.model.relation, line.columns, at, row.t)
+        answers = AnswersToSend(line.model.relation, line.columns, at, row.after.t)
         until = end_of_batch(self.session, answers)
         if until is None:
             return None

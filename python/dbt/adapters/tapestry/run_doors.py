@@ -37,6 +37,7 @@ from tapestry.errors import TapestryError
 from tapestry.names import COMMITS_TABLE
 from tapestry.quoting import authored
 from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.query import read_query
 from tapestry.runs.kinds.registry import execute, plan_empty, prepare
 from tapestry.runs.query.answer_as_of import AskedQuery, answer_at, clock_only
@@ -129,7 +130,8 @@ class RunDoors(metaclass=AdapterMeta):
         with dbt_errors():
             invocation = current_invocation(self.config, session)
             if plan.model.materialized == CONTINUOUS:
-                query = read_query(session, plan.model, invocation, plan.model.sql, plan.row.begin)
+                begin = begins(plan.row).begin
+                query = read_query(session, plan.model, invocation, plan.model.sql, begin)
                 write_beside_compiled(self.config, node, graph, query)
 
     @available

@@ -18,7 +18,7 @@ from tapestry.runs.checks.staging import Staged, hidden, mapping_properties
 from tapestry.runs.engine.own_tables import exists, forget_gone, remove_rows
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.kept import Marks, kept_name, property_of
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 
 OURS = ("run_id", "generation", "n", "attempt", "expectations")
 

@@ -18,7 +18,8 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.kept_commits import commits_beside
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.tables.queries import queries_beside
-from tapestry.runs.tables.state import StateRow, read_states, readable
+from tapestry.runs.tables.state import read_states, readable
+from tapestry.runs.tables.state_row import StateRow
 
 T = TypeVar("T")
 

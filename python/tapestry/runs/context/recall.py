@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from tapestry.runs.engine.glance import Glance
 from tapestry.runs.sources.pins import Pin, Pinned
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql import Rewriting
 
 SIZE = 10_000

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from uuid import uuid4
 
 from tapestry.runs.engine.column_types import columns_of_table
@@ -14,49 +12,33 @@ from tapestry.runs.query.relations import plain
 from tapestry.runs.run.commit import closing_sql
 from tapestry.runs.run.standing import Standing
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.run_identity import RunIdentity
+from tapestry.runs.tables.state_row import Position, StateRow
 from tapestry.runs.tables.target import EMPTY_GENERATION
 
 
-def first_row(
-    model: Model, standing: Standing, t: datetime, pins: Mapping[str, Pin], canonical: str
-) -> StateRow:
-    """Run 1 of a new generation, up to t."""
+def first_row(model: Model, standing: Standing, after: Position) -> StateRow:
+    """Run 1 of a new generation."""
     return StateRow(
-        model=plain(model.relation),
-        generation=uuid4().hex,
-        n=1,
-        run_id=uuid4().hex,
-        tau=None,
-        t=t,
-        begin=model.config.begin,
-        target_id="",
-        target_version=standing.version,
-        pins=pins,
-        last_pins={},
-        canonical=canonical,
-        sql=model.sql,
+        RunIdentity(plain(model.relation), uuid4().hex, 1, uuid4().hex),
+        model.materialized,
+        Pin("", standing.version),
+        None,
+        after,
+        model.sql,
     )
 
 
-def following_row(
-    last: StateRow, standing: Standing, t: datetime, pins: Mapping[str, Pin], canonical: str
-) -> StateRow:
-    """The run after the last one that landed, up to t."""
+def following_row(model: Model, last: StateRow, standing: Standing, after: Position) -> StateRow:
+    """The run after the last one that landed."""
     assert standing.target is not None  # a row without a target is nobody's
     return replace(
         last,
-        n=last.n + 1,
-        run_id=uuid4().hex,
-        tau=last.t,
-        t=t,
-        target_id=standing.target.table_id,
-        target_version=standing.version,
-        pins=pins,
-        last_pins=last.pins,
-        canonical=canonical,
-        last_canonical=last.canonical,
-        last_begin=last.begin,
+        identity=replace(last.identity, n=last.n + 1, run_id=uuid4().hex),
+        target=Pin(standing.target.table_id, standing.version),
+        before=last.after,
+        after=after,
+        sql=model.sql,
         failed_at=None,
     )
 

@@ -19,7 +19,8 @@ from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
-from tapestry.runs.tables.state import StateRow, mark_failed, runs_of
+from tapestry.runs.tables.state import mark_failed, runs_of
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import (
     CLOSED,
     Commit,
@@ -81,7 +82,7 @@ def append_sql(
     ``instead``: they take the place of all rows that are there, whatever the session says of
     partitions.
     """
-    more = {"tau": show(row.tau), "t": show(row.t)}
+    more = {"tau": show(row.since), "t": show(row.after.t)}
     if attempt:
         more["attempt"] = attempt
     said, options = metadata(row.generation, row.n, row.run_id, more), {}
@@ -109,7 +110,7 @@ def close(session: Session, state_table: str, row: StateRow, columns: int) -> No
     except Exception as error:
         if not lost_race(error):
             raise
-    found = landed(commits_after(session, row.model, row.target_version), row.generation, row.n)
+    found = landed(commits_after(session, row.model, row.target.version), row.generation, row.n)
     if found is not None and not found.failed:
         mark_failed(session, state_table, row, failed=False)
         raise concurrent(row)
@@ -140,7 +141,7 @@ def rewind_sql(row: StateRow, columns: int, forgotten: str) -> str:
     the hour that comes twice there (01:30 UTC on the last Sunday of October in Berlin) it forgets
     an hour too much.
     """
-    more = {"successor": row.generation, "t": show(row.t)}
+    more = {"successor": row.generation, "t": show(row.after.t)}
     said = metadata(row.continues, CLOSED, row.run_id, more)
     under = transaction(row.continues, CLOSED, said, replaceWhere=forgotten)
     nothing = f"SELECT {', '.join(['NULL'] * columns)} FROM range(0)"
@@ -193,7 +194,7 @@ def confirm(session: Session, row: StateRow, complete_history: bool = True) -> L
     target = look(session, row.model)
     if target is None or target.generation != row.generation:
         raise concurrent(row)
-    commits = commits_after(session, row.model, row.target_version)
+    commits = commits_after(session, row.model, row.target.version)
     found = landed(commits, row.generation, row.n)
     if found is not None and row.n > 1 and found.run_id != row.run_id:
         raise concurrent(row)
@@ -210,7 +211,7 @@ def confirm(session: Session, row: StateRow, complete_history: bool = True) -> L
             hint="bring the state table back to its newest version (was it restored to an older"
             " one?), or run with --full-refresh",
         )
-    newest = commits[0].version if commits else row.target_version
+    newest = commits[0].version if commits else row.target.version
     return Landed(target, newest, found, written_by_others(commits, row.generation))
 
 

@@ -136,9 +136,9 @@ def _run(invocation_id: str, entry: Entry, run: WriteRows) -> dict[str, str]:
     return {
         **_identity(invocation_id, entry),
         "action": string("failed" if failed else run.action),
-        "tau": _instant(row.tau),
-        "t": timestamp(row.t),
-        "pins": string(pins_as_json(row.pins)),
+        "tau": _instant(row.since),
+        "t": timestamp(row.after.t),
+        "pins": string(pins_as_json(row.after.pins)),
         "strategy": string(figures.strategy),
         "new_rows": "0" if failed else _number(None if commit is None else commit.rows),
         "late_rows": str(figures.late_rows),

@@ -21,7 +21,7 @@ from tapestry.runs.run.commit import append_sql, create_sql
 from tapestry.runs.run.explained import Explained
 from tapestry.runs.sources.kept_commits import UnkeptCommits
 from tapestry.runs.tables.kept import KeptRows
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql import Catalog
 
 
@@ -238,7 +238,7 @@ class WriteRows:
     @property
     def t(self) -> datetime:
         """The instant up to which the target's answers are complete when the run is over."""
-        return self.row.t
+        return self.row.after.t
 
     @property
     def action(self) -> str:

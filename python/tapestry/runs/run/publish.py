@@ -23,7 +23,7 @@ from tapestry.runs.run.commit import close, commit
 from tapestry.runs.run.plan import WriteRows
 from tapestry.runs.sources.kept_commits import keep_times
 from tapestry.runs.tables import beside_target
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 
 Point = Callable[[str], None]
 """Where tests kill a run."""

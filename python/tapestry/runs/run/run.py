@@ -140,7 +140,8 @@ def _execute(session: Session, kind: Kind, planned: WriteRows, invocation: Invoc
     point("confirmed")
     if is_due(row):
         tidy(session, planned, invocation.state_table)
-    did = (planned.action, row.tau, row.t, row.n, landed.rows, done.rejected_rows, done.results)
+    window, rows = (row.since, row.after.t, row.n), (landed.rows, done.rejected_rows)
+    did = (planned.action, *window, *rows, done.results)
     return Outcome(*did, finished=planned.told.finished)
 
 

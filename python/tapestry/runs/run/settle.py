@@ -13,7 +13,8 @@ from tapestry.runs.run.commit import Landed
 from tapestry.runs.run.plan import WriteRows
 from tapestry.runs.run.publish import Published
 from tapestry.runs.tables import beside_target
-from tapestry.runs.tables.state import StateRow, compact
+from tapestry.runs.tables.state import compact
+from tapestry.runs.tables.state_row import StateRow
 
 logger = logging.getLogger(__name__)
 

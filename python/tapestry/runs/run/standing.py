@@ -19,8 +19,8 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import plain
 from tapestry.runs.run.plan import Circumstances
-from tapestry.runs.tables.state import StateRow, readable, runs_of
-from tapestry.runs.tables.state_row import KEY
+from tapestry.runs.tables.state import readable, runs_of
+from tapestry.runs.tables.state_row import KEY, StateRow
 from tapestry.runs.tables.target import (
     CLOSED,
     EMPTY_GENERATION,
@@ -89,13 +89,14 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
     if refresh or target.generation == EMPTY_GENERATION:
         commits = commits_after(session, model.relation, -1)
         return Standing(target, None, version=commits[0].version if commits else -1)
-    _refuse_other_kind(model, target)
+    if target.generation is not None:
+        _refuse_other_kind(model, target.kind)
     known = invocation.recall.known(target)
     if known is not None:
         return Standing(target, known.row, version=known.version, warm=True)
     row = _state_of(session, model, invocation, target)
-    commits = commits_after(session, model.relation, row.target_version)
-    version = commits[0].version if commits else row.target_version
+    commits = commits_after(session, model.relation, row.target.version)
+    version = commits[0].version if commits else row.target.version
     closed = landed(commits, row.generation, CLOSED)
     if closed is not None and not closed.successor:
         return Standing(target, None, version=version)  # a refresh was killed half-way: do it
@@ -104,20 +105,20 @@ def stand(session: Session, model: Model, invocation: Invocation, refresh: bool)
         target = replace(target, generation=closed.successor)
         invocation.forget(model.relation)  # the state may have been read before that
         row = _state_of(session, model, invocation, target)
-        commits = commits_after(session, model.relation, row.target_version)
+        commits = commits_after(session, model.relation, row.target.version)
     _refuse_copy(model, row, target, commits)
     _refuse_older_state(model, row, commits)
     rule = model.config.on_target_change
     accepted = refuse_foreign(model.relation, commits, row.generation, rule)
-    complete = not commits or commits[-1].version == row.target_version + 1
+    complete = not commits or commits[-1].version == row.target.version + 1
     commit = landed(commits, row.generation, row.n)
     _refuse_unlike(session, row, commit, invocation.state_table)
     attempt = None if commit is None else commit.attempt
     if commit is not None and commit.failed:
-        return Standing(target, row.before, version=version, attempt="")
+        return Standing(target, row.undone, version=version, attempt="")
     if row.failed_at is not None and commit is None:
         # Marked, and no commit of n to be seen: closed long ago, or killed just before that.
-        return Standing(target, row if complete else row.before, version=version, closing=complete)
+        return Standing(target, row if complete else row.undone, version=version, closing=complete)
     here = row.n == 1 or commit is not None
     if here and closed is None and not accepted:
         invocation.recall.note(KnownTarget(target, row, version))
@@ -153,6 +154,7 @@ def _state_of(session: Session, model: Model, invocation: Invocation, target: Gl
             hint="bring the state table back (restore it, or copy it along with its models);"
             f" {ADOPT}",
         )
+    _refuse_other_kind(model, row.kind)
     if row.model != plain(name):
         raise StateMissing(
             f"{name} is a copy of {row.model}, or {row.model} under another name",
@@ -162,23 +164,22 @@ def _state_of(session: Session, model: Model, invocation: Invocation, target: Gl
     return row
 
 
-def _refuse_other_kind(model: Model, target: Glance) -> None:
+def _refuse_other_kind(model: Model, kind: str) -> None:
     """Rows of one kind are no rows of another: one appends what the other writes anew."""
-    if target.generation is not None and target.kind != model.materialized:
+    if kind != model.materialized:
         raise QueryChanged(
             f"{model.name} is {model.materialized} now, and {model.relation} was made by a model"
-            f" that was {target.kind}",
+            f" that was {kind}",
             where=model.file,
-            hint=f"write materialized='{target.kind}' again, or build the table anew:"
-            " --full-refresh",
+            hint=f"write materialized='{kind}' again, or build the table anew: --full-refresh",
         )
 
 
 def _refuse_copy(model: Model, row: StateRow, target: Glance, commits: list[Commit]) -> None:
     """A table cloned back under its name has our properties but another id, or another log."""
-    other_id = row.n > 1 and row.target_id != target.table_id
+    other_id = row.n > 1 and row.target.table_id != target.table_id
     # Of the first run the id is not known beforehand: its commit is what tells.
-    reaches_back = bool(commits) and commits[-1].version == row.target_version + 1
+    reaches_back = bool(commits) and commits[-1].version == row.target.version + 1
     other_log = row.n == 1 and reaches_back and landed(commits, row.generation, 1) is None
     if other_id or other_log:
         raise StateMissing(
@@ -200,12 +201,12 @@ def _refuse_unlike(
         return
     reason = ""
     if commit is not None and not commit.failed:
-        if commit.until and commit.until != show(row.t):
-            reason = f"t is {show(row.t)}, its commit in the table says {commit.until}"
+        if commit.until and commit.until != show(row.after.t):
+            reason = f"t is {show(row.after.t)}, its commit in the table says {commit.until}"
     elif commit is None and row.n > 1:
         runs = [run for run in runs_of(session, state_table, row.generation) if run.n < row.n]
         last = runs[-1] if runs else None
-        if last is None or last.n != row.n - 1 or row.tau not in (last.t, last.tau):
+        if last is None or last.n != row.n - 1 or row.since not in (last.after.t, last.since):
             reason = "it goes on from no run that is known"
     if reason:
         readable(OddRow(state_table, tuple((name, getattr(row, name)) for name in KEY), reason))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tapestry.quoting import timestamp
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.kept import KeptTable
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 
 KNOWN = KeptTable(
     "known",
@@ -43,4 +43,4 @@ def carry(session: Session, row: StateRow, newest: StateRow, erased: str = "") -
 
     ``erased`` is a SELECT of rows of ``<target>__known`` that no run has written yet.
     """
-    KNOWN.carry_over(session, row, newest, f"matched_at <= {timestamp(row.t)}", erased)
+    KNOWN.carry_over(session, row, newest, f"matched_at <= {timestamp(row.after.t)}", erased)

@@ -31,7 +31,7 @@ from tapestry.runs.engine.errors_of_delta import files_gone, lost_race
 from tapestry.runs.engine.own_tables import create_own, exists, remove_rows
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.run_identity import RunIdentity
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import folder_gone, metadata, newest_commits, transaction
 
 GENERATION, NUMBER = "_generation", "_n"

@@ -9,139 +9,31 @@ kept tables that are keyed by (generation, n) hold rows of the one run that n is
 
 A run whose checks fail closes its n: the row is marked, then an empty commit takes the transaction
 (generation, n) of the target, so that no other execution of n can publish. The row itself says
-what was in force before it (tau, last_pins, last_canonical, last_begin): the next run goes on from
-there.
+what was in force before it (``StateRow.before``): the next run goes on from there.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime
 from time import sleep
 from typing import Any
 
 from tapestry.errors import StateUnreadable
-from tapestry.instants import micros
 from tapestry.quoting import relation_name, string
 from tapestry.runs.engine.errors_of_delta import files_gone, lost_race, not_found
 from tapestry.runs.engine.odd_rows import OddRow, read_row
 from tapestry.runs.engine.own_tables import OwnTable, lost_own, refuse_other, widened_rows
 from tapestry.runs.engine.session import Session
-from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.claims import Claim, Claimant, put_once, stands
-from tapestry.runs.tables.run_identity import RunIdentity
-from tapestry.runs.tables.state_row import FORMAT, KEY, parse_state, pins_as_json, seal_of
+from tapestry.runs.tables.parse_state import parse_state
+from tapestry.runs.tables.state_row import COLUMNS, KEY, StateRow, seal_of, values_of
 from tapestry.runs.tables.target import metadata
 
-COLUMNS: Mapping[str, str] = {
-    "model": "string",
-    "generation": "string",
-    "n": "bigint",
-    "run_id": "string",
-    "tau": "timestamp",
-    "t": "timestamp",
-    "begin": "timestamp",
-    "target_id": "string",
-    "target_version": "bigint",
-    "pins": "string",
-    "last_pins": "string",
-    "canonical": "string",
-    "sql": "string",
-    "created_at": "timestamp",
-    "last_canonical": "string",
-    "last_begin": "timestamp",
-    "failed_at": "timestamp",
-    "began": "timestamp",
-    "continues": "string",
-    "failed": "string",
-    "seal": "string",
-    "beside": "string",
-    "format": "bigint",
-}
 ADDED = {name: COLUMNS[name] for name in list(COLUMNS)[list(COLUMNS).index("last_canonical") :]}
 """Columns that state tables of earlier versions lack."""
-COMMENT = "tapestry: where every continuous model stands; do not edit"
+COMMENT = "tapestry: where every model stands; do not edit"
 ATTEMPTS = 6
-_INSTANTS = ("tau", "t", "begin", "last_begin", "failed_at", "began")
-FAILED = 100
-"""So many closed runs are remembered: each run that is executed removes what those before it left.
-"""
+_INSTANTS = tuple(name for name, kind in COLUMNS.items() if kind == "timestamp")
 _READ = [c for c in COLUMNS if c != "created_at"]
-
-
-@dataclass(frozen=True)
-class StateRow:
-    """Run n of a generation: what it does, whether or not it has committed.
-
-    pins
-        What it reads; ``last_pins``: what the run before it read (none for the first).
-    target_id, target_version
-        The target when n was claimed ('' and -1: there was none): what was written to it since
-        then is n itself, or somebody else's.
-    canonical
-        The query in canonical text, which can be executed; ``sql`` as the author wrote it.
-    begin
-        The first instant of interest that is in force: the configured one, or where the current
-        query began (``on_query_change: continue``).
-    last_canonical, last_begin
-        The query and the begin in force before this run.
-    failed_at
-        When its checks failed: it has published nothing and never will.
-    began
-        Where time begins: the earliest arrival in any source, as the generation's first verified
-        run found it (what comes later arrives later, late rows too); None: not looked for yet.
-    continues
-        The generation that was rewound to this one ("": the table was built anew).
-    failed
-        The newest of the runs before it that were closed without rows: their checks failed, or
-        they no longer fitted the model. What they wrote beside the table does not exist.
-    beside
-        The kept tables of the target without which a run does not go on, by their suffixes.
-    sealed
-        Its values are those that were claimed: a seal says so. Rows of earlier versions have none.
-    """
-
-    model: str
-    generation: str
-    n: int
-    run_id: str
-    tau: datetime | None
-    t: datetime
-    begin: datetime | None
-    target_id: str
-    target_version: int
-    pins: Mapping[str, Pin]
-    last_pins: Mapping[str, Pin]
-    canonical: str
-    sql: str
-    last_canonical: str = ""
-    last_begin: datetime | None = None
-    failed_at: datetime | None = None
-    began: datetime | None = None
-    continues: str = ""
-    failed: tuple[int, ...] = ()
-    beside: tuple[str, ...] = ()
-    sealed: bool = field(default=True, compare=False)
-
-    @property
-    def identity(self) -> RunIdentity:
-        """What names the run."""
-        return RunIdentity(self.model, self.generation, self.n, self.run_id)
-
-    @property
-    def before(self) -> StateRow:
-        """What the next run goes on from where this one failed: τ stays, only n is used up."""
-        assert self.tau is not None, "a generation whose first run failed is nobody's"
-        return replace(
-            self,
-            t=self.tau,
-            pins=self.last_pins,
-            canonical=self.last_canonical or self.canonical,
-            begin=self.last_begin,
-            failed=(*self.failed, self.n)[-FAILED:],
-        )
 
 
 def read_states(session: Session, table: str) -> dict[str, StateRow | OddRow] | None:
@@ -252,40 +144,20 @@ def compact(session: Session, table: str, row: StateRow, keep: int) -> None:
 
 
 def _claim(table: str, row: StateRow) -> Claim:
-    values = {
-        **{name: string(getattr(row, name)) for name in COLUMNS if name in _TEXTS},
-        **{name: _instant(getattr(row, name)) for name in _INSTANTS},
-        "n": str(row.n),
-        "target_version": str(row.target_version),
-        "pins": string(pins_as_json(row.pins)),
-        "last_pins": string(pins_as_json(row.last_pins)),
-        "failed": string(json.dumps(row.failed)),
-        "beside": string(json.dumps(row.beside)) if row.beside else "CAST(NULL AS STRING)",
-        "seal": string(seal_of(vars(row))),
-        "created_at": "current_timestamp()",
-        "format": str(FORMAT),
-    }
+    fixed = values_of(row)
+    values = {name: _value(kind, fixed.get(name)) for name, kind in COLUMNS.items()}
+    values |= {"seal": string(seal_of(row)), "created_at": "current_timestamp()"}
     said = metadata(row.generation, row.n, row.run_id, {})
     own = OwnTable(table, COLUMNS, COMMENT, ADDED)
     return Claim(own, f"tapestry.state.{row.generation}", row.n, values, said)
 
 
-_TEXTS = (
-    "model",
-    "generation",
-    "run_id",
-    "target_id",
-    "canonical",
-    "sql",
-    "last_canonical",
-    "continues",
-)
-
-
-def _instant(instant: datetime | None) -> str:
-    if instant is None:
-        return "CAST(NULL AS TIMESTAMP)"
-    return f"timestamp_micros({micros(instant)})"
+def _value(kind: str, value: str | int | None) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return string(value)
+    return f"timestamp_micros({int(value)})" if kind == "timestamp" else str(int(value))
 
 
 def _items() -> str:
@@ -298,8 +170,7 @@ def _generation(values: tuple[Any, ...]) -> str:
 
 def _from_row(table: str, values: tuple[Any, ...]) -> StateRow | OddRow:
     named = dict(zip(_READ, values, strict=True))
-    # sql: the queries in a state row are what a run of ours put there
-    return read_row(table, KEY, named, lambda fields: StateRow(**parse_state(fields)))
+    return read_row(table, KEY, named, parse_state)
 
 
 def _twice(table: str, row: StateRow | OddRow, known: StateRow | OddRow) -> OddRow:

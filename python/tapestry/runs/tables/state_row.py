@@ -1,101 +1,193 @@
-"""A row of ``tapestry_state`` from its raw values, checked against what a run can have written."""
+"""A row of ``tapestry_state``: a run that was claimed, and what stands in the table for it.
+
+All kinds of models have the same columns. What only one kind knows is a JSON object of its own,
+which that kind reads and writes; here it is a text, bounded and sealed.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from tapestry.instants import micros
-from tapestry.runs.engine.odd_rows import Fields, Odd, check_seal, sealed, shown
+from tapestry.runs.engine.odd_rows import sealed
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.tables.target import CLOSED
+from tapestry.runs.tables.run_identity import RunIdentity
 
 KEY = ("model", "generation", "n")
 """What names a row in a message."""
-FORMAT = 1
+FORMAT = 2
 """The form of a row, and of what its run wrote beside its table: late rows, known answers, states
-of groups, rejected rows. Rows of the versions before it have none; they are read as they are."""
-_SEALED = (
-    "model",
-    "generation",
-    "n",
-    "run_id",
-    "tau",
-    "t",
-    "begin",
-    "target_id",
-    "target_version",
-    "pins",
-    "last_pins",
-    "canonical",
-    "last_canonical",
-    "last_begin",
-    "began",
-    "continues",
-    "failed",
-)
-"""Not the text of the query, which is there to be read, and not what changes later."""
+of groups, rejected rows."""
+COLUMNS: Mapping[str, str] = {
+    "model": "string",
+    "generation": "string",
+    "n": "bigint",
+    "run_id": "string",
+    "tau": "timestamp",
+    "t": "timestamp",
+    "begin": "timestamp",
+    "target_id": "string",
+    "target_version": "bigint",
+    "pins": "string",
+    "last_pins": "string",
+    "canonical": "string",
+    "sql": "string",
+    "created_at": "timestamp",
+    "last_canonical": "string",
+    "last_begin": "timestamp",
+    "failed_at": "timestamp",
+    "began": "timestamp",
+    "continues": "string",
+    "failed": "string",
+    "seal": "string",
+    "beside": "string",
+    "format": "bigint",
+    "kind": "string",
+    "own": "string",
+    "last_own": "string",
+}
+"""Of these only rows of format 1 have a ``begin``, ``last_begin`` and ``began``."""
+LONGEST_OWN = 100_000
+"""So many characters has what a kind keeps of its own, at most."""
+FAILED = 100
+"""So many closed runs are remembered: each run that is executed removes what those before it left.
+"""
 
 
-def parse_state(fields: Fields) -> dict[str, Any]:
-    """The values of a `StateRow` by name; raises `Odd` for what no run has written.
+@dataclass(frozen=True)
+class Position:
+    """How far a table is: up to ``t``, over these versions of its sources, by this query.
 
-    A row of a later format is refused before anything else of it is read.
+    canonical
+        The query in canonical text, which can be executed.
+    own
+        What the kind of the model knows besides: a JSON object that it alone reads and writes.
     """
-    form = fields.optional_whole("format", 1)
-    if form is not None and form > FORMAT:
-        raise Odd(
-            f"it is of format {form}, and this version of dbt-tapestry reads those up to {FORMAT}",
-            "install the version that wrote it, or a later one; --full-refresh builds the model"
-            " again in the format of this one",
-        )
-    n = fields.whole("n", 1, CLOSED - 1)
-    _check_window(n, fields.optional_instant("tau"), fields.instant("t"))
-    values: dict[str, Any] = {
-        "model": fields.text("model"),
-        "generation": fields.text("generation"),
-        "n": n,
-        "run_id": fields.text("run_id"),
-        "tau": fields.optional_instant("tau"),
-        "t": fields.instant("t"),
-        "begin": fields.optional_instant("begin"),
-        "target_id": _present(fields, "target_id"),
-        "target_version": fields.whole("target_version", -1),
-        "pins": pins_of(fields, "pins"),
-        "last_pins": pins_of(fields, "last_pins"),
-        "canonical": fields.text("canonical"),
-        "sql": _present(fields, "sql"),
-        "last_canonical": fields.optional_text("last_canonical") or "",
-        "last_begin": fields.optional_instant("last_begin"),
-        "failed_at": fields.optional_instant("failed_at"),
-        "began": fields.optional_instant("began"),
-        "continues": fields.optional_text("continues") or "",
-        "failed": _failed(fields, n),
-        "beside": _beside(fields),
+
+    t: datetime
+    pins: Mapping[str, Pin]
+    canonical: str
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StateRow:
+    """Run n of a generation: what it does, whether or not it has committed.
+
+    kind
+        The kind of the model, by the name of its materialization.
+    target
+        The target when n was claimed (an id of '' and version -1: there was none): what was written
+        to it since then is n itself, or somebody else's.
+    before
+        From where the run goes on; None: it is the first of its generation.
+    after
+        How far it brings the table.
+    sql
+        The query of ``after`` as the author wrote it.
+    failed_at
+        When its checks failed: it has published nothing and never will.
+    failed
+        The newest of the runs before it that were closed without rows: their checks failed, or
+        they no longer fitted the model. What they wrote beside the table does not exist.
+    continues
+        The generation that was rewound to this one ("": the table was built anew).
+    beside
+        The kept tables of the target without which a run does not go on, by their suffixes.
+    sealed
+        Its values are those that were claimed: a seal says so. Rows of earlier versions have none.
+    """
+
+    identity: RunIdentity
+    kind: str
+    target: Pin
+    before: Position | None
+    after: Position
+    sql: str = ""
+    failed_at: datetime | None = None
+    failed: tuple[int, ...] = ()
+    continues: str = ""
+    beside: tuple[str, ...] = ()
+    sealed: bool = field(default=True, compare=False)
+
+    @property
+    def model(self) -> str:
+        """The relation in lower case, without backticks."""
+        return self.identity.model
+
+    @property
+    def generation(self) -> str:
+        """The name that tells its table from those before and after it."""
+        return self.identity.generation
+
+    @property
+    def n(self) -> int:
+        """The number of the run within its generation, from 1 on."""
+        return self.identity.n
+
+    @property
+    def run_id(self) -> str:
+        """The name that tells it from another run that wants the same number."""
+        return self.identity.run_id
+
+    @property
+    def since(self) -> datetime | None:
+        """The instant at which the run before it ended; None: it is the first."""
+        return None if self.before is None else self.before.t
+
+    @property
+    def undone(self) -> StateRow:
+        """The state that the next run finds where this one failed: only its n is used up."""
+        assert self.before is not None, "a generation whose first run failed is nobody's"
+        return replace(self, after=self.before, failed=(*self.failed, self.n)[-FAILED:])
+
+
+def values_of(row: StateRow) -> dict[str, str | int | None]:
+    """The values of the columns that are fixed when a run is claimed; instants in microseconds."""
+    before, after = row.before, row.after
+    return {
+        "model": row.model,
+        "generation": row.generation,
+        "n": row.n,
+        "run_id": row.run_id,
+        "tau": None if before is None else micros(before.t),
+        "t": micros(after.t),
+        "target_id": row.target.table_id,
+        "target_version": row.target.version,
+        "pins": pins_as_json(after.pins),
+        "last_pins": pins_as_json({} if before is None else before.pins),
+        "canonical": after.canonical,
+        "sql": row.sql,
+        "last_canonical": "" if before is None else before.canonical,
+        "continues": row.continues,
+        "failed": json.dumps(row.failed),
+        "beside": json.dumps(row.beside) if row.beside else None,
+        "format": FORMAT,
+        "kind": row.kind,
+        "own": _own_as_json(after.own),
+        "last_own": None if before is None else _own_as_json(before.own),
     }
-    values["sealed"] = check_seal(fields.optional_text("seal"), _values(values))
-    return values
 
 
-def seal_of(values: Mapping[str, Any]) -> str:
-    """The seal of a row, from the values of its `StateRow` by name."""
-    return sealed(_values(values))
+def seal_of(row: StateRow) -> str:
+    """The seal of a row: over all that is fixed when its run is claimed."""
+    return sealed(sealed_values(row))
 
 
-def _values(values: Mapping[str, Any]) -> list[Any]:
-    sealed_values = [_plain(values[name]) for name in _SEALED]
-    # Rows of earlier versions, and most of today's, have nothing there: their seals stay.
-    return [*sealed_values, list(values["beside"])] if values["beside"] else sealed_values
+def sealed_values(row: StateRow) -> list[Any]:
+    """The values under the seal of a row, each with its column."""
+    return list(values_of(row).items())
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return micros(value)
-    if isinstance(value, Mapping):
-        return [[name, p.table_id, p.version, p.kept] for name, p in sorted(value.items())]
-    return list(value) if isinstance(value, tuple) else value
+def _own_as_json(own: Mapping[str, Any]) -> str:
+    text = json.dumps(dict(own), sort_keys=True)
+    if len(text) > LONGEST_OWN:
+        raise ValueError(f"a kind keeps {len(text)} characters of its own, {LONGEST_OWN} at most")
+    return text
 
 
 def pins_as_json(pins: Mapping[str, Pin]) -> str:
@@ -105,58 +197,3 @@ def pins_as_json(pins: Mapping[str, Pin]) -> str:
         for name, pin in sorted(pins.items())
     }
     return json.dumps(texts)
-
-
-def pins_of(fields: Fields, name: str) -> dict[str, Pin]:
-    """The pins that `pins_as_json` wrote; raises `Odd` for JSON of another shape."""
-    found = fields.json(name)
-    if not isinstance(found, dict):
-        raise Odd(f"{name} is no object of pins but {shown(found)}")
-    return {source: _pin(name, source, one) for source, one in found.items()}
-
-
-def _pin(name: str, source: str, one: Any) -> Pin:
-    # Fields knows what a text and a whole number are.
-    if isinstance(one, list) and len(one) in (2, 3) and all(kept is True for kept in one[2:]):
-        inner = Fields({"name": source, "id": one[0], "version": one[1]})
-        try:
-            inner.text("name")
-            return Pin(inner.text("id"), inner.whole("version"), len(one) == 3)
-        except Odd:
-            pass
-    raise Odd(f"{name} is no pin of {shown(source)} but {shown(one)}")
-
-
-def _failed(fields: Fields, n: int) -> tuple[int, ...]:
-    if not fields.optional_text("failed"):
-        return ()
-    found = fields.json("failed")
-    numbers: Sequence[Any] = found if isinstance(found, list) else [None]
-    if not all(type(one) is int and 1 <= one < n for one in numbers):
-        raise Odd(f"failed is no list of runs before {n} but {shown(found)}")
-    return tuple(numbers)
-
-
-def _beside(fields: Fields) -> tuple[str, ...]:
-    if not fields.optional_text("beside"):
-        return ()
-    found = fields.json("beside")
-    names: Sequence[Any] = found if isinstance(found, list) else [None]
-    if not all(type(one) is str and one for one in names):
-        raise Odd(f"beside is no list of kept tables but {shown(found)}")
-    return tuple(names)
-
-
-def _present(fields: Fields, name: str) -> str:
-    found = fields.optional_text(name)
-    if found is None:
-        raise Odd(f"{name} is null")
-    return found
-
-
-def _check_window(n: int, tau: datetime | None, t: datetime) -> None:
-    """The first run of a generation has no τ; each other begins where the one before it ended."""
-    if (tau is None) != (n == 1):
-        raise Odd(f"tau is {'null' if tau is None else 'given'}, and n is {n}")
-    if tau is not None and tau > t:
-        raise Odd(f"its window ends before it begins: tau is {tau}, t is {t}")

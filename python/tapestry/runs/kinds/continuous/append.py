@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tapestry.names import MATCHED_AT
 from tapestry.runs.checks.new_rows import NewRows
+from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.no_trace import without_trace
 from tapestry.runs.kinds.continuous.planning import Planning, figures_of
 from tapestry.runs.kinds.continuous.query import Query
@@ -26,7 +27,7 @@ from tapestry.runs.kinds.continuous.window.sources_of_run import (
     warnings_of,
 )
 from tapestry.runs.run.plan import Appending, Beforehand, Proof, Told, WriteRows
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql import Window
 
 
@@ -39,11 +40,11 @@ def appending(planning: Planning, query: Query, row: StateRow, reshape: bool) ->
         return None
     if not standing.crashed:  # asked before it was claimed, over the sources of then
         refuse_narrower(session, model, invocation, query, row.generation)
-    row = replace(row, pins=keeping(row.pins, found))
+    row = replace(row, after=replace(row.after, pins=keeping(row.after.pins, found)))
     knowing = executed(query, found, model, invocation)
-    window, scans = Window(row.tau, row.t), scans_of(found)
+    window, scans = Window(row.since, row.after.t), scans_of(found)
     plain = query
-    answers, query = new_answers(query, knowing, window, found, row.began), knowing
+    answers, query = new_answers(query, knowing, window, found, begins(row).began), knowing
     shared = share_window(session, model, invocation, Asker(query, row, found))
     answers = with_measured(session, query, answers, found, shared.few)
     row = (known := planning.known.later(query, row, found, answers.few)).row

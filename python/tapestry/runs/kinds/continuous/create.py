@@ -5,6 +5,7 @@ from __future__ import annotations
 from tapestry.names import MATCHED_AT
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.context.clock import far_ahead, window_end
+from tapestry.runs.kinds.continuous.begins import Begins
 from tapestry.runs.kinds.continuous.horizons import horizons
 from tapestry.runs.kinds.continuous.planning import Planning, figures_of
 from tapestry.runs.kinds.continuous.query import Query
@@ -22,6 +23,7 @@ from tapestry.runs.kinds.continuous.window.sources_of_run import (
 from tapestry.runs.query.spark_reads import refuse_read_otherwise
 from tapestry.runs.run.claimed_rows import closing, first_row
 from tapestry.runs.run.plan import Beforehand, Creation, Proof, Told, WriteRows
+from tapestry.runs.tables.state_row import Position
 from tapestry.sql import Window
 
 
@@ -31,9 +33,10 @@ def creation(planning: Planning, query: Query) -> WriteRows:
     limits, warnings = horizons(session, invocation, query.relations.tables)
     end = window_end(invocation.clock, model.config.lag, None, limits)
     assert end.t is not None  # without a last run there is always a window
-    row = first_row(model, planning.standing, end.t, query.pins, query.canonical)
+    after = Position(end.t, query.pins, query.canonical, Begins(model.config.begin).own)
+    row = first_row(model, planning.standing, after)
     found = examine_sources(session, model, invocation, query, row)
-    window, scans = Window(None, row.t), scans_of(found)
+    window, scans = Window(None, row.after.t), scans_of(found)
     requests = planning.requests(query, window, found)
     answers = new_answers(query, query, window, found)
     count_instants(session, model, query, window, scans)
@@ -44,8 +47,7 @@ def creation(planning: Planning, query: Query) -> WriteRows:
         select = answers.sql(scans)
     question, row = began(session, question_of(model, query, row, scans), row)
     question, holding = held(question, query)
-    columns = (*query.rewriting.columns, MATCHED_AT)
-    replaces = planning.standing.target is not None
+    columns, replaces = (*query.rewriting.columns, MATCHED_AT), planning.standing.target is not None
     return WriteRows(
         row,
         NewRows(
@@ -68,7 +70,7 @@ def creation(planning: Planning, query: Query) -> WriteRows:
         told=Told(
             (
                 *(*warnings, *warnings_of(found), *said_of(model, query)),
-                *far_ahead(invocation.clock, row.t, query.commits),
+                *far_ahead(invocation.clock, row.after.t, query.commits),
             ),
             figures_of(query.rewriting.strategy, found, limits),
         ),

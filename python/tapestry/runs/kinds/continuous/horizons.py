@@ -74,14 +74,14 @@ def _of_state(
             break
     else:
         return None
-    commits = commits_after(session, name, row.target_version)
+    commits = commits_after(session, name, row.target.version)
     closed = landed(commits, row.generation, CLOSED)
     if closed is not None and closed.successor and closed.version <= pinned.pin.version:
         rewound = invocation.state(session, closed.successor, state_table)
-        return None if rewound is None else rewound.t
+        return None if rewound is None else rewound.after.t
     if row.n == 1:
-        return row.t  # the table's generation stands for its first run
+        return row.after.t  # the table's generation stands for its first run
     found = landed(commits, row.generation, row.n)
     if row.failed_at is not None or found is None or found.failed:
-        return row.tau
-    return row.t if found.version <= pinned.pin.version else row.tau
+        return row.since
+    return row.after.t if found.version <= pinned.pin.version else row.since

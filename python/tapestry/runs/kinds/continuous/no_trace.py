@@ -26,7 +26,7 @@ def without_trace(planned: WriteRows, shared: SharedWindow, noteworthy: bool) ->
     row = planned.row
     if not shared.few or noteworthy or planned.model.feeds or planned.circumstances.again:
         return planned
-    if row.tau is None or row.t - row.tau >= LONGEST:
+    if row.since is None or row.after.t - row.since >= LONGEST:
         return planned
     writes = planned.before or planned.ready
     checks = planned.checks_rows or planned.proof.assumptions

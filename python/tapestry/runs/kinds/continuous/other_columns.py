@@ -16,7 +16,7 @@ from tapestry.errors import QueryChanged, Refusal
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.settings import without_unsaid
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.read.read_tokens import read_one
 
 DO = (

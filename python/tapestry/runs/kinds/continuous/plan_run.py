@@ -10,6 +10,7 @@ from tapestry.instants import from_micros
 from tapestry.runs.context.clock import far_ahead, window_end
 from tapestry.runs.kinds.continuous.after.finish_rewind import finish
 from tapestry.runs.kinds.continuous.append import appending
+from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.create import creation
 from tapestry.runs.kinds.continuous.horizons import horizons
 from tapestry.runs.kinds.continuous.other_columns import other_columns, refuse_changed_columns
@@ -31,7 +32,7 @@ from tapestry.runs.run.plan import (
     WriteRows,
 )
 from tapestry.runs.sources.earlier_pins import AsRead
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import Position, StateRow
 
 
 class Decision(Planning):
@@ -48,8 +49,9 @@ class Decision(Planning):
             return CloseRun(model, row)
         if standing.crashed:
             return self.crashed(row)
-        query, begin = self.query(model.sql, row.begin), row.begin
-        if not same_query(row.canonical, query.canonical):
+        begin = begins(row).begin
+        query = self.query(model.sql, begin)
+        if not same_query(row.after.canonical, query.canonical):
             begin = self.begin_of_changed(query, row)
             query = self.query(model.sql, begin)
             if model.config.on_query_change == "refresh":
@@ -65,14 +67,16 @@ class Decision(Planning):
         rule, begin = model.config.on_query_change, model.config.begin
         if rule == "refresh":
             return begin
-        found = other_columns(row.canonical, query)
+        found = other_columns(row.after.canonical, query)
         if found is not None:
             refuse_changed_columns(model, found, row, query)
             if not (found.new or found.gone):
-                return row.begin  # in another order: rows are inserted by the columns' names
+                return begins(
+                    row
+                ).begin  # in another order: rows are inserted by the columns' names
         elif rule == "fail":
-            raise query_changed(model, row.canonical, query)
-        return row.t if begin is None or begin < row.t else begin
+            raise query_changed(model, row.after.canonical, query)
+        return row.after.t if begin is None or begin < row.after.t else begin
 
     def crashed(self, row: StateRow) -> Plan:
         """The run that crashed once more, as it was; closed, where it cannot be."""
@@ -92,18 +96,19 @@ class Decision(Planning):
         settings: nothing of the run has landed, so its window can be run anew.
         """
         model, invocation, complete = self.model, self.invocation, self.standing.complete_history
-        if grown_otherwise(row.canonical, invocation.settings):
+        if grown_otherwise(row.after.canonical, invocation.settings):
             if complete:
                 return None
-            refuse_grown_otherwise(model, row.canonical, invocation.settings)
+            refuse_grown_otherwise(model, row.after.canonical, invocation.settings)
+        pins = AsRead(invocation.pins, row.after.pins)
         try:
-            return self.query(row.canonical, row.begin, AsRead(invocation.pins, row.pins))
+            return self.query(row.after.canonical, begins(row).begin, pins)
         except (ConfigurationError, SourceHistoryGone) as error:
             if complete and isinstance(error, SourceHistoryGone):
                 return None
             if not complete or not model.config.expectations:
                 raise
-            self.query(model.sql, row.begin)
+            self.query(model.sql, begins(row).begin)
             return None
 
     def creation(self, query: Query) -> WriteRows:
@@ -118,23 +123,24 @@ class Decision(Planning):
         """The run after the last one that landed, or nothing."""
         session, model, invocation = self.session, self.model, self.invocation
         limits, warnings = horizons(session, invocation, query.relations.tables)
-        end = window_end(invocation.clock, model.config.lag, last.t, limits)
+        end = window_end(invocation.clock, model.config.lag, last.after.t, limits)
         if end.t is None:
-            return Nothing(model, last.t, Told((*warnings, *end.warnings)))
-        changed = not same_query(last.canonical, query.canonical)
+            return Nothing(model, last.after.t, Told((*warnings, *end.warnings)))
+        changed = not same_query(last.after.canonical, query.canonical)
         looked = invocation.recall.looked(last)
-        if not (changed or self.standing.accepted) and query.pins == looked.pins:
+        if not (changed or self.standing.accepted) and query.pins == looked.after.pins:
             due = self.due_by_time(query, looked)
             if due is None or due > end.t:
                 return Nothing(model, end.t, Told(warnings))
-        row = following_row(last, self.standing, end.t, query.pins, query.canonical)
-        row = replace(row, begin=begin, sql=model.sql)
+        own = replace(begins(last), begin=begin).own
+        after = Position(end.t, query.pins, query.canonical, own)
+        row = following_row(model, last, self.standing, after)
         if changed:
             refuse_read_otherwise(session, model, query)
         planned = self.appending(query, row, reshape=changed)
         if planned is None:
             return self.creation(self.query(model.sql, model.config.begin))
-        far = far_ahead(invocation.clock, row.t, query.commits)
+        far = far_ahead(invocation.clock, row.after.t, query.commits)
         told, horizon = planned.told, min(limits.values(), default=None)
         warnings = (*warnings, *told.warnings, *far)
         figures = replace(told.figures, horizon=horizon)
@@ -145,12 +151,12 @@ class Decision(Planning):
 
         None: none ever. It depends on the pins only, so a warm process asks once.
         """
-        invocation, key = self.invocation, (last.generation, last.n, last.t)
+        invocation, key = self.invocation, (last.generation, last.n, last.after.t)
         known, due = invocation.recall.quiet(key)
         if known:
             return due
         query, scans = as_read_by(self.session, self.model, invocation, query, last)
-        bounds = query.rewriting.bounds(last.t, last.t, scans)
+        bounds = query.rewriting.bounds(last.after.t, last.after.t, scans)
         if bounds:
             listed = ", ".join(f"({bound})" for bound in bounds)
             ((least,),) = self.session.rows(f"SELECT unix_micros(array_min(array({listed})))")

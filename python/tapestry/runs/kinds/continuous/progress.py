@@ -8,7 +8,8 @@ from datetime import datetime
 
 from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.session import Session
-from tapestry.runs.tables.state import StateRow, readable
+from tapestry.runs.tables.state import readable
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import commits_after, landed, look
 
 
@@ -49,10 +50,10 @@ def reached(
     if row is None:
         return Reached()
     if row.n == 1:
-        return Reached(row.t)  # the statement that made the generation is its first run
+        return Reached(row.after.t)  # the statement that made the generation is its first run
     if row.failed_at is not None:
-        return Reached(row.tau)
-    commit = landed(commits_after(session, relation, row.target_version), row.generation, row.n)
+        return Reached(row.since)
+    commit = landed(commits_after(session, relation, row.target.version), row.generation, row.n)
     if commit is None:
-        return Reached(row.tau, begun=row.t)
-    return Reached(row.tau if commit.failed else row.t)
+        return Reached(row.since, begun=row.after.t)
+    return Reached(row.since if commit.failed else row.after.t)

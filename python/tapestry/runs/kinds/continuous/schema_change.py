@@ -25,7 +25,7 @@ from tapestry.runs.kinds.continuous.other_columns import DO, told
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.spark_reads import types_of
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.facts.common_types import common_type
 
 _IN_DOUBLE = frozenset({"tinyint", "smallint", "int", "float"})

@@ -17,6 +17,7 @@ from tapestry.runs.checks.checks import ERROR, FAIL, PASS, WARN, CheckResult
 from tapestry.runs.checks.verification import VERIFICATION
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session, planned_once
+from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.known.published_rows import published_rows
 from tapestry.runs.kinds.continuous.window.question import Question
 from tapestry.runs.model.model import Model
@@ -54,9 +55,9 @@ class AnswersVerified:
 
         def ask() -> tuple[Result, Result]:
             definition = question.definition
-            low = row.began or opening(definition, session.rows, row.t)
-            start = row.begin or low
-            rows = RunRows(staged, start, row.tau, row.t)
+            low = begins(row).began or opening(definition, session.rows, row.after.t)
+            start = begins(row).begin or low
+            rows = RunRows(staged, start, row.since, row.after.t)
 
             def rows_of(text: str) -> list[tuple[Any, ...]]:
                 # sql: a statement of the check

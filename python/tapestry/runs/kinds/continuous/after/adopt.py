@@ -105,7 +105,7 @@ def compare(
     text = _difference(model, columns, planned.rows.select, arrived)
     return AdoptionComparison(
         model,
-        planned.row.t,
+        planned.row.after.t,
         newest_version(session, model.relation),
         **_counts(session, text, columns, arrived is not None),
         other_columns=tuple(column for column in there if column.lower() not in listed),
@@ -128,7 +128,7 @@ def _refuse_own(session: Session, model: Model, invocation: Invocation) -> None:
         return
     raise ConfigurationError(
         f"{model.relation} is the table of this continuous model already"
-        + (f", up to {show(standing.row.t)}" if standing.row is not None else ""),
+        + (f", up to {show(standing.row.after.t)}" if standing.row is not None else ""),
         where=model.file,
         hint=f"dbt run --select {model.name} goes on from there; tapestry verify checks it",
     )

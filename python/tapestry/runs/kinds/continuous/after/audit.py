@@ -10,14 +10,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from tapestry.errors import NotRunYet, TargetChanged
-from tapestry.names import MATCHED_AT
-from tapestry.quoting import relation_name
 from tapestry.runs.checks.checks import CheckResult
-from tapestry.runs.checks.rejected import before_run, rejected_name
 from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.known.published_rows import listed
+from tapestry.runs.kinds.continuous.begins import begins
+from tapestry.runs.kinds.continuous.known.published_rows import published_up_to
 from tapestry.runs.kinds.continuous.query import read_query
 from tapestry.runs.kinds.continuous.verify import results_of
 from tapestry.runs.kinds.continuous.window.question import incomparable, not_comparable
@@ -30,7 +28,6 @@ from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.earlier_pins import AsRead
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.sources.scans import plain_scan
-from tapestry.runs.tables.state import StateRow
 from tapestry.verification.audit import Audit, PublishedHistory
 from tapestry.verification.check import Result, Sample
 from tapestry.verification.definition import Definition
@@ -59,25 +56,26 @@ def audit(
             hint=f"dbt run --select {model.name}",
         )
     if standing.crashed or standing.closing:
-        row = row.before
-    refuse_grown_otherwise(model, row.canonical, invocation.settings)
-    pins = AsRead(invocation.pins, row.pins)
+        row = row.undone
+    known = begins(row)
+    refuse_grown_otherwise(model, row.after.canonical, invocation.settings)
+    pins = AsRead(invocation.pins, row.after.pins)
     # sql: the query that a run of ours put into the state
-    query = read_query(session, model, invocation, row.canonical, row.begin, pins)
+    query = read_query(session, model, invocation, row.after.canonical, known.begin, pins)
     query, scans = as_read_by(session, model, invocation, query, row)
     columns = query.rewriting.values
 
     def ask() -> tuple[Result, Result]:
         if column := incomparable(query):
             raise ValueError(not_comparable(column))  # becomes a result, as any error does
-        definition = Definition.read(row.canonical, query.relations.catalog, scans)
-        low = row.began or opening(definition, session.rows, row.t)
-        opened = row.begin is not None and row.begin != model.config.begin
-        relation = _published(session, row, columns)
-        published = PublishedHistory(relation, row.begin or low, row.t, opened)
+        definition = Definition.read(row.after.canonical, query.relations.catalog, scans)
+        low = known.began or opening(definition, session.rows, row.after.t)
+        opened = known.begin is not None and known.begin != model.config.begin
+        relation = published_up_to(session, row, columns)
+        published = PublishedHistory(relation, known.begin or low, row.after.t, opened)
         return _asked(Audit(definition, published, session.rows), model, level, low, turn_number)
 
-    return Audited(row.t, row.n, results_of(ask, level, "fail", columns), changed)
+    return Audited(row.after.t, row.n, results_of(ask, level, "fail", columns), changed)
 
 
 def audit_rows(
@@ -121,14 +119,3 @@ def _asked(
     turns, t = turns_of(model.config.verify_share), asked.published.t
     ranges = turn(turn_number, turns, low, None, t)
     return asked.sample(Sample(ranges, str(turn_number), rows=ROWS, at_random=INSTANTS))
-
-
-def _published(session: Session, row: StateRow, columns: tuple[str, ...]) -> str:
-    """The target's rows and those that an expectation kept out of it."""
-    listed_columns = listed([*columns, MATCHED_AT])
-    parts = [f"SELECT {listed_columns} FROM {relation_name(row.model)}"]
-    condition = before_run(session, replace(row, n=row.n + 1))
-    if condition is not None:
-        name = relation_name(rejected_name(row.model))
-        parts.append(f"SELECT {listed_columns} FROM {name} WHERE {condition}")
-    return f"({' UNION ALL '.join(parts)})"

@@ -17,7 +17,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import plain, read_relations
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import CLOSED, commits_after, landed, look
 
 
@@ -30,7 +30,7 @@ def state_of(session: Session, invocation: Invocation, model: Model) -> StateRow
     if row is None:
         return None
     closed = landed(
-        commits_after(session, model.relation, row.target_version), row.generation, CLOSED
+        commits_after(session, model.relation, row.target.version), row.generation, CLOSED
     )
     if closed is not None and closed.successor:
         return invocation.state(session, closed.successor)
@@ -53,11 +53,11 @@ def affected(
     while grown:
         grown = False
         for name, row in rows.items():
-            read = losing & set(row.pins)
+            read = losing & set(row.after.pins)
             if name in found or not read:
                 continue
-            past = row.t > to
-            if past or any(_holds_later(session, n, row.pins[n], to) for n in read):
+            past = row.after.t > to
+            if past or any(_holds_later(session, n, row.after.pins[n], to) for n in read):
                 found.add(name)
                 losing |= {name} if past else set()
                 grown = True
@@ -106,7 +106,9 @@ def _in_order(found: set[str], rows: Mapping[str, StateRow]) -> list[str]:
     ordered: list[str] = []
     waiting = sorted(found)
     while waiting:
-        ready = [n for n in waiting if not (set(rows[n].pins) - {n}) & set(waiting)] or waiting
+        ready = [
+            n for n in waiting if not (set(rows[n].after.pins) - {n}) & set(waiting)
+        ] or waiting
         ordered += ready
         waiting = [n for n in waiting if n not in ready]
     return ordered

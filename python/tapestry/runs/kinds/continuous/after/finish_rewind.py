@@ -7,7 +7,7 @@ from tapestry.runs.engine.errors_of_delta import lost_race
 from tapestry.runs.engine.session import Session
 from tapestry.runs.run.commit import concurrent, name_generation_sql
 from tapestry.runs.tables import beside_target
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import CLOSED, commits_after, landed, look
 
 
@@ -16,7 +16,7 @@ def finish(session: Session, row: StateRow) -> None:
 
     Raises ConcurrentRun where the rewind to ``row`` is not what closed the generation before.
     """
-    commits = commits_after(session, row.model, row.target_version)
+    commits = commits_after(session, row.model, row.target.version)
     closed = landed(commits, row.continues, CLOSED)
     target = look(session, row.model)
     ours = target is not None and target.generation in (row.continues, row.generation)

@@ -10,13 +10,13 @@ from datetime import timedelta
 from tapestry.errors import TapestryError
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.after.changed_query import notes_of_changed
+from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.known.group_states import keeps_groups
 from tapestry.runs.kinds.continuous.known.published_rows import answers_of
 from tapestry.runs.kinds.continuous.late.scans import SourceReading
 from tapestry.runs.kinds.continuous.late.side import Side, read_side, side_name
-from tapestry.runs.kinds.continuous.other_columns import other_columns, refuse_changed_columns
 from tapestry.runs.kinds.continuous.query import Query, read_query
-from tapestry.runs.kinds.continuous.schema_change import reconcile, refuse_narrower
 from tapestry.runs.kinds.continuous.window.question import refuse_own_names, said_of
 from tapestry.runs.memories.ask import Asking, MemoryRequest, Untimely, ask_memories
 from tapestry.runs.memories.tell import MemoryUse, memory_uses
@@ -29,7 +29,6 @@ from tapestry.runs.run.standing import Standing, stand
 from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.scans import plain_scan
 from tapestry.runs.tables.beside_target import GROUPS, groups_of
-from tapestry.runs.tables.state import StateRow
 from tapestry.sql import Rewriting, Scan, Window
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.look.join_orders import Joined, join_orders
@@ -85,12 +84,12 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
         except TapestryError as error:
             notes.append(f"the next run would stop: {error.reason}")
     row = standing.row
-    begin = row.begin if row is not None else model.config.begin
+    begin = begins(row).begin if row is not None else model.config.begin
     query = read_query(session, model, invocation, model.sql, begin)
-    if row is not None and not same_query(row.canonical, query.canonical):
-        notes += _of_changed(session, model, invocation, query, row)
+    if row is not None and not same_query(row.after.canonical, query.canonical):
+        notes += notes_of_changed(session, model, invocation, query, row)
     t = invocation.clock.t(model.config.lag)
-    tau = None if row is None else (row.tau if standing.crashed else row.t)
+    tau = None if row is None else (row.since if standing.crashed else row.after.t)
     if tau is not None and tau >= t:
         notes.append("the last run went further than this: shown is the window of one day after it")
         t = tau + A_DAY
@@ -141,30 +140,6 @@ def _joins(
     tables = all_tables(rewriting.parts)
     named = {one.alias for one in rewriting.joins.first(tables)}
     return join_orders(decided, undecided, named)
-
-
-def _of_changed(
-    session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
-) -> list[str]:
-    """What a run would make of a query that is not the one that the table was grown with."""
-    rule, config = model.config.on_query_change, model.config
-    notes = [f"the query changed since the last run (on_query_change: {rule})"]
-    if rule == "refresh":
-        return notes
-    found = other_columns(row.canonical, query)
-    if found is not None:
-        said = found.told or "another order of the columns"
-        notes = [f"{said} since the last run (on_schema_change: {config.on_schema_change})"]
-    elif rule == "fail":
-        return [f"{notes[0]}: the next run would stop"]
-    try:
-        if found is not None:
-            refuse_changed_columns(model, found, row, query)
-        refuse_narrower(session, model, invocation, query, row.generation)
-        reconcile(session, model, invocation, query, row, changed=True)
-    except TapestryError as error:
-        notes.append(f"the next run would stop: {error.reason}")
-    return notes
 
 
 def _as_spark_reads(session: Session, model: Model, query: Query, select: str) -> list[str]:
@@ -221,10 +196,10 @@ def _scan(session: Session, query: Query, name: str, standing: Standing, notes: 
     scan = plain_scan(pinned.table, pinned.pin, column)
     if row is not None:
         side = Side(side_name(row.model, pinned.table.name), row.generation, row.n + 1, row.run_id)
-        side = read_side(session, side, row.pins.get(name), pinned.table.columns)
+        side = read_side(session, side, row.after.pins.get(name), pinned.table.columns)
         if side.gone:
             notes.append(f"runs read rows of {name} that were deleted, too, each up to its end")
         if side.live:
             scan = SourceReading(pinned.pin, column, side).with_late(pinned.table)
-        return replace(scan, since=row.began)
+        return replace(scan, since=begins(row).began)
     return scan

@@ -28,7 +28,7 @@ from tapestry.runs.engine.errors_of_delta import lost_race
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.after.finish_rewind import finish
-from tapestry.runs.kinds.continuous.known.erased_answers import lost_values, versions_before
+from tapestry.runs.kinds.continuous.known.erased_answers import erased_since
 from tapestry.runs.kinds.continuous.late.asking_run import AskingRun, PinnedSource
 from tapestry.runs.kinds.continuous.late.examine import examine
 from tapestry.runs.kinds.continuous.late.grow_side import carry
@@ -42,8 +42,8 @@ from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables import beside_target
 from tapestry.runs.tables.beside_target import KNOWN
-from tapestry.runs.tables.state import StateRow, claim, runs_of
-from tapestry.sql import rewrite
+from tapestry.runs.tables.state import claim, runs_of
+from tapestry.runs.tables.state_row import StateRow
 
 ANSWERED = identifier(MATCHED_AT)
 
@@ -96,20 +96,20 @@ def plan_rewind(
     standing = _standing(session, model, invocation)
     assert standing.row is not None
     unfinished = standing.crashed or standing.closing
-    newest = standing.row.before if unfinished else standing.row
-    end = newest.t
+    newest = standing.row.undone if unfinished else standing.row
+    end = newest.after.t
     if to >= end and not upstream:
         return None
     to = min(to, end)
     runs = runs_of(session, invocation.state_table, newest.generation)
-    runs = [run for run in runs if run.failed_at is None and run.t <= end]
+    runs = [run for run in runs if run.failed_at is None and run.after.t <= end]
     crossing = _crossing(model, runs, to)
     row = _rewound(crossing, to, standing.version, upstream or {})
     relations = read_relations(
-        session, crossing.canonical, model, invocation.pins, invocation.time_zone
+        session, crossing.after.canonical, model, invocation.pins, invocation.time_zone
     )
     last = runs[-1]
-    erased = _erased(session, model, relations, row, last)
+    erased = erased_since(session, model, relations, row, last)
     beside = dict.fromkeys([*last.beside, *([KNOWN.suffix] if erased else [])])
     row, columns = replace(row, beside=tuple(beside)), len(columns_of_table(session, row.model))
     return Rewind(
@@ -117,8 +117,8 @@ def plan_rewind(
         newest,
         row,
         answers_after(session, model, to),
-        sum(run.t > to for run in runs),
-        rewind_sql(row, columns, f"{ANSWERED} > {timestamp(row.t)}"),
+        sum(run.after.t > to for run in runs),
+        rewind_sql(row, columns, f"{ANSWERED} > {timestamp(row.after.t)}"),
         _carried(session, relations, crossing, row),
         erased,
         standing.attempt,
@@ -137,7 +137,7 @@ def rewind(session: Session, planned: Rewind, invocation: Invocation) -> None:
     point("claimed")
     for statement in planned.before:
         session.run(statement)
-    stays = f"{ANSWERED} <= {timestamp(row.t)}"
+    stays = f"{ANSWERED} <= {timestamp(row.after.t)}"
     rejected.carry(session, row, planned.newest, planned.attempt, stays)
     beside_target.carry(session, row, planned.newest, planned.erased)
     point("before_written")
@@ -178,9 +178,11 @@ def _standing(session: Session, model: Model, invocation: Invocation) -> Standin
 
 def _crossing(model: Model, runs: Sequence[StateRow], to: datetime) -> StateRow:
     """The first run that went as far as T; it read whatever the answers up to T depend on."""
-    crossing = next((run for run in runs if run.t >= to), None)
-    if crossing is None or (crossing.tau is not None and crossing.tau >= to):
-        oldest = f"the oldest run it knows went to {show(runs[0].t)}" if runs else "none is left"
+    crossing = next((run for run in runs if run.after.t >= to), None)
+    if crossing is None or (crossing.since is not None and crossing.since >= to):
+        oldest = (
+            f"the oldest run it knows went to {show(runs[0].after.t)}" if runs else "none is left"
+        )
         raise WindowError(
             f"the state of {model.name} no longer reaches back to {show(to)}: {oldest}",
             where=model.file,
@@ -196,17 +198,10 @@ def _rewound(
     """Run 1 of the generation that goes on from T; ``version`` is the newest of the table."""
     return replace(
         crossing,
-        generation=uuid4().hex,
-        n=1,
-        run_id=uuid4().hex,
-        tau=None,
-        t=to,
-        target_id="",
-        target_version=version,
-        pins={**crossing.pins, **upstream},
-        last_pins={},
-        last_canonical="",
-        last_begin=None,
+        identity=replace(crossing.identity, generation=uuid4().hex, n=1, run_id=uuid4().hex),
+        target=Pin("", version),
+        before=None,
+        after=replace(crossing.after, t=to, pins={**crossing.after.pins, **upstream}),
         failed=(),
         continues=crossing.generation,
     )
@@ -217,7 +212,7 @@ def _carried(
 ) -> tuple[str, ...]:
     """Late rows of every source, with the arrivals that they keep."""
     statements: list[str] = []
-    for name, read in crossing.pins.items():
+    for name, read in crossing.after.pins.items():
         arrival = relations.arrival(name)
         if arrival is None:
             continue
@@ -230,23 +225,10 @@ def _carried(
             crossing.failed,
         )
         column = arrival_column(table, arrival)
-        pin = row.pins[name]
+        pin = row.after.pins[name]
         found = read_side(session, side, read)
-        statements += carry(found, pin, column, row.t, row.generation)
+        statements += carry(found, pin, column, row.after.t, row.generation)
     return tuple(statements)
-
-
-def _erased(
-    session: Session, model: Model, relations: Relations, row: StateRow, last: StateRow
-) -> str:
-    """What was deleted from the table since ``last``, the run that landed last; '' for nothing."""
-    if not versions_before(session, row, last):
-        return ""
-    rewriting = rewrite(row.canonical, relations.catalog, model.config.assume, row.begin)
-    if not rewriting.asks_known:
-        return ""
-    select, number = lost_values(session, model, rewriting.values, row, last)
-    return select if number else ""
 
 
 def _next_run(
@@ -258,13 +240,13 @@ def _next_run(
 ) -> tuple[str, ...]:
     """What would stop the run after the rewind, as far as its sources can tell now."""
     found: list[str] = []
-    for name, pin in row.pins.items():
+    for name, pin in row.after.pins.items():
         if name in upstream:
             continue  # it was rewound a moment ago
         try:
             pinned = relations.tables[name]
             source = PinnedSource(pinned.table, relations.arrival(name), pin, pinned.pin)
-            run = AskingRun(row.model, row.generation, 2, row.t)
+            run = AskingRun(row.model, row.generation, 2, row.after.t)
             examine(session, source, run, model.config)
         except TapestryError as error:
             found.append(f"the next run will stop: {error.reason}")

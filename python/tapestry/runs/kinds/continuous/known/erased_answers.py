@@ -18,15 +18,19 @@ from tapestry.quoting import identifier, identifiers, relation_name, timestamp
 from tapestry.runs.engine.column_types import columns_of_query
 from tapestry.runs.engine.errors_of_delta import history_gone
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.known.value_hash import value_hash
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.kinds.continuous.schema_change import types_by_name
 from tapestry.runs.kinds.continuous.window.new_answers import KnownHashes
 from tapestry.runs.model.model import Model
+from tapestry.runs.query.relations import Relations
 from tapestry.runs.tables.beside_target import KNOWN
 from tapestry.runs.tables.kept import KeptRows
-from tapestry.runs.tables.state import StateRow, runs_of
+from tapestry.runs.tables.state import runs_of
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import before_foreign, commits_after
+from tapestry.sql import rewrite
 from tapestry.words import counted
 
 
@@ -78,8 +82,9 @@ def known_hashes(session: Session, query: Query, erased: Erased, begin: bool) ->
         return None  # grown by another query: none of its rows had such values
     relation = KNOWN.in_force(row, own=True)
     if begin:
-        assert row.begin is not None
-        after = timestamp(row.begin)
+        began = begins(row).begin
+        assert began is not None
+        after = timestamp(began)
         relation = f"(SELECT hash FROM {relation} WHERE matched_at > {after})"
     return KnownHashes(relation, value_hash(columns, types, KnownHashes.alias))
 
@@ -104,9 +109,24 @@ def lost_values(
 
 def versions_before(session: Session, row: StateRow, last: StateRow) -> tuple[int, ...]:
     """The versions of the target before what others did to it between the claims of two runs."""
-    commits = commits_after(session, row.model, last.target_version)
-    commits = [commit for commit in commits if commit.version <= row.target_version]
+    commits = commits_after(session, row.model, last.target.version)
+    commits = [commit for commit in commits if commit.version <= row.target.version]
     return before_foreign(commits, last.generation)
+
+
+def erased_since(
+    session: Session, model: Model, relations: Relations, row: StateRow, last: StateRow
+) -> str:
+    """A SELECT of what the table lost since ``last``, which landed last; '': nothing."""
+    if not versions_before(session, row, last):
+        return ""
+    rewriting = rewrite(
+        row.after.canonical, relations.catalog, model.config.assume, begins(row).begin
+    )
+    if not rewriting.asks_known:
+        return ""
+    select, number = lost_values(session, model, rewriting.values, row, last)
+    return select if number else ""
 
 
 def _lost(session: Session, columns: Sequence[str], row: StateRow, versions: Sequence[int]) -> str:
@@ -124,7 +144,7 @@ def _lost(session: Session, columns: Sequence[str], row: StateRow, versions: Seq
     if not parts:
         return ""
     same = " AND ".join(f"_c.{identifier(name)} <=> _o.{identifier(name)}" for name in columns)
-    now = f"SELECT 1 FROM {table} VERSION AS OF {row.target_version} AS _c WHERE {same}"
+    now = f"SELECT 1 FROM {table} VERSION AS OF {row.target.version} AS _c WHERE {same}"
     return (
         f"SELECT {value_hash(columns, types, '_o')} AS hash, min({MATCHED_AT}) AS matched_at"
         f" FROM ({' UNION ALL '.join(parts)}) AS _o WHERE NOT EXISTS ({now}) GROUP BY 1"

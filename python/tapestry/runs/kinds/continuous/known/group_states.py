@@ -21,7 +21,7 @@ from tapestry.runs.kinds.continuous.window.sources_of_run import scans_of, stand
 from tapestry.runs.model.model import Model
 from tapestry.runs.tables.beside_target import GROUPS, groups_of
 from tapestry.runs.tables.kept import GENERATION, NUMBER, KeptRows
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import FIRST_LOOK, Commit, newest_commits
 from tapestry.sql import Window
 from tapestry.sql.scan import KnownAnswers
@@ -71,14 +71,14 @@ def group_states(
     columns = dict.fromkeys(query.rewriting.state_columns(standing), "")
     table, window, relation, states = (
         replace(GROUPS, columns=columns),
-        Window(None, row.t),
+        Window(None, row.after.t),
         "",
         None,
     )
     if intact:
         assert began is not None
         relation = table.in_force(row, since=began, version=commits[0].version)
-        window, states = Window(row.tau, row.t), KnownAnswers("", states=relation)
+        window, states = Window(row.since, row.after.t), KnownAnswers("", states=relation)
     anew = began == row.n if crashed else not intact or _long(commits, row, began or 0)
     text = query.rewriting.states(window, scans_of(found), states, whole=anew, few=few)
     if not crashed:

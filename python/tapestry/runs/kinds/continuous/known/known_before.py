@@ -24,7 +24,7 @@ from tapestry.runs.kinds.continuous.window.new_answers import KnownHashes
 from tapestry.runs.model.model import Model
 from tapestry.runs.run.standing import Standing
 from tapestry.runs.tables.kept import KeptRows
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.scan import KnownAnswers
 
 
@@ -59,7 +59,7 @@ class KnownBefore:
         """Of a run that appends; ``few``: so are the rows of its window."""
         session, standing = self.session, self.standing
         erased = self.erased(query, row)
-        version = erased.row.target_version if standing.accepted else standing.version
+        version = erased.row.target.version if standing.accepted else standing.version
         known = known_answers(session, self.model, query, erased.row, version)
         at_begin = known is not None and known.at_begin
         groups = self.groups(query, erased.row, found, few, at_begin)

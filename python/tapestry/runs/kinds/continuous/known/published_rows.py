@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tapestry.names import MATCHED_AT
 from tapestry.quoting import identifier, relation_name, timestamp
@@ -10,9 +11,10 @@ from tapestry.runs.checks.rejected import before_run, rejected_name
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.model.model import Model
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.scan import KnownAnswers
 
 
@@ -44,6 +46,17 @@ def published_rows(
     return f"({' UNION ALL '.join(parts)})" if parts else ""
 
 
+def published_up_to(session: Session, row: StateRow, columns: Sequence[str]) -> str:
+    """The target's rows after a run, and those that an expectation kept out of it."""
+    listed_columns = listed([*columns, MATCHED_AT])
+    parts = [f"SELECT {listed_columns} FROM {relation_name(row.model)}"]
+    condition = before_run(session, replace(row, identity=replace(row.identity, n=row.n + 1)))
+    if condition is not None:
+        name = relation_name(rejected_name(row.model))
+        parts.append(f"SELECT {listed_columns} FROM {name} WHERE {condition}")
+    return f"({' UNION ALL '.join(parts)})"
+
+
 def known_answers(
     session: Session, model: Model, query: Query, row: StateRow, version: int
 ) -> KnownAnswers | None:
@@ -55,18 +68,19 @@ def known_answers(
     Where the query counts from the end of a run of another query on, the rows up to there are not
     its answers; what it would have said there is known all the same (aggregates, section 6).
     """
-    if row.tau is None or not query.rewriting.asks_known:
+    if row.since is None or not query.rewriting.asks_known:
         return None
     columns = query.rewriting.values
-    changed = row.begin is not None and row.begin != model.config.begin and row.begin <= row.tau
-    anew = changed and row.begin == row.tau
+    begin = begins(row).begin
+    changed = begin is not None and begin != model.config.begin and begin <= row.since
+    anew = changed and begin == row.since
     rows = "" if anew else published_rows(session, row, [*columns, MATCHED_AT], version)
     if not rows:
         return KnownAnswers(no_rows(columns), changed)
     if not changed:
         return KnownAnswers(rows)
-    assert row.begin is not None
-    after = f"{MATCHED_AT} > {timestamp(row.begin)}"
+    assert begin is not None
+    after = f"{MATCHED_AT} > {timestamp(begin)}"
     return KnownAnswers(f"(SELECT {listed(columns)} FROM {rows} WHERE {after})", changed)
 
 

@@ -21,7 +21,7 @@ from tapestry.runs.kinds.continuous.window.sharing import share
 from tapestry.runs.kinds.continuous.window.sources_of_run import before_of, scans_of
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import NOTHING_HELD, Holding, hold, hold_rows
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ from sqlglot import exp
 
 from tapestry.errors import ConfigurationError
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.begins import begins, time_begins
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.kinds.continuous.window.new_answers import JoinedScan, NewAnswers
 from tapestry.runs.model.model import Model
 from tapestry.runs.sources.describe import arrival_column, arrival_sql
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql import Scan
 from tapestry.sql.facts import keys
 from tapestry.sql.planner.share_keyed_reads import NOTHING_SHARED, Sharing
@@ -56,7 +57,7 @@ class Question:
     @property
     def of_a_part(self) -> bool:
         """Is history neither what the run is about nor what it is checked against?"""
-        return self.sampled and self.row.tau is not None
+        return self.sampled and self.row.before is not None
 
     @property
     def scans(self) -> Mapping[str, Scan]:
@@ -65,7 +66,7 @@ class Question:
 
     def turn(self, share: float, low: datetime) -> tuple[Range, ...]:
         """What of the driving tables a sample looks at; history begins about ``low``."""
-        return turn(self.row.n, turns_of(share), low, self.row.tau, self.row.t, self.ripe)
+        return turn(self.row.n, turns_of(share), low, self.row.since, self.row.after.t, self.ripe)
 
 
 def question_of(
@@ -102,10 +103,10 @@ def begun(session: Session, question: Question | None) -> Question | None:
 
     What arrives after a run at τ arrives after τ, so that the earliest arrival stays the earliest.
     """
-    if question is None or question.row.began is not None:
+    if question is None or begins(question.row).began is not None:
         return question
-    began = begin_of_time(question.definition, session.rows, question.row.t)
-    return replace(question, row=replace(question.row, began=began))
+    began = begin_of_time(question.definition, session.rows, question.row.after.t)
+    return replace(question, row=time_begins(question.row, began))
 
 
 def ripened(session: Session, question: Question | None) -> Question | None:
@@ -113,9 +114,9 @@ def ripened(session: Session, question: Question | None) -> Question | None:
     if question is None or not question.of_a_part:
         return question
     row = question.row
-    assert row.tau is not None
+    assert row.since is not None
     try:
-        found = ripe_ranges(question.definition, session.rows, row.tau, row.t)
+        found = ripe_ranges(question.definition, session.rows, row.since, row.after.t)
     except Exception as error:
         # It only says where to look: an author's text may fail for values that no row has.
         logger.debug("where rows become ripe was not found: %s", error)

@@ -20,7 +20,7 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import SMALL
 from tapestry.runs.sources.contents import column_list
 from tapestry.runs.sources.describe import DeltaSource, arrival_sql
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import commits_after
 from tapestry.sql import Scan
 
@@ -64,7 +64,7 @@ def share_window(
     of another source that join them may be old, though in time they would have come later.
     """
     query, found = asker.query, asker.found
-    if asker.row.tau is None or model.config.verify != "off" or not session.can.keeps_memory():
+    if asker.row.since is None or model.config.verify != "off" or not session.can.keeps_memory():
         return NOTHING_SHARED
     if any(one.scan.late for one in found.values()):
         return NOTHING_SHARED
@@ -97,18 +97,19 @@ class _Sharing:
 
     def view(self, name: str, found: Examination) -> str:
         """What holds the rows of the window; "" where they are read from the source."""
-        table, pin = self.query.relations.tables[name].table, self.row.pins[name]
-        reading, last = found.reading, self.row.last_pins.get(name)
+        table, pin = self.query.relations.tables[name].table, self.row.after.pins[name]
+        before, reading = self.row.before, found.reading
+        last = None if before is None else before.pins.get(name)
         if reading is None or found.ends or found.before or table.commits:
             return ""
         if last is None or last.table_id != pin.table_id or not found.changed:
             return ""
         if not self.little_came(table, last.version, pin.version):
             return ""
-        assert self.row.tau is not None
+        assert before is not None
         shared, arrival = self.invocation.shared, arrival_sql(reading.arrival)
         rows = ("window", table.name, table.columns, pin.table_id, pin.version, arrival)
-        low, high = shared.interval(rows, self.row.tau, self.row.t)
+        low, high = shared.interval(rows, before.t, self.row.after.t)
         select = (
             f"SELECT {column_list(table.columns)} FROM {table.at(pin.version)}"
             f" WHERE {arrival} > {timestamp(low)} AND {arrival} <= {timestamp(high)}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.window.question import Question
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import Holding, new_view
@@ -26,7 +27,7 @@ def share(
 
     Only where new rows stand in memory, and part of history is checked.
     """
-    if not holding.rows or not question.of_a_part or question.row.began is None:
+    if not holding.rows or not question.of_a_part or begins(question.row).began is None:
         return text, question, holding
     turns = [
         _Turn(comparison, new_view(), ranges, select)
@@ -64,7 +65,7 @@ class _Turn:
 
     def compared(self, question: Question) -> str:
         """What the sample will ask of the sources, at other instants and with other new rows."""
-        chosen = Chosen((question.row.t,), ranges=self.ranges, turn_rows=self.name)
+        chosen = Chosen((question.row.after.t,), ranges=self.ranges, turn_rows=self.name)
         return self.comparison.both(chosen)
 
 
@@ -72,9 +73,9 @@ def _comparisons(
     model: Model, question: Question
 ) -> Iterator[tuple[Comparison, tuple[Range, ...]]]:
     """One for each arm, and the ranges whose turn it is."""
-    row, definition = question.row, question.definition
-    assert row.began is not None
-    ranges = question.turn(model.config.verify_share, row.began)
-    rows = RunRows("new_rows", row.begin or row.began, row.tau, row.t)
+    row, definition, known = question.row, question.definition, begins(question.row)
+    assert known.began is not None
+    ranges = question.turn(model.config.verify_share, known.began)
+    rows = RunRows("new_rows", known.begin or known.began, row.since, row.after.t)
     for arm in range(1, len(definition.by_value) + 1):
         yield Comparison(definition, rows, arm), ranges

@@ -12,7 +12,7 @@ from tapestry.runs.kinds.continuous.late.examine import Examination, examine
 from tapestry.runs.kinds.continuous.query import Query, over_ended
 from tapestry.runs.model.model import Model
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.tables.state import StateRow
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql import Scan
 
 
@@ -21,16 +21,17 @@ def examine_sources(
 ) -> dict[str, Examination]:
     """What happened to each source between the pins of the run before and those of ``row``."""
     run = AskingRun(
-        row.model, row.generation, row.n, row.tau, row.failed, rewound=bool(row.continues)
+        row.model, row.generation, row.n, row.since, row.failed, rewound=bool(row.continues)
     )
+    last_pins = {} if row.before is None else row.before.pins
     with for_little(session, query.little):
         found = {}
         for name in query.rewriting.sources:
             source = PinnedSource(
                 query.relations.tables[name].table,
                 query.relations.arrival(name),
-                row.last_pins.get(name),
-                row.pins[name],
+                last_pins.get(name),
+                row.after.pins[name],
                 query.rewriting.looks_back_at(name),
             )
             found[name] = examine(session, source, run, model.config, invocation.remember)
@@ -44,7 +45,7 @@ def as_read_by(
 
     The query comes as it is executed over these scans.
     """
-    now = replace(row, n=row.n + 1, tau=row.t, last_pins=row.pins)
+    now = replace(row, identity=replace(row.identity, n=row.n + 1), before=row.after)
     found = examine_sources(session, model, invocation, query, now)
     return executed(query, found, model, invocation), scans_of(found)
 
