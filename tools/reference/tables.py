@@ -141,6 +141,11 @@ format is refused with [StateUnreadable](errors.md#stateunreadable) before anyth
 written: install the version that wrote it, or `--full-refresh` the model. A memory of another form
 is another table. The logs are only added to; a column that a version does not know is left alone.
 
+A row says the kind of its model, too, by the materialization, and has one JSON object of what that
+kind alone keeps (`own`; `last_own` before the run). A model that has another materialization now
+is refused with [QueryChanged](errors.md#querychanged): `--full-refresh` it, or give it back the one
+that it had.
+
 Rows of other generations and of models that nobody has do not matter. A table with a missing
 column, another type or another format is named as a whole. Where that is `{QUERIES_TABLE}`, runs
 warn and take every model for active.
