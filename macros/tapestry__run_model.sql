@@ -42,7 +42,7 @@
   {%- endif -%}
 
   {#- A contract that could not be kept when the table was made is asked for again. -#}
-  {%- if plan.action == 'append' -%}
+  {%- if plan.action not in ('create', 'nothing') -%}
     {%- do persist_constraints(target_relation, model) -%}
   {%- endif -%}
 

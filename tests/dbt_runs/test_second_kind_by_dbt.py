@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from dbt.tests.util import run_dbt
 
 from tapestry.cli.main import commands
+from tapestry.errors import ConfigurationError
 from tapestry.runs.kinds import registry
 
 pytestmark = pytest.mark.more
@@ -94,9 +95,12 @@ class TestSecondKind:
             "enough": "fail",  # an expectation keeps b out of the table
             "not_too_much": "pass",
         }
+        with pytest.raises(ConfigurationError, match="only continuous models are ejected"):
+            tapestry(project, "eject", "counts")
         page = tmp_path / "report.html"
         done = tapestry(project, "report", "--output", str(page))
         assert done.exit_code == 0, done.output
         said = json.loads(tapestry(project, "report", "--json").output)
         assert "counts" in json.dumps(said)
+        assert "cannot be read" not in json.dumps(said)
         assert "counts" in page.read_text("utf-8")

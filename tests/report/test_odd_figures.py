@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tapestry.report.judge import judge
 from tapestry.report.make import Report
 from tapestry.report.read import DeltaFolder, SessionTables, read_record
 from tapestry.report.record import CHECK_COLUMNS, RUN_COLUMNS, Record
+from tapestry.runs.run import plan
 
 deltalake = pytest.importorskip("deltalake", reason="the package deltalake is not installed")
 GOOD = runs("s.good", 8)
@@ -71,7 +73,7 @@ def test_garbage_in_every_column_of_the_logs() -> None:
         ("ended_at", NOW.replace(year=9999), "ended_at is 9999"),
         ("ended_at", NOW.replace(year=1), "ended_at is 0001"),
         ("ended_at", 2**62, "ended_at is no instant"),
-        ("action", "dance", "action is none of create, append, failed but 'dance'"),
+        ("action", "dance", "action is none of create, append, overwrite, failed but 'dance'"),
         ("model", None, "model is null"),
     ],
 )
@@ -83,6 +85,15 @@ def test_the_reason_is_said(column: str, value: Any, why: str) -> None:
     assert (unread.table, unread.rows) == ("tapestry_runs", 1)
     assert why in unread.why
     assert "run_id = 'odd'" in unread.why
+
+
+WRITINGS = [one for one in vars(plan).values() if isinstance(one, type) and is_dataclass(one)]
+
+
+@pytest.mark.parametrize("writing", [one for one in WRITINGS if hasattr(one, "statement")])
+def test_however_a_run_has_written_its_row_is_read(writing: Any) -> None:
+    record = Record.from_rows([{**GOOD[3], "action": writing.action}], now=NOW)
+    assert ([run.action for run in record.runs], record.unread) == ([writing.action], ())
 
 
 def test_a_row_that_stands_there_twice_counts_once() -> None:

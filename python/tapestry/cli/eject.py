@@ -121,7 +121,9 @@ def with_upstream(manifest: Manifest, names: Iterable[str]) -> list[str]:
             raise ConfigurationError(
                 f"{node['name']} is not continuous but {node['config']['materialized']}",
                 str(node["original_file_path"]),
-                "it is plain dbt already: leave it as it is",
+                "only continuous models are ejected"
+                if node["name"] in manifest.of_ours()
+                else "it is plain dbt already: leave it as it is",
             )
     seen: set[str] = set()
     open_ids = [manifest.model(name)["unique_id"] for name in open_names]

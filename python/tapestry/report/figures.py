@@ -238,8 +238,8 @@ def _stretch(axis: Axis, bucket: int) -> str:
 
 
 def _builds(run: Run) -> bool:
-    """The run that built a table holds all of history: it would dwarf every other bar."""
-    return run.action == "create"
+    """A run that wrote its whole table holds all of history: it would dwarf every other bar."""
+    return run.action in ("create", "overwrite")
 
 
 def _built(runs: Iterable[Run]) -> str:

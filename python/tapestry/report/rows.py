@@ -19,7 +19,8 @@ TEXT: Final = 100_000
 """Characters of a text that are shown, at most."""
 NAME: Final = 600
 """Characters of a name: Spark's are shorter."""
-ACTIONS: Final = ("create", "append", "failed")
+ACTIONS: Final = ("create", "append", "overwrite", "failed")
+"""A run writes one of them to its log: how it wrote (``runs.run.plan``), or that it failed."""
 STATUSES: Final = ("pass", "warn", "fail", "error")
 _RUN_COUNTS: Final = (
     "n",
