@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tapestry.sql.catalog import Catalog, Column, Source
-from tapestry.sql.passes.tree.resolve_names import resolve_names
 from tapestry.sql.read.parse import parse
+from tapestry.sql.read.resolve_names import resolve_names
 
 M = Source(
     "db.m",

@@ -4,8 +4,8 @@ import pytest
 
 from tapestry.errors import Refusal
 from tapestry.sql import Catalog, Column, Source
-from tapestry.sql.passes.tree.resolve_names import resolve_names
 from tapestry.sql.read.parse import parse
+from tapestry.sql.read.resolve_names import resolve_names
 
 COLUMNS = tuple(Column(name, "int") for name in "kvw")
 CATALOG = Catalog({"m": Source("m", (*COLUMNS, Column("ts", "timestamp")), "ts")})

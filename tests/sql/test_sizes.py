@@ -14,9 +14,9 @@ from tapestry.sql import Catalog, Scan, View, Window, rewrite
 from tapestry.sql.ir import Arm
 from tapestry.sql.normalize.standard_form import StandardForms
 from tapestry.sql.passes.ir.refuse_too_long import LONGEST, text_size
-from tapestry.sql.passes.tree.resolve_names import resolve_names
 from tapestry.sql.query_state import QueryState
 from tapestry.sql.read.parse import parse
+from tapestry.sql.read.resolve_names import resolve_names
 
 HOURS = range(6)
 FACTORS = [f"(id = {n} or now() > due + interval {n} hours)" for n in HOURS]

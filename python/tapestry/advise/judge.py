@@ -18,11 +18,9 @@ from tapestry.advise.tables import UNNAMED, KnownTables
 from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
 from tapestry.sql import Rewriting, rewrite
-from tapestry.sql.passes.tree.inline_views import inline_views
-from tapestry.sql.passes.tree.resolve_names import resolve_names
 from tapestry.sql.read.parse import parse
+from tapestry.sql.read.read_query import read
 from tapestry.sql.timing import is_now
-from tapestry.sql.work import bounded
 
 OPENED = ("view", "ephemeral")
 STORED = ("table", "incremental", "")
@@ -164,10 +162,8 @@ def outputs(sql: str, tables: KnownTables) -> dict[str, str]:
     """The columns of a query with their types, as far as they can be told."""
     try:
         arrivals = {one: ArrivalFound(one, STATIC, "") for one in tables.read_by(sql)}
-        catalog = tables.catalog(sql, arrivals)
-        with bounded(sql):
-            tree = resolve_names(inline_views(parse(sql), catalog), catalog)
-            return {one.alias_or_name.lower(): _type_of(one) for one in tree.selects}
+        tree = read(sql, tables.catalog(sql, arrivals)).tree
+        return {one.alias_or_name.lower(): _type_of(one) for one in tree.selects}
     except Refusal:
         return _named(sql)
 

@@ -105,6 +105,10 @@ class Catalog:
     time_zone: str = "UTC"
     deterministic_functions: frozenset[str] = field(default_factory=frozenset)
 
+    def __hash__(self) -> int:
+        relations = frozenset(self.relations.items())
+        return hash((relations, self.time_zone, self.deterministic_functions))
+
     def root(self, name: str) -> str:
         """The table that a source is read from; "" for one that is read from none."""
         source = self.relations.get(name)

@@ -61,19 +61,6 @@ class QueryState:
 
 
 @dataclass(frozen=True)
-class TreePass:
-    """A step over the syntax tree, and why it changes no answer: what ``explain`` prints."""
-
-    function: Callable[[exp.Query, Catalog], exp.Query]
-    why: str
-
-    @property
-    def name(self) -> str:
-        """The function's name, and its file's."""
-        return self.function.__name__
-
-
-@dataclass(frozen=True)
 class Pass:
     """A step over the IR, and why it changes no answer."""
 

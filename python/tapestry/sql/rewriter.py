@@ -1,10 +1,9 @@
 """Q → standard form → Q_M → Q^I: the passes in order.
 
-A text is parsed to a syntax tree, ``READ`` passes go over that, ``normalize_subqueries`` makes the
-arms of it (``tapestry.sql.ir``), and ``PASSES`` go over those. The two are apart because what
-checks the rewriting (``tapestry.verification``) reads a query as ``READ`` does, and shares none of
-``PASSES``. Each pass is a function in a file of its name that copies and never mutates; none
-calls another.
+A text is read (``tapestry.sql.read.read_query``), ``REFUSE`` looks at its tree,
+``normalize_subqueries`` makes the arms of it (``tapestry.sql.ir``), and ``PASSES`` go over those.
+What checks the rewriting (``tapestry.verification``) shares the reading and nothing else. Each pass
+is a function in a file of its name that copies and never mutates; none calls another.
 """
 
 from __future__ import annotations
@@ -13,13 +12,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from traceback import walk_tb
 
-from sqlglot import exp
-
 from tapestry.errors import Refusal
 from tapestry.sql.catalog import Catalog
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import SourceTable
-from tapestry.sql.look.trace import FORM, QUERY, WRITTEN, Passed, Step, canonical_text, steps_of
+from tapestry.sql.look.trace import FORM, QUERY, WRITTEN, Passed, Step, steps_of
 from tapestry.sql.normalize.normalize_subqueries import normalize_subqueries
 from tapestry.sql.passes.ir.add_begin import add_begin
 from tapestry.sql.passes.ir.drop_impossible import drop_impossible
@@ -35,25 +32,16 @@ from tapestry.sql.passes.ir.refuse_untyped import refuse_untyped
 from tapestry.sql.passes.ir.solve_time_atoms import solve_time_atoms
 from tapestry.sql.passes.ir.stage_joins import stage_joins
 from tapestry.sql.passes.ir.to_standard_form import to_standard_form
-from tapestry.sql.passes.tree.inline_views import inline_views
 from tapestry.sql.passes.tree.refuse_inexact import refuse_inexact
 from tapestry.sql.passes.tree.refuse_misplaced import refuse_misplaced
 from tapestry.sql.passes.tree.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.passes.tree.refuse_subqueries import refuse_subqueries
-from tapestry.sql.passes.tree.resolve_names import resolve_names
-from tapestry.sql.query_state import Pass, QueryState, TreePass
-from tapestry.sql.read.audit_columns import audit_places
-from tapestry.sql.read.output_names import output_names
-from tapestry.sql.read.parse import is_cte, parse, table_name
+from tapestry.sql.query_state import Pass, QueryState
+from tapestry.sql.read.read_query import READ, ReadQuery, TreePass, read
 from tapestry.sql.rewriting import Rewriting
 from tapestry.sql.work import bounded
 
-READ: tuple[TreePass, ...] = (
-    TreePass(inline_views, "A view is the query that it names."),
-    TreePass(
-        resolve_names,
-        "* and bare names stand for columns of the tables: only the spelling changes.",
-    ),
+REFUSE: tuple[TreePass, ...] = (
     TreePass(
         refuse_nondeterministic,
         "What does not give the same value twice could be neither kept nor checked.",
@@ -67,7 +55,7 @@ READ: tuple[TreePass, ...] = (
         "What depends on the order in which rows are added up is not the same twice.",
     ),
 )
-"""From the syntax tree as parsed to the one that every name is resolved in."""
+"""What a tree whose names are resolved is refused for."""
 
 PASSES: tuple[Pass, ...] = (
     Pass(
@@ -155,39 +143,39 @@ def rewrite(
     passed: list[Passed] = []
     with bounded(sql):
         try:
-            written, tree = _read(sql, catalog, passed)
+            query = _read(sql, catalog, passed)
         finally:
             if steps is not None:
                 steps += steps_of(passed)
-        canonical = canonical_text(tree, catalog)
-        columns = output_names(tree, catalog)
-        named = _named_sources(tree, catalog)
-        parts, catalog = normalize_subqueries(tree, catalog)
-        audit = tuple(columns[place] for place in audit_places(tree))
-        query = QueryState(
+        columns = query.columns
+        parts, catalog = normalize_subqueries(query.tree, catalog, query.audit)
+        audit = tuple(columns[place] for place in query.audit)
+        written, named = query.written, query.named
+        state = QueryState(
             sql, written, catalog, columns, named, parts, begin, tuple(assume), audit, infer=infer
         )
-        passed.append(Passed(FORM, FORMED, query))
+        passed.append(Passed(FORM, FORMED, state))
         for one in PASSES:
-            query = one.function(query)
-            passed.append(Passed(one.name, one.why, query))
-    return Rewriting(
-        columns,
-        _sources(query),
-        canonical,
-        query.parts,
-        query.catalog,
-        query.assumptions,
-        tuple(passed),
-        query.audit,
-        begin=begin,
-        infer=infer,
-    )
+            state = one.function(state)
+            passed.append(Passed(one.name, one.why, state))
+        return Rewriting(
+            columns,
+            _sources(state),
+            query.canonical,
+            state.parts,
+            state.catalog,
+            state.assumptions,
+            tuple(passed),
+            state.audit,
+            begin=begin,
+            infer=infer,
+        )
 
 
 def refusing_pass(refusal: Refusal) -> str:
-    """The step that refused, of READ, PASSES and what leads to them; else the module."""
-    steps = {*BETWEEN, *(one.name for one in READ), *(one.name for one in PASSES)}
+    """The step that refused, of READ, REFUSE, PASSES and what leads to them; else the module."""
+    trees = [one.name for one in (*READ, *REFUSE)]
+    steps = {*BETWEEN, *trees, *(one.name for one in PASSES)}
     names = [
         str(frame.f_globals.get("__name__", "")) for frame, _ in walk_tb(refusal.__traceback__)
     ]
@@ -195,20 +183,15 @@ def refusing_pass(refusal: Refusal) -> str:
     return ([name for name in modules if name in steps] or modules or ["rewriter"])[-1]
 
 
-def _read(sql: str, catalog: Catalog, passed: list[Passed]) -> tuple[exp.Query, exp.Query]:
-    """The text as a tree as it is written, and after ``READ``."""
-    written = tree = parse(sql)
-    passed.append(Passed(QUERY, WRITTEN, written))
-    for one in READ:
-        tree = one.function(tree, catalog)
+def _read(sql: str, catalog: Catalog, passed: list[Passed]) -> ReadQuery:
+    """Read the text, and refuse what ``REFUSE`` does; ``passed`` takes each step."""
+    query = read(sql, catalog)
+    passed.append(Passed(QUERY, WRITTEN, query.written))
+    for one, tree in query.steps():
         passed.append(Passed(one.name, one.why, tree))
-    return written, tree
-
-
-def _named_sources(resolved: exp.Query, catalog: Catalog) -> tuple[str, ...]:
-    """The sources that a query names: those that no answer needs also say when time begins."""
-    named = [table_name(table) for table in resolved.find_all(exp.Table) if not is_cte(table)]
-    return tuple(dict.fromkeys(name for name in named if name in catalog.relations))
+    for one in REFUSE:
+        passed.append(Passed(one.name, one.why, one.function(query.tree, catalog)))
+    return query
 
 
 def _sources(query: QueryState) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
 from time import monotonic
-from typing import ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from sqlglot import exp
 
@@ -51,6 +51,7 @@ REMEMBERED = 32
 """So many texts keep their trees: one is read a few times in a row, by several that work on it."""
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_R = TypeVar("_R")
 _Q = TypeVar("_Q", bound=exp.Expr)
 
 
@@ -66,6 +67,8 @@ class _Work:
     total: int = 0
     spare: Counter[str] = field(default_factory=Counter)
     """What could have been left out, by what was made."""
+    parts: set[tuple[object, object]] = field(default_factory=set)
+    """The parts of readings that it has paid for."""
 
     def shares(self) -> str:
         """What has cost most."""
@@ -198,6 +201,40 @@ def remembered(parsed: Callable[[str], _Q]) -> Callable[[str], _Q]:
         return tree
 
     return wrapper
+
+
+class ReadPart(Generic[_T]):
+    """A part of the reading of a text, ``owner.sql``: a property that is made once.
+
+    Each text in work that asks for it spends what it cost, once, and what those cost that it is
+    made of: a text is accepted whether it was read before or not. A refusal is not remembered.
+    """
+
+    def __init__(self, made: Callable[[Any], _T], before: ReadPart[Any] | None = None) -> None:
+        self._made, self._before, self.__doc__ = made, before, made.__doc__
+        self._name = f"_{made.__name__}"
+
+    @staticmethod
+    def behind(before: ReadPart[Any]) -> Callable[[Callable[[Any], _R]], ReadPart[_R]]:
+        """Let the part be made of another one."""
+        return lambda made: ReadPart(made, before)
+
+    def __get__(self, owner: Any, kind: type[Any]) -> _T:
+        with bounded(owner.sql):
+            work = _work.get()
+            assert work is not None
+            if self._before is not None:
+                self._before.__get__(owner, kind)
+            known: tuple[_T, Counter[str]] | None = vars(owner).get(self._name)
+            if known is None:
+                before = work.done.copy()
+                made = self._made(owner)
+                known = vars(owner)[self._name] = (made, work.done - before)
+            elif (owner, self) not in work.parts:
+                for what, units in known[1].items():
+                    spend(units, what)
+            work.parts.add((owner, self))
+            return known[0]
 
 
 def too_deep(where: str) -> Refusal:

@@ -12,11 +12,9 @@ from tapestry.instants import micros
 from tapestry.names import ARRIVAL, ENDED, KEY, ROW_ID
 from tapestry.quoting import Sql, string
 from tapestry.sql.catalog import Catalog, Source
-from tapestry.sql.passes.tree.inline_views import inline_views
-from tapestry.sql.passes.tree.resolve_names import resolve_names
-from tapestry.sql.read.audit_columns import audit_places, without_audit_columns
-from tapestry.sql.read.output_names import output_names
-from tapestry.sql.read.parse import is_cte, parse, table_name
+from tapestry.sql.read.audit_columns import without_audit_columns
+from tapestry.sql.read.parse import is_cte, table_name
+from tapestry.sql.read.read_query import read
 from tapestry.sql.read.total_orders import total_orders
 from tapestry.sql.scan import Scan
 from tapestry.sql.work import bounded
@@ -85,20 +83,18 @@ class Definition:
     ) -> Definition:
         """The definition of an author's query; raises Refusal for what cannot be read."""
         with bounded(sql):
-            parsed = parse(sql)
-            resolved = resolve_names(inline_views(parsed, catalog), catalog)
-            every = len(output_names(resolved, catalog))
-            audited = frozenset(audit_places(resolved))
-            places = tuple(place for place in range(every) if place not in audited)
-            resolved = without_audit_columns(resolved)
-            columns = output_names(resolved, catalog)
+            query = read(sql, catalog)
+            names, audited = query.columns, query.audit
+            places = tuple(place for place in range(len(names)) if place not in audited)
+            columns = tuple(names[place] for place in places)
+            resolved = without_audit_columns(query.tree, audited)
             refuse_unchecked(resolved)
             ordered = total_orders(resolved, catalog)
             each = list(arms(ordered, {}))
             kinds = tuple(by_value(arm, ctes) for arm, ctes in each)
             shown = tuple(shows_subquery(arm, ctes) for arm, ctes in each)
         own = sql if dialect == "spark" and ordered == resolved else ""
-        return cls(ordered, columns, kinds, catalog, scans, dialect, shown, own, places, every)
+        return cls(ordered, columns, kinds, catalog, scans, dialect, shown, own, places, len(names))
 
     @property
     def reads(self) -> dict[str, str]:

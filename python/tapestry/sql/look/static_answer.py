@@ -15,12 +15,12 @@ from tapestry.errors import Refusal
 from tapestry.names import ENDED
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog
-from tapestry.sql.passes.tree.inline_views import inline_views
-from tapestry.sql.passes.tree.resolve_names import resolve_names
 from tapestry.sql.read.generators import open_inline, to_laterals
 from tapestry.sql.read.groups_of_nothing import GROUPING_SETS, groups_of_nothing
-from tapestry.sql.read.parse import is_cte, parse, table_name
+from tapestry.sql.read.parse import is_cte, table_name
 from tapestry.sql.read.pivots import open_pivots
+from tapestry.sql.read.read_query import ReadQuery, read
+from tapestry.sql.read.resolve_names import resolve_names
 from tapestry.sql.read.tell_apart import tell_apart
 from tapestry.sql.read.total_orders import has_orders, total_orders
 from tapestry.sql.scan import Scan
@@ -40,21 +40,21 @@ def static_answer(
     A text as ``s`` stands for an instant that is filled in later.
     Raises Refusal for a relation that the catalog does not know.
     """
-    tree = set_clock(_definition(inline_views(parse(sql), catalog), catalog, dialect), s)
+    tree = set_clock(_definition(read(sql, catalog), dialect), s)
     if dialect not in ("spark", "databricks"):
         tree = open_pivots(tree, lambda inner: resolve_names(inner, catalog))
         tree = open_inline(to_laterals(tree, catalog))
     tables = [table for table in tree.find_all(exp.Table) if not is_cte(table)]
-    read = [(table, table_name(table)) for table in tables if table_name(table) in scans]
-    if not read:
+    used = [(table, table_name(table)) for table in tables if table_name(table) in scans]
+    if not used:
         raise Refusal(
             "the query reads no known source",
             sql,
             "let it read a table or a view",
             code="no-source",
         )
-    names = _names(tree, (name for _, name in read))
-    for table, name in read:
+    names = _names(tree, (name for _, name in used))
+    for table, name in used:
         table.replace(
             exp.Table(
                 this=exp.to_identifier(names[name]),
@@ -71,11 +71,11 @@ def static_answer(
     return f"WITH {ctes} SELECT * FROM ({query}) AS answer"
 
 
-def _definition(tree: exp.Query, catalog: Catalog, dialect: str) -> exp.Query:
+def _definition(query: ReadQuery, dialect: str) -> exp.Query:
     """The query in which nothing depends on the engine: total orders, no groups of no rows."""
-    if not has_orders(tree) and tree.find(*GROUPING_SETS) is None:
-        return tell_apart(tree)
-    ordered = total_orders(resolve_names(tree, catalog), catalog)
+    if not has_orders(query.opened) and query.opened.find(*GROUPING_SETS) is None:
+        return tell_apart(query.opened)
+    ordered = total_orders(query.tree, query.catalog)
     return groups_of_nothing(ordered) if dialect == "duckdb" else ordered
 
 

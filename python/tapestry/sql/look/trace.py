@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sqlglot import exp
-from sqlglot.optimizer.simplify import simplify_parens
 
-from tapestry.quoting import remark, rendered_name
+from tapestry.quoting import rendered_name
 from tapestry.sql.catalog import Catalog, Source
-from tapestry.sql.copies import copied
 from tapestry.sql.facts.walk import ArmWalk
 from tapestry.sql.ir import ATOM, Formula, Lower, Upper
 from tapestry.sql.look.describe import describe
@@ -95,15 +93,6 @@ def shown(one: Passed) -> str:
     if isinstance(one.state, QueryState):
         return describe(one.state.parts, one.state.columns)
     return one.state.sql("spark", pretty=True)
-
-
-def canonical_text(resolved: exp.Query, catalog: Catalog) -> str:
-    """A text that two queries share iff they are one syntax tree, settings included."""
-    bare = copied(resolved).transform(
-        lambda node: simplify_parens(node, dialect="spark"), copy=False
-    )
-    text = bare.sql("spark", pretty=True, comments=False, copy=False)
-    return f"{text}\n-- session time zone {remark(catalog.time_zone)}"
 
 
 def last_steps(rewritten: Rewritten) -> tuple[Step, ...]:

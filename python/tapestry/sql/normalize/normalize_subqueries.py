@@ -25,17 +25,20 @@ from tapestry.sql.normalize.nodes import is_union_all
 from tapestry.sql.normalize.running_states import running_states
 from tapestry.sql.normalize.scope import Scope, with_ctes
 from tapestry.sql.normalize.write_out import lifted_arm
-from tapestry.sql.read.audit_columns import audit_places, values_alone
+from tapestry.sql.read.audit_columns import values_alone
 from tapestry.sql.read.total_orders import has_orders, total_orders
 
 
-def normalize_subqueries(tree: exp.Query, catalog: Catalog) -> tuple[tuple[Part, ...], Catalog]:
+def normalize_subqueries(
+    tree: exp.Query, catalog: Catalog, places: tuple[int, ...]
+) -> tuple[tuple[Part, ...], Catalog]:
     """The query as arms, and the catalog with the sources that its generators make.
 
+    ``places`` are those of its audit columns.
     Raises Refusal for what the theory does not cover yet.
     """
-    builder, places = Builder(catalog), audit_places(tree)
-    tree, audits = values_alone(total_orders(tree, catalog) if has_orders(tree) else tree)
+    builder = Builder(catalog)
+    tree, audits = values_alone(total_orders(tree, catalog) if has_orders(tree) else tree, places)
     parts = []
     for number, query in enumerate(_outermost(builder, tree, Scope({}, {})), start=1):
         audit = audits[number - 1]

@@ -49,9 +49,8 @@ def audit_places(tree: exp.Query) -> tuple[int, ...]:
     return places
 
 
-def without_audit_columns(tree: exp.Query) -> exp.Query:
+def without_audit_columns(tree: exp.Query, places: tuple[int, ...]) -> exp.Query:
     """The query without its audit columns: what its answers are, apart from when they began."""
-    places = audit_places(tree)
     if not places:
         return tree
     tree = tree.copy()
@@ -62,7 +61,9 @@ def without_audit_columns(tree: exp.Query) -> exp.Query:
     return tree
 
 
-def values_alone(tree: exp.Query) -> tuple[exp.Query, tuple[Mapping[int, exp.Expr], ...]]:
+def values_alone(
+    tree: exp.Query, places: tuple[int, ...]
+) -> tuple[exp.Query, tuple[Mapping[int, exp.Expr], ...]]:
     """The query with NULLs for the audit columns of arms that count by value; and what they are.
 
     For each arm of the outermost UNION ALL: place -> the audit column over ``PLACE`` columns. Of an
@@ -71,7 +72,6 @@ def values_alone(tree: exp.Query) -> tuple[exp.Query, tuple[Mapping[int, exp.Exp
 
     Raises Refusal for an audit column that the values of an answer do not determine.
     """
-    places = audit_places(tree)
     if not places:
         return tree, tuple({} for _ in _arms(tree, {}))
     tree, clocks = tree.copy(), _Clocks()

@@ -21,7 +21,7 @@ from tapestry.runs.query.holding import SMALL
 from tapestry.runs.query.relations import Relations, read_relations
 from tapestry.runs.query.settings import settings_line, without_unsaid
 from tapestry.runs.sources.pins import Pin, Pins
-from tapestry.sql import Catalog, Rewriting, Source, rewrite
+from tapestry.sql import Catalog, Rewriting, Source, Step, rewrite
 
 _WORD = re.compile(r"`(?:[^`]|``)*`|'(?:[^'\\]|\\.)*'|[\w.]+|[<>=!]+|\S")
 """A name, a literal, a number or a sign of SQL."""
@@ -75,7 +75,7 @@ def read_query(
     """
     pins = pins or invocation.pins
     relations = read_relations(session, sql, model, pins, invocation.time_zone)
-    rewriting = _rewritten(sql, relations.catalog, model, invocation, begin)
+    rewriting = rewritten(sql, relations.catalog, model, invocation, begin)
     if MATCHED_AT in (column.lower() for column in rewriting.columns):
         raise Refusal(
             f"the select list has a column {MATCHED_AT}, which every continuous model adds itself",
@@ -108,22 +108,26 @@ def over_ended(names: Collection[str], query: Query, model: Model, invocation: I
         assert isinstance(source, Source)
         relations[name] = replace(source, ends=True)
     catalog = replace(query.relations.catalog, relations=relations)
-    rewriting = _rewritten(query.sql, catalog, model, invocation, query.begin)
+    rewriting = rewritten(query.sql, catalog, model, invocation, query.begin)
     return replace(query, rewriting=rewriting, relations=replace(query.relations, catalog=catalog))
 
 
-def _rewritten(
-    sql: str, catalog: Catalog, model: Model, invocation: Invocation, begin: datetime | None
+def rewritten(
+    sql: str,
+    catalog: Catalog,
+    model: Model,
+    invocation: Invocation,
+    begin: datetime | None,
+    steps: list[Step] | None = None,
 ) -> Rewriting:
-    known = tuple(sorted(catalog.relations.items(), key=lambda item: item[0]))
-    settings = (catalog.time_zone, catalog.deterministic_functions)
+    """Rewrite a query, if this process has not yet; ``steps`` as in ``rewrite``."""
     infer = model.config.infer == "on"
     # What crashed is executed with the query of then, which may have other aliases.
     order = model.config.join_order if sql == model.sql else ()
-    key = (sql, known, settings, begin, model.config.assume, infer, order)
+    key = (sql, catalog, begin, model.config.assume, infer, order)
     rewriting = invocation.recall.rewriting(key)
     if rewriting is None:
-        rewriting = rewrite(sql, catalog, model.config.assume, begin, infer=infer)
+        rewriting = rewrite(sql, catalog, model.config.assume, begin, steps, infer)
         rewriting = rewriting.joining(order)
         invocation.recall.note_rewriting(key, rewriting)
     return rewriting

@@ -6,10 +6,11 @@ from tapestry.errors import Refusal
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.after.preview import preview
+from tapestry.runs.kinds.continuous.query import rewritten
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.relations import Relations, read_relations
+from tapestry.runs.query.relations import read_relations
 from tapestry.runs.run.explained import Explained
-from tapestry.sql import Rewriting, Step, rewrite
+from tapestry.sql import Step
 
 
 def explain(session: Session, model: Model, invocation: Invocation, stored: bool) -> Explained:
@@ -17,18 +18,10 @@ def explain(session: Session, model: Model, invocation: Invocation, stored: bool
     steps: list[Step] = []
     try:
         relations = read_relations(session, model.sql, model, invocation.pins, invocation.time_zone)
-        rewriting = rewritten(model, relations, model.config.assume, steps)
+        begin = model.config.begin
+        rewriting = rewritten(model.sql, relations.catalog, model, invocation, begin, steps)
         steps = list(rewriting.trace)
         looked_at = preview(session, model, invocation, stored)
     except Refusal as refusal:
         return Explained(tuple(steps), refusal)
     return Explained(tuple(steps), None, looked_at)
-
-
-def rewritten(
-    model: Model, relations: Relations, assume: tuple[str, ...], steps: list[Step] | None = None
-) -> Rewriting:
-    """The query, were these orders assumed; ``steps`` takes what was done before a refusal."""
-    begin, infer = model.config.begin, model.config.infer == "on"
-    rewriting = rewrite(model.sql, relations.catalog, assume, begin, steps, infer)
-    return rewriting.joining(model.config.join_order)
