@@ -66,7 +66,7 @@ def changes_of(tree: exp.Query, tables: Sequence[SourceTable], zone: str) -> tup
     for scope in blocks_of(tree):
         for condition in scope.conditions():
             for atom in atoms_in(condition):
-                for bound in _bounds(atom, zone):
+                for bound in bounds_of(atom, zone):
                     for change in _Tracer(scope, uses).changes(bound, atom):
                         key = (change.tables, change.bound, change.conditions)
                         found[key] = change
@@ -95,7 +95,11 @@ def _compares(node: exp.Expr) -> bool:
     return type(node) in OPERATORS or isinstance(node, exp.Between | exp.In)
 
 
-def _bounds(atom: exp.Expr, zone: str) -> Iterator[exp.Expr]:
+def bounds_of(atom: exp.Expr, zone: str) -> Iterator[exp.Expr]:
+    """The instants at which a comparison with the clock changes its truth.
+
+    Raises Refusal for one that is not monotone.
+    """
     for comparison in comparisons_in(atom):
         solution = solve_comparison(comparison, zone)
         for formula in (solution.true, solution.false):

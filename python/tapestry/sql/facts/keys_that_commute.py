@@ -40,7 +40,7 @@ def find_keys(
 
     Of all components those that cover most uses are taken; of these, all, up to ``LONGEST``.
     """
-    found = [one for one in _Finder(tables).components(tree) if one]
+    found = [one for one in Finder(tables).components(tree) if one]
     if not found:
         return {}
     best = max(found, key=len)
@@ -137,12 +137,15 @@ def _closed(start: set[Column], steps: Sequence[Pair]) -> set[Column]:
     return found
 
 
-class _Finder:
+class Finder:
+    """Asks the blocks of one written-out query; each is taken apart once."""
+
     def __init__(self, tables: Mapping[str, SourceTable]) -> None:
         self.tables = tables
         self.blocks: dict[int, _Block] = {}
 
     def block(self, node: exp.Select) -> _Block:
+        """A SELECT, taken apart."""
         if id(node) not in self.blocks:
             self.blocks[id(node)] = _Block.made(node)
         return self.blocks[id(node)]

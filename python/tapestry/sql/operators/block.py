@@ -1,0 +1,178 @@
+"""One SELECT of a written-out query, taken apart: its relations, its conditions, its subqueries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlglot import exp
+
+from tapestry.errors import Refusal
+from tapestry.sql import timing
+from tapestry.sql.facts.grouping import aggregates, own_parts
+
+
+@dataclass(frozen=True)
+class JoinedRelation:
+    """One relation of FROM; ``join`` is None for the first."""
+
+    alias: str
+    node: exp.Expr
+    join: exp.Join | None
+
+    @property
+    def side(self) -> str:
+        """LEFT | RIGHT | FULL | '' of its join."""
+        return "" if self.join is None else self.join.side
+
+    @property
+    def kind(self) -> str:
+        """SEMI | ANTI | CROSS | '' of its join."""
+        return "" if self.join is None else self.join.kind
+
+    @property
+    def looked_at(self) -> bool:
+        """Does its join only ask whether it has a row (LEFT SEMI, LEFT ANTI)?"""
+        return self.kind in ("SEMI", "ANTI")
+
+    @property
+    def on(self) -> tuple[exp.Expr, ...]:
+        """The conjuncts of its ON."""
+        on = None if self.join is None else self.join.args.get("on")
+        return () if on is None else tuple(conjuncts(on))
+
+
+@dataclass(frozen=True)
+class SelectBlock:
+    """A SELECT. Raises Refusal for a FROM clause with joins in parentheses."""
+
+    node: exp.Select
+
+    @cached_property
+    def relations(self) -> tuple[JoinedRelation, ...]:
+        """Those of its FROM clause, in the order written."""
+        from_ = self.node.args.get("from_")
+        if from_ is None:
+            return ()
+        found = [JoinedRelation(from_.this.alias_or_name, from_.this, None)]
+        for join in self.node.args.get("joins") or []:
+            found.append(JoinedRelation(join.this.alias_or_name, join.this, join))
+        for one in found:
+            if not isinstance(one.node, exp.Table | exp.Subquery) or one.node.args.get("joins"):
+                raise Refusal(
+                    "a join in parentheses is not compared between two versions",
+                    one.node.sql("spark"),
+                    "write the joins one after the other",
+                    code="joins-in-parentheses",
+                )
+            if any(part.find(exp.Query) is not None for part in one.on):
+                raise Refusal(
+                    "a subquery in ON is not compared between two versions",
+                    one.node.sql("spark"),
+                    "write it in WHERE",
+                    code="subquery-in-on",
+                )
+        return tuple(found)
+
+    @cached_property
+    def aliases(self) -> frozenset[str]:
+        """What its FROM clause calls its relations, without those of LATERAL VIEW."""
+        return frozenset(one.alias for one in self.relations)
+
+    @cached_property
+    def generated(self) -> frozenset[str]:
+        """What its LATERAL VIEWs are called."""
+        return frozenset(one.alias for one in self.node.args.get("laterals") or [])
+
+    @cached_property
+    def supplied(self) -> frozenset[str]:
+        """The relations whose columns an outer join may fill with NULL, or that are not shown."""
+        found: set[str] = set()
+        before: set[str] = set()
+        for one in self.relations:
+            if one.side == "FULL":
+                found |= before | {one.alias}
+            elif one.side == "RIGHT":
+                found |= before
+            elif one.side == "LEFT" or one.looked_at:
+                found.add(one.alias)
+            before.add(one.alias)
+        for lateral in self.node.args.get("laterals") or []:
+            if {column.table for column in lateral.this.find_all(exp.Column)} & found:
+                found.add(lateral.alias)
+        return frozenset(found)
+
+    @cached_property
+    def where(self) -> tuple[exp.Expr, ...]:
+        """The conjuncts of WHERE."""
+        where = self.node.args.get("where")
+        return () if where is None else tuple(conjuncts(where.this))
+
+    @property
+    def limited(self) -> bool:
+        """Has it LIMIT or OFFSET?"""
+        return any(self.node.args.get(one) is not None for one in ("limit", "offset"))
+
+    @cached_property
+    def windows(self) -> tuple[exp.Window, ...]:
+        """Its window functions."""
+        return tuple(part for part in own_parts(self.node) if isinstance(part, exp.Window))
+
+    @cached_property
+    def grouped(self) -> bool:
+        """Does it take rows together, by GROUP BY or all of them?"""
+        group = self.node.args.get("group") is not None
+        return group or self.node.args.get("having") is not None or aggregates(self.node)
+
+    @property
+    def plain(self) -> bool:
+        """Is each of its rows made of one row of FROM?"""
+        return not (self.grouped or self.windows or self.limited or self.node.args.get("distinct"))
+
+    @cached_property
+    def clauses(self) -> tuple[exp.Expr, ...]:
+        """The expressions of the block: items, WHERE, GROUP BY, HAVING; ON stands with its join."""
+        found: list[exp.Expr] = [*self.node.selects]
+        for name in ("where", "group", "having"):
+            if self.node.args.get(name) is not None:
+                found.append(self.node.args[name])
+        return tuple(found)
+
+    @cached_property
+    def subqueries(self) -> tuple[exp.Expr, ...]:
+        """The outermost subqueries of its expressions, each as it stands there."""
+        return tuple(
+            part
+            for clause in self.clauses
+            for part in clause.walk(prune=lambda node: isinstance(node, exp.Query))
+            if isinstance(part, exp.Query)
+        )
+
+
+def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """What a condition demands, each by itself."""
+    condition = condition.unnest()
+    if isinstance(condition, exp.And):
+        yield from conjuncts(condition.this)
+        yield from conjuncts(condition.expression)
+    else:
+        yield condition
+
+
+def tables_in(node: exp.Expr) -> set[str]:
+    """The aliases whose columns an expression uses."""
+    return {column.table for column in node.find_all(exp.Column)}
+
+
+def is_timeless(condition: exp.Expr) -> bool:
+    """Is a condition free of the clock and of subqueries, so that it says the same of a row?"""
+    return not timing.contains_now(condition) and condition.find(exp.Query) is None
+
+
+def opened(query: exp.Expr) -> exp.Query:
+    """A query out of its parentheses."""
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    assert isinstance(query, exp.Query)
+    return query

@@ -1,0 +1,156 @@
+"""What a query differs by between two versions, as two relations of rows.
+
+    minus    rows of the old version that are not in the new one, at least
+    plus     rows of the new version that are not in the old one, at least
+
+A group that comes out the same takes no part: what stands above it does not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from tapestry.sql.facts.bounds_of_time import atoms_in, bounds_of
+from tapestry.sql.operators.block import SelectBlock, is_timeless, opened
+from tapestry.sql.operators.choose_key import Key, build_column, choose_key, names_of
+from tapestry.sql.operators.cut import cut, key_names, keyed
+from tapestry.sql.operators.reach import Changed, Reach
+from tapestry.sql.operators.versions import VERSIONS, TwoVersions, Version
+from tapestry.sql.write import build
+
+
+@dataclass
+class ChangedRows:
+    """Makes the relations, each query's once; they stand among ``versions.ctes``."""
+
+    versions: TwoVersions
+    known: dict[int, tuple[exp.Expr, Changed]] = field(default_factory=dict)
+
+    @property
+    def reach(self) -> Reach:
+        """Finds keys over what this finds of derived tables."""
+        return Reach(self.versions, self.of)
+
+    def of(self, query: exp.Expr) -> Changed:
+        """The changed rows of a query that no column of another one stands in."""
+        tree = opened(query)
+        if id(tree) not in self.known:
+            self.known[id(tree)] = tree, self._made(tree)
+        return self.known[id(tree)][1]
+
+    def keys(self, query: exp.Expr, key: Key) -> str:
+        """The relation of the keys of a query that can differ, each once."""
+        found = self.reach.of(query, key)
+        if not found:
+            return self.versions.keep(_no_keys(query, key, self.versions), "keys")
+        together = build.union_all(found) if len(found) > 1 else found[0]
+        outer = build.select_all()
+        outer.set("distinct", exp.Distinct())
+        build.add_from(outer, build.subquery(together, "_all"))
+        return self.versions.keep(outer, "keys")
+
+    def _made(self, query: exp.Query) -> Changed:
+        if isinstance(query, exp.Union) and not query.args.get("distinct") and not _limited(query):
+            sides = [(self.of(side), side) for side in (query.this, query.expression)]
+            return {
+                version: self.versions.keep(
+                    build.union_all([_renamed(one[version], side, names_of(query))
+                                     for one, side in sides]),
+                    "both",
+                )
+                for version in VERSIONS
+            }  # fmt: skip
+        if isinstance(query, exp.Select) and _is_row_by_row(SelectBlock(query)):
+            return {
+                version: self.versions.keep(self._row_by_row(query, version), "rows")
+                for version in VERSIONS
+            }
+        return self._compared(query, choose_key(query, self.versions.tables))
+
+    def _row_by_row(self, query: exp.Select, version: Version) -> exp.Query:
+        """A filter and projection of one relation: of its changed rows, and of those in time."""
+        (relation,) = SelectBlock(query).relations
+        node = relation.node
+        rows: exp.Expr | None = None
+        if not isinstance(node, exp.Table):
+            if self.reach.is_touched(node, frozenset()):
+                rows = build.table(self.of(node.this)[version], relation.alias)
+        elif self.versions.moves(node.name):
+            rows = self.versions.difference(node.name, version)
+        found: list[exp.Query] = []
+        bounds = [
+            bound
+            for clause in SelectBlock(query).clauses
+            for atom in atoms_in(clause)
+            for bound in bounds_of(atom, self.versions.zone)
+        ]
+        if rows is not None:
+            bare = query.copy()
+            bare.args["from_"].set("this", exp.to_table("_placeholder"))
+            changed = self.versions.query_at(bare, version)
+            changed.args["from_"].set("this", rows)
+            found.append(changed)
+        if bounds:
+            copy = self.versions.query_at(query, version)
+            assert isinstance(copy, exp.Select)
+            passes = self.versions.passed([self.versions.at(one, version) for one in bounds])
+            where = copy.args.get("where")
+            parts = [] if where is None else [build.operand(where.this)]
+            found.append(build.add_where(copy, [*parts, passes]))
+        if not found:
+            return _none(self.versions.query_at(query, version))
+        return build.union_all(found) if len(found) > 1 else found[0]
+
+    def _compared(self, query: exp.Query, key: Key | None) -> Changed:
+        """Rows of both versions, of the keys that can differ where there is a key, and back."""
+        if key is None:
+            both = {one: self.versions.query_at(query, one) for one in VERSIONS}
+        else:
+            among = self.keys(query, key)
+            both = {one: cut(query, key, among, self.versions, one) for one in VERSIONS}
+        names = {one: self.versions.keep(both[one], one.value) for one in VERSIONS}
+        found = {}
+        for one, other in (VERSIONS, VERSIONS[::-1]):
+            sides = [_renamed(names[side], query, names_of(query)) for side in (one, other)]
+            apart = exp.Except(this=sides[0], expression=sides[1], distinct=False)
+            found[one] = self.versions.keep(apart, "apart")
+        return found
+
+
+def _is_row_by_row(block: SelectBlock) -> bool:
+    """Is a block a filter and projection of one relation, each row by itself?"""
+    return (
+        block.plain
+        and len(block.relations) == 1
+        and not block.subqueries
+        and all(is_timeless(one) or _has_atoms(one) for one in block.clauses)
+    )
+
+
+def _has_atoms(clause: exp.Expr) -> bool:
+    return bool(list(atoms_in(clause)))
+
+
+def _limited(query: exp.Expr) -> bool:
+    return any(query.args.get(one) is not None for one in ("limit", "offset"))
+
+
+def _renamed(name: str, query: exp.Expr, columns: Sequence[str]) -> exp.Select:
+    """The relation of a query's rows, its columns called otherwise."""
+    pairs = zip(names_of(opened(query)), columns, strict=True)
+    listed = [build.named(build_column(own), wanted) for own, wanted in pairs]
+    return build.add_from(build.select(listed), exp.to_table(name))
+
+
+def _none(query: exp.Query) -> exp.Query:
+    rows = build.add_from(build.select_all(), build.subquery(query, "_none"))
+    return build.add_where(rows, [exp.false()])
+
+
+def _no_keys(query: exp.Expr, key: Key, versions: TwoVersions) -> exp.Query:
+    rows = versions.query_at(keyed(query, key), Version.NEW)
+    listed = build.select([build_column(name, "_none") for name in key_names(key)])
+    return build.add_where(build.add_from(listed, build.subquery(rows, "_none")), [exp.false()])

@@ -1,0 +1,185 @@
+"""Which key a query is kept by: columns whose values its rows fall apart by (maintained, 2).
+
+    GROUP BY, PARTITION BY, DISTINCT    what all of them name
+    set operations                      all columns
+    filter, project, join               all columns that are read of the first table of FROM whose
+                                        rows no outer join may leave out, or those of `unique_key`
+    LIMIT, a global aggregate           none
+
+A component whose uses cannot be cut to its values (``cover`` has none) is right as well: then only
+what comes out is cut. Never a column that an outer join may fill with NULL: a row that loses its
+match goes over to the NULL key, which no changed row names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tapestry.sql import timing
+from tapestry.sql.facts.grouping import GROUPINGS
+from tapestry.sql.facts.identifiers import identifier
+from tapestry.sql.facts.keys_that_commute import Finder
+from tapestry.sql.ir import SourceTable
+from tapestry.sql.operators.block import SelectBlock, opened, tables_in
+
+UNCOMPARED = ("map", "variant", "interval", "object")
+"""Types whose values Spark does not group."""
+Reached = Mapping[str, tuple[tuple[int, exp.Expr], ...]]
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key that commutes.
+
+    parts
+        Its components, over the FROM clause of the query; of a set operation over its columns.
+    cover
+        By the alias of a use of a source: which components reach it, and what carries them there.
+    outputs
+        The components are columns of the query's select list.
+    """
+
+    parts: tuple[exp.Expr, ...]
+    cover: Reached
+    outputs: bool = False
+
+    def whole(self, alias: str) -> tuple[exp.Expr, ...] | None:
+        """All components over a use that all of them reach; None for another."""
+        found = dict(self.cover.get(alias, ()))
+        if len(found) < len(self.parts):
+            return None
+        return tuple(found[place] for place in range(len(self.parts)))
+
+
+def choose_key(
+    query: exp.Expr, tables: Mapping[str, SourceTable], preferred: Sequence[str] = ()
+) -> Key | None:
+    """The key that a query is kept by; None where it has none.
+
+    ``preferred`` are columns of its select list (``unique_key``), which are taken where they are
+    columns of the tables.
+    """
+    finder = Finder(tables)
+    tree = opened(query)
+    if isinstance(tree, exp.SetOperation):
+        return _of_set(tree, finder)
+    if not isinstance(tree, exp.Select):
+        return None
+    block = SelectBlock(tree)
+    if block.limited or any(one.side == "FULL" for one in block.relations):
+        return None
+    wanted = [one for one in _named(block, preferred) if _may_be(one, block)]
+    candidates = wanted or list(_candidates(block))
+    parts = tuple(dict.fromkeys(one for one in candidates if _may_be(one, block)))
+    return Key(parts, _cover(block, finder, parts)) if parts else None
+
+
+def _of_set(query: exp.SetOperation, finder: Finder) -> Key | None:
+    if query.args.get("limit") is not None or query.args.get("offset") is not None:
+        return None
+    columns = [build_column(name) for name in names_of(query)]
+    cover: dict[str, list[tuple[int, exp.Expr]]] = {}
+    for place in range(len(columns)):
+        for alias, value in (finder.output(query, place) or {}).items():
+            cover.setdefault(alias, []).append((place, value))
+    return Key(tuple(columns), {alias: tuple(found) for alias, found in cover.items()}, True)
+
+
+def build_column(name: str, table: str = "") -> exp.Column:
+    """``table.name``."""
+    return exp.column(identifier(name), table=table or None)
+
+
+def names_of(query: exp.Query) -> list[str]:
+    """The columns of a query, as its first SELECT names them."""
+    return list(query.named_selects)
+
+
+def _candidates(block: SelectBlock) -> Iterator[exp.Expr]:
+    """What all that takes rows of the block together tells them apart by."""
+    lists = list(_lists(block))
+    if not lists:
+        yield from _driving(block)
+        return
+    for one in lists[0]:
+        if all(one in other for other in lists[1:]):
+            yield one
+
+
+def _lists(block: SelectBlock) -> Iterator[list[exp.Expr]]:
+    node, group = block.node, block.node.args.get("group")
+    if group is not None:
+        yield list(_in_every_set(group))
+    elif block.grouped:
+        yield []
+    for window in block.windows:
+        yield [one.unnest() for one in window.args.get("partition_by") or []]
+    if node.args.get("distinct"):
+        yield [item.unalias() for item in node.selects]
+
+
+def _in_every_set(group: exp.Expr) -> Iterator[exp.Expr]:
+    yield from (one.unnest() for one in group.expressions if not isinstance(one, GROUPINGS))
+    for item in group.expressions:
+        if isinstance(item, exp.GroupingSets):
+            sets = [
+                [part.unnest() for part in one.expressions]
+                if isinstance(one, exp.Tuple)
+                else [one.unnest()]
+                for one in item.expressions
+            ]
+            yield from (one for one in sets[0] if all(one in other for other in sets[1:]))
+
+
+def _driving(block: SelectBlock) -> Iterator[exp.Expr]:
+    """All that is read of the first relation that no outer join may leave out."""
+    for relation in block.relations:
+        if relation.alias in block.supplied:
+            continue
+        found = [
+            column
+            for column in block.node.find_all(exp.Column)
+            if column.table == relation.alias and _compared(column)
+        ]
+        if found:
+            yield from dict.fromkeys(found)
+            return
+
+
+def _named(block: SelectBlock, preferred: Sequence[str]) -> list[exp.Expr]:
+    """The items of these names; none where one of them is not in a list of the block."""
+    items = {item.alias_or_name.lower(): item.unalias() for item in block.node.selects}
+    found = [items[name.lower()] for name in preferred if name.lower() in items]
+    lists = list(_lists(block))
+    fits = len(found) == len(preferred) and all(one in other for one in found for other in lists)
+    return found if fits else []
+
+
+def _may_be(value: exp.Expr, block: SelectBlock) -> bool:
+    """Is a value the same whatever else is joined, one that rows are told apart by?"""
+    if value.find(exp.Query, exp.AggFunc, exp.Window) or timing.contains_now(value):
+        return False
+    used = tables_in(value)
+    if not used or used & block.supplied or not used <= block.aliases | block.generated:
+        return False
+    return _compared(value)
+
+
+def _compared(value: exp.Expr) -> bool:
+    kind = value.type
+    if kind is None:
+        return True
+    return not any(
+        str(one.this.value).lower().startswith(UNCOMPARED) for one in kind.find_all(exp.DataType)
+    )
+
+
+def _cover(block: SelectBlock, finder: Finder, parts: Sequence[exp.Expr]) -> Reached:
+    cover: dict[str, list[tuple[int, exp.Expr]]] = {}
+    for place, part in enumerate(parts):
+        for alias, value in (finder.commuting(block.node, part) or {}).items():
+            cover.setdefault(alias, []).append((place, value))
+    return {alias: tuple(found) for alias, found in cover.items()}

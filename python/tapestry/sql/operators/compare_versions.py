@@ -1,0 +1,187 @@
+"""A query's text, as arms each of which is kept by a key, and the SQL that keeps it.
+
+    keys    the keys whose rows can differ between the two versions
+    new     the rows of these keys in the new version, with their keys
+    old     the same in the old one
+
+Sound because each arm is evaluated as it stands, over fewer rows: only ``keys`` and the cut must be
+right (maintained, section 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlglot import exp
+
+from tapestry.sql import timing
+from tapestry.sql.facts.values import Names
+from tapestry.sql.ir import SourceTable
+from tapestry.sql.normalize.scope import Scope
+from tapestry.sql.normalize.write_out import WriteOut
+from tapestry.sql.operators.block import opened
+from tapestry.sql.operators.changed_rows import ChangedRows
+from tapestry.sql.operators.choose_key import Key, build_column, choose_key
+from tapestry.sql.operators.cut import cut, key_names
+from tapestry.sql.operators.versions import TwoVersions, Version
+from tapestry.sql.read.read_query import ReadQuery
+from tapestry.sql.read.total_orders import has_orders, total_orders
+from tapestry.sql.write import build
+from tapestry.sql.write.dialects import for_dialect
+
+
+@dataclass(frozen=True)
+class KeptArm:
+    """An arm of the outermost UNION ALL; ``key`` is None where it is replaced as a whole.
+
+    shown
+        The place in the select list at which each component of the key stands; None: at none.
+    """
+
+    query: exp.Query
+    key: Key | None
+    shown: tuple[int | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class KeptQuery:
+    """A query that is kept by keys: its columns, its arms, the sources that it reads."""
+
+    columns: tuple[str, ...]
+    arms: tuple[KeptArm, ...]
+    tables: Mapping[str, SourceTable]
+    zone: str
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of its sources."""
+        return tuple(sorted({table.source for table in self.tables.values()}))
+
+
+@dataclass(frozen=True)
+class SourceVersions:
+    """SELECTs of a source: its rows in each version, and those that are in one alone."""
+
+    old: str
+    new: str
+    minus: str
+    plus: str
+
+
+@dataclass(frozen=True)
+class Between:
+    """Two versions of all sources.
+
+    instants
+        What now() is in the old one and in the new one.
+    sources
+        By the name of each source; ``moved`` are those whose rows differ.
+    """
+
+    instants: tuple[datetime | str, datetime | str]
+    sources: Mapping[str, SourceVersions]
+    moved: frozenset[str]
+
+
+def keep_by_keys(read: ReadQuery, preferred: Sequence[str] = ()) -> KeptQuery:
+    """Write a query out, and choose the key of each of its arms.
+
+    ``preferred`` are columns of the select list by which an arm is kept where they commute with it.
+    Raises Refusal for what cannot be written out.
+    """
+    tree, catalog = read.tree, read.catalog
+    tree = total_orders(tree, catalog) if has_orders(tree) else tree
+    writer = WriteOut(catalog, Names())
+    written = writer.query(tree, Scope({}, {}), {})
+    arms = []
+    for query in _arms(written):
+        key = choose_key(query, writer.tables, preferred)
+        arms.append(KeptArm(query, key, _shown(query, key)))
+    return KeptQuery(read.columns, tuple(arms), writer.tables, catalog.time_zone)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The SELECTs that keep an arm; ``keys`` is "" where it has no key."""
+
+    keys: str
+    new: str
+    old: str
+
+
+def compare(
+    kept: KeptQuery, arm: KeptArm, between: Between, among: str = "", dialect: str = "spark"
+) -> Texts:
+    """The SQL of an arm between two versions.
+
+    ``among`` is a relation that holds the rows of ``keys``; without it they are found once more in
+    each text. Raises Refusal for a comparison with now() whose change cannot be foretold.
+    """
+    old, new = map(timing.literal, between.instants)
+    instants = {Version.OLD: old, Version.NEW: new}
+    versions = TwoVersions(kept.tables, between.moved, instants, kept.zone)
+    sources = _sources(versions, kept.sources, between.sources)
+    if arm.key is None:
+        both = [versions.query_at(arm.query, one) for one in (Version.NEW, Version.OLD)]
+        return Texts("", *(_text(_behind(one, sources), dialect) for one in both))
+    changed = ChangedRows(versions)
+    keys = changed.keys(arm.query, arm.key)
+    listed = build.add_from(build.select(map(build_column, key_names(arm.key))), exp.to_table(keys))
+    found = [_behind(versions.with_ctes(listed), sources)]
+    for version in (Version.NEW, Version.OLD):
+        rows = cut(arm.query, arm.key, among or keys, versions, version)
+        made = rows if among else versions.with_ctes(rows)
+        found.append(_behind(made, sources))
+    return Texts(*(_text(one, dialect) for one in found))
+
+
+def _arms(query: exp.Expr) -> list[exp.Query]:
+    node = opened(query)
+    limited = node.args.get("limit") is not None or node.args.get("offset") is not None
+    if isinstance(node, exp.Union) and not node.args.get("distinct") and not limited:
+        return [*_arms(node.this), *_arms(node.expression)]
+    assert isinstance(node, exp.Query)
+    return [node]
+
+
+def _shown(query: exp.Query, key: Key | None) -> tuple[int | None, ...]:
+    if key is None:
+        return ()
+    if key.outputs:
+        return tuple(range(len(key.parts)))
+    items = [item.unalias() for item in query.selects]
+    return tuple(items.index(part) if part in items else None for part in key.parts)
+
+
+def _sources(
+    versions: TwoVersions, names: Sequence[str], found_in: Mapping[str, SourceVersions]
+) -> list[tuple[str, str]]:
+    found = []
+    for name in names:
+        one = found_in[name]
+        texts = {"new": one.new}
+        if name in versions.moved:
+            texts |= {"old": one.old, "minus": one.minus, "plus": one.plus}
+        found += [(versions.name(name, what), text) for what, text in texts.items()]
+    return found
+
+
+def _behind(query: exp.Expr, sources: Sequence[tuple[str, str]]) -> tuple[exp.Expr, str]:
+    """A query, and the CTEs of the sources that it stands behind, as text."""
+    used = {table.name for table in query.find_all(exp.Table)}
+    texts = [f"{name} AS (\n{text}\n)" for name, text in sources if name in used]
+    return query, ",\n".join(texts)
+
+
+def _text(made: tuple[exp.Expr, str], dialect: str) -> str:
+    query, sources = made
+    with_ = query.args.get("with_")
+    own = [] if with_ is None else list(with_.expressions)
+    query.set("with_", None)
+    ctes = [sources] if sources else []
+    for one in own:
+        ctes.append(f"{one.alias} AS (\n{for_dialect(one.this, dialect).sql(dialect)}\n)")
+    text = for_dialect(query, dialect).sql(dialect)
+    return f"WITH {', '.join(ctes)}\n{text}" if ctes else text

@@ -1,0 +1,344 @@
+"""Which keys of a block can differ between two versions (maintained, section 3).
+
+For every mention u of a relation, in FROM and in subqueries of any depth:
+
+    keys(FROM_old with the rows of u that are in the old version alone)
+    keys(FROM_new with the rows of u that are in the new version alone)
+
+Deleted rows meet the old state, inserted rows the new one: a partner that moved in the same commit
+is found in the version that the row was in. Conditions that are left out make the set larger, and
+larger is right. Left out are those that read the clock or ask a subquery, and in the block itself
+those over a relation that an outer join may leave out: where it has a row the condition was false,
+and the row of NULLs that took its place is what changes.
+
+Time: a row that is there in both versions, over a comparison with now() that changes its truth
+between the two instants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tapestry.sql import timing
+from tapestry.sql.facts.bounds_of_time import atoms_in, bounds_of
+from tapestry.sql.facts.from_clause import leaf_selects
+from tapestry.sql.facts.grouping import is_aggregate
+from tapestry.sql.operators.block import (
+    JoinedRelation,
+    SelectBlock,
+    is_timeless,
+    opened,
+    tables_in,
+)
+from tapestry.sql.operators.choose_key import Key, build_column, names_of
+from tapestry.sql.operators.cut import KEY, named_key
+from tapestry.sql.operators.versions import VERSIONS, TwoVersions, Version
+from tapestry.sql.write import build
+
+Changed = Mapping[Version, str]
+"""The names of the relations with the rows of a query that are in one version alone."""
+_MATCHED = "_matched"
+_BOUNDS = "_bounds"
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Finds the keys; ``changed`` says what a derived table differs by."""
+
+    versions: TwoVersions
+    changed: Callable[[exp.Expr], Changed]
+
+    def of(self, query: exp.Expr, key: Key) -> list[exp.Query]:
+        """SELECTs of the keys of a query that can differ, with repetitions."""
+        query = opened(query)
+        if isinstance(query, exp.SetOperation):
+            return list(self._of_set(query, key))
+        assert isinstance(query, exp.Select)
+        shortcuts, seen = [], set()
+        for alias in key.cover:
+            parts = key.whole(alias)
+            if parts is not None:
+                seen.add(alias)
+                if self.versions.moves(alias):
+                    shortcuts += [self._key_columns(alias, parts, one) for one in VERSIONS]
+        block = _Mentions(self, SelectBlock(query), key, frozenset(seen))
+        return [*shortcuts, *block.all()]
+
+    def _key_columns(self, alias: str, parts: Sequence[exp.Expr], version: Version) -> exp.Select:
+        """A use that all of the key reaches: its changed rows say themselves which keys."""
+        query = build.select(named_key(parts))
+        return build.add_from(query, self.versions.difference(alias, version))
+
+    def _of_set(self, query: exp.SetOperation, key: Key) -> Iterator[exp.Query]:
+        """All columns are the key: the values that change in either side."""
+        for side in (query.this, query.expression):
+            if not self.is_touched(side, frozenset()):
+                continue
+            for name in self.changed(side).values():
+                listed = [
+                    build.named(build_column(column), f"{KEY}{n}")
+                    for n, column in enumerate(names_of(side), start=1)
+                ]
+                yield build.add_from(build.select(listed), exp.to_table(name))
+
+    def is_touched(self, query: exp.Expr, seen: frozenset[str]) -> bool:
+        """May a query differ, but by what uses do that all of the key reaches?"""
+        for table in query.find_all(exp.Table):
+            alias = table.name
+            known = alias in self.versions.tables
+            if known and alias not in seen and self.versions.moves(alias):
+                return True
+        return timing.contains_now(query)
+
+
+@dataclass(frozen=True)
+class _Mentions:
+    """The mentions in one block, for the key of that block or of one around it.
+
+    around
+        The relations and conditions of the blocks around it, the outermost first.
+    """
+
+    reach: Reach
+    block: SelectBlock
+    key: Key
+    seen: frozenset[str]
+    around: tuple[SelectBlock, ...] = ()
+    equal: tuple[exp.Expr, ...] = ()
+    """What else relates the block to the ones around it."""
+
+    @property
+    def versions(self) -> TwoVersions:
+        return self.reach.versions
+
+    def all(self) -> Iterator[exp.Query]:
+        """What its relations, its subqueries and its clock reach."""
+        for relation in self.block.relations:
+            yield from self.relation(relation)
+        yield from self.clock()
+        for query in self.block.subqueries:
+            if self.reach.is_touched(query, self.seen):
+                yield from self.subquery(query)
+
+    def relation(self, relation: JoinedRelation) -> Iterator[exp.Query]:
+        """One relation of its FROM clause."""
+        if isinstance(relation.node, exp.Table):
+            alias = relation.node.name
+            if alias not in self.seen and self.versions.moves(alias):
+                for version in VERSIONS:
+                    yield self.term(version, relation, self.versions.difference(alias, version))
+        elif self.reach.is_touched(relation.node, self.seen):
+            for version, name in self.reach.changed(relation.node.this).items():
+                yield self.term(version, relation, build.table(name, relation.alias))
+
+    def term(
+        self, version: Version, mention: JoinedRelation | None = None, rows: exp.Expr | None = None
+    ) -> exp.Query:
+        """The keys over the FROM clauses in a version, with these rows for those of a relation."""
+        query = build.select(self.versions.at(part, version) for part in named_key(self.key.parts))
+        demanded: list[exp.Expr] = []
+        for block in (*self.around, self.block):
+            here = block is self.block
+            demanded += self.from_clause(query, block, version, mention if here else None, rows)
+            demanded += self.where(block, frozenset())
+        demanded += [self.versions.at(one, version) for one in self.equal]
+        return build.add_where(query, [build.operand(one) for one in demanded])
+
+    def from_clause(
+        self,
+        query: exp.Select,
+        block: SelectBlock,
+        version: Version,
+        mention: JoinedRelation | None,
+        rows: exp.Expr | None,
+        bare: JoinedRelation | None = None,
+    ) -> list[exp.Expr]:
+        """Add a block's FROM clause to the query; what is demanded of its rows.
+
+        ``bare`` is the relation whose ON is to be without its comparisons with the clock.
+        """
+        demanded: list[exp.Expr] = []
+        for number, relation in enumerate(block.relations):
+            is_mention = mention is not None and relation.alias == mention.alias
+            is_bare = bare is not None and relation.alias == bare.alias
+            if relation.looked_at and not is_mention and not is_bare:
+                continue  # without it more rows are looked at
+            node = self.versions.at(relation.node, version)
+            if is_mention and rows is not None:
+                node = rows
+            must = is_mention or is_bare
+            if must and relation.alias in block.supplied and not relation.looked_at:
+                node = _marked(node, relation.alias)
+                demanded.append(build_column(_MATCHED, relation.alias))
+            on = [
+                self.versions.at(one, version)
+                for one in relation.on
+                if not (is_bare and timing.contains_now(one))
+            ]
+            if number == 0 and query.args.get("from_") is None:
+                query.set("from_", exp.From(this=node))
+                continue
+            if number == 0 or (not on and not relation.side):
+                query.append("joins", exp.Join(this=node, kind="CROSS"))
+                continue
+            together = build.conjunction([build.operand(one) for one in on]) or exp.true()
+            query.append("joins", exp.Join(this=node, side=relation.side or None, on=together))
+        for lateral in block.node.args.get("laterals") or []:
+            query.append("laterals", self.versions.at(lateral, version))
+        return demanded
+
+    def subquery(self, query: exp.Expr) -> Iterator[exp.Query]:
+        """A subquery of an expression of the block."""
+        if not _is_correlated(query):
+            for version, name in self.reach.changed(query).items():
+                rows = build.table(name, "_changed")
+                yield self.beside(version, rows, list(_compared(query, names_of(opened(query))[0])))
+            return
+        for select in leaf_selects(query):
+            if any(one.side in ("RIGHT", "FULL") for one in SelectBlock(select).relations):
+                # Behind the rows of the blocks around it such a join would keep its own alone.
+                yield from (self.term(version) for version in VERSIONS)
+                continue
+            inner = _Mentions(
+                self.reach,
+                SelectBlock(select),
+                self.key,
+                self.seen,
+                (*self.around, self.block),
+                self.equal,
+            )
+            yield from inner.all()
+
+    def beside(self, version: Version, rows: exp.Expr, demanded: Sequence[exp.Expr]) -> exp.Query:
+        """The keys of all rows beside the changed rows of a subquery that knows none of them."""
+        query = self.term(version)
+        assert isinstance(query, exp.Select)
+        query.append("joins", exp.Join(this=rows, kind="CROSS"))
+        for one in demanded:
+            where = query.args.get("where")
+            parts = [one.copy()] if where is None else [where.this, one.copy()]
+            build.add_where(query, parts)
+        return query
+
+    def clock(self) -> Iterator[exp.Query]:
+        """The rows over a comparison with now() that changes its truth in between."""
+        for clause in self.block.clauses:
+            for atom in atoms_in(clause):
+                yield from self.bounds(atom, None)
+        for relation in self.block.relations:
+            for one in relation.on:
+                for atom in atoms_in(one):
+                    yield from self.bounds(atom, relation)
+
+    def bounds(self, atom: exp.Expr, bare: JoinedRelation | None) -> Iterator[exp.Query]:
+        """The keys at which one comparison changes."""
+        bounds = list(bounds_of(atom, self.versions.zone))
+        taken = any(
+            is_aggregate(part) or isinstance(part, exp.Window)
+            for bound in bounds
+            for part in bound.walk(prune=lambda node: isinstance(node, exp.Query))
+        )
+        if not bounds:
+            return
+        if taken and self.around:
+            # A group of a subquery: every key may look at it.
+            yield _Mentions(
+                self.reach, self.around[-1], self.key, self.seen, self.around[:-1]
+            ).term(Version.NEW)
+        elif taken:
+            yield self.of_groups(bounds)
+        else:
+            yield self.of_rows(bounds, bare)
+
+    def of_rows(self, bounds: Sequence[exp.Expr], bare: JoinedRelation | None) -> exp.Query:
+        """Bounds over rows of FROM. One version is enough: what is not in both is changed."""
+        version = Version.NEW
+        query = build.select(self.versions.at(part, version) for part in named_key(self.key.parts))
+        demanded: list[exp.Expr] = []
+        blocks = (*self.around, self.block)
+        for block in blocks:
+            here = block is self.block
+            demanded += self.from_clause(query, block, version, None, None, bare if here else None)
+            shown = {bare.alias} if bare is not None and here else set()
+            demanded += self.where(block, frozenset(shown))
+        passes = [self.versions.at(one, version) for one in bounds]
+        demanded += [
+            self.versions.passed(passes),
+            *(self.versions.at(one, version) for one in self.equal),
+        ]
+        return build.add_where(query, [build.operand(one) for one in demanded])
+
+    def of_groups(self, bounds: Sequence[exp.Expr]) -> exp.Query:
+        """Bounds over groups or windows: those of the block, without what it keeps of them."""
+        inner = self.block.node.copy()
+        for clause in ("having", "order", "distinct", "limit", "offset"):
+            inner.set(clause, None)
+        named = [build.named(bound.copy(), f"{_BOUNDS}_{n}") for n, bound in enumerate(bounds)]
+        inner.set("expressions", [*named_key(self.key.parts), *named])
+        tree = self.versions.at(inner, Version.NEW)
+        assert isinstance(tree, exp.Select)
+        listed = [build_column(f"{KEY}{n}", _BOUNDS) for n in range(1, len(self.key.parts) + 1)]
+        query = build.add_from(build.select(listed), build.subquery(tree, _BOUNDS))
+        passes = [build_column(f"{_BOUNDS}_{n}", _BOUNDS) for n in range(len(bounds))]
+        return build.add_where(query, [self.versions.passed(passes)])
+
+    def where(self, block: SelectBlock, shown: frozenset[str]) -> list[exp.Expr]:
+        """The conjuncts of a block's WHERE that its changed rows fulfil.
+
+        One over what may be left out says nothing of the outermost block's own rows; inside of a
+        subquery it decides whether the row is looked at.
+        """
+        outermost = block is (*self.around, self.block)[0]
+        unsaid = _looked_at(block) - shown | (block.supplied if outermost else frozenset())
+        return [
+            one.copy() for one in block.where if is_timeless(one) and not tables_in(one) & unsaid
+        ]
+
+
+def _looked_at(block: SelectBlock) -> frozenset[str]:
+    return frozenset(one.alias for one in block.relations if one.looked_at)
+
+
+def _marked(node: exp.Expr, alias: str) -> exp.Subquery:
+    """The rows with a column that is true: NULL where a join found none."""
+    relation = node.copy()
+    listed = build.select_all(alias)
+    listed.append("expressions", build.named(exp.true(), _MATCHED))
+    return build.subquery(build.add_from(listed, relation), alias)
+
+
+def _is_correlated(query: exp.Expr) -> bool:
+    """Does a subquery use a column of a block around it?"""
+    own: set[str] = set()
+    for select in query.find_all(exp.Select):
+        block = SelectBlock(select)
+        own |= block.aliases | block.generated
+    return any(column.table and column.table not in own for column in query.find_all(exp.Column))
+
+
+def _compared(query: exp.Expr, name: str) -> Iterator[exp.Expr]:
+    """What relates a row to a changed row of the list that it is compared with.
+
+    ``x IN (…)`` as a conjunct of WHERE is true or not by the rows that equal x. Else it matters
+    whether it is false or unknown, too: by those rows, by NULLs, and where x itself is NULL.
+    A list of several columns, EXISTS and a scalar subquery: any row may matter.
+    """
+    node = query.parent
+    if not isinstance(node, exp.In) or isinstance(node.this, exp.Tuple):
+        return
+    value, row = timing.wrapped(node.this.copy()), build_column(name, "_changed")
+    if timing.contains_now(value) or value.find(exp.Query, exp.AggFunc, exp.Window):
+        return
+    equal = exp.EQ(this=value, expression=row)
+    around = node.parent
+    while isinstance(around, exp.And | exp.Paren):
+        around = around.parent
+    if isinstance(around, exp.Where):
+        yield equal
+        return
+    null = exp.Is(this=row.copy(), expression=exp.Null())
+    missing = exp.Is(this=value.copy(), expression=exp.Null())
+    yield exp.Paren(this=exp.Or(this=exp.Or(this=equal, expression=null), expression=missing))

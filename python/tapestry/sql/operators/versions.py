@@ -1,0 +1,114 @@
+"""A written-out query over one of two versions of its sources.
+
+Every source has up to four relations: its rows of the old version and of the new one, and what the
+two differ by as bags, ``minus`` and ``plus``. A version has an instant, at which the clock stands
+and until which rows have arrived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from sqlglot import exp
+
+from tapestry.sql import timing
+from tapestry.sql.ir import SourceTable
+from tapestry.sql.write import build
+
+
+class Version(Enum):
+    """The version that the table was kept at, or the one that it is to be brought to."""
+
+    OLD = "old"
+    NEW = "new"
+
+
+VERSIONS = (Version.OLD, Version.NEW)
+DIFFERENCE = {Version.OLD: "minus", Version.NEW: "plus"}
+"""The rows that are in one version alone."""
+
+
+@dataclass
+class TwoVersions:
+    """What a query reads in its two versions; ``ctes`` are the relations made so far, in order.
+
+    tables
+        The uses of sources, by alias.
+    moved
+        The sources whose rows differ.
+    instants
+        What now() is in each version.
+    """
+
+    tables: Mapping[str, SourceTable]
+    moved: frozenset[str]
+    instants: Mapping[Version, exp.Expr]
+    zone: str
+    ctes: list[tuple[str, exp.Query]] = field(default_factory=list)
+
+    def name(self, source: str, what: str) -> str:
+        """What a relation of a source is called in the texts: old | new | minus | plus."""
+        sources = sorted({table.source for table in self.tables.values()})
+        return f"_{what}_{sources.index(source) + 1}"
+
+    def relation(self, alias: str, version: Version) -> exp.Table:
+        """A use of a source in a version."""
+        source = self.tables[alias].source
+        # One that is the same in both is read by one name, so that it is read once.
+        what = version.value if source in self.moved else Version.NEW.value
+        return build.table(self.name(source, what), alias)
+
+    def difference(self, alias: str, version: Version) -> exp.Table:
+        """The rows of a use that are in this version alone."""
+        source = self.tables[alias].source
+        return build.table(self.name(source, DIFFERENCE[version]), alias)
+
+    def moves(self, alias: str) -> bool:
+        """Do the rows of a use differ?"""
+        return self.tables[alias].source in self.moved
+
+    def keep(self, query: exp.Query, wanted: str) -> str:
+        """Give a query a name, under which later ones read it."""
+        name = f"_{wanted}_{len(self.ctes) + 1}_"
+        self.ctes.append((name, query))
+        return name
+
+    def at(self, node: exp.Expr, version: Version) -> exp.Expr:
+        """A copy of what stands over uses of sources, over this version of them."""
+        copy = timing.as_of(node, self.instants[version])
+        if isinstance(copy, exp.Table) and copy.name in self.tables:
+            return self.relation(copy.name, version)
+        for table in list(copy.find_all(exp.Table)):
+            if table.name in self.tables and not table.args.get("db"):
+                table.replace(self.relation(table.name, version))
+        return copy
+
+    def query_at(self, query: exp.Query, version: Version) -> exp.Query:
+        """A query over this version of its sources."""
+        copy = self.at(query, version)
+        assert isinstance(copy, exp.Query)
+        return copy
+
+    def passed(self, bounds: Sequence[exp.Expr]) -> exp.Expr:
+        """Does any of the bounds lie between the two instants?"""
+        low, high = (self.instants[version] for version in VERSIONS)
+        together: exp.Expr | None = None
+        for bound in map(timing.wrapped, bounds):
+            after = exp.GT(this=bound, expression=low.copy())
+            until = exp.LTE(this=bound.copy(), expression=high.copy())
+            one = exp.Paren(this=exp.And(this=after, expression=until))
+            together = one if together is None else exp.Or(this=together, expression=one)
+        return exp.Paren(this=together)
+
+    def with_ctes(self, query: exp.Query) -> exp.Query:
+        """The query behind all relations that were made for it."""
+        query = query.copy()
+        ctes = [
+            exp.CTE(this=made.copy(), alias=exp.TableAlias(this=exp.to_identifier(name)))
+            for name, made in self.ctes
+        ]
+        if ctes:
+            query.set("with_", exp.With(expressions=ctes))
+        return query

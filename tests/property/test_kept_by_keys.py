@@ -1,0 +1,313 @@
+"""What is kept by keys against full recomputation: two versions of all tables, and two instants.
+
+Of each random query and change: the rows of the keys that can differ are taken from the old answer
+and those of the new version added; the bag must be the new answer (maintained, sections 1 to 3).
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pytest
+from sqlglot import exp
+from tests.property.test_lifted_arms import CATALOG, LAST, TEMPLATES, at, random_case
+from tests.seeds import seeds
+
+from tapestry.errors import Refusal
+from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.look.static_answer import static_answer
+from tapestry.sql.operators import cut, reach
+from tapestry.sql.operators.compare_versions import (
+    Between,
+    KeptQuery,
+    SourceVersions,
+    Texts,
+    compare,
+    keep_by_keys,
+)
+from tapestry.sql.operators.versions import TwoVersions, Version
+from tapestry.sql.read.read_query import read
+from tapestry.sql.scan import Scan
+
+CASES = 300
+Rows = Mapping[str, list[tuple[Any, ...]]]
+KINDS = {"int": "INTEGER", "timestamp": "TIMESTAMPTZ"}
+MORE = (
+    "SELECT m.id, m.v FROM m WHERE {m}",
+    "SELECT m.id, r.v FROM m JOIN r ON r.k = m.k AND {r} WHERE {m}",
+    "SELECT m.v, r.v AS w FROM m, r WHERE r.k = m.k AND {r} AND {m}",
+    "SELECT m.id, r.id AS r, l.v FROM m LEFT JOIN r ON r.k = m.k AND {r} LEFT JOIN l ON l.k = r.v",
+    "SELECT m.id FROM m LEFT JOIN r ON r.k = m.k AND {r} WHERE r.id IS NULL",
+    "SELECT r.id FROM m RIGHT JOIN r ON r.k = m.k AND {r} AND {m} WHERE m.id IS NULL",
+    "SELECT m.k FROM m LEFT SEMI JOIN r ON r.k = m.k AND {r} WHERE {m}",
+    "SELECT m.k, m.v FROM m LEFT ANTI JOIN r ON r.k = m.k AND {r} WHERE {m}",
+    "SELECT m.k, count(*) AS c FROM m LEFT ANTI JOIN r ON r.k = m.k AND {r} GROUP BY m.k",
+    "SELECT m.id FROM m WHERE {m} AND m.k IN (SELECT r.k FROM r WHERE {r})",
+    "SELECT m.id FROM m WHERE {m} AND m.k NOT IN (SELECT r.k FROM r WHERE {r} AND r.k IS NOT NULL)",
+    "SELECT m.id FROM m WHERE m.k NOT IN (SELECT r.k FROM r WHERE {r})",
+    "SELECT m.id FROM m WHERE m.v = 1 OR m.k IN (SELECT r.k FROM r WHERE {r})",
+    "SELECT m.id, m.k NOT IN (SELECT r.k FROM r WHERE {r}) AS x FROM m",
+    "SELECT m.id FROM m WHERE m.v > (SELECT avg(r.v) FROM r WHERE {r})",
+    "SELECT m.id FROM m WHERE NOT EXISTS (SELECT 1 FROM r WHERE r.k = m.k AND {r} AND NOT EXISTS"
+    " (SELECT 1 FROM l WHERE l.k = r.v))",
+    "SELECT m.id FROM m WHERE EXISTS (SELECT 1 FROM r LEFT JOIN l ON l.k = r.v WHERE r.k = m.k"
+    " AND l.v IS NULL AND {r})",
+    "SELECT DISTINCT m.k, r.v FROM m JOIN r ON r.k = m.k WHERE {m} AND {r}",
+    "SELECT l.v, count(*) AS c FROM m LEFT JOIN l ON m.k = l.k WHERE {m} GROUP BY l.v",
+    "WITH a AS (SELECT * FROM m), b AS (SELECT k AS c, v AS w, ts FROM a WHERE {b}),"
+    " c AS (SELECT b.c, sum(b.w) AS s FROM b GROUP BY b.c) SELECT c.c, c.s, l.v FROM c"
+    " LEFT JOIN l ON l.k = c.c",
+    "WITH c AS (SELECT m.k, count(*) AS n FROM m WHERE {m} GROUP BY m.k), f AS (SELECT r.id, r.k,"
+    " c.n, coalesce(c.n, 0) + r.v AS z FROM r LEFT JOIN c ON c.k = r.k WHERE {r})"
+    " SELECT * FROM f",
+    "SELECT a.id FROM (SELECT m.id, m.k, m.ts FROM m WHERE {m}) AS a, (SELECT r.k FROM r"
+    " WHERE {r} GROUP BY r.k) AS b WHERE a.k = b.k",
+    "SELECT m.k, CASE WHEN m.ts + {i} < now() THEN 'overdue' ELSE 'open' END AS s FROM m",
+    "SELECT m.k, CASE WHEN max(m.ts) + {i} < now() THEN 1 ELSE 0 END AS s FROM m GROUP BY m.k",
+    "SELECT m.id, max(m.ts) OVER (PARTITION BY m.k) + {i} < now() AS s FROM m WHERE {m}",
+    "SELECT m.k, count(*) AS c FROM m GROUP BY m.k HAVING count(*) > (SELECT count(*) FROM r"
+    " WHERE r.k = m.k AND {r})",
+    "SELECT x.s, count(*) AS c FROM (SELECT m.k, sum(m.v) AS s FROM m WHERE {m} GROUP BY m.k) AS x"
+    " GROUP BY x.s",
+    "SELECT m.k, m.v FROM m WHERE {m} UNION ALL SELECT r.k, r.v FROM r WHERE {r} UNION ALL"
+    " SELECT m.k, m.v FROM m",
+    "SELECT m.k FROM m WHERE {m} UNION (SELECT r.k FROM r WHERE {r} INTERSECT SELECT l.k FROM l)",
+    "SELECT m.id, r.id AS r FROM m JOIN r ON m.ts < r.ts AND r.ts < m.ts + {i} WHERE {m}",
+    "SELECT m.id, n.id AS n FROM m JOIN m AS n ON n.k = m.k AND n.id <> m.id AND {m}",
+    "SELECT m.k, m.v, count(*) AS c FROM m WHERE {m} GROUP BY m.k, ROLLUP (m.v)",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Change:
+    """A query, the rows of all tables in two versions, and the two instants."""
+
+    sql: str
+    old: Rows
+    new: Rows
+    instants: tuple[int, int]
+
+
+def random_change(number: int, template: str = "") -> Change:
+    """The change of this number: always the same."""
+    rng = random.Random(number)
+    template = template or rng.choice((*TEMPLATES, *MORE))
+    one = random_case(number, template.replace("{b}", "TRUE"))
+    new = {}
+    for name, rows in one.rows.items():
+        other = random_case(number + 1_000_000 + len(name), template.replace("{b}", "TRUE"))
+        new[name] = _changed(rng, rows, other.rows[name], rng.choice((0, 0.2, 0.6)))
+    first = rng.randint(0, LAST)
+    return Change(one.sql, one.rows, new, (first, rng.choice((first, rng.randint(first, LAST)))))
+
+
+def _changed(
+    rng: random.Random, rows: list[tuple[Any, ...]], others: list[tuple[Any, ...]], share: float
+) -> list[tuple[Any, ...]]:
+    """Rows deleted, updated in a column, doubled; some of another random table added."""
+    found: list[tuple[Any, ...]] = []
+    for row in rows:
+        roll = rng.random() / share if share else 9
+        if roll < 0.35:
+            continue
+        if roll < 0.7 and others:
+            place, other = rng.randrange(len(row)), rng.choice(others)
+            row = (*row[:place], other[place], *row[place + 1 :])
+        found += [row, row] if 0.7 <= roll < 0.8 else [row]
+    return found + [row for row in others if share and rng.random() < share / 3]
+
+
+def loaded(connection: duckdb.DuckDBPyConnection, change: Change) -> dict[str, SourceVersions]:
+    """Both versions in the database, and what each table's differ by."""
+    found = {}
+    for name, source in CATALOG.relations.items():
+        assert isinstance(source, Source)
+        shape = ", ".join(f"{c.name} {KINDS[c.type]}" for c in source.columns)
+        for version, rows in (("old", change.old[name]), ("new", change.new[name])):
+            connection.execute(f"CREATE OR REPLACE TABLE {version}_{name} ({shape})")
+            for row in rows:
+                marks = ", ".join("?" for _ in row)
+                connection.execute(f"INSERT INTO {version}_{name} VALUES ({marks})", row)
+        texts = [
+            f"SELECT * FROM {version}_{name}"
+            + (f" WHERE ts <= TIMESTAMPTZ '{at(moment)}'" if source.arrival else "")
+            for version, moment in zip(("old", "new"), change.instants, strict=True)
+        ]
+        found[name] = SourceVersions(
+            *texts, f"{texts[0]} EXCEPT ALL {texts[1]}", f"{texts[1]} EXCEPT ALL {texts[0]}"
+        )
+    return found
+
+
+def kept(sql: str, catalog: Catalog = CATALOG) -> KeptQuery:
+    return keep_by_keys(read(sql, catalog))
+
+
+def answer(connection: duckdb.DuckDBPyConnection, change: Change, version: int) -> Counter[Any]:
+    """Q over a version at its instant, by the definition."""
+    word = ("old", "new")[version]
+    scans = {
+        name: Scan(f"{word}_{name}", None if name == "l" else "ts", "rowid")
+        for name in CATALOG.relations
+    }
+    text = static_answer(change.sql, CATALOG, at(change.instants[version]), scans, "duckdb")
+    return Counter(connection.execute(text).fetchall())
+
+
+def check(connection: duckdb.DuckDBPyConnection, change: Change) -> tuple[str, int, int]:
+    """What became of it: kept or why not; how many arms have a key, of how many."""
+    differences = loaded(connection, change)
+    before, after = answer(connection, change, 0), answer(connection, change, 1)
+    try:
+        query = kept(change.sql)
+        moved = [
+            name for name in query.sources
+            if any(connection.execute(text).fetchall()
+                   for text in (differences[name].minus, differences[name].plus))
+        ]  # fmt: skip
+        instants = (at(change.instants[0]), at(change.instants[1]))
+        between = Between(instants, differences, frozenset(moved))
+        texts = [compare(query, arm, between, dialect="duckdb") for arm in query.arms]
+    except Refusal as refusal:
+        return f"full: {refusal.code}", 0, 0
+    width = len(query.columns)
+    for text in texts:
+        old, new = rows_of(connection, text, width)
+        missing = old - before
+        assert not missing, f"{change}\nold rows that are not in the answer: {missing}\n{text.old}"
+        before = before - old + new
+    assert before == after, f"{change}\nis {before}\nnot {after}\n{texts[0].keys}\n{texts[0].new}"
+    return "kept", sum(arm.key is not None for arm in query.arms), len(query.arms)
+
+
+def rows_of(
+    connection: duckdb.DuckDBPyConnection, text: Texts, width: int
+) -> tuple[Counter[Any], Counter[Any]]:
+    """The old and the new rows of an arm's keys."""
+    found = []
+    for sql in (text.old, text.new):
+        rows = connection.execute(sql).fetchall()
+        found.append(Counter(row[:width] for row in rows))
+    return found[0], found[1]
+
+
+def missing_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only rows that came in are looked at."""
+    monkeypatch.setattr(reach, "VERSIONS", (Version.NEW,))
+
+
+def deleted_meet_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that went out meet the partners of now."""
+    relation = TwoVersions.relation
+    monkeypatch.setattr(TwoVersions, "relation", lambda self, alias, _: relation(self, alias, NEW))
+
+
+def no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time passes unseen."""
+    monkeypatch.setattr(reach._Mentions, "clock", lambda _: iter(()))
+
+
+def nulls_by_equality(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A NULL among the keys finds nothing."""
+    is_among = cut.is_among
+
+    def slipped(among: str, pairs: Any) -> exp.Exists:
+        return is_among(among, pairs).transform(
+            lambda node: exp.EQ(this=node.this, expression=node.expression)
+            if isinstance(node, exp.NullSafeEQ) else node
+        )  # fmt: skip
+
+    monkeypatch.setattr(cut, "is_among", slipped)
+
+
+def null_side_in_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A condition over what an outer join may leave out cuts the rows that are looked at."""
+    monkeypatch.setattr(reach, "tables_in", lambda _: set())
+
+
+def equality_of_not_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NOT IN looks at the rows that equal alone."""
+    compared = reach._compared
+
+    def slipped(query: exp.Expr, name: str) -> Any:
+        for one in compared(query, name):
+            yield one.find(exp.EQ)
+
+    monkeypatch.setattr(reach, "_compared", slipped)
+
+
+def no_moving_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound over a group stays where it is."""
+    monkeypatch.setattr(reach._Mentions, "of_groups", lambda self, _: self.term(NEW, None, None))
+    term = reach._Mentions.term
+
+    def nothing(self: Any, *given: Any) -> exp.Query:
+        found = term(self, *given)
+        return found.where(exp.false()) if given == (NEW, None, None) else found
+
+    monkeypatch.setattr(reach._Mentions, "term", nothing)
+
+
+NEW = Version.NEW
+SLIPS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
+    "only what came in": (missing_new, "SELECT m.k, count(*) AS c FROM m GROUP BY m.k"),
+    "deleted rows meet the new state": (
+        deleted_meet_new,
+        "SELECT m.id, r.v FROM m JOIN r ON r.k = m.k",
+    ),
+    "no clock": (no_clock, "SELECT m.id FROM m WHERE m.ts > now() - {i}"),
+    "NULL by =": (nulls_by_equality, "SELECT DISTINCT m.k FROM m"),
+    "WHERE over the null side": (
+        null_side_in_where,
+        "SELECT m.id FROM m LEFT JOIN r ON r.k = m.k WHERE r.id IS NULL",
+    ),
+    "NOT IN by equality": (
+        equality_of_not_in,
+        "SELECT m.id FROM m WHERE m.k NOT IN (SELECT r.k FROM r WHERE {r})",
+    ),
+    "no moving bounds": (
+        no_moving_bounds,
+        "SELECT m.k FROM m GROUP BY m.k HAVING max(m.ts) < now() - {i}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_slip_is_noticed(
+    name: str, connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slip, template = SLIPS[name]
+    for number in range(60):
+        check(connection, random_change(number, template))
+    slip(monkeypatch)
+
+    def ask() -> None:
+        for number in range(60):
+            check(connection, random_change(number, template))
+
+    with pytest.raises(AssertionError, match=r"is Counter|old rows"):
+        ask()
+
+
+@pytest.fixture(scope="module")
+def connection() -> duckdb.DuckDBPyConnection:
+    found = duckdb.connect(config={"threads": 1})
+    found.execute("SET TimeZone = 'UTC'")
+    return found
+
+
+def test_what_is_kept_by_keys_is_the_answer(connection: duckdb.DuckDBPyConnection) -> None:
+    outcomes: Counter[str] = Counter()
+    keyed = arms = 0
+    for number in seeds(CASES):
+        outcome, one, of = check(connection, random_change(number))
+        outcomes[outcome] += 1
+        keyed, arms = keyed + one, arms + of
+    print(outcomes, keyed, arms)
+    assert outcomes["kept"] > CASES * 0.8
+    assert keyed > arms * 0.6
