@@ -20,7 +20,7 @@ from benchmarks.options import Options, options_of, parser
 from benchmarks.tables import detail
 from tapestry.demo.transfers import PLANTED, TransferPlan, write_transfers
 from tapestry.instants import from_micros
-from tapestry.runs.kinds.continuous.window.few_rows import few_rows
+from tapestry.runs.kinds.continuous.window.measured_first import few_rows
 from tapestry.runs.query.holding import SMALL
 from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
 from tapestry.sql.scan import KnownAnswers

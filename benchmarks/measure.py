@@ -20,7 +20,7 @@ from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from dbt.adapters.tapestry.measure_reads import amount, measured
 from dbt.adapters.tapestry.overrides import Overrides, once
 from dbt.adapters.tapestry.session import BESIDE
-from tapestry.runs.engine.capabilities import Capabilities
+from tapestry.runs.engine.session import Capabilities
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -106,13 +106,6 @@ FIELDS, IMPORTS = 12, 20
 """So many fields has a dataclass of runs at most, so many modules of ours a module imports."""
 WIDER = {
     "ModelConfig": 22,
-    "Invocation": 15,
-    "Commit": 13,
-    "Examination": 13,
-    "continuous/after/preview.py": 27,
-    "continuous/after/audit.py": 24,
-    "continuous/after/rewind.py": 26,
-    "continuous/late/examine.py": 24,
 }
 """Those that are wider still: their numbers only fall, and who is no wider goes from here."""
 
@@ -144,7 +137,7 @@ def test_dataclasses_and_imports_of_runs_are_few() -> None:
     assert found == known
 
 
-RIDDLES = 677
+RIDDLES = 660
 """So many docstrings begin with a question's word, not with who does what: it only falls."""
 
 

@@ -149,7 +149,7 @@ def test_a_splice_that_is_put_into_the_package_is_found() -> None:
     sources = {m.name: (m.path, "\n".join(m.lines)) for m in program.modules.values()}
     planted = (
         (
-            "tapestry.runs.run.commit",
+            "tapestry.runs.protocol.writing",
             "{relation_name(model.relation)} USING",
             "{model.relation} USING",
         ),

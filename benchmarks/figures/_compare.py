@@ -10,7 +10,7 @@ from benchmarks.measure import Action, Answering, PlainSession, measure, ratio
 from benchmarks.options import Options
 from benchmarks.queries import Query, scan
 from benchmarks.tables import Dataset, taus
-from tapestry.runs.kinds.continuous.window.few_rows import few_rows
+from tapestry.runs.kinds.continuous.window.measured_first import few_rows
 from tapestry.sql import Rewriting, Window
 
 if TYPE_CHECKING:

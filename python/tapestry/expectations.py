@@ -21,7 +21,7 @@ from tapestry.names import MATCHED_AT
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.engine.instants import parse_instant
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.after.audit import audit_rows
+from tapestry.runs.kinds.continuous.after.audit_rows import audit_rows
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.query.relations import plain
 from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH

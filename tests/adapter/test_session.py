@@ -17,7 +17,7 @@ from dbt.adapters.tapestry import connect_client
 from dbt.adapters.tapestry.handle import EmbeddedConnection
 from dbt.adapters.tapestry.overrides import Overrides
 from dbt.adapters.tapestry.session import DbtSession
-from tapestry.runs.engine.capabilities import ONLY_SQL, Capabilities
+from tapestry.runs.engine.session import ONLY_SQL, Capabilities
 
 
 class Conf:

@@ -9,7 +9,9 @@ from typing import Any
 from tests.sql.test_pairs import CATALOG, START
 
 from tapestry.cli.advice import Table, advise
-from tapestry.runs.kinds.continuous.after.preview import Cost, Preview, plain_statement
+from tapestry.runs.kinds.continuous.after.cost import Cost
+from tapestry.runs.kinds.continuous.after.plain_statement import plain_statement
+from tapestry.runs.kinds.continuous.after.preview import Preview
 from tapestry.sql import Rewriting, Scan, Window, rewrite
 from tapestry.sql.look.source_reads import readings
 

@@ -10,9 +10,8 @@ from click.testing import CliRunner
 
 from tapestry.cli.main import commands
 from tapestry.runs.after.documents import write_results
-from tapestry.runs.checks.checks import CheckResult
-from tapestry.runs.run.log import Entry
-from tapestry.runs.run.publish import Published
+from tapestry.runs.checks.checks import CheckResult, Findings
+from tapestry.runs.protocol.log import Entry
 from tapestry.runs.tables.run_identity import RunIdentity
 
 
@@ -32,7 +31,7 @@ def _datadocs(project: Path, *arguments: str) -> tuple[int, str]:
 
 
 def _entry(results: tuple[CheckResult, ...]) -> Entry:
-    return Entry(RunIdentity("demo.m", "g", 3, "r"), Published(results), 0.1)
+    return Entry(RunIdentity("demo.m", "g", 3, "r"), Findings(results), 0.1)
 
 
 def test_nothing_yet(project: Path) -> None:

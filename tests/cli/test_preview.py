@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapestry.runs.kinds.continuous.after.preview import size_in
+from tapestry.runs.kinds.continuous.after.cost import size_in
 
 PLAN = """== Optimized Logical Plan ==
 Project [id#1], Statistics(sizeInBytes=99.0 MiB)

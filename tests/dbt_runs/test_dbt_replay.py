@@ -15,7 +15,7 @@ from dbt.adapters.factory import reset_adapters
 from dbt.adapters.tapestry import invocations
 from tapestry.cli.main import commands
 from tapestry.runs.context.recall import Recall
-from tapestry.runs.run import run
+from tapestry.runs.protocol import crash
 
 FILES = {
     "dbt_project.yml": "{name: replayed, profile: p, config-version: 2, models: {+verify: 'off'}}",
@@ -134,7 +134,7 @@ def test_a_run_that_was_killed_in_a_window_over_several_steps(
 
     known: dict[str, int] = {}
     only = ("--select", "config.materialized:continuous")
-    monkeypatch.setattr(run, "point", killed)
+    monkeypatch.setattr(crash, "point", killed)
     first = CliRunner().invoke(commands, ["replay", *range_, *only])
     monkeypatch.undo()
     assert first.exit_code != 0

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tapestry.runs.run.crash import ENVIRONMENT
+from tapestry.runs.protocol.crash import ENVIRONMENT
 
 CREATE = "create table if not exists demo.messages (id int, parent int, ts timestamp) using delta"
 MODEL = """

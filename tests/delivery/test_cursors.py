@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.delivery.world import World, at
 
-from tapestry.delivery import deliver as module
+from tapestry.delivery import line as module
 from tapestry.delivery import rows as rows_module
 from tapestry.delivery.cursors import Batch, _tidy
 
@@ -242,6 +242,7 @@ def test_an_engine_slower_than_a_sink_is_patient(world: World) -> None:
     lost = [0.0]  # every statement takes a minute
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + lost[0])
     world.monkeypatch.setattr("tapestry.delivery.deliver.time", clock)
+    world.monkeypatch.setattr("tapestry.delivery.line.time", clock)
     world.monkeypatch.setattr("tapestry.delivery.send.time", clock)
     world.monkeypatch.setattr("tapestry.delivery.send_file.time", clock)
     ask = world.session._execute

@@ -19,7 +19,7 @@ from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model, ModelConfig
-from tapestry.runs.run.standing import Standing
+from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state_row import Position, StateRow

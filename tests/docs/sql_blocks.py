@@ -21,7 +21,7 @@ from tapestry.errors import Refusal
 from tapestry.mail.append import TYPES
 from tapestry.names import MATCHED_AT
 from tapestry.runs.engine.instants import parse_length
-from tapestry.runs.run.log import CHECKS, RUNS
+from tapestry.runs.protocol.log import CHECKS, RUNS
 from tapestry.sql import Catalog, Column, Scan, Source, Window, rewrite, static_answer
 from tapestry.sql.scan import KnownAnswers
 

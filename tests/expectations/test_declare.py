@@ -11,14 +11,13 @@ import pytest
 
 from tapestry.errors import ConfigurationError
 from tapestry.runs.after.documents import validation_result
-from tapestry.runs.checks.checks import CheckResult
+from tapestry.runs.checks.checks import CheckResult, Findings
 from tapestry.runs.checks.staging import hidden
 from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations.row_conditions import condition_of
 from tapestry.runs.expectations.validate import Expected, prepare
 from tapestry.runs.model.declare import parse_expectations
-from tapestry.runs.run.log import Entry
-from tapestry.runs.run.publish import Published
+from tapestry.runs.protocol.log import Entry
 from tapestry.runs.tables.run_identity import RunIdentity
 
 NAMED = {"name": "named", "expect": "author is not null"}
@@ -183,7 +182,7 @@ def test_a_result_is_a_validation_result(tmp_path: Path) -> None:
         CheckResult("expectation", "wrong", "warn", "error", 8, 0, {"message": "why"}),
         CheckResult("enough", "enough", "fail", "pass", 8, 0, level="sample"),
     ]
-    entry = Entry(RunIdentity("s.m", "g", 3, "r"), Published(tuple(results)), 1.0)
+    entry = Entry(RunIdentity("s.m", "g", 3, "r"), Findings(tuple(results)), 1.0)
     found = validation_result("s.m", "i", entry.ended_at, results)
     assert json.dumps(found)
     assert [one["success"] for one in found["results"]] == [False, False, True]

@@ -21,15 +21,14 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations.validate import Expected, prepare
 from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.claimed_rows import closing, first_row, following_row
+from tapestry.runs.protocol.kind import Explained
+from tapestry.runs.protocol.plan import CloseRun, Nothing, Plan, Planned, Proof
+from tapestry.runs.protocol.standing import Standing, stand
+from tapestry.runs.protocol.writing import Creation, Overwriting
 from tapestry.runs.query.relations import read_relations
-from tapestry.runs.run.claimed_rows import closing, first_row, following_row
-from tapestry.runs.run.explained import Explained
-from tapestry.runs.run.plan import CloseRun, Creation, Nothing, Overwriting, Plan, Proof, WriteRows
-from tapestry.runs.run.standing import Standing, stand
-from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.earlier_pins import AsRead
 from tapestry.runs.sources.pins import Pin
-from tapestry.runs.sources.scans import plain_scan
 from tapestry.runs.tables.state_row import Position, StateRow
 from tapestry.sql import Catalog, Step, relation_names, static_answer
 
@@ -105,13 +104,13 @@ class Whole:
         standing: Standing,
         model: Model,
         row: StateRow,
-    ) -> WriteRows:
+    ) -> Planned:
         answer = _answer(session, model, invocation, row)
         row = replace(row, after=replace(row.after, pins=answer.pins))
         state = invocation.state_table
         of = Expected(f"{answer.sql} LIMIT 0", model.name, answer.columns, model.file)
         first = Creation(model, row.generation, standing.target is not None, state)
-        return WriteRows(
+        return Planned(
             row,
             NewRows(
                 model,
@@ -152,12 +151,7 @@ class _Again:
 def _answer(session: Session, model: Model, invocation: Invocation, row: StateRow) -> _Answer:
     pins = AsRead(invocation.pins, row.after.pins) if row.after.pins else invocation.pins
     relations = read_relations(session, row.after.canonical, model, pins, invocation.time_zone)
-    scans = {}
-    for name, pinned in relations.tables.items():
-        arrival = relations.arrival(name)
-        column = None if arrival is None else arrival_column(pinned.table, arrival)
-        scans[name] = plain_scan(pinned.table, pinned.pin, column)
-    sql = static_answer(row.after.canonical, relations.catalog, row.after.t, scans)
+    sql = static_answer(row.after.canonical, relations.catalog, row.after.t, relations.scans())
     columns = tuple(name for name, _ in _described(session, sql))
     return _Answer(sql, columns, {name: one.pin for name, one in relations.tables.items()})
 

@@ -20,7 +20,7 @@ from tapestry.report.judge import judge
 from tapestry.report.make import Report
 from tapestry.report.read import DeltaFolder, SessionTables, read_record
 from tapestry.report.record import CHECK_COLUMNS, RUN_COLUMNS, Record
-from tapestry.runs.run import plan
+from tapestry.runs.protocol import writing as writings
 
 deltalake = pytest.importorskip("deltalake", reason="the package deltalake is not installed")
 GOOD = runs("s.good", 8)
@@ -87,7 +87,7 @@ def test_the_reason_is_said(column: str, value: Any, why: str) -> None:
     assert "run_id = 'odd'" in unread.why
 
 
-WRITINGS = [one for one in vars(plan).values() if isinstance(one, type) and is_dataclass(one)]
+WRITINGS = [one for one in vars(writings).values() if isinstance(one, type) and is_dataclass(one)]
 
 
 @pytest.mark.parametrize("writing", [one for one in WRITINGS if hasattr(one, "statement")])

@@ -25,13 +25,15 @@ from tapestry.runs.context.clock import Clock, window_end
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.kinds import registry
 from tapestry.runs.kinds.continuous import plan_run as continuous
-from tapestry.runs.kinds.continuous.after import rewind as rewinding
+from tapestry.runs.kinds.continuous.after import plan_rewind as rewinding
+from tapestry.runs.kinds.continuous.after.rewind import rewind
 from tapestry.runs.kinds.continuous.plan_run import Decision
 from tapestry.runs.model.model import Model, ModelConfig
-from tapestry.runs.run import run
-from tapestry.runs.run.claimed_rows import closing, first_row
-from tapestry.runs.run.plan import Appending, Circumstances, Creation, Plan, WriteRows
-from tapestry.runs.run.standing import Standing, stand
+from tapestry.runs.protocol import run
+from tapestry.runs.protocol.claimed_rows import closing, first_row
+from tapestry.runs.protocol.plan import Circumstances, Plan, Planned
+from tapestry.runs.protocol.standing import Standing, stand
+from tapestry.runs.protocol.writing import Appending, Creation
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.state_row import Position, StateRow
 
@@ -112,7 +114,7 @@ class FakeWorld:
         invocation = self.knowing(self.invocation(seconds))
         planned = rewinding.plan_rewind(self.session, self.model(), invocation, at(seconds))
         if planned is not None:
-            rewinding.rewind(self.session, planned, invocation)
+            rewind(self.session, planned, invocation)
 
     def answers(self) -> list[tuple[int, float]]:
         """What stands in the target, in order; ``_matched_at`` in seconds."""
@@ -175,23 +177,23 @@ class _Plans(Decision):
         pin = Pin("source", len(self.world.source) - 1)
         return _Read(sql, begin, {SOURCE: pin})
 
-    def creation(self, query: Any) -> WriteRows:
+    def creation(self, query: Any) -> Planned:
         end = window_end(self.invocation.clock, self.model.config.lag, None, {})
         assert end.t is not None
         after = Position(end.t, query.pins, query.canonical)
         row = first_row(self.model, self.standing, after)
         writing = Creation(self.model, row.generation, self.standing.target is not None, STATE)
         new = self.new_rows(row, creates=True)
-        return WriteRows(row, new, writing, STATE, ready=closing(self.session, self.standing, row))
+        return Planned(row, new, writing, STATE, ready=closing(self.session, self.standing, row))
 
-    def appending(self, query: Any, row: StateRow, reshape: bool) -> WriteRows:
+    def appending(self, query: Any, row: StateRow, reshape: bool) -> Planned:
         standing = self.standing
         how = Circumstances(
             standing.crashed, standing.complete_history, standing.warm, standing.attempt
         )
         new = self.new_rows(row, creates=False)
         writing = Appending(row, COLUMNS)
-        return WriteRows(row, new, writing, STATE, circumstances=how)
+        return Planned(row, new, writing, STATE, circumstances=how)
 
     def due_by_time(self, query: Any, last: StateRow) -> datetime | None:
         to_come = (at(ts) for one in self.world.source for _, ts in one)
@@ -213,7 +215,7 @@ def instead_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "kind_of", lambda _: _Kind())
     monkeypatch.setattr(continuous, "refuse_read_otherwise", lambda *_: None)
     monkeypatch.setattr(rewinding, "read_relations", lambda *_: _NO_RELATIONS)
-    monkeypatch.setattr(rewinding, "_next_run", lambda *_: ())
+    monkeypatch.setattr(rewinding, "next_run", lambda *_: ())
 
 
-_NO_RELATIONS = SimpleNamespace(arrival=lambda _: None)
+_NO_RELATIONS = SimpleNamespace(arrives=lambda _: None)

@@ -226,10 +226,10 @@ def test_only_the_model_concerned_stops() -> None:
         {**raw(ROW), "generation": "nobody's", "model": None},
     )
     invocation = Invocation("i", Clock(ROW.after.t), TABLE)
-    assert invocation.state(session, "h") == theirs
-    assert invocation.state(session, "unknown") is None
+    assert invocation.states.of(session, "h") == theirs
+    assert invocation.states.of(session, "unknown") is None
     with pytest.raises(StateUnreadable) as stopped:
-        invocation.state(session, "g")
+        invocation.states.of(session, "g")
     error = stopped.value
     assert "db.m" in error.reason
     assert "pins is no JSON" in error.reason

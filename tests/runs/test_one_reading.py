@@ -19,8 +19,8 @@ from tapestry.runs.kinds.continuous.after import preview
 from tapestry.runs.kinds.continuous.after.explain import explain
 from tapestry.runs.kinds.continuous.query import read_query
 from tapestry.runs.kinds.continuous.window.question import question_of
-from tapestry.runs.run.claimed_rows import first_row
-from tapestry.runs.run.standing import Standing
+from tapestry.runs.protocol.claimed_rows import first_row
+from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.pins import Pin, Pinned, Pins
 from tapestry.runs.tables.state_row import Position
@@ -81,7 +81,7 @@ def test_every_pass_over_a_text_runs_once(
     monkeypatch: pytest.MonkeyPatch, name: str, sql: str, relation: str, texts: int
 ) -> None:
     """For a plan, its checks, an audit, the static answer and what is explained."""
-    monkeypatch.setattr(preview, "_as_spark_reads", lambda *_: [])
+    monkeypatch.setattr(preview, "as_spark_reads", lambda *_: [])
     # sql: the text of a model; the comment lets it be one that nobody has read
     text = f"{sql.format(relation, relation)} -- {name} {relation}"
     world = FakeWorld()

@@ -13,10 +13,9 @@ from tapestry.errors import StateUnreadable
 from tapestry.instants import micros
 from tapestry.runs.context.recall import Recall
 from tapestry.runs.context.switches import Switches
-from tapestry.runs.engine.capabilities import Capabilities
 from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.odd_rows import OddRow
-from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.session import Capabilities, Session
 from tapestry.runs.tables import queries
 from tapestry.runs.tables.queries import (
     COLUMNS,

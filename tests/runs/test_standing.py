@@ -12,7 +12,7 @@ from tests.runs.fake_world import STATE, TARGET, FakeWorld, at, instead_of_spark
 
 from tapestry.errors import QueryChanged, StateMissing, StateUnreadable, TargetChanged
 from tapestry.runs.context.recall import Recall
-from tapestry.runs.run.standing import Standing
+from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.tables.target import EMPTY_GENERATION
 
 

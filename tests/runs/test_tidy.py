@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tapestry.runs.engine.session import Session
-from tapestry.runs.run.settle import tidy
+from tapestry.runs.protocol.confirm import tidy
 
 
 @pytest.mark.parametrize(

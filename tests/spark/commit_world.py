@@ -18,8 +18,8 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.recall import Recall
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model, ModelConfig
-from tapestry.runs.run.outcome import Outcome
-from tapestry.runs.run.plan import Decided
+from tapestry.runs.protocol.outcome import Outcome
+from tapestry.runs.protocol.plan import Decided
 
 TRACKED = (
     "'delta.enableRowTracking' = 'true', 'delta.enableInCommitTimestamps' = 'true',"

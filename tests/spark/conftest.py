@@ -17,8 +17,7 @@ from dbt.adapters.tapestry.overrides import Overrides, once
 from dbt.adapters.tapestry.session import BESIDE
 from dbt.adapters.tapestry.settings import FILE_MANAGER
 from tapestry.runs.context.shared_views import SCHEMA
-from tapestry.runs.engine.capabilities import Capabilities
-from tapestry.runs.engine.session import Session
+from tapestry.runs.engine.session import Capabilities, Session
 
 SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",

@@ -19,8 +19,8 @@ from tapestry.runs.kinds.continuous.window.question import Question
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.memories.keep import keep_memories
 from tapestry.runs.model.model import Model, ModelConfig
-from tapestry.runs.run.outcome import Outcome
-from tapestry.runs.run.plan import Decided, WriteRows
+from tapestry.runs.protocol.outcome import Outcome
+from tapestry.runs.protocol.plan import Decided, Planned
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 OLD = "select m.id, m.author from {s}.messages m where now() >= m.ts + interval 10 seconds"
@@ -33,13 +33,13 @@ def at(seconds: float) -> datetime:
     return BEGIN + timedelta(seconds=seconds)
 
 
-def writes(planned: Decided) -> WriteRows:
+def writes(planned: Decided) -> Planned:
     """What was planned, which is to write rows."""
-    assert isinstance(planned, WriteRows), planned
+    assert isinstance(planned, Planned), planned
     return planned
 
 
-def question_of(planned: WriteRows) -> Question:
+def question_of(planned: Planned) -> Question:
     """What the new answers of a run are verified with."""
     assert isinstance(planned.proof.verification, AnswersVerified)
     return planned.proof.verification.question
@@ -125,7 +125,7 @@ class World:
         """What an invocation at t would do."""
         return prepare(self.session, model, self.invocation(seconds), full_refresh)
 
-    def plan_rows(self, model: Model, seconds: float) -> WriteRows:
+    def plan_rows(self, model: Model, seconds: float) -> Planned:
         """What an invocation at t would do, which has something to write."""
         return writes(self.plan(model, seconds))
 
@@ -142,7 +142,7 @@ class World:
             planned = prepare(self.session, model, invocation, full_refresh)
             outcome = execute(self.session, planned, invocation)
             if self.keeps:
-                keep_memories(self.session, invocation.requests, "test")
+                keep_memories(self.session, invocation.asked.requests, "test")
             return outcome
         finally:
             invocation.shared.release(self.session)

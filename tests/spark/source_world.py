@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from tapestry.runs.kinds.continuous.late.asking_run import AskingRun, PinnedSource
-from tapestry.runs.kinds.continuous.late.examine import Examination, examine
+from tapestry.runs.kinds.continuous.late.examine import examine
 from tapestry.runs.kinds.continuous.late.fingerprints import Fingerprint, fingerprint
-from tapestry.runs.kinds.continuous.late.since_last_run import Rules
+from tapestry.runs.kinds.continuous.late.scans import Examination
+from tapestry.runs.kinds.continuous.late.since_last_run import AskingRun, PinnedSource, Rules
 from tapestry.runs.model.model import ModelConfig
 from tapestry.runs.sources.describe import DeltaSource, arrival_column, describe
 from tapestry.runs.sources.pins import Pin, newest_version

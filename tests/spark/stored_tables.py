@@ -15,7 +15,7 @@ from tests.spark.run_world import UNANSWERED, World
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.memories.keep import keep_memories
 from tapestry.runs.model.model import Model
-from tapestry.runs.run.log import write_checks, write_log
+from tapestry.runs.protocol.log import write_checks, write_log
 
 STORED = Path(__file__).parents[1] / "stored"
 SCHEMA = "stored"
@@ -46,7 +46,7 @@ def run_all(world: World, seconds: float) -> dict[str, list[tuple[Any, ...]]]:
             execute(world.session, planned, invocation)
         write_log(world.session, f"{world.schema}.tapestry_runs", "i", invocation.log)
         write_checks(world.session, f"{world.schema}.tapestry_checks", "i", invocation.log)
-        keep_memories(world.session, invocation.requests, "i")
+        keep_memories(world.session, invocation.asked.requests, "i")
     finally:
         invocation.shared.release(world.session)
     return answers(world)

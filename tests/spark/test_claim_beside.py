@@ -17,8 +17,8 @@ from tests.spark.test_commit_once import Killed
 from tapestry.errors import AssumptionWrong, ConcurrentRun
 from tapestry.runs.kinds.registry import execute
 from tapestry.runs.model.model import Model
-from tapestry.runs.run import run
-from tapestry.runs.run.plan import Decided, WriteRows
+from tapestry.runs.protocol import claiming, crash, run
+from tapestry.runs.protocol.plan import Decided, Planned
 from tapestry.runs.tables.state import claim
 
 pytestmark = pytest.mark.gate
@@ -32,7 +32,7 @@ def world(session: Any, schema: str) -> World:
     return World(session, schema).create()
 
 
-def warm(world: World, **config: Any) -> tuple[Model, WriteRows]:
+def warm(world: World, **config: Any) -> tuple[Model, Planned]:
     """A model that has run up to 4, new rows, and the plan of its next run; verified unless not."""
     model = world.model(ALL, **{"verify": "sample", **config})
     world.run(model, 4)
@@ -59,8 +59,8 @@ def test_rows_are_computed_while_the_run_is_claimed(
         if here == "staged":
             staged.set()
 
-    monkeypatch.setattr(run, "claim", slow_claim)
-    monkeypatch.setattr(run, "point", point)
+    monkeypatch.setattr(claiming, "claim", slow_claim)
+    monkeypatch.setattr(crash, "point", point)
     execute(world.session, planned, world.invocation(10))
     assert world.states("n") == [(1,), (2,)]
     assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 6.0), (5, 9.0)]
@@ -78,7 +78,7 @@ def test_nothing_is_committed_before_the_claim(
             assert world.states("n") == [(1,), (2,)]
             raise Killed(here)
 
-    monkeypatch.setattr(run, "point", point)
+    monkeypatch.setattr(crash, "point", point)
     with pytest.raises(Killed):
         execute(world.session, planned, world.invocation(10))
     monkeypatch.undo()
@@ -97,7 +97,7 @@ def test_a_claim_that_fails_is_the_run_s_failure(
     def refused(*_: Any) -> bool:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(run, "claim", refused)
+    monkeypatch.setattr(claiming, "claim", refused)
     with pytest.raises(OSError, match="disk is full"):
         execute(world.session, planned, world.invocation(10))
     monkeypatch.undo()
@@ -106,7 +106,7 @@ def test_a_claim_that_fails_is_the_run_s_failure(
     assert world.answers() == [(1, 0.0), (2, 1.0), (3, 5.0), (4, 6.0), (5, 9.0)]
 
 
-def overtaken(world: World, planned: WriteRows) -> None:
+def overtaken(world: World, planned: Planned) -> None:
     """Another process claims the same n, and is killed."""
     row = other(planned.row, run_id="another", t=at(8))
     assert claim(world.session, f"{world.schema}.tapestry_state", row)

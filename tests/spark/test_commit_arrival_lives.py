@@ -18,8 +18,9 @@ from tests.spark.commit_world import Twins
 from tests.spark.test_commit_once import Killed
 
 from tapestry.runs.context.recall import Recall
-from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
-from tapestry.runs.run import crash, run
+from tapestry.runs.kinds.continuous.after.plan_rewind import plan_rewind
+from tapestry.runs.kinds.continuous.after.rewind import rewind
+from tapestry.runs.protocol import crash
 
 M, R = "select m.id", "from {m} r where r.parent = m.id"
 QUERIES = (
@@ -89,7 +90,7 @@ class _Life:
             if here == died:
                 raise Killed(here)
 
-        self.monkeypatch.setattr(run, "point", point)
+        self.monkeypatch.setattr(crash, "point", point)
         for table in TABLES:
             try:
                 self.twins.run(self.model(table), t, full_refresh=refresh)

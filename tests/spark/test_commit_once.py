@@ -11,9 +11,9 @@ from tests.spark.run_world import ALL, UNANSWERED, World, at, forget, literal, w
 from tapestry.errors import ConcurrentRun, StateMissing
 from tapestry.names import GENERATION_PROPERTY
 from tapestry.runs.kinds.registry import execute, prepare
-from tapestry.runs.run import crash, run
-from tapestry.runs.run.commit import commit
-from tapestry.runs.run.plan import Circumstances
+from tapestry.runs.protocol import crash
+from tapestry.runs.protocol.commit import publish
+from tapestry.runs.protocol.plan import Circumstances
 
 
 class Killed(BaseException):
@@ -30,7 +30,7 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, name: str | None) -> None:
         if here == name:
             raise Killed(here)
 
-    monkeypatch.setattr(run, "point", point)
+    monkeypatch.setattr(crash, "point", point)
 
 
 @pytest.mark.parametrize("name", crash.POINTS)
@@ -77,7 +77,7 @@ def test_two_first_runs_that_stage_their_rows_in_one_table(
             planned, invocation = plans.pop()
             execute(world.session, planned, invocation)
 
-    monkeypatch.setattr(run, "point", point)
+    monkeypatch.setattr(crash, "point", point)
     planned, invocation = plans[0]
     with pytest.raises(ConcurrentRun, match="committed first"):
         execute(world.session, planned, invocation)
@@ -205,7 +205,7 @@ def test_a_slow_run_and_the_one_that_took_it_for_dead(
         execute(world.session, planned, slow)
     kill_at(monkeypatch, None)
     world.run(model, 12)
-    commit(world.session, planned.row, planned.main)
+    publish(world.session, planned.row, planned.main)
     assert [i for i, _ in world.answers()] == [1, 2, 3, 4]
 
 

@@ -14,11 +14,10 @@ from dbt.adapters.tapestry.delta_logs import DeltaLogs
 from tapestry.instants import from_micros
 from tapestry.quoting import string
 from tapestry.runs.context.clock import Clock
-from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.context.invocation import Invocation, WarmPins
 from tapestry.runs.context.recall import Recall
-from tapestry.runs.context.warm_pins import WarmPins
-from tapestry.runs.engine.capabilities import Capabilities
 from tapestry.runs.engine.glance import Glance
+from tapestry.runs.engine.session import Capabilities
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.sources.pins import Pins
 from tapestry.runs.tables.target import look, metadata, newest_commits

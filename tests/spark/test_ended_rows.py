@@ -12,10 +12,11 @@ from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import SourceRewritten
 from tapestry.runs.kinds.continuous.after.audit import audit
+from tapestry.runs.kinds.continuous.after.plan_rewind import plan_rewind
 from tapestry.runs.kinds.continuous.after.preview import preview
-from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
+from tapestry.runs.kinds.continuous.after.rewind import rewind
 from tapestry.runs.model.model import Model
-from tapestry.runs.run import run
+from tapestry.runs.protocol import crash
 
 pytestmark = pytest.mark.gate
 
@@ -183,7 +184,7 @@ def test_a_run_that_is_killed_ends_a_row_once(
             raise Killed(here)
 
     with monkeypatch.context() as patched:
-        patched.setattr(run, "point", die)
+        patched.setattr(crash, "point", die)
         with pytest.raises(Killed):
             world.run(model, 30)
     world.recall = type(world.recall)()

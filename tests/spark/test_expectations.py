@@ -10,7 +10,7 @@ from tests.spark.run_world import ALL, World, ids, writes
 
 from tapestry.errors import AssumptionWrong, ConfigurationError, ExpectationFailed
 from tapestry.runs.kinds.registry import execute, prepare
-from tapestry.runs.run.log import write_checks, write_log
+from tapestry.runs.protocol.log import write_checks, write_log
 
 NOT_B = {"name": "not_b", "expect": "author <> 'b'"}
 

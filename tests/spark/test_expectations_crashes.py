@@ -11,7 +11,7 @@ from tests.spark.test_expectations import NOT_B, rejected
 
 from tapestry.errors import ConcurrentRun, ExpectationFailed
 from tapestry.runs.kinds.registry import execute, prepare
-from tapestry.runs.run import crash
+from tapestry.runs.protocol import crash
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_killed_while_a_failed_run_is_closed(world: World, monkeypatch: pytest.M
     def killed(*_: Any) -> None:
         raise Killed("closing")
 
-    monkeypatch.setattr("tapestry.runs.run.commit._nothing", killed)
+    monkeypatch.setattr("tapestry.runs.protocol.commit.failed_sql", killed)
     with pytest.raises(Killed):
         world.run(model, 10)
     monkeypatch.undo()
@@ -87,7 +87,7 @@ def test_a_slow_execution_publishes_nothing_after_its_run_was_closed(
             with pytest.raises(ExpectationFailed):
                 other.run(strict, 12)
 
-    monkeypatch.setattr("tapestry.runs.run.run.point", meanwhile)
+    monkeypatch.setattr("tapestry.runs.protocol.crash.point", meanwhile)
     with pytest.raises(ConcurrentRun, match="failed its checks"):
         execute(world.session, planned, slow)
     assert ids(world.answers()) == [1, 2]
@@ -168,7 +168,7 @@ def test_a_slow_execution_that_writes_late_rows_after_its_run_was_closed(
                 other.run(world.model(sql, expectations=strict), 22)
             other.run(model, 24)
 
-    monkeypatch.setattr("tapestry.runs.run.run.point", meanwhile)
+    monkeypatch.setattr("tapestry.runs.protocol.crash.point", meanwhile)
     with pytest.raises(ConcurrentRun, match="failed its checks"):
         execute(world.session, planned, slow)
     world.recall = type(world.recall)()

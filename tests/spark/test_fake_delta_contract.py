@@ -23,11 +23,10 @@ from tapestry.runs.engine import errors_of_delta
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.own_tables import create_own, exists, widen_own
 from tapestry.runs.model.model import Model, ModelConfig
-from tapestry.runs.run.commit import (
+from tapestry.runs.protocol.commit import close, publish
+from tapestry.runs.protocol.writing import (
     append_sql,
-    close,
     closing_sql,
-    commit,
     create_sql,
     name_generation_sql,
     rewind_sql,
@@ -35,7 +34,14 @@ from tapestry.runs.run.commit import (
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.state import claim, compact, mark_failed, read_states, runs_of
 from tapestry.runs.tables.state_row import COLUMNS, StateRow
-from tapestry.runs.tables.target import Commit, commits_after, generation_in, look, newest_commits
+from tapestry.runs.tables.target import (
+    Commit,
+    Written,
+    commits_after,
+    generation_in,
+    look,
+    newest_commits,
+)
 
 pytestmark = pytest.mark.gate
 
@@ -158,7 +164,7 @@ class Side:
 
 def _as_read(one: Commit) -> Commit:
     """A commit without what no run asks of it: a rewind counts rows that stay in their files."""
-    return replace(one, files=None, size=None, rows=None if one.successor else one.rows)
+    return replace(one, written=Written(None if one.successor else one.written.rows))
 
 
 def _timeless(row: Any) -> Any:
@@ -274,7 +280,7 @@ def a_first_run_killed_before_the_catalog_knew(side: Side) -> None:
     again = other(side.first, generation="h")
     claim(side.session, side.state, again)
     sql = create_sql(side.model, "h", values(1, 2), False, side.state)
-    side.does(lambda: commit(side.session, again, sql, side.state))
+    side.does(lambda: publish(side.session, again, sql, side.state))
 
 
 def the_folder_of_the_state_deleted(side: Side) -> None:

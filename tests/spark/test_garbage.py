@@ -15,7 +15,7 @@ from tapestry.errors import NotRunYet, StateMissing, StateUnreadable
 from tapestry.report.read import SessionTables, read_record
 from tapestry.runs.engine.own_tables import create_own
 from tapestry.runs.kinds.registry import execute, prepare
-from tapestry.runs.run.log import CHECKS, RUNS, write_checks, write_log
+from tapestry.runs.protocol.log import CHECKS, RUNS, write_checks, write_log
 from tapestry.runs.tables.state_row import COLUMNS
 
 GARBAGE = {

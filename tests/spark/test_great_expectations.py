@@ -13,7 +13,7 @@ from tests.spark.run_world import ALL, World
 
 from tapestry.errors import ConfigurationError, ExpectationFailed
 from tapestry.runs.after.documents import KEPT, build_data_docs, write_results
-from tapestry.runs.engine.capabilities import ONLY_SQL
+from tapestry.runs.engine.session import ONLY_SQL
 from tapestry.runs.expectations import great
 from tapestry.runs.expectations.row_conditions import condition_of, on_rows
 from tapestry.runs.kinds.registry import execute, prepare
@@ -155,7 +155,8 @@ def test_data_docs_show_everything(world: World, tmp_path: Path) -> None:
 
 def test_it_is_loaded_only_where_it_is_needed() -> None:
     code = (
-        "import sys; from tapestry.runs.run import run, log, dbt_models; "
+        "import sys; from tapestry.runs.protocol import run, log; "
+        "from tapestry.runs.checks import dbt_models; "
         "from tapestry.runs.after import documents; "
         "from tapestry.runs.model.model import ModelConfig; "
         "ModelConfig.parse({'expectations': [{'expect': 'a > 0'},"

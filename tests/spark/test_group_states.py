@@ -11,9 +11,10 @@ from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import ExpectationFailed
 from tapestry.runs.context.recall import Recall
-from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
+from tapestry.runs.kinds.continuous.after.plan_rewind import plan_rewind
+from tapestry.runs.kinds.continuous.after.rewind import rewind
 from tapestry.runs.kinds.continuous.known import group_states
-from tapestry.runs.run import crash
+from tapestry.runs.protocol import crash
 
 GROUPS = (
     "select m.author, count(*) as n, count(distinct m.parent) as d, max(m.id) as last"

@@ -12,12 +12,11 @@ import pytest
 from tests.spark.run_world import ALL, UNANSWERED, World, ids, question_of
 
 from tapestry.errors import ExpectationFailed
-from tapestry.runs.engine.capabilities import ONLY_SQL, Capabilities
-from tapestry.runs.engine.session import for_little
+from tapestry.runs.engine.session import ONLY_SQL, Capabilities, for_little
 from tapestry.runs.kinds.continuous import query
+from tapestry.runs.protocol import crash, run
 from tapestry.runs.query import holding
 from tapestry.runs.query.holding import NOTHING_HELD
-from tapestry.runs.run import run
 from tapestry.sql.facts import keys
 
 
@@ -120,7 +119,7 @@ def test_a_run_killed_with_its_views_there_is_carried_out_again(
     world.run(model, 8)
     world.add((4, "c", None, 9), (5, "d", None, 2))
     with monkeypatch.context() as patched:
-        patched.setattr(run, "point", point)
+        patched.setattr(crash, "point", point)
         patched.setattr(run, "release", lambda *_: None)  # as a process that is killed
         with pytest.raises(Killed):
             world.run(model, 30)

@@ -11,8 +11,9 @@ from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import ExpectationFailed, StateMissing, TargetChanged, TooManyInstants
 from tapestry.runs.context.recall import Recall
-from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
-from tapestry.runs.run import crash, run
+from tapestry.runs.kinds.continuous.after.plan_rewind import plan_rewind
+from tapestry.runs.kinds.continuous.after.rewind import rewind
+from tapestry.runs.protocol import crash
 
 COUNTS = "select m.author, count(*) as n from {s}.messages m group by m.author"
 CLOSED = (
@@ -154,7 +155,7 @@ def test_a_run_that_died_notes_what_was_deleted_all_the_same(
             raise Killed(here)
 
     with monkeypatch.context() as patched:
-        patched.setattr(run, "point", point)
+        patched.setattr(crash, "point", point)
         with pytest.raises(Killed):
             world.run(model, 8)
     world.recall = Recall()

@@ -44,7 +44,7 @@ class Counting:
 def world(session: Session, schema: str, monkeypatch: pytest.MonkeyPatch) -> World:
     """Tables that count as large: events of some size, shops of a row."""
     monkeypatch.setattr("tapestry.runs.kinds.continuous.query.SMALL", 0)
-    monkeypatch.setattr("tapestry.runs.kinds.continuous.window.few_rows.SPARK_KNOWS", 0)
+    monkeypatch.setattr("tapestry.runs.kinds.continuous.window.measured_first.SPARK_KNOWS", 0)
     made = World(session, schema).create()
     session.run(f"create table {schema}.events (id int, parent int, text string, ts timestamp)"
                 " using delta")  # fmt: skip

@@ -8,11 +8,11 @@ import pytest
 from tests.spark.run_world import World, at, literal
 
 from tapestry.runs.kinds.continuous import query
-from tapestry.runs.kinds.continuous.window import few_rows, new_answers
+from tapestry.runs.kinds.continuous.window import measured_first, new_answers
 from tapestry.runs.kinds.registry import execute
 from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.protocol.plan import Planned
 from tapestry.runs.query import holding
-from tapestry.runs.run.plan import WriteRows
 
 DAYS = 12
 THROUGH = (
@@ -30,7 +30,7 @@ def world(session: Any, schema: str, monkeypatch: pytest.MonkeyPatch) -> World:
     """A commit a day, with a transfer of 2,000 from account n to n + 1; all counts as large."""
     for module in (holding, query):
         monkeypatch.setattr(module, "SMALL", -1)
-    monkeypatch.setattr(few_rows, "SPARK_KNOWS", -1)
+    monkeypatch.setattr(measured_first, "SPARK_KNOWS", -1)
     session.run(
         f"create table {schema}.transfers (id int, sender int, receiver int, day date,"
         " amount decimal(15,2), ts timestamp) using delta"
@@ -62,7 +62,7 @@ def model(world: World, name: str = "target", **config: Any) -> Model:
     )
 
 
-def files_read(world: World, planned: WriteRows) -> list[int]:
+def files_read(world: World, planned: Planned) -> list[int]:
     """How many files each reading of the transfers picks."""
     frame = world.session.spark.sql(planned.rows.select)  # type: ignore[attr-defined]
     frame.collect()

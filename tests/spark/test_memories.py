@@ -18,7 +18,7 @@ from tapestry.runs.memories.keep import build, flush, keep_memories
 from tapestry.runs.memories.log import Deed, MemoryLog
 from tapestry.runs.memories.state import MemoryState, look_at
 from tapestry.runs.model.model import Model
-from tapestry.runs.run.outcome import Outcome
+from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.tables.target import metadata
 
 BUSY = (
@@ -42,7 +42,7 @@ def run(world: World, model: Model, seconds: float) -> tuple[Outcome, tuple[Deed
     """One invocation, with what is done to memories at its end."""
     invocation = world.invocation(seconds)
     outcome = execute(world.session, prepare(world.session, model, invocation), invocation)
-    return outcome, keep_memories(world.session, invocation.requests, "test")
+    return outcome, keep_memories(world.session, invocation.asked.requests, "test")
 
 
 def did(deeds: tuple[Deed, ...]) -> list[str]:
@@ -279,7 +279,7 @@ def test_a_run_does_without_one_whose_folder_is_gone(world: World, when: str) ->
         delete_folder(world.session, name)
     execute(world.session, planned, invocation)
     assert world.answers(columns="id, reply") == THIRD
-    assert "build" in did(keep_memories(world.session, invocation.requests, "test"))
+    assert "build" in did(keep_memories(world.session, invocation.asked.requests, "test"))
     assert world.session.rows(f"select count(*) from {name}") == [(4,)]
 
 

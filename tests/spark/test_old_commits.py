@@ -18,7 +18,8 @@ from tests.spark.test_commit_once import Killed, kill_at
 
 from tapestry.errors import SourceHistoryGone, SourceRewritten, TapestryError
 from tapestry.runs.kinds.continuous.after.audit import audit
-from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
+from tapestry.runs.kinds.continuous.after.plan_rewind import plan_rewind
+from tapestry.runs.kinds.continuous.after.rewind import rewind
 
 DAY = 86_400
 NEW = "insert into {m} values (4, 'c', null, {t9})"

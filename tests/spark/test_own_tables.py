@@ -9,7 +9,7 @@ from tests.spark.run_world import ALL, World, delete_folder
 
 from tapestry.runs.engine.own_tables import CHECKPOINTS, create_own, lost_own
 from tapestry.runs.kinds.registry import execute, prepare
-from tapestry.runs.run.log import write_checks, write_log
+from tapestry.runs.protocol.log import write_checks, write_log
 
 
 def test_a_table_is_made_once_and_seldom_writes_a_checkpoint(session: Any, schema: str) -> None:

@@ -21,13 +21,14 @@ from tests.spark.run_world import World, at, literal
 from tests.spark.test_commit_once import Killed
 
 from tapestry.runs.kinds.continuous import query
-from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
+from tapestry.runs.kinds.continuous.after.plan_rewind import plan_rewind
+from tapestry.runs.kinds.continuous.after.rewind import rewind
 from tapestry.runs.kinds.continuous.late import late, side
-from tapestry.runs.kinds.continuous.window import few_rows
+from tapestry.runs.kinds.continuous.window import measured_first
 from tapestry.runs.memories import write
 from tapestry.runs.model.model import Model
+from tapestry.runs.protocol import crash
 from tapestry.runs.query import holding
-from tapestry.runs.run import crash, run
 
 pytestmark = pytest.mark.gate
 
@@ -67,7 +68,7 @@ def _nothing_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (late, side):
         monkeypatch.setattr(module, "FEW", 0)
     monkeypatch.setattr(holding, "SMALL_ALONE", -1)
-    monkeypatch.setattr(few_rows, "SPARK_KNOWS", -1)
+    monkeypatch.setattr(measured_first, "SPARK_KNOWS", -1)
 
 
 class _Lived:
@@ -194,7 +195,7 @@ class _Lived:
                 raise Killed(here)
 
         self.told[-1] += f" {died} with {takes} columns"
-        self.monkeypatch.setattr(run, "point", point)
+        self.monkeypatch.setattr(crash, "point", point)
         try:
             self.world.run(
                 self.model(takes), now / SECOND, full_refresh=refresh and not self.closed

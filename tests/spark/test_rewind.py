@@ -14,7 +14,8 @@ from tapestry.errors import ConcurrentRun, WindowError
 from tapestry.runs.kinds.continuous.after import rewind as module
 from tapestry.runs.kinds.continuous.after.audit import audit
 from tapestry.runs.kinds.continuous.after.downstream import affected
-from tapestry.runs.kinds.continuous.after.rewind import Rewind, plan_rewind, rewind
+from tapestry.runs.kinds.continuous.after.plan_rewind import plan_rewind
+from tapestry.runs.kinds.continuous.after.rewind import Rewind, rewind
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.sources.pins import Pin, newest_version

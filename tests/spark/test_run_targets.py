@@ -9,7 +9,7 @@ import pytest
 from tests.spark.run_world import ALL, World, delete_folder, forget, ids
 
 from tapestry.errors import StateMissing, TargetChanged
-from tapestry.runs.tables.target import Commit, refuse_foreign
+from tapestry.runs.tables.target import Commit, Written, refuse_foreign
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_the_way_back_leads_behind_all_foreign_writes(world: World) -> None:
 
 def test_there_is_no_way_back_behind_a_run_of_ours() -> None:
     def commit(version: int, n: int | None) -> Commit:
-        return Commit(version, "WRITE", "g" if n else None, n, None, 1)
+        return Commit(version, "WRITE", "g" if n else None, n, None, Written(1))
 
     commits = [commit(4, 3), commit(3, None), commit(2, 2)]
     with pytest.raises(TargetChanged, match="is its version 3") as refused:

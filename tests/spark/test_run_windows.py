@@ -14,7 +14,7 @@ from tapestry.errors import ConfigurationError, QueryChanged, Refusal, StateMiss
 from tapestry.names import MATCHED_AT
 from tapestry.runs.kinds.continuous.late.side import side_name
 from tapestry.runs.kinds.continuous.query import read_query
-from tapestry.runs.kinds.continuous.window import few_rows
+from tapestry.runs.kinds.continuous.window import measured_first
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import ModelConfig
 from tapestry.runs.query.spark_reads import refuse_read_otherwise
@@ -252,7 +252,7 @@ def test_models_that_ran_together_look_for_late_rows_once(world: World) -> None:
 def test_few_new_rows_are_joined_step_by_step_and_never_multiplied(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(few_rows, "SPARK_KNOWS", -1)  # no table is small enough for Spark to know
+    monkeypatch.setattr(measured_first, "SPARK_KNOWS", -1)  # no table is small enough for it
     chain = (
         "select m.id, r.id as r, s.id as s from {s}.messages m, {s}.messages r, {s}.messages s"
         " where r.parent = m.id and s.parent = r.id"
@@ -280,7 +280,7 @@ def test_what_is_measured_before_a_run_may_have_its_first_late_rows(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The table that keeps late rows is made, or widened, by the run that is being planned."""
-    monkeypatch.setattr(few_rows, "SPARK_KNOWS", -1)
+    monkeypatch.setattr(measured_first, "SPARK_KNOWS", -1)
     model = world.model(
         "select m.id, r.id as r from {s}.messages m join {s}.messages r on r.parent = m.id"
     )

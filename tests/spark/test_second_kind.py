@@ -15,8 +15,8 @@ from tests.spark.test_commit_once import Killed
 from tapestry.errors import QueryChanged, VerificationFailed
 from tapestry.runs.kinds import registry
 from tapestry.runs.model.model import Model
-from tapestry.runs.run import run
-from tapestry.runs.run.log import write_checks, write_log
+from tapestry.runs.protocol import crash
+from tapestry.runs.protocol.log import write_checks, write_log
 
 pytestmark = pytest.mark.gate
 
@@ -97,7 +97,7 @@ def test_a_run_that_was_killed_is_done_once(
         if name == here:
             raise Killed(name)
 
-    monkeypatch.setattr(run, "point", point)
+    monkeypatch.setattr(crash, "point", point)
     with pytest.raises(Killed):
         world.run(model, 20)
     monkeypatch.undo()

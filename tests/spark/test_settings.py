@@ -13,8 +13,8 @@ from tapestry.runs.kinds.continuous.after.audit import audit
 from tapestry.runs.kinds.continuous.after.preview import preview
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model
-from tapestry.runs.run import run
-from tapestry.runs.run.outcome import Outcome
+from tapestry.runs.protocol import crash
+from tapestry.runs.protocol.outcome import Outcome
 
 STRICT = ("spark.sql.ansi.enabled = true",)
 
@@ -107,7 +107,7 @@ def test_a_run_that_crashed_is_not_executed_under_other_settings(
     _run(world, model, 8)
     world.add((4, "c", None, 9))
     with monkeypatch.context() as patched:
-        patched.setattr(run, "point", point)
+        patched.setattr(crash, "point", point)
         with pytest.raises(Killed):
             _run(world, model, 20)
     with pytest.raises(TapestryError, match="not the query that its table was grown with"):

@@ -39,7 +39,7 @@ def invoke(world: World, models: list[Model], seconds: float) -> list[str]:
     try:
         for model in models:
             execute(world.session, prepare(world.session, model, invocation), invocation)
-        return [d.action for d in keep_memories(world.session, invocation.requests, "test")]
+        return [d.action for d in keep_memories(world.session, invocation.asked.requests, "test")]
     finally:
         invocation.shared.release(world.session)
 

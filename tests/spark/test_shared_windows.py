@@ -13,11 +13,11 @@ from tests.spark.run_world import World, literal
 from tests.spark.test_shared_views import made
 
 from tapestry.runs.context.shared_views import SCHEMA
-from tapestry.runs.kinds.continuous import no_trace
+from tapestry.runs.kinds.continuous import append
 from tapestry.runs.kinds.continuous.window import shared_window
 from tapestry.runs.kinds.registry import execute, prepare
 from tapestry.runs.model.model import Model
-from tapestry.runs.run.outcome import Outcome
+from tapestry.runs.protocol.outcome import Outcome
 
 LOUD = "select m.id, m.author from {s}.messages m where m.parent > 0"
 OF_A = "select m.id, m.author from {s}.messages m where m.author = 'a'"
@@ -122,7 +122,7 @@ def test_a_trace_is_left_before_a_window_gets_long(
     if bound == "feeds":
         models = [replace(model, feeds=True) for model in models]
     elif bound == "time":
-        monkeypatch.setattr(no_trace, "LONGEST", timedelta(seconds=2))
+        monkeypatch.setattr(append, "LONGEST", timedelta(seconds=2))
     else:
         name = {"commits": "MOST_COMMITS", "rows": "MOST_ROWS", "bytes": "SMALL"}[bound]
         monkeypatch.setattr(shared_window, name, 0)

@@ -9,11 +9,11 @@ import pytest
 from tests.spark.run_world import UNANSWERED, World, question_of
 
 from tapestry.runs.kinds.continuous import query
-from tapestry.runs.kinds.continuous.window import few_rows
+from tapestry.runs.kinds.continuous.window import measured_first
 from tapestry.runs.kinds.registry import execute
 from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.plan import Planned
 from tapestry.runs.query import holding
-from tapestry.runs.run.plan import WriteRows
 
 pytestmark = pytest.mark.gate
 
@@ -25,11 +25,11 @@ def world(session: Any, schema: str, monkeypatch: pytest.MonkeyPatch) -> World:
     """The source counts as large, what runs narrow it to as few rows."""
     monkeypatch.setattr(holding, "SMALL", -1)
     monkeypatch.setattr(query, "SMALL", -1)
-    monkeypatch.setattr(few_rows, "SPARK_KNOWS", -1)
+    monkeypatch.setattr(measured_first, "SPARK_KNOWS", -1)
     return World(session, schema).create()
 
 
-def second_run(world: World, model: Model) -> WriteRows:
+def second_run(world: World, model: Model) -> Planned:
     """The plan of a run with rows in its window, answers to old ones and twins among them."""
     world.run(model, 12)
     world.add((4, "c", 1, 14), (5, "c", None, 15), (6, "d", 5, 16), (6, "d", 5, 16))

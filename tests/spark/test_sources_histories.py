@@ -136,7 +136,7 @@ class History:
         examination = self.world.run(self.now, rules, looks_back=self.looks_back)
         assert self.world.pin is not None
         self.past[self.world.pin.version] = list(self.rows)
-        assert examination.vanished_rows == vanished
+        assert examination.rows.vanished == vanished
         assert self.looks_back or not examination.ends
         end = ("unix_micros(_ended)",) * examination.ends
         there, gone = Counter[tuple[Any, ...]](), Counter[tuple[Any, ...]]()

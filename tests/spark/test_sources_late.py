@@ -24,11 +24,11 @@ def test_a_late_row_arrives_just_after_tau_and_keeps_that_arrival(world: World) 
     world.run(20)
     world.insert(row(2, 15), row(3, 25))
     second = world.run(30)
-    assert second.late_rows == 1
+    assert second.rows.late == 1
     assert world.arrivals(second) == bag((1, "x", 10), (2, "x", late(20)), (3, "x", 25))
     world.insert(row(4, 35))
     third = world.run(40)
-    assert third.late_rows == 0
+    assert third.rows.late == 0
     assert third.scan.late
     assert world.arrivals(third)[(2, "x", late(20))] == 1
     world.insert(row(5, 1))
@@ -44,7 +44,7 @@ def test_a_row_at_tau_is_late_one_instant_later_is_not(world: World) -> None:
     after = "TIMESTAMP '2024-01-01 00:20:00.000001+00:00'"
     world.insert(row(2, 20), f"(3, {after}, 'x')")
     examination = world.run(30)
-    assert examination.late_rows == 1
+    assert examination.rows.late == 1
     assert world.arrivals(examination) == bag((1, "x", 10), (2, "x", late(20)), (3, "x", late(20)))
 
 
@@ -73,12 +73,12 @@ def test_null_columns_do_not_hide_a_late_row(world: World) -> None:
 def test_rows_without_ts_are_counted_once_and_never_late(world: World) -> None:
     world.insert(row(1, None), row(2, 10))
     first = world.run(20)
-    assert first.null_rows == 1
+    assert first.rows.null == 1
     assert "no ts" in first.warnings[0]
     world.insert(row(3, None), row(4, None), row(5, 25))
     second = world.run(30)
-    assert (second.null_rows, second.late_rows) == (2, 0)
-    assert world.run(40).null_rows == 0
+    assert (second.rows.null, second.rows.late) == (2, 0)
+    assert world.run(40).rows.null == 0
 
 
 def test_a_row_ahead_of_time_waits_for_its_instant(world: World) -> None:
@@ -111,7 +111,7 @@ def test_late_rows_are_found_after_compaction(world: World, means: str) -> None:
     if means == "bags":
         world.sql("ALTER TABLE {source} ADD COLUMN extra INT")
     examination = world.run(30)
-    assert examination.late_rows == 2
+    assert examination.rows.late == 2
     assert world.arrivals(examination) == bag(
         (1, "x", 10), (2, "x", late(20)), (3, "x", 25), (4, "x", late(20))
     )
@@ -122,7 +122,7 @@ def test_lateness_counts_from_late_after_on(world: World) -> None:
     world.run(200)
     world.insert(row(2, 141))
     hour = timedelta(hours=1)
-    assert world.examine(ModelConfig(late_rows="fail", late_after=hour)).late_rows == 1
+    assert world.examine(ModelConfig(late_rows="fail", late_after=hour)).rows.late == 1
     assert not world.examine(ModelConfig(late_rows="warn", late_after=hour)).warnings
     world.insert(row(3, 140))
     with pytest.raises(LateRowsFound, match="1 row came to"):
@@ -174,7 +174,7 @@ def test_a_run_that_lost_the_race_leaves_nothing(world: World) -> None:
         world.session.run(statement)
     world.land(winner, pin, 30)
     examination = world.run(40)
-    assert examination.late_rows == 1
+    assert examination.rows.late == 1
     assert world.arrivals(examination) == bag((1, "x", 10), (2, "x", 25), (3, "x", late(30)))
 
 
@@ -199,7 +199,7 @@ def test_the_stored_count_stands_in_for_a_log_that_is_gone(world: World) -> None
     world.insert(row(2, 25))
     world.insert(row(4, 26))
     _lose_log(world)
-    assert world.examine(stored=stored).late_rows == 0
+    assert world.examine(stored=stored).rows.late == 0
     with pytest.raises(SourceHistoryGone, match="--full-refresh"):
         world.examine()
     world.insert(row(3, 15))
@@ -217,7 +217,7 @@ def test_row_tracking_and_a_stored_count_find_late_rows_without_a_log(world: Wor
     world.insert(row(4, 26))
     _lose_log(world)
     examination = world.run(30, stored=stored)
-    assert examination.late_rows == 1
+    assert examination.rows.late == 1
     assert world.arrivals(examination) == bag(
         (1, "x", 10), (2, "x", 25), (3, "x", late(20)), (4, "x", 26)
     )

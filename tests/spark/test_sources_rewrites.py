@@ -87,7 +87,7 @@ def test_vanished_rows_fail_or_end(world: World, name: str, properties: str) -> 
     assert len(str(e.value).splitlines()) <= 5
     examination = world.run(30, DELETES_OK)
     assert world.arrivals(examination) == bag(*left)
-    assert examination.vanished_rows
+    assert examination.rows.vanished
 
 
 def test_refresh_asks_to_build_again(world: World) -> None:
@@ -126,7 +126,7 @@ def test_what_changes_no_rows_passes(world: World, statement: str) -> None:
     before = world.arrivals(world.examine())
     world.sql(statement)
     examination = world.examine()
-    assert (examination.late_rows, examination.vanished_rows, examination.before) == (0, 0, ())
+    assert (examination.rows.late, examination.rows.vanished, examination.before) == (0, 0, ())
     assert world.arrivals(examination) == before
 
 
@@ -142,7 +142,7 @@ def test_a_seed_built_again_counts_as_appended(world: World, way: str) -> None:
             f"INSERT OVERWRITE {{source}} VALUES {rows}" if way == "overwrite" else _replace(rows)
         )
     examination = world.run(30)
-    assert examination.late_rows == 1
+    assert examination.rows.late == 1
     assert world.arrivals(examination) == bag(
         (1, "x", 10), TWO, *THREES, (5, "x", late(20)), (6, "x", 25)
     )
@@ -229,7 +229,7 @@ class TestStatic:
         world.sql("DELETE FROM {source} WHERE id = 3")
         with pytest.raises(SourceRewritten, match="0 new and 2 vanished"):
             world.examine()
-        assert world.examine(DELETES_OK).vanished_rows == 2
+        assert world.examine(DELETES_OK).rows.vanished == 2
 
     def test_dropped_and_made_again(self, world: World) -> None:
         stored = world.fingerprint()

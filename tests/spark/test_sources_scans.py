@@ -70,7 +70,7 @@ def test_late_rows_are_sought_in_few_files(world: World) -> None:
     world.run(75)
     world.insert(row(100, 71), row(101, 80))
     world.session.texts.clear()
-    assert world.examine().late_rows == 1
+    assert world.examine().rows.late == 1
     counting = next(text for text in world.session.texts if "_metadata.file_name IN" in text)
     assert files_read(world, counting) == [1]
 
@@ -85,7 +85,7 @@ def test_other_types_of_arrival(world: World, kind: str, partitioned: str) -> No
     world.sql(f"INSERT INTO {{source}} VALUES (5, CAST('2024-01-03' AS {kind})), (6, NULL)")
     world.sql(f"INSERT INTO {{source}} VALUES (7, CAST('2024-01-05' AS {kind}))")
     examination = world.run(60 * 24 * 5)
-    assert (examination.late_rows, examination.null_rows) == (1, 1)
+    assert (examination.rows.late, examination.rows.null) == (1, 1)
     days = [(i + 1, 1440.0 * i) for i in range(4)]
     found = world.arrivals(examination, ("id",))
     assert found == bag(*days, (5, late(2880)), (6, None), (7, 5760))
@@ -103,7 +103,7 @@ def test_days_count_in_the_session_zone(world: World) -> None:
         world.run(15 * 60)  # 2024-01-02 00:00 in Tokyo
         world.sql("INSERT INTO {source} VALUES (2, DATE'2024-01-02'), (3, DATE'2024-01-03')")
         examination = world.run(39 * 60)
-        assert examination.late_rows == 1
+        assert examination.rows.late == 1
         found = world.arrivals(examination, ("id",))
         assert found == bag((1, -9 * 60), (2, late(15 * 60)), (3, 39 * 60))
     finally:
@@ -131,7 +131,7 @@ def test_columns_that_cannot_be_compared_as_they_are(world: World) -> None:
         f" (1, {literal(at(10))}, {other}), (2, {literal(at(10))}, {nothing})"
     )
     examination = world.run(30)
-    assert examination.late_rows == 3
+    assert examination.rows.late == 3
     assert world.arrivals(examination, ("id", "m['b']")) == bag(
         (1, 2, 10), (1, 2, late(20)), (1, 3, late(20)), (2, None, 10), (2, None, late(20))
     )

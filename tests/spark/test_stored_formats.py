@@ -11,7 +11,7 @@ from tests.spark.run_world import World
 from tests.spark.stored_tables import SCHEMA, STORED, answers, laid_out, models, run_all
 
 from tapestry.errors import StateUnreadable
-from tapestry.runs.run.standing import stand
+from tapestry.runs.protocol.standing import stand
 from tapestry.runs.tables.state_row import FORMAT
 
 pytestmark = pytest.mark.gate

@@ -132,7 +132,7 @@ def test_a_mistake_is_not_published(world: World, monkeypatch: pytest.MonkeyPatc
         execute(world.session, prepare(world.session, model, invocation), invocation)
     assert len(str(error.value).splitlines()) <= 5
     (entry,) = invocation.log
-    results = {result.kind: result for result in entry.done.results}
+    results = {result.kind: result for result in entry.found.results}
     assert results["enough"].status == results["not_too_much"].status == "fail"
     details = json.loads(json.dumps(results["enough"].details))
     assert details["instants"]

@@ -107,7 +107,7 @@ def test_of_two_that_pay_the_weaker_is_built(world: World, large: Callable[[], N
         invocation = world.invocation(seconds)
         for model in models:
             execute(world.session, prepare(world.session, model, invocation), invocation)
-        deeds = keep_memories(world.session, invocation.requests, "test")
+        deeds = keep_memories(world.session, invocation.asked.requests, "test")
         if seconds == 10:
             built = sorted(deed.wanted.conditions for deed in deeds)
             assert built == [("`author` = 'b'", "`parent` >= 2"), ("`id` > 1",)]

@@ -11,7 +11,7 @@ import pytest
 from tests.sql.database import in_utc
 
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.window.few_rows import few_rows
+from tapestry.runs.kinds.continuous.window.measured_first import few_rows
 from tapestry.sql import Catalog, Column, Rewriting, Scan, Source, Window, rewrite
 from tapestry.sql.planner.join_few import AT_MOST
 from tapestry.sql.planner.measure_narrowed import FIXED, ROW

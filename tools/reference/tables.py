@@ -19,7 +19,7 @@ from tapestry.names import (
 )
 from tapestry.runs.checks.rejected import OURS
 from tapestry.runs.memories.log import MEMORIES
-from tapestry.runs.run.log import CHECKS, RUNS
+from tapestry.runs.protocol.log import CHECKS, RUNS
 from tapestry.runs.tables.queries import COLUMNS as QUERIES
 
 MEANINGS: Mapping[str, str] = {

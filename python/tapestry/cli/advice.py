@@ -8,7 +8,9 @@ from itertools import permutations
 
 from tapestry.errors import Refusal
 from tapestry.names import COMMITTED_AT
-from tapestry.runs.kinds.continuous.after.preview import Cost, Preview, plain_statement
+from tapestry.runs.kinds.continuous.after.cost import Cost
+from tapestry.runs.kinds.continuous.after.plain_statement import plain_statement
+from tapestry.runs.kinds.continuous.after.preview import Preview
 from tapestry.sql import Rewriting, Source
 from tapestry.sql.facts.walk import all_tables
 from tapestry.sql.ir import SourceTable

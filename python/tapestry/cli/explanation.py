@@ -14,8 +14,9 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
+from tapestry.runs.kinds.continuous.after.cost import Cost, cost
 from tapestry.runs.kinds.continuous.after.explain import rewritten
-from tapestry.runs.kinds.continuous.after.preview import Cost, Preview, cost
+from tapestry.runs.kinds.continuous.after.preview import Preview
 from tapestry.runs.kinds.registry import kind_of
 from tapestry.runs.model.model import Model
 from tapestry.sql import Step

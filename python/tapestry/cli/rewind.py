@@ -92,7 +92,8 @@ def _rewound(
 ) -> list[Rewind]:
     """Plan, ask, and carry out: the model first, then those that read it."""
     from tapestry.runs.kinds.continuous.after.downstream import affected
-    from tapestry.runs.kinds.continuous.after.rewind import plan_rewind, rewind
+    from tapestry.runs.kinds.continuous.after.plan_rewind import plan_rewind
+    from tapestry.runs.kinds.continuous.after.rewind import rewind
     from tapestry.runs.sources.pins import Pin, newest_version
     from tapestry.runs.tables.target import look
 

@@ -20,7 +20,7 @@ TEXT: Final = 100_000
 NAME: Final = 600
 """Characters of a name: Spark's are shorter."""
 ACTIONS: Final = ("create", "append", "overwrite", "failed")
-"""A run writes one of them to its log: how it wrote (``runs.run.plan``), or that it failed."""
+"""A run writes one to its log: how it wrote (``runs.protocol.writing``), or that it failed."""
 STATUSES: Final = ("pass", "warn", "fail", "error")
 _RUN_COUNTS: Final = (
     "n",

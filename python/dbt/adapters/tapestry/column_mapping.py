@@ -10,7 +10,7 @@ from tapestry.errors import ConfigurationError
 from tapestry.quoting import Sql, authored
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.registry import KINDS, kind_called
-from tapestry.runs.run.plan_empty import with_own_columns
+from tapestry.runs.protocol.plan_empty import with_own_columns
 
 MODE = "delta.columnMapping.mode"
 DEFAULT_MODE = "spark.databricks.delta.properties.defaults.columnMapping.mode"

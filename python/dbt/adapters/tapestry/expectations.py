@@ -18,19 +18,18 @@ from dbt.adapters.tapestry.session import DbtSession
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import authored
 from tapestry.runs.checks.checks import sentences
-from tapestry.runs.checks.staging import drop
-from tapestry.runs.kinds.registry import KINDS
-from tapestry.runs.run.dbt_models import (
-    Checked,
+from tapestry.runs.checks.dbt_models import (
+    CheckedModel,
     check_query,
     check_table,
     only_blocking,
     stage_result,
 )
-from tapestry.runs.run.log import Entry
-from tapestry.runs.run.publish import Published
+from tapestry.runs.checks.staging import drop
+from tapestry.runs.kinds.registry import KINDS
+from tapestry.runs.protocol.log import Entry
 
-_checked: dict[tuple[str, str], Checked] = {}
+_checked: dict[tuple[str, str], CheckedModel] = {}
 _lock = Lock()
 
 
@@ -103,7 +102,7 @@ def _refuse_drop(node: dict[str, Any]) -> None:
             )
 
 
-def _note(config: Any, node: dict[str, Any], checked: Checked, seconds: float) -> None:
+def _note(config: Any, node: dict[str, Any], checked: CheckedModel, seconds: float) -> None:
     """Remember what was found; raise what keeps the model from being published."""
     if checked.error is not None or checked.rows.creates:
         _log(config, checked, seconds)
@@ -111,8 +110,8 @@ def _note(config: Any, node: dict[str, Any], checked: Checked, seconds: float) -
         _checked[(str(get_invocation_id()), node["unique_id"])] = checked
 
 
-def _log(config: Any, checked: Checked, seconds: float) -> None:
-    done = Published(checked.results, checked.rejected_rows, error=checked.error)
-    note_entry(config, Entry(checked.rows.identity, done, seconds))
+def _log(config: Any, checked: CheckedModel, seconds: float) -> None:
+    reason = str(checked.error or "")
+    note_entry(config, Entry(checked.rows.identity, checked, seconds, reason=reason))
     if checked.error is not None:
         raise checked.error

@@ -31,7 +31,7 @@ from tapestry.runs.context.recall import Recall
 from tapestry.runs.engine.instants import parse_zone
 from tapestry.runs.engine.session import meanwhile
 from tapestry.runs.memories.keep import keep_memories
-from tapestry.runs.run.log import write_checks, write_log
+from tapestry.runs.protocol.log import write_checks, write_log
 
 logger = AdapterLogger("Tapestry")
 KEPT = 16
@@ -167,9 +167,9 @@ def keep_noted_memories(adapter: Any) -> None:
     key = (str(get_invocation_id()), adapter.config.credentials.schema)
     with _lock:
         invocation = _known.get(key)
-        requests = [] if invocation is None else list(invocation.requests)
+        requests = [] if invocation is None else list(invocation.asked.requests)
         if invocation is not None:
-            invocation.requests.clear()
+            invocation.asked.requests.clear()
     if not requests:
         return
     try:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from tapestry.runs.engine.read_volume import ReadVolume
+from tapestry.runs.engine.session import ReadVolume
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from dbt.adapters.contracts.connection import AdapterResponse
 
 from tapestry.runs.checks.checks import CheckResult
-from tapestry.runs.run.dbt_models import Checked
-from tapestry.runs.run.outcome import Outcome
-from tapestry.runs.run.plan import Decided
+from tapestry.runs.checks.dbt_models import CheckedModel
+from tapestry.runs.protocol.outcome import Outcome
+from tapestry.runs.protocol.plan import Decided
 
 
 @dataclass
@@ -49,7 +49,7 @@ def response_of(plan: Decided, outcome: Outcome) -> RunResponse:
     )
 
 
-def response_of_checked(checked: Checked, message: str) -> CheckedResponse:
+def response_of_checked(checked: CheckedModel, message: str) -> CheckedResponse:
     """What dbt's own materialization said, and what was checked."""
     counts = [f"{checked.rejected_rows} rejected"] * bool(checked.rejected_rows)
     warned = sum(r.status in ("warn", "error") for r in checked.results)

@@ -40,10 +40,11 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.query import read_query
 from tapestry.runs.kinds.registry import execute, plan_empty, prepare
+from tapestry.runs.protocol.outcome import Outcome
+from tapestry.runs.protocol.plan import Decided, Planned
+from tapestry.runs.protocol.writing import Creation
 from tapestry.runs.query.answer_as_of import AskedQuery, answer_at, clock_only
 from tapestry.runs.query.unit_test import UnitTest
-from tapestry.runs.run.outcome import Outcome
-from tapestry.runs.run.plan import Creation, Decided, WriteRows
 from tapestry.sql.read.open_qualify import without_qualify
 
 CONTINUOUS = "continuous"
@@ -90,7 +91,7 @@ class RunDoors(metaclass=AdapterMeta):
             refuse_other_settings(session, invocation, model.file)
             note_sinks(self.config, model)
             plan = prepare(session, model, invocation, said["full_refresh"])
-            if isinstance(plan, WriteRows) and plan.action == Creation.action:
+            if isinstance(plan, Planned) and plan.action == Creation.action:
                 refuse_unmapped(session, node, plan.rows.columns)
             warnings = (*plan.told.warnings, *invocation.switches.warnings(), *node_warnings(node))
             return replace(plan, told=replace(plan.told, warnings=warnings))
@@ -124,7 +125,7 @@ class RunDoors(metaclass=AdapterMeta):
             return execute(session, plan, current_invocation(self.config, session))
 
     @available
-    def write_guarded(self, plan: WriteRows, node: dict[str, Any], graph: dict[str, Any]) -> None:
+    def write_guarded(self, plan: Planned, node: dict[str, Any], graph: dict[str, Any]) -> None:
         """Write the incremental model that a run stands for beside dbt's compiled SQL."""
         session = DbtSession(self)  # type: ignore[arg-type]
         with dbt_errors():

@@ -15,8 +15,7 @@ from zoneinfo import ZoneInfo
 from dbt.adapters.tapestry.answer_settings import ZONE
 from dbt.adapters.tapestry.overrides import INTERPRETED, once
 from dbt.adapters.tapestry.servers import read_by_conf, read_by_sql
-from tapestry.runs.engine.capabilities import Capabilities
-from tapestry.runs.engine.read_volume import ReadVolume
+from tapestry.runs.engine.session import Capabilities, ReadVolume
 from tapestry.runs.engine.values import as_list, as_map
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import Any
 
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.expectations import great
-from tapestry.runs.run.log import Entry
+from tapestry.runs.protocol.log import Entry
 
 FOLDER = "great_expectations"
 """Under the project's target folder; the root of a file context."""
@@ -34,13 +34,13 @@ def write_results(target: Path, invocation_id: str, entries: Sequence[Entry]) ->
     written = []
     for entry in entries:
         run = entry.identity
-        if not entry.done.results:
+        if not entry.found.results:
             continue
         model = target / FOLDER / _RESULTS / Path(*map(_safe, run.model.split(".")))
         folder = model / _safe(invocation_id) / entry.ended_at.strftime(_TIME)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{_safe(run.model)}-{run.n}.json"
-        result = validation_result(run.model, invocation_id, entry.ended_at, entry.done.results)
+        result = validation_result(run.model, invocation_id, entry.ended_at, entry.found.results)
         path.write_text(json.dumps(result, indent=1, default=str), "utf-8")
         written.append(path)
         _forget(target, model)

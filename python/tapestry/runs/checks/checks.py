@@ -69,6 +69,20 @@ class CheckResult:
         return f"{self.name} ({words.counted(self.violations, 'row')})"
 
 
+@dataclass(frozen=True)
+class Findings:
+    """What the checks of new rows have found.
+
+    attempt
+        Which execution checked them, where it has rejected rows to be told apart by.
+    """
+
+    results: tuple[CheckResult, ...] = ()
+    rejected_rows: int = 0
+    attempt: str = ""
+    staged: Staged | None = None
+
+
 def assumptions(session: Session, counts: Sequence[tuple[str, str]]) -> list[CheckResult]:
     """What the author assumed of the sources, counted among the rows of this run's window."""
     results = []

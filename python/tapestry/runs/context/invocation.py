@@ -3,25 +3,134 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock
 from typing import Any, TypeVar
 
+from tapestry.names import COMMITS_TABLE, QUERIES_TABLE
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.recall import Recall
 from tapestry.runs.context.shared_views import SharedViews
 from tapestry.runs.context.switches import Switches
-from tapestry.runs.context.warm_pins import WarmPins
+from tapestry.runs.engine.glance import Glance
 from tapestry.runs.engine.odd_rows import OddRow
+from tapestry.runs.engine.own_tables import in_schema_of
 from tapestry.runs.engine.session import Session
-from tapestry.runs.sources.kept_commits import commits_beside
-from tapestry.runs.sources.pins import Pins
-from tapestry.runs.tables.queries import queries_beside
+from tapestry.runs.sources.describe import DeltaSource
+from tapestry.runs.sources.pins import Pinned, Pins
 from tapestry.runs.tables.state import read_states, readable
 from tapestry.runs.tables.state_row import StateRow
+from tapestry.runs.tables.target import look
+from tapestry.sql import View
+
+
+class WarmPins(Pins):
+    """The pins of one invocation; a source whose definition is as it was is not described again.
+
+    ``zone`` is the session's: what is known of columns of local times depends on it.
+    """
+
+    def __init__(self, recall: Recall, zone: str, commits_table: str = "") -> None:
+        super().__init__(commits_table)
+        self._recall, self._zone = recall, zone
+        self._warm: dict[str, Pinned] = {}
+        self._warm_lock = Lock()
+
+    def of(self, session: Session, name: str) -> Pinned | View:
+        """The source behind ``name`` at this invocation's pin."""
+        with self._warm_lock:
+            if name in self._warm:
+                return self._warm[name]
+            now = _detail(session, name)
+            pinned = None if now is None else self._recall.source(name, self._zone, now)
+            if pinned is None:
+                # Looked at before it is described: a commit in between is seen the next time.
+                found = super().of(session, name)
+                if isinstance(found, View) or now is None:
+                    return found
+                pinned, after = found, _detail(session, name)
+                if after is None or after.definition != now.definition:
+                    now = replace(now, definition="")  # redefined meanwhile: by whom, who knows
+            assert now is not None  # what is remembered was looked at
+            self._recall.note_source(name, self._zone, now, pinned)
+            self._warm[name] = pinned
+            return pinned
+
+    def _with_commits(self, session: Session, pinned: Pinned) -> DeltaSource:
+        def find() -> DeltaSource:
+            return super(WarmPins, self)._with_commits(session, pinned)
+
+        key = ("commits", self.commits_table, pinned.table.name, pinned.pin)
+        return self._recall.change(key, find)
+
+
+def _detail(session: Session, name: str) -> Glance | None:
+    """A Delta table's detail; None for a view and for what is not there (``describe`` tells)."""
+    try:
+        return look(session, name)
+    except Exception:
+        return None
+
 
 T = TypeVar("T")
+
+
+@dataclass
+class StatesRead:
+    """The state as an invocation has read it, and what its own runs have made of it since.
+
+    complete
+        Continuous models that this invocation has dealt with: the instant up to which their
+        answers are complete in their tables.
+    """
+
+    table: str
+    complete: dict[str, datetime] = field(default_factory=dict)
+    _read: dict[str, dict[str, StateRow | OddRow] | None] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def of(self, session: Session, generation: str, table: str = "") -> StateRow | None:
+        """The newest row of a generation, from the state table (or another one).
+
+        A table is read once an invocation: a claim decides who goes on from a row, so that it need
+        not be the newest any more. Raises StateUnreadable for a row that no run has written; those
+        of other generations do not matter here.
+        """
+        table = table or self.table
+        with self._lock:
+            if table not in self._read:
+                self._read[table] = read_states(session, table)
+            return readable((self._read[table] or {}).get(generation))
+
+    def claimed(self, row: StateRow) -> None:
+        """Remember the row of this invocation's own.
+
+        Only beside all others: a table that was not read yet still has to be, for other models.
+        """
+        with self._lock:
+            states = self._read.get(self.table)
+            if states is None:
+                self._read.pop(self.table, None)
+            else:
+                states[row.generation] = row
+
+    def forget(self) -> None:
+        """Read it again."""
+        with self._lock:
+            self._read.clear()
+
+
+@dataclass
+class AskedOfMemories:
+    """What the runs of an invocation asked of memories (``tapestry.runs.memories.ask``).
+
+    distrusting
+        Models whose runs are to read no memory, for one that did has failed.
+    """
+
+    requests: list[Any] = field(default_factory=list)
+    distrusting: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -30,19 +139,16 @@ class Invocation:
 
     settings
         The session's settings that change answers and are not as usual, ``key = value`` each.
-    complete
-        Continuous models that this invocation has dealt with: the instant up to which their
-        answers are complete in their tables.
     switches
         Which models the operator has switched off.
     log
         Entries for ``tapestry_runs``, one for each run that committed or whose checks failed.
-    requests
-        What its runs asked of memories (``tapestry.runs.memories.ask``).
+    states
+        The rows of the state.
+    asked
+        What its runs asked of memories, and which of them are to ask nothing.
     shared
         What its models read of sources together, in memory; to be released when it ends.
-    distrusting
-        Models whose runs are to read no memory, for one that did has failed.
     """
 
     id: str
@@ -53,31 +159,17 @@ class Invocation:
     settings: tuple[str, ...] = ()
     pins: Pins = field(init=False)
     switches: Switches = field(init=False)
-    complete: dict[str, datetime] = field(default_factory=dict)
+    states: StatesRead = field(init=False)
     log: list[Any] = field(default_factory=list)
-    requests: list[Any] = field(default_factory=list)
+    asked: AskedOfMemories = field(default_factory=AskedOfMemories)
     shared: SharedViews = field(default_factory=SharedViews)
-    distrusting: set[str] = field(default_factory=set)
-    _states: dict[str, dict[str, StateRow | OddRow] | None] = field(default_factory=dict)
-    _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        self.pins = WarmPins(self.recall, self.time_zone, commits_beside(self.state_table))
+        commits = in_schema_of(self.state_table, COMMITS_TABLE)
+        self.pins = WarmPins(self.recall, self.time_zone, commits)
         now = self.clock.read_at or self.clock.instant
-        self.switches = Switches(queries_beside(self.state_table), now, self.recall)
-
-    def state(self, session: Session, generation: str, table: str = "") -> StateRow | None:
-        """The newest row of a generation, from the state table (or another one).
-
-        A table is read once an invocation: a claim decides who goes on from a row, so that it need
-        not be the newest any more. Raises StateUnreadable for a row that no run has written; those
-        of other generations do not matter here.
-        """
-        table = table or self.state_table
-        with self._lock:
-            if table not in self._states:
-                self._states[table] = read_states(session, table)
-            return readable((self._states[table] or {}).get(generation))
+        self.states = StatesRead(self.state_table)
+        self.switches = Switches(in_schema_of(self.state_table, QUERIES_TABLE), now, self.recall)
 
     def remember(self, key: Hashable, find: Callable[[], T]) -> T:
         """What was found out about a source before, in a session that reads it alike.
@@ -89,17 +181,4 @@ class Invocation:
     def forget(self, model: str) -> None:
         """Read the state again: another run of the model is or was under way."""
         self.recall.forget(model)
-        with self._lock:
-            self._states.clear()
-
-    def claimed(self, row: StateRow) -> None:
-        """Remember the row of this invocation's own.
-
-        Only beside all others: a table that was not read yet still has to be, for other models.
-        """
-        with self._lock:
-            states = self._states.get(self.state_table)
-            if states is None:
-                self._states.pop(self.state_table, None)
-            else:
-                states[row.generation] = row
+        self.states.forget()

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from tapestry.runs.context.invocation import Invocation
     from tapestry.runs.engine.session import Session
     from tapestry.runs.model.model import Model
-    from tapestry.runs.run.outcome import Outcome
-    from tapestry.runs.run.plan import Decided, Kind
+    from tapestry.runs.protocol.kind import Kind
+    from tapestry.runs.protocol.outcome import Outcome
+    from tapestry.runs.protocol.plan import Decided
 
 KINDS: dict[str, str] = {"continuous": "tapestry.runs.kinds.continuous.kind:Continuous"}
 """Name -> module and class, as entry points are written."""
@@ -41,20 +42,20 @@ def prepare(
     session: Session, model: Model, invocation: Invocation, full_refresh: bool = False
 ) -> Decided:
     """What this invocation's run of a model will do (``run.prepare``), by its kind."""
-    from tapestry.runs.run import run
+    from tapestry.runs.protocol import run
 
     return run.prepare(session, kind_of(model), model, invocation, full_refresh)
 
 
 def execute(session: Session, planned: Decided, invocation: Invocation) -> Outcome:
     """Carry a plan out (``run.execute``)."""
-    from tapestry.runs.run import run
+    from tapestry.runs.protocol import run
 
     return run.execute(session, kind_of(planned.model), planned, invocation)
 
 
 def plan_empty(session: Session, model: Model) -> bool:
     """What a command that limits its inputs does to the model's table: was an empty one made?"""
-    from tapestry.runs.run import plan_empty
+    from tapestry.runs.protocol import plan_empty
 
     return plan_empty.plan_empty(session, kind_of(model), model)

@@ -230,7 +230,7 @@ class Asking:
         """Why no memory is asked for; "" where one is."""
         if self.model.config.memories == "off" or os.environ.get(VARIABLE, "").lower() == "off":
             return OFF
-        if self.model.relation in self.invocation.distrusting:
+        if self.model.relation in self.invocation.asked.distrusting:
             return DISTRUSTED
         if mine:
             return ""

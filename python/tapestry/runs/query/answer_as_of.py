@@ -10,9 +10,7 @@ from tapestry.errors import TapestryError
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import read_relations
-from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.pins import Pins
-from tapestry.runs.sources.scans import plain_scan
 from tapestry.sql import set_clock, static_answer
 from tapestry.sql.read.parse import parse
 
@@ -50,12 +48,7 @@ def answer_at(
         relations = read_relations(session, model.sql, model, Pins(commits_table), time_zone)
     except TapestryError:
         return clock_only(model.sql, s)
-    scans = {}
-    for name, pinned in relations.tables.items():
-        arrival = relations.arrival(name)
-        column = None if arrival is None else arrival_column(pinned.table, arrival)
-        scans[name] = plain_scan(pinned.table, pinned.pin, column)
     try:
-        return AskedQuery(static_answer(model.sql, relations.catalog, s, scans))
+        return AskedQuery(static_answer(model.sql, relations.catalog, s, relations.scans()))
     except TapestryError:
         return clock_only(model.sql, s)

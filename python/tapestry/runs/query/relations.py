@@ -13,7 +13,9 @@ from tapestry.runs.sources.committed import COMMIT
 from tapestry.runs.sources.describe import SESSION_CATALOG, DeltaSource, arrival_column
 from tapestry.runs.sources.kept_commits import UnkeptCommits
 from tapestry.runs.sources.pins import Pinned, Pins
-from tapestry.sql import Catalog, Source, View, relation_names
+from tapestry.runs.sources.scans import plain_scan
+from tapestry.sql import Catalog, Scan, Source, View, relation_names
+from tapestry.sql.catalog import Column
 
 STATIC = "static"
 
@@ -29,6 +31,19 @@ class Relations:
         """The arrival column of a table; None for a static one."""
         source = self.catalog.relations[name]
         return source.arrival if isinstance(source, Source) else None
+
+    def arrives(self, name: str) -> Column | None:
+        """The column itself."""
+        arrival = self.arrival(name)
+        return None if arrival is None else arrival_column(self.tables[name].table, arrival)
+
+    def scan(self, name: str) -> Scan:
+        """A table at its pin, its rows arriving at their ts."""
+        return plain_scan(self.tables[name].table, self.tables[name].pin, self.arrives(name))
+
+    def scans(self) -> dict[str, Scan]:
+        """Each table so."""
+        return {name: self.scan(name) for name in self.tables}
 
     def unkept(self, commits_table: str) -> tuple[UnkeptCommits, ...]:
         """Times of commits that the sources' rows arrive with and ``commits_table`` has not."""

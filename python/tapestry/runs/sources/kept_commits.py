@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tapestry.errors import StateUnreadable
-from tapestry.names import COMMITS_TABLE
 from tapestry.quoting import relation_name, string
 from tapestry.runs.engine.errors_of_delta import files_gone, not_found
-from tapestry.runs.engine.own_tables import OwnTable, in_schema_of, refuse_other
+from tapestry.runs.engine.own_tables import OwnTable, refuse_other
 from tapestry.runs.engine.session import Session
 from tapestry.runs.sources.commit_times import CommitTimes
 
@@ -35,15 +34,6 @@ class UnkeptCommits:
     table_id: str
     source: str
     times: CommitTimes
-
-
-def commits_beside(state_table: str) -> str:
-    """The table's name: it stands in the schema of the state.
-
-    >>> commits_beside("demo.tapestry_state")
-    'demo.tapestry_commits'
-    """
-    return in_schema_of(state_table, COMMITS_TABLE)
 
 
 def kept_times(session: Session, table: str, table_id: str) -> dict[int, int]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tapestry.errors import StateUnreadable
 from tapestry.instants import micros
-from tapestry.names import ALL_ON_PROPERTY, QUERIES_TABLE
+from tapestry.names import ALL_ON_PROPERTY
 from tapestry.quoting import Sql, properties, relation_name, string
 from tapestry.runs.engine.errors_of_delta import files_gone, lost_race, not_found
 from tapestry.runs.engine.glance import Glance
@@ -24,7 +24,6 @@ from tapestry.runs.engine.own_tables import (
     AT_ONCE,
     ATTEMPTS,
     create_own,
-    in_schema_of,
     lost_own,
     refuse_other,
 )
@@ -60,15 +59,6 @@ class QueryRow:
     since: datetime
     active: bool = True
     why: str = ""
-
-
-def queries_beside(state_table: str) -> str:
-    """The table's name: it stands in the schema of the state.
-
-    >>> queries_beside("demo.tapestry_state")
-    'demo.tapestry_queries'
-    """
-    return in_schema_of(state_table, QUERIES_TABLE)
 
 
 def read_queries(session: Session, table: str) -> dict[str, QueryRow | OddRow]:

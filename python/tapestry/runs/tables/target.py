@@ -52,6 +52,15 @@ CLOSED = 2**62
 
 
 @dataclass(frozen=True)
+class Written:
+    """How much a commit wrote; None where its table's log does not say."""
+
+    rows: int | None = None
+    files: int | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True)
 class Commit:
     """One line of a table's history.
 
@@ -72,12 +81,10 @@ class Commit:
     generation: str | None
     n: int | None
     run_id: str | None
-    rows: int | None
+    written: Written = Written()
     failed: bool = False
     attempt: str = ""
     successor: str = ""
-    files: int | None = None
-    size: int | None = None
     until: str = ""
     predicate: str = ""
 
@@ -292,12 +299,14 @@ def _of_info(version: int, info: Mapping[str, Any]) -> Commit:
         generation=generation,
         n=n if n is None else int(n),
         run_id=ours.get("run_id"),
-        rows=_count(metrics, "numOutputRows"),
+        written=Written(
+            _count(metrics, "numOutputRows"),
+            _count(metrics, "numFiles"),
+            _count(metrics, "numOutputBytes"),
+        ),
         failed=bool(ours.get("failed")),
         attempt=str(ours.get("attempt", "")),
         successor=str(ours.get("successor", "")),
-        files=_count(metrics, "numFiles"),
-        size=_count(metrics, "numOutputBytes"),
         until=str(ours.get("t", "")),
         predicate=_predicate(operation, info.get("operationParameters")),
     )

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from tapestry.names import MATCHED_AT
 from tapestry.runs.checks.new_rows import NewRows
-from tapestry.runs.context.clock import far_ahead, window_end
+from tapestry.runs.context.clock import window_end
 from tapestry.runs.kinds.continuous.begins import Begins
 from tapestry.runs.kinds.continuous.horizons import horizons
-from tapestry.runs.kinds.continuous.planning import Planning, figures_of
+from tapestry.runs.kinds.continuous.planning import Planning, bounded, figures_of
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.kinds.continuous.verify import verified
-from tapestry.runs.kinds.continuous.window.ask_question import began, held
-from tapestry.runs.kinds.continuous.window.count_instants import count_instants
-from tapestry.runs.kinds.continuous.window.new_answers import new_answers
-from tapestry.runs.kinds.continuous.window.over_memories import over_memories
-from tapestry.runs.kinds.continuous.window.question import keyed, question_of, said_of
+from tapestry.runs.kinds.continuous.window.measured_first import count_instants
+from tapestry.runs.kinds.continuous.window.new_answers import new_answers, over_memories
+from tapestry.runs.kinds.continuous.window.question import began, held, keyed, question_of, said_of
 from tapestry.runs.kinds.continuous.window.sources_of_run import (
     examine_sources,
     scans_of,
     warnings_of,
 )
+from tapestry.runs.protocol.claimed_rows import closing, first_row
+from tapestry.runs.protocol.plan import Beforehand, Planned, Proof, Told
+from tapestry.runs.protocol.writing import Creation
 from tapestry.runs.query.spark_reads import refuse_read_otherwise
-from tapestry.runs.run.claimed_rows import closing, first_row
-from tapestry.runs.run.plan import Beforehand, Creation, Proof, Told, WriteRows
 from tapestry.runs.tables.state_row import Position
 from tapestry.sql import Window
 
 
-def creation(planning: Planning, query: Query) -> WriteRows:
+def creation(planning: Planning, query: Query) -> Planned:
     """The first run of a new generation: all of Q_M(t)."""
     session, model, invocation = planning.session, planning.model, planning.invocation
     limits, warnings = horizons(session, invocation, query.relations.tables)
@@ -47,8 +46,9 @@ def creation(planning: Planning, query: Query) -> WriteRows:
         select = answers.sql(scans)
     question, row = began(session, question_of(model, query, row, scans), row)
     question, holding = held(question, query)
-    columns, replaces = (*query.rewriting.columns, MATCHED_AT), planning.standing.target is not None
-    return WriteRows(
+    columns = (*query.rewriting.columns, MATCHED_AT)
+    replaces = planning.standing.target is not None
+    planned = Planned(
         row,
         NewRows(
             model,
@@ -68,12 +68,10 @@ def creation(planning: Planning, query: Query) -> WriteRows:
         Proof(query.rewriting.assumption_checks(window, scans), verified(question)),
         ready=closing(session, planning.standing, row),
         told=Told(
-            (
-                *(*warnings, *warnings_of(found), *said_of(model, query)),
-                *far_ahead(invocation.clock, row.after.t, query.commits),
-            ),
-            figures_of(query.rewriting.strategy, found, limits),
+            (*warnings_of(found), *said_of(model, query)),
+            figures_of(query.rewriting.strategy, found),
         ),
         little=query.little,
         requests=requests,
     )
+    return bounded(planned, invocation.clock, query, (limits, warnings))

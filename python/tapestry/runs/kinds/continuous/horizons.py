@@ -31,7 +31,7 @@ def horizons(
         generation = pinned.table.properties.get(GENERATION_PROPERTY, EMPTY_GENERATION)
         if generation == EMPTY_GENERATION:
             continue
-        until = invocation.complete.get(name)
+        until = invocation.states.complete.get(name)
         why = "is not to be found"
         if until is None:
             try:
@@ -42,7 +42,7 @@ def horizons(
             warnings.append(f"the state of {name} {why}: its answers may come late")
         else:
             limits[name] = until
-            if until < invocation.clock.instant and name not in invocation.complete:
+            if until < invocation.clock.instant and name not in invocation.states.complete:
                 warnings += _behind(session, invocation, name, until)
     return limits, tuple(warnings)
 
@@ -69,7 +69,7 @@ def _of_state(
     """
     elsewhere = pinned.table.properties.get(STATE_PROPERTY, "")
     for state_table in filter(None, (invocation.state_table, elsewhere)):
-        row = invocation.state(session, generation, state_table)
+        row = invocation.states.of(session, generation, state_table)
         if row is not None:
             break
     else:
@@ -77,7 +77,7 @@ def _of_state(
     commits = commits_after(session, name, row.target.version)
     closed = landed(commits, row.generation, CLOSED)
     if closed is not None and closed.successor and closed.version <= pinned.pin.version:
-        rewound = invocation.state(session, closed.successor, state_table)
+        rewound = invocation.states.of(session, closed.successor, state_table)
         return None if rewound is None else rewound.after.t
     if row.n == 1:
         return row.after.t  # the table's generation stands for its first run

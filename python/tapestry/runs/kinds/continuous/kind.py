@@ -14,9 +14,9 @@ from tapestry.runs.kinds.continuous.after.audit import audit
 from tapestry.runs.kinds.continuous.after.explain import explain
 from tapestry.runs.kinds.continuous.plan_run import Decision
 from tapestry.runs.model.model import KEYS, Model
-from tapestry.runs.run.explained import Explained
-from tapestry.runs.run.plan import Plan
-from tapestry.runs.run.standing import stand
+from tapestry.runs.protocol.kind import Explained
+from tapestry.runs.protocol.plan import Plan
+from tapestry.runs.protocol.standing import stand
 from tapestry.sql import Catalog, rewrite
 
 

@@ -7,30 +7,30 @@ from datetime import datetime
 
 from tapestry.errors import ConfigurationError, SourceHistoryGone
 from tapestry.instants import from_micros
-from tapestry.runs.context.clock import far_ahead, window_end
+from tapestry.runs.context.clock import window_end
 from tapestry.runs.kinds.continuous.after.finish_rewind import finish
 from tapestry.runs.kinds.continuous.append import appending
 from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.create import creation
 from tapestry.runs.kinds.continuous.horizons import horizons
 from tapestry.runs.kinds.continuous.other_columns import other_columns, refuse_changed_columns
-from tapestry.runs.kinds.continuous.planning import Planning
+from tapestry.runs.kinds.continuous.planning import Planning, bounded
 from tapestry.runs.kinds.continuous.query import Query, query_changed
 from tapestry.runs.kinds.continuous.window.sources_of_run import (
     as_read_by,
 )
-from tapestry.runs.query.settings import grown_otherwise, refuse_grown_otherwise, same_query
-from tapestry.runs.query.spark_reads import refuse_read_otherwise
-from tapestry.runs.run.claimed_rows import following_row
-from tapestry.runs.run.plan import (
+from tapestry.runs.protocol.claimed_rows import following_row
+from tapestry.runs.protocol.plan import (
     CloseRun,
     Decided,
     Leftover,
     Nothing,
     Plan,
+    Planned,
     Told,
-    WriteRows,
 )
+from tapestry.runs.query.settings import grown_otherwise, refuse_grown_otherwise, same_query
+from tapestry.runs.query.spark_reads import refuse_read_otherwise
 from tapestry.runs.sources.earlier_pins import AsRead
 from tapestry.runs.tables.state_row import Position, StateRow
 
@@ -111,11 +111,11 @@ class Decision(Planning):
             self.query(model.sql, begins(row).begin)
             return None
 
-    def creation(self, query: Query) -> WriteRows:
+    def creation(self, query: Query) -> Planned:
         """The first run of a new generation."""
         return creation(self, query)
 
-    def appending(self, query: Query, row: StateRow, reshape: bool) -> WriteRows | None:
+    def appending(self, query: Query, row: StateRow, reshape: bool) -> Planned | None:
         """Run ``row``, whether new or crashed; None where a source asks for a creation."""
         return appending(self, query, row, reshape)
 
@@ -140,11 +140,7 @@ class Decision(Planning):
         planned = self.appending(query, row, reshape=changed)
         if planned is None:
             return self.creation(self.query(model.sql, model.config.begin))
-        far = far_ahead(invocation.clock, row.after.t, query.commits)
-        told, horizon = planned.told, min(limits.values(), default=None)
-        warnings = (*warnings, *told.warnings, *far)
-        figures = replace(told.figures, horizon=horizon)
-        return replace(planned, told=replace(told, warnings=warnings, figures=figures))
+        return bounded(planned, invocation.clock, query, (limits, warnings))
 
     def due_by_time(self, query: Query, last: StateRow) -> datetime | None:
         """The first instant after the last run at which time alone may bring an answer.

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from tapestry.runs.context.clock import Clock, far_ahead
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.known.known_before import KnownBefore
-from tapestry.runs.kinds.continuous.late.examine import Examination
+from tapestry.runs.kinds.continuous.late.scans import Examination
 from tapestry.runs.kinds.continuous.query import Query, read_query
-from tapestry.runs.kinds.continuous.window.over_memories import untimely
+from tapestry.runs.kinds.continuous.window.new_answers import untimely
 from tapestry.runs.memories.ask import Asking, MemoryRequest, read_memories
 from tapestry.runs.model.model import Model
-from tapestry.runs.run.plan import Figures
-from tapestry.runs.run.standing import Standing
+from tapestry.runs.protocol.plan import Figures, Planned
+from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.sources.pins import Pins
 from tapestry.sql import Window
 
@@ -52,13 +53,21 @@ class Planning:
         return read_memories(asking, untimely(found))
 
 
-def figures_of(
-    strategy: str, found: Mapping[str, Examination], limits: Mapping[str, datetime]
-) -> Figures:
+def figures_of(strategy: str, found: Mapping[str, Examination]) -> Figures:
     """What is told of a run over these sources."""
-    return Figures(
-        strategy,
-        sum(one.late_rows for one in found.values()),
-        sum(one.null_rows for one in found.values()),
-        min(limits.values(), default=None),
-    )
+    late = sum(one.rows.late for one in found.values())
+    return Figures(strategy, late, sum(one.rows.null for one in found.values()))
+
+
+def bounded(
+    planned: Planned,
+    clock: Clock,
+    query: Query,
+    horizons: tuple[Mapping[str, datetime], Sequence[str]],
+) -> Planned:
+    """The plan with what is told of its window's end: by upstream models, and by the clock."""
+    limits, warnings = horizons
+    told = planned.told
+    warnings = (*warnings, *told.warnings, *far_ahead(clock, planned.t, query.commits))
+    figures = replace(told.figures, horizon=min(limits.values(), default=None))
+    return replace(planned, told=replace(told, warnings=warnings, figures=figures))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,13 +14,12 @@ from tapestry.quoting import remark
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
-from tapestry.runs.expectations.validate import Prepared
-from tapestry.runs.kinds.continuous.expectations_of_model import expected
+from tapestry.runs.expectations.validate import Expected, Pinning, Prepared, prepare
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import SMALL
 from tapestry.runs.query.relations import Relations, read_relations
 from tapestry.runs.query.settings import settings_line, without_unsaid
-from tapestry.runs.sources.pins import Pin, Pins
+from tapestry.runs.sources.pins import Pin, Pinned, Pins
 from tapestry.sql import Catalog, Rewriting, Source, Step, rewrite
 
 _WORD = re.compile(r"`(?:[^`]|``)*`|'(?:[^'\\]|\\.)*'|[\w.]+|[<>=!]+|\S")
@@ -167,3 +166,38 @@ def _difference(old: str, new: str) -> str:
 def _changes(old: list[str], new: list[str]) -> list[tuple[str, int, int, int, int]]:
     found = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [change for change in found if change[0] != "equal"]
+
+
+def expected(
+    session: Session, model: Model, invocation: Invocation, sql: str, columns: Sequence[str]
+) -> tuple[Prepared, ...]:
+    """What a run over ``sql`` counts; tables in conditions are read at the invocation's pins.
+
+    Raises ConfigurationError for an expectation that does not fit the columns.
+    """
+    if not model.config.expectations:
+        return ()
+    rows = f"SELECT *, CAST(NULL AS TIMESTAMP) AS {MATCHED_AT} FROM (\n{sql}\n) WHERE false"
+    return prepare(
+        session,
+        model.config.expectations,
+        Expected(rows, model.name, (*columns, MATCHED_AT), model.file),
+        pins_behind(session, invocation),
+        invocation.recall,
+    )
+
+
+def pins_behind(session: Session, invocation: Invocation) -> Pinning:
+    """What to write behind a table's name so that it is read at the pin of this invocation.
+
+    Views and what is no Delta table have no version: they are read as they are.
+    """
+
+    def version(name: str) -> str:
+        try:
+            found = invocation.pins.of(session, name)
+        except Refusal:
+            return ""
+        return f"VERSION AS OF {found.pin.version}" if isinstance(found, Pinned) else ""
+
+    return version

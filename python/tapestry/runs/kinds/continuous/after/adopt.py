@@ -22,8 +22,8 @@ from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.kind import Continuous
 from tapestry.runs.model.model import Model
-from tapestry.runs.run.plan import WriteRows
-from tapestry.runs.run.standing import stand
+from tapestry.runs.protocol.plan import Planned
+from tapestry.runs.protocol.standing import stand
 from tapestry.runs.sources.pins import newest_version
 from tapestry.runs.tables.target import look
 
@@ -113,10 +113,10 @@ def compare(
     )
 
 
-def _refresh(session: Session, model: Model, invocation: Invocation) -> WriteRows:
+def _refresh(session: Session, model: Model, invocation: Invocation) -> Planned:
     """What a full refresh would do: all answers up to the invocation's instant."""
     planned = Continuous().plan(session, model, invocation, full_refresh=True)
-    assert isinstance(planned, WriteRows)  # it has always something to do
+    assert isinstance(planned, Planned)  # it has always something to do
     return planned
 
 

@@ -7,13 +7,12 @@ rows arriving when they did. Nothing is written.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 
 from tapestry.errors import NotRunYet, TargetChanged
-from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.after.audit_rows import asked
 from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.known.published_rows import published_up_to
 from tapestry.runs.kinds.continuous.query import read_query
@@ -21,21 +20,13 @@ from tapestry.runs.kinds.continuous.verify import results_of
 from tapestry.runs.kinds.continuous.window.question import incomparable, not_comparable
 from tapestry.runs.kinds.continuous.window.sources_of_run import as_read_by
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.relations import read_relations
+from tapestry.runs.protocol.standing import Standing, stand
 from tapestry.runs.query.settings import refuse_grown_otherwise
-from tapestry.runs.run.standing import Standing, stand
-from tapestry.runs.sources.describe import arrival_column
 from tapestry.runs.sources.earlier_pins import AsRead
-from tapestry.runs.sources.pins import Pins
-from tapestry.runs.sources.scans import plain_scan
 from tapestry.verification.audit import Audit, PublishedHistory
-from tapestry.verification.check import Result, Sample
+from tapestry.verification.check import Result
 from tapestry.verification.definition import Definition
 from tapestry.verification.events import opening
-from tapestry.verification.turns import turn, turns_of
-
-ROWS, INSTANTS = 200, 2
-"""So many published rows a sample asks one by one, so many instants by chance it looks at."""
 
 
 def audit(
@@ -73,32 +64,9 @@ def audit(
         opened = known.begin is not None and known.begin != model.config.begin
         relation = published_up_to(session, row, columns)
         published = PublishedHistory(relation, known.begin or low, row.after.t, opened)
-        return _asked(Audit(definition, published, session.rows), model, level, low, turn_number)
+        return asked(Audit(definition, published, session.rows), model, level, low, turn_number)
 
     return Audited(row.after.t, row.n, results_of(ask, level, "fail", columns), changed)
-
-
-def audit_rows(
-    session: Session, rows: str, model: Model, t: datetime, level: str, zone: str = "UTC"
-) -> list[CheckResult]:
-    """Check any relation with the select list and ``_matched_at`` against ``model.sql`` up to t.
-
-    No state is read: the sources are taken as they are now, and rows arrived at their ts.
-    """
-    relations = read_relations(session, model.sql, model, Pins(), zone)
-    scans = {}
-    for name, pinned in relations.tables.items():
-        arrival = relations.arrival(name)
-        column = None if arrival is None else arrival_column(pinned.table, arrival)
-        scans[name] = plain_scan(pinned.table, pinned.pin, column)
-    definition = Definition.read(model.sql, relations.catalog, scans)
-
-    def ask() -> tuple[Result, Result]:
-        low = opening(definition, session.rows, t)
-        published = PublishedHistory(rows, model.config.begin or low, t)
-        return _asked(Audit(definition, published, session.rows), model, level, low, 0)
-
-    return results_of(ask, level, "fail", definition.columns)
 
 
 def _standing(
@@ -109,13 +77,3 @@ def _standing(
     except TargetChanged as error:
         accepting = replace(model, config=replace(model.config, on_target_change="accept"))
         return stand(session, accepting, invocation, False), error
-
-
-def _asked(
-    asked: Audit, model: Model, level: str, low: datetime, turn_number: int
-) -> tuple[Result, Result]:
-    if level == "full":
-        return asked.full()
-    turns, t = turns_of(model.config.verify_share), asked.published.t
-    ranges = turn(turn_number, turns, low, None, t)
-    return asked.sample(Sample(ranges, str(turn_number), rows=ROWS, at_random=INSTANTS))

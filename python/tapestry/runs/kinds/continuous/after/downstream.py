@@ -26,14 +26,14 @@ def state_of(session: Session, invocation: Invocation, model: Model) -> StateRow
     target = look(session, model.relation)
     if target is None or target.generation is None:
         return None
-    row = invocation.state(session, target.generation)
+    row = invocation.states.of(session, target.generation)
     if row is None:
         return None
     closed = landed(
         commits_after(session, model.relation, row.target.version), row.generation, CLOSED
     )
     if closed is not None and closed.successor:
-        return invocation.state(session, closed.successor)
+        return invocation.states.of(session, closed.successor)
     return row
 
 

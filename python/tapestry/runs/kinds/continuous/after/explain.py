@@ -8,8 +8,8 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.after.preview import preview
 from tapestry.runs.kinds.continuous.query import rewritten
 from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.kind import Explained
 from tapestry.runs.query.relations import read_relations
-from tapestry.runs.run.explained import Explained
 from tapestry.sql import Step
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tapestry.runs.checks import rejected
 from tapestry.runs.engine.errors_of_delta import lost_race
 from tapestry.runs.engine.session import Session
-from tapestry.runs.run.commit import concurrent, name_generation_sql
+from tapestry.runs.protocol.commit import concurrent
+from tapestry.runs.protocol.writing import name_generation_sql
 from tapestry.runs.tables import beside_target
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import CLOSED, commits_after, landed, look

@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 
 from tapestry.errors import TapestryError
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.after.changed_query import notes_of_changed
+from tapestry.runs.kinds.continuous.after.notes import as_spark_reads, of_changed, scans_of_next_run
+from tapestry.runs.kinds.continuous.after.plain_statement import joins_of, plain_statement
 from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.known.group_states import keeps_groups
 from tapestry.runs.kinds.continuous.known.published_rows import answers_of
-from tapestry.runs.kinds.continuous.late.scans import SourceReading
-from tapestry.runs.kinds.continuous.late.side import Side, read_side, side_name
 from tapestry.runs.kinds.continuous.query import Query, read_query
 from tapestry.runs.kinds.continuous.window.question import refuse_own_names, said_of
-from tapestry.runs.memories.ask import Asking, MemoryRequest, Untimely, ask_memories
+from tapestry.runs.memories.ask import Asking, Untimely, ask_memories
 from tapestry.runs.memories.tell import MemoryUse, memory_uses
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.refuse_read_apart import planned_as_read
+from tapestry.runs.protocol.standing import Standing, stand
 from tapestry.runs.query.relations import plain
 from tapestry.runs.query.settings import same_query
-from tapestry.runs.query.spark_reads import refuse_other_columns
-from tapestry.runs.run.standing import Standing, stand
-from tapestry.runs.sources.describe import arrival_column
-from tapestry.runs.sources.scans import plain_scan
 from tapestry.runs.tables.beside_target import GROUPS, groups_of
-from tapestry.sql import Rewriting, Scan, Window
-from tapestry.sql.facts.walk import all_tables
-from tapestry.sql.look.join_orders import Joined, join_orders
+from tapestry.sql import Scan, Window
+from tapestry.sql.look.join_orders import Joined
 from tapestry.sql.look.source_reads import Reading, readings
-from tapestry.sql.scan import KnownAnswers
 
 A_DAY = timedelta(days=1)
 KEPT = "says what groups have at the begin of the window: no history is read, as below, for that"
-_SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50}
-_RELATION = re.compile(r"Relation [^\n]*Statistics\(sizeInBytes=([\d.]+) (\w+)")
 
 
 @dataclass(frozen=True)
@@ -59,18 +49,6 @@ class Preview:
     joins: tuple[Joined, ...] = ()
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What a scan reads after file statistics have excluded what they can.
-
-    files
-        None where the connection does not tell (thrift).
-    """
-
-    size: int
-    files: int | None
-
-
 def preview(session: Session, model: Model, invocation: Invocation, stored: bool = True) -> Preview:
     """Look at the next run of ``model``; ``stored``: it has a table, or will have one.
 
@@ -87,14 +65,14 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     begin = begins(row).begin if row is not None else model.config.begin
     query = read_query(session, model, invocation, model.sql, begin)
     if row is not None and not same_query(row.after.canonical, query.canonical):
-        notes += notes_of_changed(session, model, invocation, query, row)
+        notes += of_changed(session, model, invocation, query, row)
     t = invocation.clock.t(model.config.lag)
     tau = None if row is None else (row.since if standing.crashed else row.after.t)
     if tau is not None and tau >= t:
         notes.append("the last run went further than this: shown is the window of one day after it")
         t = tau + A_DAY
     window = Window(tau or t - A_DAY, t)
-    scans = {name: _scan(session, query, name, standing, notes) for name in query.rewriting.sources}
+    scans = scans_of_next_run(session, query, row, notes)
     if stored:
         refuse_own_names(model, query)
         notes += said_of(model, query)
@@ -105,7 +83,7 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
         relation = plain(model.relation) if row is not None else ""
         known = answers_of(session, relation, query.rewriting.values)
     select = query.rewriting.incremental(window, scans, known=known)
-    notes += _as_spark_reads(session, model, query, select)
+    notes += as_spark_reads(session, model, query, select)
     found = readings(plain_statement(query.rewriting, window, scans), scans)
     late = frozenset(name for name, scan in scans.items() if scan.late)
     asking = Asking(session, model, invocation, query, window)
@@ -118,88 +96,5 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
         found,
         tuple(notes),
         memory_uses(session, requests),
-        _joins(query.rewriting, window, scans, [w for w in requests if w.pair is None]),
+        joins_of(query.rewriting, window, scans, [w for w in requests if w.pair is None]),
     )
-
-
-def _joins(
-    rewriting: Rewriting,
-    window: Window,
-    scans: Mapping[str, Scan],
-    requests: Iterable[MemoryRequest],
-) -> tuple[Joined, ...]:
-    """In which order the run joins its tables: of a memory it is its own size that counts."""
-    apart = {
-        request.use.alias: replace(scans[request.use.source], size=request.found.kept.size)
-        for request in requests
-        if request.found.relation and request.found.kept is not None
-    }
-    decided = plain_statement(rewriting.reading(apart), window, scans)
-    unsized = {name: replace(scan, size=0) for name, scan in scans.items()}
-    undecided = plain_statement(rewriting.joining(()), window, unsized)
-    tables = all_tables(rewriting.parts)
-    named = {one.alias for one in rewriting.joins.first(tables)}
-    return join_orders(decided, undecided, named)
-
-
-def _as_spark_reads(session: Session, model: Model, query: Query, select: str) -> list[str]:
-    """What a first run asks of Spark before it reads data; raises Refusal where that refuses."""
-    refuse_other_columns(session, model, query, select)
-    if planned_as_read(session, query) is False:
-        return ["Spark plans the query otherwise than it was read: a first run compares their rows"]
-    return []
-
-
-def plain_statement(rewriting: Rewriting, window: Window, scans: Mapping[str, Scan]) -> str:
-    """The run's statement over sources that go by their bare names."""
-    bare = {name: _bare(name, scan) for name, scan in scans.items()}
-    apart = {alias: _bare(alias, scan) for alias, scan in rewriting.apart.items()}
-    known = KnownAnswers("known_answers")
-    return rewriting.reading(apart).incremental(window, bare, known=known)
-
-
-def _bare(name: str, scan: Scan) -> Scan:
-    # sql: rendered to be read again, never run
-    return Scan(name, scan.arrival, "row_id", scan.late, size=scan.size, since=scan.since)
-
-
-def cost(session: Session, preview: Preview, source: str, predicate: str) -> Cost:
-    """What reading the rows of a source that satisfy a predicate ('': all) costs now.
-
-    Spark plans the scan and reads no data: Delta puts the size of the files that are left into the
-    plan's statistics.
-    """
-    scan, pinned = preview.scans[source], preview.query.relations.tables[source]
-    relation = scan.relation if scan.late else pinned.table.at(pinned.pin.version)
-    sql = f"SELECT * FROM {relation}" + (f" WHERE {predicate}" if predicate else "")
-    ((plan, *_),) = session.rows(f"EXPLAIN COST {sql}")
-    return Cost(size_in(str(plan)), session.can.input_files(sql))
-
-
-def size_in(plan: str) -> int:
-    """The bytes that the optimized plan of an EXPLAIN COST reads.
-
-    >>> size_in("Filter …\\n+- Relation db.m[id#1] parquet, Statistics(sizeInBytes=33.5 KiB)\\n")
-    34304
-    """
-    optimized = plan.partition("== Physical Plan ==")[0]
-    found = _RELATION.findall(optimized)
-    return sum(int(float(number) * _SIZES.get(unit, 1)) for number, unit in found)
-
-
-def _scan(session: Session, query: Query, name: str, standing: Standing, notes: list[str]) -> Scan:
-    """How the next run would read a source, without looking for rows that came late since."""
-    arrival, pinned = query.relations.arrival(name), query.relations.tables[name]
-    if arrival is None:
-        return plain_scan(pinned.table, pinned.pin, None)
-    column, row = arrival_column(pinned.table, arrival), standing.row
-    scan = plain_scan(pinned.table, pinned.pin, column)
-    if row is not None:
-        side = Side(side_name(row.model, pinned.table.name), row.generation, row.n + 1, row.run_id)
-        side = read_side(session, side, row.after.pins.get(name), pinned.table.columns)
-        if side.gone:
-            notes.append(f"runs read rows of {name} that were deleted, too, each up to its end")
-        if side.live:
-            scan = SourceReading(pinned.pin, column, side).with_late(pinned.table)
-        return replace(scan, since=begins(row).began)
-    return scan

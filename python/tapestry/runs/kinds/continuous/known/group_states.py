@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from tapestry.quoting import relation_name
 from tapestry.runs.engine.column_types import columns_of_query, columns_of_table
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.late.examine import Examination
+from tapestry.runs.kinds.continuous.late.scans import Examination
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.kinds.continuous.window.sources_of_run import scans_of, standing_scans_of
 from tapestry.runs.model.model import Model
@@ -141,8 +141,8 @@ def _long(commits: list[Commit], row: StateRow, began: int) -> bool:
     whole = next((c for c in mine if c.n == began), None)
     if whole is None:
         return len(commits) == FIRST_LOOK
-    added = sum(c.rows or 0 for c in mine if (c.n or 0) > began)
-    return added > GROWN * max(whole.rows or 0, 1_000)
+    added = sum(c.written.rows or 0 for c in mine if (c.n or 0) > began)
+    return added > GROWN * max(whole.written.rows or 0, 1_000)
 
 
 def _make_way(session: Session, row: StateRow, columns: Mapping[str, str]) -> None:

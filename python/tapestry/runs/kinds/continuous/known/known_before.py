@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from tapestry.names import MATCHED_AT
+from tapestry.quoting import timestamp
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.known.erased_answers import Erased, find_erased, known_hashes
 from tapestry.runs.kinds.continuous.known.group_states import (
     GroupStates,
@@ -17,12 +20,12 @@ from tapestry.runs.kinds.continuous.known.group_states import (
     keeps_groups,
     without_groups,
 )
-from tapestry.runs.kinds.continuous.known.published_rows import known_answers
-from tapestry.runs.kinds.continuous.late.examine import Examination
+from tapestry.runs.kinds.continuous.known.published_rows import listed, no_rows, published_rows
+from tapestry.runs.kinds.continuous.late.scans import Examination
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.kinds.continuous.window.new_answers import KnownHashes
 from tapestry.runs.model.model import Model
-from tapestry.runs.run.standing import Standing
+from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.tables.kept import KeptRows
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.scan import KnownAnswers
@@ -93,3 +96,30 @@ class KnownBefore:
         if not look or not query.rewriting.asks_known:
             return Erased(row)
         return find_erased(self.session, self.model, query, row, self.state_table)
+
+
+def known_answers(
+    session: Session, model: Model, query: Query, row: StateRow, version: int
+) -> KnownAnswers | None:
+    """The answers before a run, for a query that tells new ones from them by their values.
+
+    ``version`` is the target's at which they are read: Delta leaves out an INSERT of no rows that
+    reads the table that it writes to, as it is then, and with it the mark that the run landed.
+
+    Where the query counts from the end of a run of another query on, the rows up to there are not
+    its answers; what it would have said there is known all the same (aggregates, section 6).
+    """
+    if row.since is None or not query.rewriting.asks_known:
+        return None
+    columns = query.rewriting.values
+    begin = begins(row).begin
+    changed = begin is not None and begin != model.config.begin and begin <= row.since
+    anew = changed and begin == row.since
+    rows = "" if anew else published_rows(session, row, [*columns, MATCHED_AT], version)
+    if not rows:
+        return KnownAnswers(no_rows(columns), changed)
+    if not changed:
+        return KnownAnswers(rows)
+    assert begin is not None
+    after = f"{MATCHED_AT} > {timestamp(begin)}"
+    return KnownAnswers(f"(SELECT {listed(columns)} FROM {rows} WHERE {after})", changed)

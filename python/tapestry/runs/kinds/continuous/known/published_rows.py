@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tapestry.names import MATCHED_AT
-from tapestry.quoting import identifier, relation_name, timestamp
+from tapestry.quoting import identifier, relation_name
 from tapestry.runs.checks.rejected import before_run, rejected_name
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.begins import begins
-from tapestry.runs.kinds.continuous.query import Query
-from tapestry.runs.model.model import Model
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.scan import KnownAnswers
 
@@ -55,33 +52,6 @@ def published_up_to(session: Session, row: StateRow, columns: Sequence[str]) -> 
         name = relation_name(rejected_name(row.model))
         parts.append(f"SELECT {listed_columns} FROM {name} WHERE {condition}")
     return f"({' UNION ALL '.join(parts)})"
-
-
-def known_answers(
-    session: Session, model: Model, query: Query, row: StateRow, version: int
-) -> KnownAnswers | None:
-    """The answers before a run, for a query that tells new ones from them by their values.
-
-    ``version`` is the target's at which they are read: Delta leaves out an INSERT of no rows that
-    reads the table that it writes to, as it is then, and with it the mark that the run landed.
-
-    Where the query counts from the end of a run of another query on, the rows up to there are not
-    its answers; what it would have said there is known all the same (aggregates, section 6).
-    """
-    if row.since is None or not query.rewriting.asks_known:
-        return None
-    columns = query.rewriting.values
-    begin = begins(row).begin
-    changed = begin is not None and begin != model.config.begin and begin <= row.since
-    anew = changed and begin == row.since
-    rows = "" if anew else published_rows(session, row, [*columns, MATCHED_AT], version)
-    if not rows:
-        return KnownAnswers(no_rows(columns), changed)
-    if not changed:
-        return KnownAnswers(rows)
-    assert begin is not None
-    after = f"{MATCHED_AT} > {timestamp(begin)}"
-    return KnownAnswers(f"(SELECT {listed(columns)} FROM {rows} WHERE {after})", changed)
 
 
 def answers_of(session: Session, relation: str, columns: Sequence[str]) -> KnownAnswers:

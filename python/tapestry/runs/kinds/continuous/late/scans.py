@@ -12,11 +12,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tapestry.names import ARRIVAL, ENDED, ROW_ID
-from tapestry.runs.kinds.continuous.late.side import Side, not_late
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.begins import begins
+from tapestry.runs.kinds.continuous.late.side import Side, not_late, read_side, side_name
+from tapestry.runs.query.relations import Relations
 from tapestry.runs.sources.contents import column_list
 from tapestry.runs.sources.describe import DeltaSource, arrival_sql
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.sources.scans import NEVER, plain_scan, row_id
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.catalog import Column
 from tapestry.sql.scan import Scan
 
@@ -70,7 +74,87 @@ class SourceReading:
         return not_late(columns, self.side, prefix)
 
 
+def scan_as_left(
+    session: Session, relations: Relations, name: str, row: StateRow | None
+) -> tuple[Scan, bool]:
+    """How the run after ``row`` would read a source, and has it rows that have ended by then?
+
+    It does not look for rows that came late since.
+    """
+    pinned, column, scan = relations.tables[name], relations.arrives(name), relations.scan(name)
+    if row is None or column is None:
+        return scan, False
+    side = Side(side_name(row.model, pinned.table.name), row.generation, row.n + 1, row.run_id)
+    side = read_side(session, side, row.after.pins.get(name), pinned.table.columns)
+    if side.live:
+        scan = SourceReading(pinned.pin, column, side).with_late(pinned.table)
+    return replace(scan, since=begins(row).began), bool(side.gone)
+
+
 def living(scan: Scan, late: bool) -> Scan:
     """The rows of a scan with ``ends`` that have not ended; ``late``: did any of them come late?"""
     relation = f"(SELECT * FROM {scan.relation} WHERE {ENDED} = {NEVER})"
     return replace(scan, relation=relation, late=late)
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """Rows of one source that a run has to tell of.
+
+    late
+        Late rows of this window.
+    null
+        New rows without ts, which are never visible.
+    vanished
+        Rows that are gone since the last run (``deletes_ok``).
+    """
+
+    late: int = 0
+    null: int = 0
+    vanished: int = 0
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What a run has to know about one source.
+
+    changed
+        Does this run read another version than the last one?
+    rows
+        How many of its rows came late, have no ts, or are gone.
+    scan
+        How the query reads the source, once ``before`` was executed.
+    standing
+        How one reads it before that; None: alike.
+    before
+        Statements to be executed, in order, before the target's commit.
+    refresh
+        The model has to be built again (``on_source_rewrite: refresh``).
+    warnings
+        Sentences for the user.
+    kept
+        Late rows of it stand in a kept table, which the next run needs.
+    last_end
+        The scans have rows that were deleted, ``_ended`` says when: the last of them (None: none).
+    living_late
+        Did rows come late that are still there?
+    reading
+        How ``scan`` reads a source with an arrival: what stands in its place can be read so, too.
+    """
+
+    changed: bool
+    scan: Scan
+    rows: RowCounts = RowCounts()
+    before: tuple[str, ...] = ()
+    refresh: bool = False
+    warnings: tuple[str, ...] = ()
+    kept: bool = False
+    standing: Scan | None = None
+    last_end: datetime | None = None
+    living_late: bool = False
+    reading: SourceReading | None = None
+
+    @property
+    def ends(self) -> bool:
+        """Have the scans rows that were deleted?"""
+        return self.last_end is not None

@@ -15,7 +15,8 @@ from tapestry.runs.kinds.continuous.begins import begins, time_begins
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.kinds.continuous.window.new_answers import JoinedScan, NewAnswers
 from tapestry.runs.model.model import Model
-from tapestry.runs.sources.describe import arrival_column, arrival_sql
+from tapestry.runs.query.holding import NOTHING_HELD, Holding, hold, hold_rows
+from tapestry.runs.sources.describe import arrival_sql
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql import Scan
 from tapestry.sql.facts import keys
@@ -132,10 +133,9 @@ def stamped(question: Question, query: Query, scans: Mapping[str, Scan]) -> Ques
 
 def _stamped(query: Query, name: str, scan: Scan) -> Scan:
     """The scan with the stamp of each row in its id, where the source has an arrival."""
-    arrival = query.relations.arrival(name)
-    if arrival is None:
+    column = query.relations.arrives(name)
+    if column is None:
         return scan
-    column = arrival_column(query.relations.tables[name].table, arrival)
     us = f"unix_micros({arrival_sql(column)})"
     return replace(scan, row_id=keys.stamped(scan.row_id, us))
 
@@ -205,9 +205,33 @@ def _stamped_both(query: Query, joined: JoinedScan) -> JoinScan:
     for side, use, row_id in zip(
         (LEFT, RIGHT), (joined.use.left, joined.use.right), joined.scan.row_ids, strict=True
     ):
-        arrival = query.relations.arrival(use.source)
-        assert arrival is not None  # else there is no memory of it
-        column = arrival_column(query.relations.tables[use.source].table, arrival)
+        column = query.relations.arrives(use.source)
+        assert column is not None  # else there is no memory of it
         us = f"unix_micros({arrival_sql(replace(column, name=side + column.name))})"
         ids.append(keys.stamped(row_id, us))
     return replace(joined.scan, row_ids=(ids[0], ids[1]))
+
+
+def began(
+    session: Session, question: Question | None, row: StateRow
+) -> tuple[Question | None, StateRow]:
+    """The question and the row of a run, both with the instant at which time began.
+
+    Without a question nobody asks for that instant: the row stays as it is.
+    """
+    question = begun(session, question)
+    return question, row if question is None else question.row
+
+
+def held(
+    question: Question | None, query: Query, in_memory: bool = False
+) -> tuple[Question | None, Holding]:
+    """The question over sources that several statements share, and where new rows are checked."""
+    holding = NOTHING_HELD
+    if question is not None:
+        narrow = question.of_a_part and query.rewriting.reads_alone
+        holding = hold(query.relations, question.scans, narrow)
+        question = stamped(question, query, holding.scans)
+    if in_memory and (question is not None or query.expected):
+        holding = hold_rows(holding)
+    return question, holding

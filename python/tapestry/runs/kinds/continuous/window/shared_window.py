@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from tapestry.quoting import timestamp
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.late.examine import Examination
+from tapestry.runs.kinds.continuous.late.scans import Examination
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import SMALL
@@ -124,7 +124,7 @@ class _Sharing:
         def look() -> bool:
             commits = commits_after(self.session, table.name, after)
             mine = [commit for commit in commits if commit.version <= until]
-            sizes = [0 if commit.harmless else commit.size for commit in mine]
+            sizes = [0 if commit.harmless else commit.written.size for commit in mine]
             known = [size for size in sizes if size is not None]
             return len(known) == until - after and sum(known) <= SMALL
 

@@ -1,4 +1,6 @@
-"""A large source that a run and its checks ask for the rows with a few keys: read once for both.
+"""A run's question made ready: when time began, and what its statements share in memory.
+
+A large source that a run and its checks ask for the rows with a few keys is read once for both.
 
 A small source is held whole (``holding``).  Of a large one what a run narrows itself to decides,
 and what its checks do: with their keys known before, one reading gives the rows of both.  The rows
@@ -7,17 +9,62 @@ whose turn it is to be checked are held too: they give the checks' keys, and are
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.begins import begins
-from tapestry.runs.kinds.continuous.window.question import Question
+from tapestry.runs.kinds.continuous.late.scans import Examination
+from tapestry.runs.kinds.continuous.query import Query
+from tapestry.runs.kinds.continuous.window.new_answers import NewAnswers
+from tapestry.runs.kinds.continuous.window.question import (
+    Question,
+    began,
+    held,
+    keyed,
+    question_of,
+    ripened,
+)
+from tapestry.runs.kinds.continuous.window.sources_of_run import before_of, scans_of
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.holding import Holding, new_view
+from tapestry.runs.query.holding import Holding, hold_rows, new_view
+from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.planner.share_keyed_reads import share_keyed_reads
 from tapestry.verification.chosen_rows import Chosen, RunRows
 from tapestry.verification.compare import Comparison
 from tapestry.verification.restriction import Range
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the rows of an appending run are verified with; ``keyed`` is Q^I with keys for that."""
+
+    question: Question | None
+    row: StateRow
+    holding: Holding
+    keyed: str
+
+
+def ask(
+    session: Session,
+    model: Model,
+    query: Query,
+    row: StateRow,
+    found: Mapping[str, Examination],
+    answers: NewAnswers,
+) -> Asked:
+    """The question of an appending run, and what its statements share in memory."""
+    question = question_of(model, query, row, scans_of(found))
+    before, in_memory = before_of(found), session.can.keeps_memory()
+    if not before:  # else the scans read what is yet to be written
+        question, row = began(session, question, row)
+    question, holding = held(ripened(session, question), query, in_memory)
+    if in_memory and query.little and not before and not holding.rows:
+        holding = hold_rows(holding)  # unchecked rows: computed while the run is claimed
+    text = keyed(answers, question, query)
+    if answers.few and question is not None:
+        text, question, holding = share(model, question, holding, text)
+    return Asked(question, row, holding, text)
 
 
 def share(
@@ -42,9 +89,10 @@ def share(
         return text, question, holding
     selects = {turn.view: turn.select for turn in turns}  # first: the others read these
     selects |= {one.view: one.select for one in sharing.relations}
+    turn_rows = {turn.comparison.arm: turn.name for turn in turns}
     return (
         sharing.applied(text),
-        replace(question, sharing=sharing, turn_rows={t.comparison.arm: t.name for t in turns}),
+        replace(question, sharing=sharing, turn_rows=turn_rows),
         replace(holding, selects={**holding.selects, **selects}),
     )
 

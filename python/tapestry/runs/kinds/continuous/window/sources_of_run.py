@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session, for_little
-from tapestry.runs.kinds.continuous.late.asking_run import AskingRun, PinnedSource
-from tapestry.runs.kinds.continuous.late.examine import Examination, examine
+from tapestry.runs.kinds.continuous.late.examine import examine
+from tapestry.runs.kinds.continuous.late.scans import Examination
+from tapestry.runs.kinds.continuous.late.since_last_run import AskingRun, PinnedSource
 from tapestry.runs.kinds.continuous.query import Query, over_ended
 from tapestry.runs.model.model import Model
 from tapestry.runs.sources.pins import Pin

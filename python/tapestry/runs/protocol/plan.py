@@ -1,33 +1,29 @@
-"""What one run of one model will do, decided before anything is written.
+"""A plan says what one run of one model will do, before anything is written.
 
-A kind of model decides (``Kind``); ``run.py`` carries out what is decided.
+A kind of model decides (``kind.py``); ``run.py`` carries out what is decided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar, Protocol, TypeAlias
+from typing import ClassVar, TypeAlias
 
-from tapestry.quoting import Sql
 from tapestry.runs.checks.new_rows import NewRows
-from tapestry.runs.checks.verification import Audited, Verification
-from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.checks.verification import Verification
 from tapestry.runs.engine.session import Session
 from tapestry.runs.memories.ask import MemoryRequest
 from tapestry.runs.model.model import Model
-from tapestry.runs.run.commit import append_sql, create_sql
-from tapestry.runs.run.explained import Explained
+from tapestry.runs.protocol.writing import Writing
 from tapestry.runs.sources.kept_commits import UnkeptCommits
 from tapestry.runs.tables.kept import KeptRows
 from tapestry.runs.tables.state_row import StateRow
-from tapestry.sql import Catalog
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What is told of a run beside its rows.
+    """Figures that are told of a run beside its rows.
 
     horizon
         The least instant up to which an upstream continuous model is complete; None: there is none.
@@ -41,7 +37,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Told:
-    """What a plan has to say to people.
+    """A plan's words to people.
 
     finished
         What a run did that had crashed and was brought to its end before this was decided.
@@ -69,7 +65,7 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Leftover:
-    """What a command that was killed had still to do to the table; ``finish`` does it.
+    """A command was killed before it was done with the table; ``finish`` does the rest.
 
     It raises ConcurrentRun where another process got ahead of ``row``.
     """
@@ -86,70 +82,9 @@ class CloseRun:
     row: StateRow
 
 
-class Writing(Protocol):
-    """How a kind of model gets rows into its table: in one statement."""
-
-    @property
-    def action(self) -> str:
-        """create | append | overwrite."""
-
-    @property
-    def replaces(self) -> bool:
-        """The rows of a table that is there make way."""
-
-    def statement(self, select: str, attempt: str = "") -> str:
-        """What commits the rows of ``select``; ``attempt`` is the execution that they are of."""
-
-
-@dataclass(frozen=True)
-class Creation:
-    """The table is made, or made anew, with its rows.
-
-    state_table
-        Where a creation finds whose table lies in its folder.
-    """
-
-    action: ClassVar[str] = "create"
-
-    model: Model
-    generation: str
-    replaces: bool
-    state_table: str
-
-    def statement(self, select: str, attempt: str = "") -> str:
-        """One CREATE [OR REPLACE] TABLE … AS; it has no place for ``attempt``."""
-        return create_sql(self.model, self.generation, select, self.replaces, self.state_table)
-
-
-@dataclass(frozen=True)
-class Appending:
-    """The rows are added under the transaction (generation, n) of the run."""
-
-    action: ClassVar[str] = "append"
-    replaces: ClassVar[bool] = False
-
-    row: StateRow
-    columns: tuple[str, ...]
-
-    def statement(self, select: str, attempt: str = "") -> str:
-        """One INSERT INTO."""
-        return append_sql(self.row, self.columns, select, attempt)
-
-
-@dataclass(frozen=True)
-class Overwriting(Appending):
-    """The rows take the place of all that are there, under the same transaction."""
-
-    action: ClassVar[str] = "overwrite"
-
-    def statement(self, select: str, attempt: str = "") -> str:
-        """One INSERT OVERWRITE."""
-        return append_sql(self.row, self.columns, select, attempt, instead=True)
-
-
 @dataclass(frozen=True)
 class Circumstances:
-    """What is known of a run from what stands there already.
+    """A run's circumstances, known from what stands there already.
 
     again
         The run was claimed before and has crashed: it is executed once more.
@@ -169,7 +104,7 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class Beforehand:
-    """What a run writes before its new rows are computed, in this order.
+    """A run writes these before its new rows are computed, in this order.
 
     commits
         When the sources' commits were made, as far as that is not kept yet.
@@ -189,7 +124,7 @@ class Beforehand:
 
 @dataclass(frozen=True)
 class Proof:
-    """What a run is checked by, besides the expectations on its rows.
+    """A run is checked by these, besides the expectations on its rows.
 
     assumptions
         What the author assumes, each with a SELECT of the number of cases that break it.
@@ -202,7 +137,7 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class WriteRows:
+class Planned:
     """``row`` is claimed, ``before`` done, ``proof`` given, the new rows are committed.
 
     Where there is something to check on the new rows they are staged and checked in between.
@@ -252,7 +187,7 @@ class WriteRows:
 
     @property
     def main(self) -> str:
-        """What commits the new rows where nothing keeps any of them out."""
+        """The statement that commits the new rows where nothing keeps any of them out."""
         return self.writing.statement(self.rows.unchecked)
 
     @property
@@ -280,44 +215,6 @@ class WriteRows:
         return bool(self.rows.expected) or self.proof.verification is not None
 
 
-Decided: TypeAlias = Nothing | WriteRows
+Decided: TypeAlias = Nothing | Planned
 """What is left to be done once everything that had crashed is brought to its end."""
 Plan: TypeAlias = Decided | Leftover | CloseRun
-
-
-class Kind(Protocol):
-    """A kind of model: how its next run is planned, and by that how it writes (``Writing``)."""
-
-    @property
-    def own_columns(self) -> Mapping[str, Sql]:
-        """The columns that its tables have besides those of the query, with their types."""
-
-    @property
-    def arrival(self) -> str | None:
-        """The column that tells readers of its table when a row came in; None: none does."""
-
-    @property
-    def keys(self) -> Collection[str]:
-        """The keys of ours that do something on it."""
-
-    def plan(
-        self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
-    ) -> Plan:
-        """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
-
-    def refuse(self, model: Model, catalog: Catalog) -> None:
-        """Raise the Refusal that a run would raise of the model's text, which reads no data."""
-
-    def explain(
-        self, session: Session, model: Model, invocation: Invocation, stored: bool
-    ) -> Explained:
-        """How the next run comes from the text; ``stored``: the model has a table, or will."""
-
-    def audit(
-        self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
-    ) -> Audited:
-        """Check the table against the query, outside of any run; nothing is written.
-
-        ``level`` is sample or full; ``turn_number`` says which part a sample looks at. Raises
-        NotRunYet for a model that has not run.
-        """

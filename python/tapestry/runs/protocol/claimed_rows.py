@@ -8,9 +8,9 @@ from uuid import uuid4
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.standing import Standing
+from tapestry.runs.protocol.writing import closing_sql
 from tapestry.runs.query.relations import plain
-from tapestry.runs.run.commit import closing_sql
-from tapestry.runs.run.standing import Standing
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state_row import Position, StateRow

@@ -1,4 +1,4 @@
-"""What a run did, as dbt and people are told."""
+"""The outcome of a run, as dbt and people are told."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tapestry.words import counted
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did; ``rows`` is None where the log does not say.
+    """A run did this; ``rows`` is None where the log does not say.
 
     ``finished`` tells what a run did that had crashed and was brought to its end first.
     """

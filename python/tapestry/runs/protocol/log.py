@@ -10,18 +10,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import partial
 
 from tapestry.quoting import string, timestamp
-from tapestry.runs.checks.checks import CheckResult
+from tapestry.runs.checks.checks import CheckResult, Findings
 from tapestry.runs.checks.verification import VERIFICATION
 from tapestry.runs.engine.own_tables import OwnTable, append_own
-from tapestry.runs.engine.read_volume import ReadVolume
-from tapestry.runs.engine.session import Session
-from tapestry.runs.run.plan import WriteRows
-from tapestry.runs.run.publish import Published
+from tapestry.runs.engine.session import ReadVolume, Session
+from tapestry.runs.protocol.plan import Planned
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state_row import pins_as_json
-from tapestry.runs.tables.target import Commit
+from tapestry.runs.tables.target import Commit, Written
 
 RUNS: Mapping[str, str] = {
     "invocation_id": "string",
@@ -70,30 +69,25 @@ CHECKS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One run that committed, or that failed: by its checks, or for another ``reason``.
+    """One run that committed, or that failed for a ``reason``.
 
     run
         What was to be done over a window; None where dbt built the model.
     """
 
     identity: RunIdentity
-    done: Published
+    found: Findings
     seconds: float
-    run: WriteRows | None = None
+    run: Planned | None = None
     reading: ReadVolume = field(default_factory=ReadVolume)
     commit: Commit | None = None
     reason: str = ""
-    ended_at: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
-
-    @property
-    def message(self) -> str:
-        """Why it failed; empty where it did not."""
-        return str(self.done.error or self.reason)
+    ended_at: datetime = field(default_factory=partial(datetime.now, timezone.utc))
 
     @property
     def verification(self) -> str:
         """off | passed | warned | failed."""
-        statuses = [r for r in self.done.results if r.kind in VERIFICATION]
+        statuses = [r for r in self.found.results if r.kind in VERIFICATION]
         if not statuses:
             return "off"
         if any(result.blocks for result in statuses):
@@ -114,7 +108,7 @@ def write_checks(
     """Append the checks of an invocation's runs to ``tapestry_checks``."""
     comment = "tapestry: a log of checks; nothing depends on it"
     rows = [
-        _check(invocation_id, entry, result) for entry in entries for result in entry.done.results
+        _check(invocation_id, entry, result) for entry in entries for result in entry.found.results
     ]
     append_own(session, OwnTable(table, CHECKS, comment, CHECKS), rows)
 
@@ -131,8 +125,9 @@ def _identity(invocation_id: str, entry: Entry) -> dict[str, str]:
     }
 
 
-def _run(invocation_id: str, entry: Entry, run: WriteRows) -> dict[str, str]:
-    row, figures, commit, failed = run.row, run.told.figures, entry.commit, entry.message
+def _run(invocation_id: str, entry: Entry, run: Planned) -> dict[str, str]:
+    row, figures, failed = run.row, run.told.figures, entry.reason
+    written = Written() if entry.commit is None else entry.commit.written
     return {
         **_identity(invocation_id, entry),
         "action": string("failed" if failed else run.action),
@@ -140,16 +135,16 @@ def _run(invocation_id: str, entry: Entry, run: WriteRows) -> dict[str, str]:
         "t": timestamp(row.after.t),
         "pins": string(pins_as_json(row.after.pins)),
         "strategy": string(figures.strategy),
-        "new_rows": "0" if failed else _number(None if commit is None else commit.rows),
+        "new_rows": "0" if failed else _number(written.rows),
         "late_rows": str(figures.late_rows),
         "null_rows": str(figures.null_rows),
         "seconds": f"{entry.seconds:.3f}",
-        "rejected_rows": str(entry.done.rejected_rows),
+        "rejected_rows": str(entry.found.rejected_rows),
         "verification": string(entry.verification),
         "files_read": _number(entry.reading.files),
         "bytes_read": _number(entry.reading.bytes),
-        "files_written": _number(None if commit is None else commit.files),
-        "bytes_written": _number(None if commit is None else commit.size),
+        "files_written": _number(written.files),
+        "bytes_written": _number(written.size),
         "horizon": _instant(figures.horizon),
         "message": string(failed) if failed else "NULL",
         "sql": string(run.rows.select),

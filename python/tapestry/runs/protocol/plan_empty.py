@@ -5,14 +5,14 @@ from __future__ import annotations
 from tapestry.quoting import identifier, relation_name
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
-from tapestry.runs.run.commit import create_sql
-from tapestry.runs.run.plan import Kind
+from tapestry.runs.protocol.kind import Kind
+from tapestry.runs.protocol.writing import create_sql
 from tapestry.runs.tables.target import EMPTY_GENERATION, look
 from tapestry.sql.read.open_qualify import without_qualify
 
 
 def plan_empty(session: Session, kind: Kind, model: Model) -> bool:
-    """Nothing to be run: an empty table where there is none, else nothing. Was a table made?
+    """Make an empty table where there is none, and run nothing. Was a table made?
 
     The table's generation says that it stands for no run, so the first real run builds it. The SQL
     holds dbt's own subqueries with LIMIT 0 or a filter, hence it is analysed and not rewritten.

@@ -1,32 +1,30 @@
-"""One run of one model, in order: plan, claim, kept tables, check, commit, confirm, tidy up."""
+"""One run of one model, from one state to the next (the drawing is in the folder's head)."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
 
 from tapestry.errors import TapestryError, VerificationFailed
-from tapestry.runs.checks import rejected
+from tapestry.runs.checks.checks import Findings
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.context.recall import KnownTarget
-from tapestry.runs.engine.read_volume import ReadVolume
-from tapestry.runs.engine.session import Session, for_little, meanwhile
+from tapestry.runs.engine.session import ReadVolume, Session, for_little, meanwhile
 from tapestry.runs.memories.keep import distrust, unread
 from tapestry.runs.memories.reasons import UNREADABLE, WRONG
 from tapestry.runs.model.model import Model
+from tapestry.runs.protocol import crash
+from tapestry.runs.protocol.checking import check
+from tapestry.runs.protocol.claiming import ClaimLostError, claiming
+from tapestry.runs.protocol.commit import commit, concurrent, give_up, overtaken
+from tapestry.runs.protocol.confirm import confirm, is_due, settle, tidy
+from tapestry.runs.protocol.kind import Kind
+from tapestry.runs.protocol.log import Entry
+from tapestry.runs.protocol.outcome import Outcome
+from tapestry.runs.protocol.plan import CloseRun, Decided, Leftover, Nothing, Plan, Planned
+from tapestry.runs.protocol.states import Claimed, Committed, Failed
 from tapestry.runs.query.holding import release
 from tapestry.runs.query.relations import plain
-from tapestry.runs.run.commit import concurrent, confirm
-from tapestry.runs.run.crash import point
-from tapestry.runs.run.log import Entry
-from tapestry.runs.run.outcome import Outcome
-from tapestry.runs.run.plan import CloseRun, Decided, Kind, Leftover, Nothing, Plan, WriteRows
-from tapestry.runs.run.publish import ClaimLostError, Published, give_up, publish
-from tapestry.runs.run.settle import is_due, settle, tidy
-from tapestry.runs.tables.state import claim
-from tapestry.runs.tables.target import look
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +34,7 @@ LONGEST_REASON = 2_000
 def prepare(
     session: Session, kind: Kind, model: Model, invocation: Invocation, full_refresh: bool = False
 ) -> Decided:
-    """What this invocation's run will do; what crashed before it is brought to its end first.
+    """Plan this invocation's run; what crashed before it is brought to its end first.
 
     Raises what planning (``Kind.plan``) and ``execute`` raise.
     """
@@ -52,12 +50,12 @@ def prepare(
     if isinstance(planned, CloseRun):
         give_up(session, planned.row, invocation)
         planned = plan()
-    elif isinstance(planned, WriteRows) and planned.circumstances.again:
+    elif isinstance(planned, Planned) and planned.circumstances.again:
         finished = str(execute(session, kind, planned, invocation))
         planned = plan()
     if isinstance(planned, CloseRun | Leftover):
         raise concurrent(planned.row)
-    if isinstance(planned, WriteRows) and planned.circumstances.again:
+    if isinstance(planned, Planned) and planned.circumstances.again:
         raise concurrent(planned.row)
     return replace(planned, told=replace(planned.told, finished=finished))
 
@@ -72,7 +70,7 @@ def execute(session: Session, kind: Kind, planned: Decided, invocation: Invocati
     if isinstance(planned, Nothing):
         _complete(invocation, planned)
         return Outcome("nothing", None, planned.t, finished=planned.told.finished)
-    invocation.requests += planned.requests
+    invocation.asked.requests += planned.requests
     try:
         with for_little(session, planned.little):
             return _execute(session, kind, planned, invocation)
@@ -88,7 +86,7 @@ def _would_be_again(error: Exception) -> bool:
 
 
 def _without_memories(
-    session: Session, kind: Kind, planned: WriteRows, invocation: Invocation, error: Exception
+    session: Session, kind: Kind, planned: Planned, invocation: Invocation, error: Exception
 ) -> Outcome:
     """The run once more, which reads its sources alone.
 
@@ -96,56 +94,59 @@ def _without_memories(
     """
     model = planned.model
     logger.warning("%s is run again without memories: %s", model.name, error)
-    invocation.distrusting.add(model.relation)
+    invocation.asked.distrusting.add(model.relation)
     again = prepare(session, kind, model, invocation, full_refresh=planned.replaces)
     outcome = execute(session, kind, again, invocation)
     reason = UNREADABLE
     if isinstance(error, VerificationFailed):
         reason, names = WRONG, distrust(session, planned.requests)
         logger.warning("answers from %s were wrong: it was dropped", ", ".join(names))
-    invocation.requests[:] = unread(invocation.requests, planned.requests, reason)
+    invocation.asked.requests[:] = unread(invocation.asked.requests, planned.requests, reason)
     return outcome
 
 
-def _execute(session: Session, kind: Kind, planned: WriteRows, invocation: Invocation) -> Outcome:
-    began, row, circumstances = monotonic(), planned.row, planned.circumstances
-    point("planned")
+def _execute(session: Session, kind: Kind, planned: Planned, invocation: Invocation) -> Outcome:
+    """The states one after the other, from what is planned to what is confirmed."""
+    began, row = monotonic(), planned.row
+    crash.point("planned")
     if planned.traceless and _finds_nothing(session, planned):
         invocation.recall.note_looked(row)
         _complete(invocation, planned)
         return Outcome("nothing", None, planned.t, finished=planned.told.finished)
     try:
-        done, reading = _claimed_and_published(session, planned, invocation, began)
+        with claiming(session, planned, invocation) as claimed:
+            reached, reading = _up_to_the_commit(session, claimed, invocation, began)
     except ClaimLostError:
         invocation.forget(row.model)
-        if not circumstances.warm:
+        if not planned.circumstances.warm:
             raise concurrent(row) from None
         # The memory did not know of a run that another process claimed, and perhaps crashed in.
         again = prepare(session, kind, planned.model, invocation)
         return execute(session, kind, again, invocation)
-    if done.error is not None:
+    if isinstance(reached, Failed):
         give_up(session, row, invocation, planned.unsure)
         reading.look()
-        invocation.log.append(Entry(row.identity, done, monotonic() - began, planned, reading))
-        raise concurrent(row) if _overtaken(session, planned) else done.error
-    point("committed")
+        seconds, reason = monotonic() - began, str(reached.error)
+        entry = Entry(row.identity, reached.found, seconds, planned, reading, reason=reason)
+        invocation.log.append(entry)
+        raise concurrent(row) if overtaken(session, planned) else reached.error
+    crash.point("committed")
     with meanwhile(session, reading.look, wanted=True):
-        landed = confirm(session, row, circumstances.complete_history)
-        if not landed.foreign:  # else the next run has to look, and to refuse it
-            invocation.recall.note(KnownTarget(landed.target, row, landed.version))
-        settle(session, planned, done, landed)
+        confirmed = confirm(session, reached, invocation)
+        settle(session, confirmed)
+    found, landed = confirmed.found, confirmed.commit
     _complete(invocation, planned)
     seconds = monotonic() - began
-    invocation.log.append(Entry(row.identity, done, seconds, planned, reading, landed.commit))
-    point("confirmed")
+    invocation.log.append(Entry(row.identity, found, seconds, planned, reading, landed))
+    crash.point("confirmed")
     if is_due(row):
         tidy(session, planned, invocation.state_table)
-    window, rows = (row.since, row.after.t, row.n), (landed.rows, done.rejected_rows)
-    did = (planned.action, *window, *rows, done.results)
+    rows = None if landed is None else landed.written.rows
+    did = (planned.action, row.since, row.after.t, row.n, rows, found.rejected_rows, found.results)
     return Outcome(*did, finished=planned.told.finished)
 
 
-def _finds_nothing(session: Session, planned: WriteRows) -> bool:
+def _finds_nothing(session: Session, planned: Planned) -> bool:
     """Are there no new rows? Where that cannot be told, the run itself will say why."""
     try:
         return not session.rows(f"SELECT 1 FROM (\n{planned.rows.unchecked}\n) LIMIT 1")
@@ -154,85 +155,45 @@ def _finds_nothing(session: Session, planned: WriteRows) -> bool:
         return False
 
 
-def _claimed_and_published(
-    session: Session, planned: WriteRows, invocation: Invocation, began: float
-) -> tuple[Published, ReadVolume]:
-    """Claim the run's n, and execute the run up to its commit.
-
-    Nobody sees what a run that writes nothing before its commit computes and checks: so the state
-    has its row when it commits, but need not before.  Raises ClaimLostError.
-    """
-
-    row, circumstances = planned.row, planned.circumstances
-
-    def take() -> bool:
-        if not circumstances.again and not claim(session, invocation.state_table, row):
-            return False
-        invocation.claimed(row)
-        point("claimed")
-        return True
-
-    with meanwhile(session, take, wanted=planned.claims_beside) as claimed:
-        if not planned.claims_beside and not claimed():
-            raise ClaimLostError
-        if not circumstances.warm and row.n > 1 and not circumstances.again:
-            rejected.tidy(session, row.model, row.generation, row.n - 1, circumstances.attempt)
-        found = _publish(session, planned, invocation, began, claimed)
-        if not claimed():  # a broken assumption ends a run before it has asked
-            raise ClaimLostError
-        return found
-
-
-def _publish(
-    session: Session,
-    planned: WriteRows,
-    invocation: Invocation,
-    began: float,
-    claimed: Callable[[], bool],
-) -> tuple[Published, ReadVolume]:
-    """``publish``, measured; what goes wrong in it is logged with the run."""
-    reading = ReadVolume()
+def _up_to_the_commit(
+    session: Session, claimed: Claimed, invocation: Invocation, began: float
+) -> tuple[Committed | Failed, ReadVolume]:
+    """``check`` and ``commit``, measured; what goes wrong in them is logged with the run."""
+    planned, reading = claimed.planned, ReadVolume()
     try:
         with session.can.measured() as reading:
-            return publish(session, planned, point, claimed), reading
+            checked = check(session, claimed)
+            reached = checked if isinstance(checked, Failed) else commit(session, checked)
+            return reached, reading
     except ClaimLostError:
         raise
     except Exception as error:
         reading.look()
         seconds, reason = monotonic() - began, str(error)[:LONGEST_REASON]
-        entry = Entry(planned.row.identity, Published(), seconds, planned, reading, reason=reason)
+        entry = Entry(planned.row.identity, Findings(), seconds, planned, reading, reason=reason)
         invocation.log.append(entry)
-        _abandon(session, planned, invocation, claimed)
-        if _overtaken(session, planned):
+        _abandon(session, claimed, invocation)
+        if overtaken(session, planned):
             raise concurrent(planned.row) from error
         raise
     finally:
         release(session, planned.rows.holding)
 
 
-def _overtaken(session: Session, planned: WriteRows) -> bool:
-    """Has another first run made the table, and removed the staged rows that both wrote?"""
-    if planned.row.n > 1 or planned.replaces:
-        return False
-    target = look(session, planned.row.model)
-    return target is not None and target.generation not in (None, planned.row.generation)
-
-
-def _abandon(
-    session: Session, planned: WriteRows, invocation: Invocation, claimed: Callable[[], bool]
-) -> None:
+def _abandon(session: Session, claimed: Claimed, invocation: Invocation) -> None:
     """Close a run whose statements failed, so that the next one finds what was mended meanwhile.
 
     Executed again over the old pins and the old query it would fail for ever. Where it cannot be
     closed (the storage is away, or it had landed) it is as after a kill: the next run finds out.
     """
+    planned = claimed.planned
     try:
-        if claimed():
-            give_up(session, planned.row, invocation, planned.unsure)
+        claimed.sure()
+        give_up(session, planned.row, invocation, planned.unsure)
     except Exception as error:
         logger.debug("the run that failed was not closed: %s", error)
 
 
 def _complete(invocation: Invocation, planned: Decided) -> None:
     if planned.t is not None:
-        invocation.complete[plain(planned.model.relation)] = planned.t
+        invocation.states.complete[plain(planned.model.relation)] = planned.t

@@ -1,21 +1,25 @@
-"""A query that changed since the last run, as a preview tells of it."""
+"""What would stop the next run, and what it would say of a query that is another one."""
 
 from __future__ import annotations
 
 from tapestry.errors import TapestryError
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.late.scans import scan_as_left
 from tapestry.runs.kinds.continuous.other_columns import other_columns, refuse_changed_columns
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.kinds.continuous.schema_change import reconcile, refuse_narrower
 from tapestry.runs.model.model import Model
+from tapestry.runs.query.refuse_read_apart import planned_as_read
+from tapestry.runs.query.spark_reads import refuse_other_columns
 from tapestry.runs.tables.state_row import StateRow
+from tapestry.sql import Scan
 
 
-def notes_of_changed(
+def of_changed(
     session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
 ) -> list[str]:
-    """Say what a run would make of a query that is not the one that the table was grown with."""
+    """What a run would make of a query that is not the one that the table was grown with."""
     rule, config = model.config.on_query_change, model.config
     notes = [f"the query changed since the last run (on_query_change: {rule})"]
     if rule == "refresh":
@@ -34,3 +38,23 @@ def notes_of_changed(
     except TapestryError as error:
         notes.append(f"the next run would stop: {error.reason}")
     return notes
+
+
+def as_spark_reads(session: Session, model: Model, query: Query, select: str) -> list[str]:
+    """What a first run asks of Spark before it reads data; raises Refusal where that refuses."""
+    refuse_other_columns(session, model, query, select)
+    if planned_as_read(session, query) is False:
+        return ["Spark plans the query otherwise than it was read: a first run compares their rows"]
+    return []
+
+
+def scans_of_next_run(
+    session: Session, query: Query, row: StateRow | None, notes: list[str]
+) -> dict[str, Scan]:
+    """The sources as the run after ``row`` would read them; notes of those with rows that ended."""
+    scans: dict[str, Scan] = {}
+    for name in query.rewriting.sources:
+        scans[name], ended = scan_as_left(session, query.relations, name, row)
+        if ended:
+            notes.append(f"runs read rows of {name} that were deleted, too, each up to its end")
+    return scans

@@ -15,9 +15,8 @@ from uuid import uuid4
 from tapestry.errors import ConfigurationError, ExpectationFailed
 from tapestry.quoting import identifier, relation_name
 from tapestry.runs.checks import checks, rejected, staging
-from tapestry.runs.checks.checks import CheckResult
+from tapestry.runs.checks.checks import CheckResult, Findings
 from tapestry.runs.checks.new_rows import NewRows
-from tapestry.runs.checks.staging import Staged
 from tapestry.runs.engine.own_tables import exists
 from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations.validate import Expected, Prepared, prepare
@@ -32,23 +31,22 @@ KIND = "dbt"
 makes at least, and 0 for what the table was created with."""
 
 
-@dataclass(frozen=True)
-class Checked:
-    """What was found; ``select`` gives the rows to be published.
+@dataclass(frozen=True, kw_only=True)
+class CheckedModel(Findings):
+    """What was found of a model's rows; ``select`` gives those to be published.
 
     rows
         What was checked; they replace those of the table, or are a ``batch`` to be added to it.
     """
 
     rows: NewRows
-    results: tuple[CheckResult, ...]
     select: str = ""
-    staged: Staged | None = None
-    rejected_rows: int = 0
     error: ExpectationFailed | None = None
 
 
-def stage_result(session: Session, model: Model, sql: str, run_id: str, batch: bool) -> Checked:
+def stage_result(
+    session: Session, model: Model, sql: str, run_id: str, batch: bool
+) -> CheckedModel:
     """Stage the rows of a query, check them, keep the rejected ones; nothing is published here.
 
     ``batch``: they are added to a table that is there, else they replace it. Of a batch only what
@@ -62,7 +60,7 @@ def stage_result(session: Session, model: Model, sql: str, run_id: str, batch: b
     results = checks.expectations(session, staged)
     if any(result.blocks for result in results):
         hint = f"look at the rows in {staged.name}, {CORRECT}"
-        return Checked(new, tuple(results), error=_failure(new, results, hint))
+        return CheckedModel(rows=new, results=tuple(results), error=_failure(new, results, hint))
     dropping = [r.name for r in results if r.on_violation == "drop" and r.violations]
     count = checks.dropped_rows(session, staged, results)
     if not batch:
@@ -70,10 +68,12 @@ def stage_result(session: Session, model: Model, sql: str, run_id: str, batch: b
     if dropping:
         rejected.reject(session, new, staged, dropping, "")
     select = staging.published(staged, new, dropping)
-    return Checked(new, tuple(results), select, staged, count)
+    return CheckedModel(
+        rows=new, results=tuple(results), rejected_rows=count, staged=staged, select=select
+    )
 
 
-def check_query(session: Session, model: Model, sql: str, run_id: str) -> Checked:
+def check_query(session: Session, model: Model, sql: str, run_id: str) -> CheckedModel:
     """Check the rows of a query as they are, in one pass: a view's before it is made.
 
     Raises ConfigurationError for an expectation that drops rows: a view keeps none.
@@ -89,7 +89,9 @@ def check_query(session: Session, model: Model, sql: str, run_id: str) -> Checke
     return _counted(session, new, f"(\n{sql}\n)")
 
 
-def check_table(session: Session, model: Model, run_id: str, before: Checked | None) -> Checked:
+def check_table(
+    session: Session, model: Model, run_id: str, before: CheckedModel | None
+) -> CheckedModel:
     """Check all rows of a table that stands there; what it drops as rows come in only warns."""
     table = relation_name(model.relation)
     new = _new_rows(session, model, f"SELECT * FROM {table}", run_id, batch=True)
@@ -117,7 +119,7 @@ def only_blocking(model: Model) -> Model:
     return replace(model, config=replace(model.config, expectations=kept))
 
 
-def _counted(session: Session, new: NewRows, relation: str) -> Checked:
+def _counted(session: Session, new: NewRows, relation: str) -> CheckedModel:
     """All conditions in one pass over a relation, the others by Great Expectations."""
     began = monotonic()
     conditions = [one for one in new.expected if one.condition]
@@ -138,7 +140,7 @@ def _counted(session: Session, new: NewRows, relation: str) -> Checked:
     blocked = any(result.blocks for result in results)
     told = "nothing was published" if new.creates else "its table has such rows"
     error = _failure(new, results, CORRECT, told) if blocked else None
-    return Checked(new, tuple(results), error=error)
+    return CheckedModel(rows=new, results=tuple(results), error=error)
 
 
 def _counts(

@@ -17,8 +17,8 @@ from tapestry.runs.engine.odd_rows import OddRow
 from tapestry.runs.engine.own_tables import forget_gone
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.plan import Circumstances
 from tapestry.runs.query.relations import plain
-from tapestry.runs.run.plan import Circumstances
 from tapestry.runs.tables.state import readable, runs_of
 from tapestry.runs.tables.state_row import KEY, StateRow
 from tapestry.runs.tables.target import (
@@ -146,7 +146,7 @@ def _state_of(session: Session, model: Model, invocation: Invocation, target: Gl
             where=model.file,
             hint=ADOPT,
         )
-    row = invocation.state(session, target.generation)
+    row = invocation.states.of(session, target.generation)
     if row is None:
         raise StateMissing(
             f"{invocation.state_table} knows nothing of {name}; it belongs to the table",

@@ -1,0 +1,131 @@
+"""Decide what a rewind of one model will do, before anything of it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import uuid4
+
+from tapestry.errors import StateMissing, WindowError
+from tapestry.names import MATCHED_AT
+from tapestry.quoting import relation_name, timestamp
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.column_types import columns_of_table
+from tapestry.runs.engine.instants import show
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.after.finish_rewind import finish
+from tapestry.runs.kinds.continuous.after.rewind import ANSWERED, Rewind
+from tapestry.runs.kinds.continuous.after.rewind_sources import carried, next_run
+from tapestry.runs.kinds.continuous.known.erased_answers import erased_since
+from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.standing import Standing, stand
+from tapestry.runs.protocol.writing import rewind_sql
+from tapestry.runs.query.relations import read_relations
+from tapestry.runs.sources.pins import Pin
+from tapestry.runs.tables.beside_target import KNOWN
+from tapestry.runs.tables.state import runs_of
+from tapestry.runs.tables.state_row import StateRow
+
+
+def plan_rewind(
+    session: Session,
+    model: Model,
+    invocation: Invocation,
+    to: datetime,
+    upstream: Mapping[str, Pin] | None = None,
+) -> Rewind | None:
+    """Decide; writes nothing but the name of a generation that a killed rewind left out.
+
+    ``upstream`` are pins of models that were themselves rewound: their tables now hold exactly what
+    was visible at T. Without them, and with nothing after T, there is nothing to do: None.
+
+    Raises StateMissing or TargetChanged for a table that no run could go on from, WindowError for a
+    T before the runs that the state still knows.
+    """
+    standing = _standing(session, model, invocation)
+    assert standing.row is not None
+    unfinished = standing.crashed or standing.closing
+    newest = standing.row.undone if unfinished else standing.row
+    end = newest.after.t
+    if to >= end and not upstream:
+        return None
+    to = min(to, end)
+    runs = runs_of(session, invocation.state_table, newest.generation)
+    runs = [run for run in runs if run.failed_at is None and run.after.t <= end]
+    crossing = _crossing(model, runs, to)
+    row = _rewound(crossing, to, standing.version, upstream or {})
+    relations = read_relations(
+        session, crossing.after.canonical, model, invocation.pins, invocation.time_zone
+    )
+    last = runs[-1]
+    erased = erased_since(session, model, relations, row, last)
+    beside = dict.fromkeys([*last.beside, *([KNOWN.suffix] if erased else [])])
+    row, columns = replace(row, beside=tuple(beside)), len(columns_of_table(session, row.model))
+    return Rewind(
+        model,
+        newest,
+        row,
+        answers_after(session, model, to),
+        sum(run.after.t > to for run in runs),
+        rewind_sql(row, columns, f"{ANSWERED} > {timestamp(row.after.t)}"),
+        carried(session, relations, crossing, row),
+        erased,
+        standing.attempt,
+        next_run(session, model, relations, row, upstream or {}),
+    )
+
+
+def answers_after(session: Session, model: Model, to: datetime) -> int:
+    """How many answers of the model's table have their first instant after T."""
+    asked = f"SELECT count(*) FROM {relation_name(model.relation)}"
+    return int(session.rows(f"{asked} WHERE {MATCHED_AT} > {timestamp(to)}")[0][0])
+
+
+def _standing(session: Session, model: Model, invocation: Invocation) -> Standing:
+    """Where the model stands, looked at anew."""
+    invocation.forget(model.relation)
+    standing = stand(session, model, invocation, False)
+    if standing.unnamed and standing.row is not None:
+        finish(session, standing.row)
+        invocation.forget(model.relation)
+        standing = stand(session, model, invocation, False)
+    if standing.row is None:
+        what = "has not run yet" if standing.target is None else "is being built anew"
+        raise StateMissing(
+            f"{model.name} {what}: there is nothing to rewind",
+            where=model.file,
+            hint=f"dbt run --select {model.name}",
+        )
+    return standing
+
+
+def _crossing(model: Model, runs: Sequence[StateRow], to: datetime) -> StateRow:
+    """The first run that went as far as T; it read whatever the answers up to T depend on."""
+    crossing = next((run for run in runs if run.after.t >= to), None)
+    if crossing is None or (crossing.since is not None and crossing.since >= to):
+        oldest = (
+            f"the oldest run it knows went to {show(runs[0].after.t)}" if runs else "none is left"
+        )
+        raise WindowError(
+            f"the state of {model.name} no longer reaches back to {show(to)}: {oldest}",
+            where=model.file,
+            hint=f"TAPESTRY_AS_OF='{show(to)}Z' dbt run --full-refresh --select {model.name}"
+            " builds it up to there",
+        )
+    return crossing
+
+
+def _rewound(
+    crossing: StateRow, to: datetime, version: int, upstream: Mapping[str, Pin]
+) -> StateRow:
+    """Run 1 of the generation that goes on from T; ``version`` is the newest of the table."""
+    return replace(
+        crossing,
+        identity=replace(crossing.identity, generation=uuid4().hex, n=1, run_id=uuid4().hex),
+        target=Pin("", version),
+        before=None,
+        after=replace(crossing.after, t=to, pins={**crossing.after.pins, **upstream}),
+        failed=(),
+        continues=crossing.generation,
+    )

@@ -1,0 +1,104 @@
+"""Checked to Committed, exactly once; and the other end of a run: its n is closed without rows."""
+
+from __future__ import annotations
+
+from tapestry.errors import ConcurrentRun
+from tapestry.runs.checks import rejected
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.column_types import columns_of_table
+from tapestry.runs.engine.errors_of_delta import already_exists, folder_in, leftover, lost_race
+from tapestry.runs.engine.session import Session
+from tapestry.runs.protocol import crash
+from tapestry.runs.protocol.plan import Planned
+from tapestry.runs.protocol.states import Checked, Committed
+from tapestry.runs.protocol.writing import CREATE, REPLACE, failed_sql
+from tapestry.runs.tables import beside_target
+from tapestry.runs.tables.state import mark_failed, runs_of
+from tapestry.runs.tables.state_row import StateRow
+from tapestry.runs.tables.target import commits_after, generation_in, landed, look, unknown_table
+
+
+def commit(session: Session, checked: Checked) -> Committed:
+    """Close the generation before, if there is one, and publish the rows."""
+    planned = checked.planned
+    for text in planned.ready:
+        session.run(text)
+    crash.point("ready")
+    publish(session, planned.row, checked.statement, planned.state_table)
+    return Committed(planned, checked.found)
+
+
+def publish(session: Session, row: StateRow, main: str, state_table: str = "") -> None:
+    """Execute the statement that commits n; a race lost here is found out by ``confirm``.
+
+    A creation needs the state table. It raises TargetChanged where a table lies in its folder that
+    no creation of this model has left there.
+    """
+    try:
+        session.run(main)
+    except Exception as error:
+        folder = folder_in(error) if leftover(error) else ""
+        if row.n == 1 and folder and main.startswith(CREATE):
+            # A creation was killed between its commit and the catalog's entry: nobody's table.
+            found = generation_in(session, folder)
+            if found is not None and not _is_first_run(session, state_table, row.model, found):
+                raise unknown_table(row.model, folder) from error
+            publish(session, row, REPLACE + main.removeprefix(CREATE))
+        elif not lost_race(error) and not (row.n == 1 and already_exists(error)):
+            raise
+
+
+def _is_first_run(session: Session, state_table: str, model: str, generation: str) -> bool:
+    """Did a creation of this model, which nobody went on from, make a table?"""
+    runs = runs_of(session, state_table, generation)
+    return {(run.model, run.n) for run in runs} == {(model, 1)}
+
+
+def give_up(session: Session, row: StateRow, invocation: Invocation, unsure: bool = False) -> None:
+    """Close a run without rows, so that the next one covers its window with other means.
+
+    A creation has no n that anybody goes on from. ``unsure``: the log can no longer say whether the
+    run has landed. It stays as it is: closing it could forget rows that are there.
+    """
+    invocation.forget(row.model)
+    if row.n == 1 or unsure:
+        return
+    close(session, invocation.state_table, row, len(columns_of_table(session, row.model)))
+    rejected.tidy(session, row.model, row.generation, row.n, "")
+    beside_target.tidy(session, row, row.n - 1)
+
+
+def close(session: Session, state_table: str, row: StateRow, columns: int) -> None:
+    """End run n, whose checks failed, without rows: τ stays where it was (semantics, section 4).
+
+    The state is marked first and the transaction (generation, n) of the target taken after that, so
+    that a kill in between leaves a run of which is known that it is to be closed, and an execution
+    of n that only slept publishes nothing any more.  Raises ConcurrentRun where such a one was
+    faster.
+    """
+    mark_failed(session, state_table, row)
+    try:
+        session.run(failed_sql(row, columns))
+    except Exception as error:
+        if not lost_race(error):
+            raise
+    found = landed(commits_after(session, row.model, row.target.version), row.generation, row.n)
+    if found is not None and not found.failed:
+        mark_failed(session, state_table, row, failed=False)
+        raise concurrent(row)
+
+
+def concurrent(row: StateRow) -> ConcurrentRun:
+    """The error of a run that another run of the same model overtook."""
+    return ConcurrentRun(
+        f"another run of {row.model} committed first; its rows are there, nothing is lost or twice",
+        hint="run again: the next run goes on from there",
+    )
+
+
+def overtaken(session: Session, planned: Planned) -> bool:
+    """Has another first run made the table, and removed the staged rows that both wrote?"""
+    if planned.row.n > 1 or planned.replaces:
+        return False
+    target = look(session, planned.row.model)
+    return target is not None and target.generation not in (None, planned.row.generation)

@@ -1,0 +1,67 @@
+"""A kind of model: how its next run is planned, refused, explained and audited."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tapestry.errors import Refusal
+from tapestry.quoting import Sql
+from tapestry.runs.checks.verification import Audited
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.plan import Plan
+from tapestry.sql import Catalog, Step
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The steps from the text to the statement of a run, or up to the one that refuses it.
+
+    looked_at
+        What else the kind has found out about its next run.
+    """
+
+    steps: tuple[Step, ...]
+    refusal: Refusal | None = None
+    looked_at: Any = None
+
+
+class Kind(Protocol):
+    """A kind of model: how its next run is planned, and by that how it writes (``writing``)."""
+
+    @property
+    def own_columns(self) -> Mapping[str, Sql]:
+        """The columns that its tables have besides those of the query, with their types."""
+
+    @property
+    def arrival(self) -> str | None:
+        """The column that tells readers of its table when a row came in; None: none does."""
+
+    @property
+    def keys(self) -> Collection[str]:
+        """The keys of ours that do something on it."""
+
+    def plan(
+        self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
+    ) -> Plan:
+        """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
+
+    def refuse(self, model: Model, catalog: Catalog) -> None:
+        """Raise the Refusal that a run would raise of the model's text, which reads no data."""
+
+    def explain(
+        self, session: Session, model: Model, invocation: Invocation, stored: bool
+    ) -> Explained:
+        """How the next run comes from the text; ``stored``: the model has a table, or will."""
+
+    def audit(
+        self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
+    ) -> Audited:
+        """Check the table against the query, outside of any run; nothing is written.
+
+        ``level`` is sample or full; ``turn_number`` says which part a sample looks at. Raises
+        NotRunYet for a model that has not run.
+        """

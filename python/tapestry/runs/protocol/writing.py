@@ -1,0 +1,170 @@
+"""The statements that write a target: each commits once, under a transaction or with the table.
+
+Semantics, section 4. A creation is one statement that writes the rows and the generation. An append
+is one INSERT under Delta's transaction (generation, n), given as write options of that statement:
+session settings would hit every other statement of the session, and of the threads that share it.
+Delta skips a transaction that has landed without saying so, so the history is asked afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from tapestry.names import GENERATION_PROPERTY, KIND_PROPERTY, STATE_PROPERTY
+from tapestry.quoting import identifier, properties, relation_name
+from tapestry.runs.engine.instants import show
+from tapestry.runs.model.model import Model
+from tapestry.runs.tables.state_row import StateRow
+from tapestry.runs.tables.target import CLOSED, metadata, transaction
+
+CREATE = "CREATE TABLE"
+REPLACE = "CREATE OR REPLACE TABLE"
+
+
+class Writing(Protocol):
+    """How a kind of model gets rows into its table: in one statement."""
+
+    @property
+    def action(self) -> str:
+        """create | append | overwrite."""
+
+    @property
+    def replaces(self) -> bool:
+        """The rows of a table that is there make way."""
+
+    def statement(self, select: str, attempt: str = "") -> str:
+        """The statement that commits the rows of ``select``, of the execution ``attempt``."""
+
+
+@dataclass(frozen=True)
+class Creation:
+    """The table is made, or made anew, with its rows.
+
+    state_table
+        Where a creation finds whose table lies in its folder.
+    """
+
+    action: ClassVar[str] = "create"
+
+    model: Model
+    generation: str
+    replaces: bool
+    state_table: str
+
+    def statement(self, select: str, attempt: str = "") -> str:
+        """One CREATE [OR REPLACE] TABLE … AS; it has no place for ``attempt``."""
+        return create_sql(self.model, self.generation, select, self.replaces, self.state_table)
+
+
+@dataclass(frozen=True)
+class Appending:
+    """The rows are added under the transaction (generation, n) of the run."""
+
+    action: ClassVar[str] = "append"
+    replaces: ClassVar[bool] = False
+
+    row: StateRow
+    columns: tuple[str, ...]
+
+    def statement(self, select: str, attempt: str = "") -> str:
+        """One INSERT INTO."""
+        return append_sql(self.row, self.columns, select, attempt)
+
+
+@dataclass(frozen=True)
+class Overwriting(Appending):
+    """The rows take the place of all that are there, under the same transaction."""
+
+    action: ClassVar[str] = "overwrite"
+
+    def statement(self, select: str, attempt: str = "") -> str:
+        """One INSERT OVERWRITE."""
+        return append_sql(self.row, self.columns, select, attempt, instead=True)
+
+
+def create_sql(
+    model: Model, generation: str, select: str, replace: bool, state_table: str = ""
+) -> str:
+    """The target with its rows, its generation and where its state is, in one commit."""
+    listed = {
+        **model.properties,
+        GENERATION_PROPERTY: generation,
+        KIND_PROPERTY: model.materialized,
+    }
+    if state_table:
+        listed[STATE_PROPERTY] = state_table
+    return (
+        f"{REPLACE if replace else CREATE} {relation_name(model.relation)} USING delta"
+        f" TBLPROPERTIES ({properties(listed)}) {model.options} AS\n{select}"
+    )
+
+
+def append_sql(
+    row: StateRow, columns: Sequence[str], select: str, attempt: str = "", instead: bool = False
+) -> str:
+    """The new rows under the transaction (generation, n), with the run's name in the commit.
+
+    ``instead``: they take the place of all rows that are there, whatever the session says of
+    partitions.
+    """
+    more = {"tau": show(row.since), "t": show(row.after.t)}
+    if attempt:
+        more["attempt"] = attempt
+    said, options = metadata(row.generation, row.n, row.run_id, more), {}
+    if instead:
+        options["replaceWhere"] = "true"
+    under = transaction(row.generation, row.n, said, **options)
+    insert = "INSERT OVERWRITE" if instead else "INSERT INTO"
+    names = ", ".join(identifier(column) for column in columns)
+    return f"{insert} {relation_name(row.model)} {under} ({names})\n{select}"
+
+
+def failed_sql(row: StateRow, columns: int) -> str:
+    """An empty commit under (generation, n): the run that failed its checks is closed."""
+    said = metadata(row.generation, row.n, row.run_id, {"failed": True})
+    return _nothing(row.model, columns, transaction(row.generation, row.n, said))
+
+
+def closing_sql(name: str, columns: int, generation: str, run_id: str) -> str:
+    """An empty commit under the last n of a generation, before the table is built again.
+
+    An append of that generation that was planned before would else land in the new table, under a
+    transaction that nobody has used there. Now it lands before, conflicts, or is skipped.  The
+    empty rows must not come from the table itself: an empty INSERT that reads its own target leaves
+    no commit and no transaction (Delta 4.3).
+    """
+    said = metadata(generation, CLOSED, run_id, {})
+    return _nothing(name, columns, transaction(generation, CLOSED, said))
+
+
+def rewind_sql(row: StateRow, columns: int, forgotten: str) -> str:
+    """One commit that forgets the rows for which ``forgotten`` holds and closes the generation
+    before the row's.
+
+    It is run 1 of the new generation, under the last transaction of the old one: so it lands once,
+    and no append of the old generation lands after it. The table keeps its files, properties and
+    constraints.
+
+    What to replace is an option that Delta reads as text: the literal names its offset. REPLACE
+    WHERE goes through a filter of Spark's that Delta prints in the session's zone, without one: in
+    the hour that comes twice there (01:30 UTC on the last Sunday of October in Berlin) it forgets
+    an hour too much.
+    """
+    more = {"successor": row.generation, "t": show(row.after.t)}
+    said = metadata(row.continues, CLOSED, row.run_id, more)
+    under = transaction(row.continues, CLOSED, said, replaceWhere=forgotten)
+    nothing = f"SELECT {', '.join(['NULL'] * columns)} FROM range(0)"
+    return f"INSERT OVERWRITE {relation_name(row.model)} {under} {nothing}"
+
+
+def name_generation_sql(name: str, generation: str) -> str:
+    """Give a table that was rewound the name of its new generation."""
+    named = properties({GENERATION_PROPERTY: generation})
+    return f"ALTER TABLE {relation_name(name)} SET TBLPROPERTIES ({named})"
+
+
+def _nothing(name: str, columns: int, under: str) -> str:
+    nothing = f"SELECT {', '.join(['NULL'] * columns)} FROM range(0)"
+    return f"INSERT INTO {relation_name(name)} {under} {nothing}"

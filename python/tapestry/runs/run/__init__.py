@@ -1,1 +1,0 @@
-"""One run of one model: planned, claimed, published, logged."""
