@@ -8,9 +8,12 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.facts.grouping import aggregates, own_parts
+
+
+class NotComparedError(Exception):
+    """What a query holds that is not compared between two versions: all of it is computed."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class JoinedRelation:
 
 @dataclass(frozen=True)
 class SelectBlock:
-    """A SELECT. Raises Refusal for a FROM clause with joins in parentheses."""
+    """A SELECT. Raises NotComparedError for a FROM clause that is not."""
 
     node: exp.Select
 
@@ -60,19 +63,9 @@ class SelectBlock:
             found.append(JoinedRelation(join.this.alias_or_name, join.this, join))
         for one in found:
             if not isinstance(one.node, exp.Table | exp.Subquery) or one.node.args.get("joins"):
-                raise Refusal(
-                    "a join in parentheses is not compared between two versions",
-                    one.node.sql("spark"),
-                    "write the joins one after the other",
-                    code="joins-in-parentheses",
-                )
+                raise NotComparedError("a join in parentheses")
             if any(part.find(exp.Query) is not None for part in one.on):
-                raise Refusal(
-                    "a subquery in ON is not compared between two versions",
-                    one.node.sql("spark"),
-                    "write it in WHERE",
-                    code="subquery-in-on",
-                )
+                raise NotComparedError("a subquery in ON")
         return tuple(found)
 
     @cached_property

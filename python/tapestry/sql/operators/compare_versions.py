@@ -89,7 +89,7 @@ def keep_by_keys(read: ReadQuery, preferred: Sequence[str] = ()) -> KeptQuery:
     """Write a query out, and choose the key of each of its arms.
 
     ``preferred`` are columns of the select list by which an arm is kept where they commute with it.
-    Raises Refusal for what cannot be written out.
+    Raises Refusal for what cannot be written out, NotComparedError for what is not compared.
     """
     tree, catalog = read.tree, read.catalog
     tree = total_orders(tree, catalog) if has_orders(tree) else tree
@@ -117,7 +117,8 @@ def compare(
     """The SQL of an arm between two versions.
 
     ``among`` is a relation that holds the rows of ``keys``; without it they are found once more in
-    each text. Raises Refusal for a comparison with now() whose change cannot be foretold.
+    each text. Raises Refusal for a comparison with now() whose change cannot be
+    foretold.
     """
     old, new = map(timing.literal, between.instants)
     instants = {Version.OLD: old, Version.NEW: new}
