@@ -142,6 +142,12 @@ PATTERNS += [b" . ", b"\\(", b'\\"', b'"\\', b"(\\", b"=?a?q?x ", b"(a", b'("', 
 @pytest.mark.parametrize("begin", [b"", b"x ", b"<", b"(", b'"'])
 def test_the_time_grows_with_the_length(begin: bytes) -> None:
     for pattern in PATTERNS:
-        began = time.process_time()
-        author_of(begin + (pattern * LONGEST)[:LONGEST])
-        assert time.process_time() - began < 0.5, pattern
+        field = begin + (pattern * LONGEST)[:LONGEST]
+        # The least of a few: a look for garbage, among all that other tests left, is no reading.
+        assert any(_seconds(field) < 0.5 for _ in range(3)), pattern
+
+
+def _seconds(field: bytes) -> float:
+    began = time.process_time()
+    author_of(field)
+    return time.process_time() - began
