@@ -214,9 +214,9 @@ def a_rewind(side: Side) -> None:
     """Answers after T are forgotten under the last number of the generation."""
     side.creates()
     back = other(side.first, generation="h", continues="g", run_id="r9", t=at(2))
-    after = f"`_matched_at` > {timestamp(back.t)}"
+    after = f"`_matched_at` > {timestamp(back.after.t)}"
     side.sends(rewind_sql(back, 2, after))
-    side.sends(rewind_sql(replace(back, generation="i"), 2, after))
+    side.sends(rewind_sql(other(back, generation="i"), 2, after))
     side.sends(append_sql(side.second, ["id", "_matched_at"], values(11)))
     side.sends(name_generation_sql(side.target, "h"))
     rows = f"SELECT id FROM {relation_name(side.target)} WHERE id > 0"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from tapestry.cli.advice import Table, advise
@@ -15,11 +14,11 @@ from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
 from tapestry.runs.kinds.continuous.after.cost import Cost, cost
-from tapestry.runs.kinds.continuous.after.explain import rewritten
 from tapestry.runs.kinds.continuous.after.preview import Preview
+from tapestry.runs.kinds.continuous.query import rewritten
 from tapestry.runs.kinds.registry import kind_of
 from tapestry.runs.model.model import Model
-from tapestry.sql import Step
+from tapestry.sql import Rewriting, Step
 from tapestry.sql.rewriter import refusing_pass
 
 
@@ -77,7 +76,12 @@ def explain_model(
     if not isinstance(looked_at, Preview):
         return explained
 
-    rewrite_with = partial(rewritten, model, looked_at.query.relations)
+    catalog = looked_at.query.relations.catalog
+
+    def rewrite_with(assume: tuple[str, ...]) -> Rewriting:
+        supposed = replace(model, config=replace(model.config, assume=assume))
+        return rewritten(model.sql, catalog, supposed, invocation, model.config.begin)
+
     tables = {name: _table(session, looked_at, name) for name in looked_at.scans}
     wanted = {(r.source, r.predicate) for r in looked_at.readings}
     wanted |= {(name, "") for name in looked_at.scans}

@@ -35,7 +35,7 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import SMALL
 from tapestry.runs.query.read_text import ReadText
 from tapestry.runs.sources.describe import arrival_column
-from tapestry.sql import Rewriting, Window
+from tapestry.sql import Rewriting, Source, Window
 from tapestry.sql.look.joined_uses import JoinedUse
 from tapestry.sql.look.uses_of_sources import Use
 
@@ -116,6 +116,18 @@ class Asking:
     window: Window
     again: bool = False
     plain: ReadText | None = None
+
+    @property
+    def as_written(self) -> bool:
+        """Is the query as its author sees it, so that a name it does not know is a mistake?
+
+        Else a later begin, or rows that have ended, may have it evaluated at instants, where no
+        memory stands for a table; the names stay right for a table that is built anew.
+        """
+        relations = self.query.relations.catalog.relations.values()
+        ended = any(isinstance(one, Source) and one.ends for one in relations)
+        later = self.query.rewriting.begin != self.model.config.begin
+        return not (self.again or ended or later)
 
     @property
     def listed(self) -> tuple[str | tuple[str, str], ...]:
@@ -249,7 +261,7 @@ def ask_memories(asking: Asking, untimely: Untimely) -> tuple[MemoryRequest, ...
     uses = asking.query.rewriting.uses
     known = {use.written.lower(): use for use in reversed(uses)}
     unknown = sorted(asking.names - known.keys())
-    if unknown and not asking.again:
+    if unknown and asking.as_written:
         listed, model = ", ".join(sorted(known)) or "none", asking.model
         raise ConfigurationError(
             f"memories: {unknown[0]} is no table that a memory can stand for in {model.name}",
@@ -268,7 +280,7 @@ def ask_memories(asking: Asking, untimely: Untimely) -> tuple[MemoryRequest, ...
             if way is not None:
                 sides = [own[alias] for alias in way[0].aliases]
                 requests.append(asking.request_pair(*way, untimely.reason(sides)))
-        if not asking.again and all(way is None for way in ways):
+        if asking.as_written and all(way is None for way in ways):
             raise _not_joined(asking.model, pair)
     return tuple(requests)
 
