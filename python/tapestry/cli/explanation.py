@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from tapestry.cli.advice import Table, advise
@@ -15,10 +16,9 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
 from tapestry.runs.kinds.continuous.after.cost import Cost, cost
 from tapestry.runs.kinds.continuous.after.preview import Preview
-from tapestry.runs.kinds.continuous.query import rewritten
 from tapestry.runs.kinds.registry import kind_of
 from tapestry.runs.model.model import Model
-from tapestry.sql import Rewriting, Step
+from tapestry.sql import Catalog, Rewriting, Step, rewrite
 from tapestry.sql.rewriter import refusing_pass
 
 
@@ -76,12 +76,7 @@ def explain_model(
     if not isinstance(looked_at, Preview):
         return explained
 
-    catalog = looked_at.query.relations.catalog
-
-    def rewrite_with(assume: tuple[str, ...]) -> Rewriting:
-        supposed = replace(model, config=replace(model.config, assume=assume))
-        return rewritten(model.sql, catalog, supposed, invocation, model.config.begin)
-
+    rewrite_with = partial(_assuming, model, looked_at.query.relations.catalog)
     tables = {name: _table(session, looked_at, name) for name in looked_at.scans}
     wanted = {(r.source, r.predicate) for r in looked_at.readings}
     wanted |= {(name, "") for name in looked_at.scans}
@@ -90,6 +85,13 @@ def explain_model(
     explained.costs = {key: cost(session, looked_at, *key) for key in sorted(wanted)}
     explained.advice = advise(looked_at, explained.costs, tables, rewrite_with, model.config.assume)
     return explained
+
+
+def _assuming(model: Model, catalog: Catalog, assume: tuple[str, ...]) -> Rewriting:
+    """The query, were these orders assumed."""
+    begin, infer = model.config.begin, model.config.infer == "on"
+    rewriting = rewrite(model.sql, catalog, assume, begin, infer=infer)
+    return rewriting.joining(model.config.join_order)
 
 
 def _table(session: Session, looked_at: Preview, name: str) -> Table:
