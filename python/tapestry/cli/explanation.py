@@ -18,7 +18,7 @@ from tapestry.runs.kinds.continuous.after.cost import Cost, cost
 from tapestry.runs.kinds.continuous.after.preview import Preview
 from tapestry.runs.kinds.registry import kind_of
 from tapestry.runs.model.model import Model
-from tapestry.sql import Catalog, Rewriting, Step, rewrite
+from tapestry.sql import Step, rewrite
 from tapestry.sql.rewriter import refusing_pass
 
 
@@ -76,7 +76,9 @@ def explain_model(
     if not isinstance(looked_at, Preview):
         return explained
 
-    rewrite_with = partial(_assuming, model, looked_at.query.relations.catalog)
+    catalog, config = looked_at.query.relations.catalog, model.config
+    infer = config.infer == "on"
+    rewrite_with = partial(rewrite, model.sql, catalog, begin=config.begin, infer=infer)
     tables = {name: _table(session, looked_at, name) for name in looked_at.scans}
     wanted = {(r.source, r.predicate) for r in looked_at.readings}
     wanted |= {(name, "") for name in looked_at.scans}
@@ -85,13 +87,6 @@ def explain_model(
     explained.costs = {key: cost(session, looked_at, *key) for key in sorted(wanted)}
     explained.advice = advise(looked_at, explained.costs, tables, rewrite_with, model.config.assume)
     return explained
-
-
-def _assuming(model: Model, catalog: Catalog, assume: tuple[str, ...]) -> Rewriting:
-    """The query, were these orders assumed."""
-    begin, infer = model.config.begin, model.config.infer == "on"
-    rewriting = rewrite(model.sql, catalog, assume, begin, infer=infer)
-    return rewriting.joining(model.config.join_order)
 
 
 def _table(session: Session, looked_at: Preview, name: str) -> Table:
