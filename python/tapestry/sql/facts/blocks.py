@@ -87,6 +87,16 @@ class BlockQuery:
     outer: BlockScope | None
 
 
+def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """What a condition demands, each by itself, out of its parentheses."""
+    condition = condition.unnest()
+    if isinstance(condition, exp.And):
+        yield from conjuncts(condition.this)
+        yield from conjuncts(condition.expression)
+    else:
+        yield condition
+
+
 def leaf_blocks(query: exp.Expr | BlockQuery) -> Iterator[BlockScope]:
     """The SELECTs whose rows are those of a query, each naming its columns as the first does."""
     node, outer = (query.node, query.outer) if isinstance(query, BlockQuery) else (query, None)

@@ -50,6 +50,14 @@ def derived_tables(select: exp.Expr) -> Iterator[exp.Subquery]:
             yield relation
 
 
+def opened(query: exp.Expr) -> exp.Query:
+    """A query out of its parentheses."""
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    assert isinstance(query, exp.Query)
+    return query
+
+
 def leaf_selects(query: exp.Expr) -> Iterator[exp.Select]:
     """The SELECTs whose rows are those of a query, or are compared by its set operations."""
     while isinstance(query, exp.Subquery):

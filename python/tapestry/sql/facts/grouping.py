@@ -42,9 +42,14 @@ def _windowed(node: exp.Expr) -> bool:
     return isinstance(parent, exp.Window)
 
 
+def is_limited(node: exp.Expr) -> bool:
+    """Does LIMIT or OFFSET stand at a query itself?"""
+    return node.args.get("limit") is not None or node.args.get("offset") is not None
+
+
 def is_grouped(node: exp.Expr) -> bool:
     """Has a query an aggregate, a window function, a LIMIT, EXCEPT ALL in its outermost block?"""
-    if node.args.get("limit") is not None or node.args.get("offset") is not None:
+    if is_limited(node):
         return True
     if isinstance(node, exp.SetOperation):  # how many copies a value has is a count
         return isinstance(node, exp.Except | exp.Intersect) and not node.args.get("distinct")

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.facts.from_clause import encloses_relation
-from tapestry.sql.facts.grouping import GROUPINGS, is_global, own_parts
+from tapestry.sql.facts.from_clause import encloses_relation, opened
+from tapestry.sql.facts.grouping import GROUPINGS, is_global, is_limited, own_parts
 from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.ir import SourceTable
 
@@ -152,7 +152,7 @@ class Finder:
 
     def components(self, tree: exp.Expr) -> Iterator[Covered]:
         """What each component that commutes covers."""
-        node = _opened(tree)
+        node = opened(tree)
         if not isinstance(node, exp.Select):
             for place in range(len(_first(node).selects)):
                 yield self.output(node, place) or {}
@@ -200,11 +200,11 @@ class Finder:
 
     def output(self, node: exp.Expr, place: int) -> Covered | None:
         """What a column of a query's select list covers; None where it does not commute."""
-        if node.args.get("limit") is not None or node.args.get("offset") is not None:
+        if is_limited(node):
             return None
-        node = _opened(node)
+        node = opened(node)
         if isinstance(node, exp.SetOperation):
-            if node.args.get("limit") is not None or node.args.get("offset") is not None:
+            if is_limited(node):
                 return None
             left, right = (self.output(one, place) for one in (node.this, node.expression))
             return None if left is None or right is None else {**left, **right}
@@ -235,7 +235,7 @@ class Finder:
             inside = self.output(query, 0) if item.type == compared.type else None
             if inside:
                 return inside
-        node = _opened(query)
+        node = opened(query)
         if not isinstance(node, exp.Select):
             return {}
         block = self.block(node)
@@ -253,7 +253,7 @@ class Finder:
 
 def _apart(node: exp.Select, equal: set[Column]) -> bool:
     """Does a block tell rows of different keys apart wherever it takes several together?"""
-    if node.args.get("limit") is not None or node.args.get("offset") is not None:
+    if is_limited(node):
         return False
     if is_global(node):
         return False
@@ -361,12 +361,6 @@ def _subqueries(node: exp.Select) -> Iterator[exp.Expr]:
         for part in clause.walk(prune=lambda one: isinstance(one, exp.Query)):
             if isinstance(part, exp.Query):
                 yield part
-
-
-def _opened(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Subquery):
-        node = node.this
-    return node
 
 
 def _first(node: exp.Expr) -> exp.Select:

@@ -16,8 +16,8 @@ from tapestry.errors import Refusal
 from tapestry.names import ROW_ID
 from tapestry.sql import timing
 from tapestry.sql.facts import keys
-from tapestry.sql.facts.from_clause import encloses_relation
-from tapestry.sql.facts.grouping import by_values, is_global
+from tapestry.sql.facts.from_clause import encloses_relation, opened
+from tapestry.sql.facts.grouping import by_values, is_global, is_limited
 from tapestry.sql.ir import SourceTable
 from tapestry.sql.lift.cases import AT, ROWS_KEY, Cases
 from tapestry.sql.lift.global_rows import over_all_cases
@@ -66,10 +66,8 @@ class Lift:
     # -- queries ------------------------------------------------------------------------------
     def rows(self, node: exp.Expr, keyed: bool = False) -> exp.Query:
         """The rows of a query in every case: its columns, ``_instant``, where asked its key."""
-        while isinstance(node, exp.Subquery):
-            node = node.this
-        if node.args.get("limit") is not None or node.args.get("offset") is not None:
-            assert isinstance(node, exp.Query)
+        node = opened(node)
+        if is_limited(node):
             return first_rows(self, node)
         if isinstance(node, exp.SetOperation):
             sides = [self.side(self.rows(one)) for one in (node.this, node.expression)]
@@ -221,9 +219,7 @@ class Lift:
 
     def inner(self, node: exp.Expr, case: exp.Expr, exists: bool) -> exp.Query:
         """A subquery of an expression, at the case of the row around it."""
-        while isinstance(node, exp.Subquery):
-            node = node.this
-        node = node.copy()
+        node = opened(node).copy()
         limit = node.args.get("limit")
         if exists and limit is not None and int(limit.expression.name) > 0:
             node.set("limit", None)

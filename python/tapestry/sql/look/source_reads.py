@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp, parse_one
 
 from tapestry.names import ARRIVAL
+from tapestry.sql.facts.blocks import conjuncts
 from tapestry.sql.facts.from_clause import leaf_selects
 from tapestry.sql.scan import Scan
 
@@ -112,7 +113,7 @@ def _of_select(
     relations = [] if from_ is None else [from_.this]
     relations += [join.this for join in select.args.get("joins") or []]
     where = select.args.get("where")
-    parts = [] if where is None else list(_conjuncts(where.this))
+    parts = [] if where is None else list(conjuncts(where.this))
     for relation in relations:
         if isinstance(relation, exp.Subquery):
             yield from _inner(relation.this, f"{place}, inside {relation.alias}", sources, scans)
@@ -143,16 +144,6 @@ def _reading(place: str, alias: str, source: str, parts: list[exp.Expr], scan: S
         keys=tuple(keys),
         predicate=" AND ".join(f"({_over(part, scan)})" for part in own),
     )
-
-
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if isinstance(node, exp.And):
-        yield from _conjuncts(node.this)
-        yield from _conjuncts(node.expression)
-    else:
-        yield node
 
 
 def _subqueries(part: exp.Expr) -> Iterator[tuple[exp.Expr, str]]:

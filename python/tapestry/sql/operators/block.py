@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.facts.grouping import aggregates, own_parts
+from tapestry.sql.facts.blocks import conjuncts
+from tapestry.sql.facts.grouping import aggregates, is_limited, own_parts
 
 
 class NotComparedError(Exception):
@@ -102,11 +102,6 @@ class SelectBlock:
         where = self.node.args.get("where")
         return () if where is None else tuple(conjuncts(where.this))
 
-    @property
-    def limited(self) -> bool:
-        """Has it LIMIT or OFFSET?"""
-        return any(self.node.args.get(one) is not None for one in ("limit", "offset"))
-
     @cached_property
     def windows(self) -> tuple[exp.Window, ...]:
         """Its window functions."""
@@ -121,7 +116,9 @@ class SelectBlock:
     @property
     def plain(self) -> bool:
         """Is each of its rows made of one row of FROM?"""
-        return not (self.grouped or self.windows or self.limited or self.node.args.get("distinct"))
+        return not (
+            self.grouped or self.windows or is_limited(self.node) or self.node.args.get("distinct")
+        )
 
     @cached_property
     def clauses(self) -> tuple[exp.Expr, ...]:
@@ -143,16 +140,6 @@ class SelectBlock:
         )
 
 
-def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """What a condition demands, each by itself."""
-    condition = condition.unnest()
-    if isinstance(condition, exp.And):
-        yield from conjuncts(condition.this)
-        yield from conjuncts(condition.expression)
-    else:
-        yield condition
-
-
 def tables_in(node: exp.Expr) -> set[str]:
     """The aliases whose columns an expression uses."""
     return {column.table for column in node.find_all(exp.Column)}
@@ -161,11 +148,3 @@ def tables_in(node: exp.Expr) -> set[str]:
 def is_timeless(condition: exp.Expr) -> bool:
     """Is a condition free of the clock and of subqueries, so that it says the same of a row?"""
     return not timing.contains_now(condition) and condition.find(exp.Query) is None
-
-
-def opened(query: exp.Expr) -> exp.Query:
-    """A query out of its parentheses."""
-    while isinstance(query, exp.Subquery):
-        query = query.this
-    assert isinstance(query, exp.Query)
-    return query

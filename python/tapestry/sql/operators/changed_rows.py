@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from tapestry.sql.facts.bounds_of_time import atoms_in, bounds_of
-from tapestry.sql.operators.block import SelectBlock, is_timeless, opened
-from tapestry.sql.operators.choose_key import Key, build_column, choose_key, names_of
+from tapestry.sql.facts.from_clause import opened
+from tapestry.sql.facts.grouping import is_limited
+from tapestry.sql.operators.block import SelectBlock
+from tapestry.sql.operators.choose_key import Key, choose_key, names_of
 from tapestry.sql.operators.cut import cut, key_names, keyed
 from tapestry.sql.operators.reach import Changed, Reach
 from tapestry.sql.operators.versions import VERSIONS, TwoVersions, Version
@@ -53,7 +55,11 @@ class ChangedRows:
         return self.versions.keep(outer, "keys")
 
     def _made(self, query: exp.Query) -> Changed:
-        if isinstance(query, exp.Union) and not query.args.get("distinct") and not _limited(query):
+        if (
+            isinstance(query, exp.Union)
+            and not query.args.get("distinct")
+            and not is_limited(query)
+        ):
             sides = [(self.of(side), side) for side in (query.this, query.expression)]
             return {
                 version: self.versions.keep(
@@ -122,26 +128,13 @@ class ChangedRows:
 
 def _is_row_by_row(block: SelectBlock) -> bool:
     """Is a block a filter and projection of one relation, each row by itself?"""
-    return (
-        block.plain
-        and len(block.relations) == 1
-        and not block.subqueries
-        and all(is_timeless(one) or _has_atoms(one) for one in block.clauses)
-    )
-
-
-def _has_atoms(clause: exp.Expr) -> bool:
-    return bool(list(atoms_in(clause)))
-
-
-def _limited(query: exp.Expr) -> bool:
-    return any(query.args.get(one) is not None for one in ("limit", "offset"))
+    return block.plain and len(block.relations) == 1 and not block.subqueries
 
 
 def _renamed(name: str, query: exp.Expr, columns: Sequence[str]) -> exp.Select:
     """The relation of a query's rows, its columns called otherwise."""
     pairs = zip(names_of(opened(query)), columns, strict=True)
-    listed = [build.named(build_column(own), wanted) for own, wanted in pairs]
+    listed = [build.named(build.column(own), wanted) for own, wanted in pairs]
     return build.add_from(build.select(listed), exp.to_table(name))
 
 
@@ -152,5 +145,5 @@ def _none(query: exp.Query) -> exp.Query:
 
 def _no_keys(query: exp.Expr, key: Key, versions: TwoVersions) -> exp.Query:
     rows = versions.query_at(keyed(query, key), Version.NEW)
-    listed = build.select([build_column(name, "_none") for name in key_names(key)])
+    listed = build.select([build.column(name, "_none") for name in key_names(key)])
     return build.add_where(build.add_from(listed, build.subquery(rows, "_none")), [exp.false()])

@@ -19,14 +19,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.sql import timing
-from tapestry.sql.facts.grouping import GROUPINGS
-from tapestry.sql.facts.identifiers import identifier
-from tapestry.sql.facts.keys_that_commute import Finder
+from tapestry.sql.facts.from_clause import opened
+from tapestry.sql.facts.grouping import GROUPINGS, is_limited
+from tapestry.sql.facts.keys_that_commute import UNCUT, Covered, Finder
 from tapestry.sql.ir import SourceTable
-from tapestry.sql.operators.block import SelectBlock, opened, tables_in
+from tapestry.sql.operators.block import SelectBlock, tables_in
+from tapestry.sql.write import build
 
-UNCOMPARED = ("map", "variant", "interval", "object")
-"""Types whose values Spark does not group."""
 Reached = Mapping[str, tuple[tuple[int, exp.Expr], ...]]
 
 
@@ -69,28 +68,21 @@ def choose_key(
     if not isinstance(tree, exp.Select):
         return None
     block = SelectBlock(tree)
-    if block.limited or any(one.side == "FULL" for one in block.relations):
+    if is_limited(tree) or any(one.side == "FULL" for one in block.relations):
         return None
     wanted = [one for one in _named(block, preferred) if _may_be(one, block)]
     candidates = wanted or list(_candidates(block))
     parts = tuple(dict.fromkeys(one for one in candidates if _may_be(one, block)))
-    return Key(parts, _cover(block, finder, parts)) if parts else None
+    covered = [finder.commuting(tree, part) for part in parts]
+    return Key(parts, _reached(covered)) if parts else None
 
 
 def _of_set(query: exp.SetOperation, finder: Finder) -> Key | None:
-    if query.args.get("limit") is not None or query.args.get("offset") is not None:
+    if is_limited(query):
         return None
-    columns = [build_column(name) for name in names_of(query)]
-    cover: dict[str, list[tuple[int, exp.Expr]]] = {}
-    for place in range(len(columns)):
-        for alias, value in (finder.output(query, place) or {}).items():
-            cover.setdefault(alias, []).append((place, value))
-    return Key(tuple(columns), {alias: tuple(found) for alias, found in cover.items()}, True)
-
-
-def build_column(name: str, table: str = "") -> exp.Column:
-    """``table.name``."""
-    return exp.column(identifier(name), table=table or None)
+    columns = tuple(build.column(name) for name in names_of(query))
+    covered = [finder.output(query, place) for place in range(len(columns))]
+    return Key(columns, _reached(covered), True)
 
 
 def names_of(query: exp.Query) -> list[str]:
@@ -173,13 +165,14 @@ def _compared(value: exp.Expr) -> bool:
     if kind is None:
         return True
     return not any(
-        str(one.this.value).lower().startswith(UNCOMPARED) for one in kind.find_all(exp.DataType)
+        str(one.this.value).lower().startswith(UNCUT) for one in kind.find_all(exp.DataType)
     )
 
 
-def _cover(block: SelectBlock, finder: Finder, parts: Sequence[exp.Expr]) -> Reached:
-    cover: dict[str, list[tuple[int, exp.Expr]]] = {}
-    for place, part in enumerate(parts):
-        for alias, value in (finder.commuting(block.node, part) or {}).items():
-            cover.setdefault(alias, []).append((place, value))
-    return {alias: tuple(found) for alias, found in cover.items()}
+def _reached(covered: Sequence[Covered | None]) -> Reached:
+    """By use: the components that reach it, from what each component covers."""
+    found: dict[str, tuple[tuple[int, exp.Expr], ...]] = {}
+    for place, one in enumerate(covered):
+        for alias, value in (one or {}).items():
+            found[alias] = (*found.get(alias, ()), (place, value))
+    return found

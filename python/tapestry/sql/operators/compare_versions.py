@@ -17,13 +17,14 @@ from datetime import datetime
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.facts.from_clause import opened
+from tapestry.sql.facts.grouping import is_limited
 from tapestry.sql.facts.values import Names
 from tapestry.sql.ir import SourceTable
 from tapestry.sql.normalize.scope import Scope
 from tapestry.sql.normalize.write_out import WriteOut
-from tapestry.sql.operators.block import opened
 from tapestry.sql.operators.changed_rows import ChangedRows
-from tapestry.sql.operators.choose_key import Key, build_column, choose_key
+from tapestry.sql.operators.choose_key import Key, choose_key
 from tapestry.sql.operators.cut import cut, key_names
 from tapestry.sql.operators.versions import TwoVersions, Version
 from tapestry.sql.read.read_query import ReadQuery
@@ -125,25 +126,25 @@ def compare(
     versions = TwoVersions(kept.tables, between.moved, instants, kept.zone)
     sources = _sources(versions, kept.sources, between.sources)
     if arm.key is None:
-        both = [versions.query_at(arm.query, one) for one in (Version.NEW, Version.OLD)]
-        return Texts("", *(_text(_behind(one, sources), dialect) for one in both))
-    changed = ChangedRows(versions)
-    keys = changed.keys(arm.query, arm.key)
-    listed = build.add_from(build.select(map(build_column, key_names(arm.key))), exp.to_table(keys))
-    found = [_behind(versions.with_ctes(listed), sources)]
-    for version in (Version.NEW, Version.OLD):
-        rows = cut(arm.query, arm.key, among or keys, versions, version)
-        made = rows if among else versions.with_ctes(rows)
-        found.append(_behind(made, sources))
-    return Texts(*(_text(one, dialect) for one in found))
+        both = (versions.query_at(arm.query, one) for one in (Version.NEW, Version.OLD))
+        return Texts("", *(_text(one, (), sources, dialect) for one in both))
+    keys = ChangedRows(versions).keys(arm.query, arm.key)
+    names = map(build.column, key_names(arm.key))
+    listed = build.add_from(build.select(names), exp.to_table(keys))
+    rows = [
+        cut(arm.query, arm.key, among or keys, versions, one) for one in (Version.NEW, Version.OLD)
+    ]
+    made = () if among else versions.ctes
+    return Texts(
+        _text(listed, versions.ctes, sources, dialect),
+        *(_text(one, made, sources, dialect) for one in rows),
+    )
 
 
 def _arms(query: exp.Expr) -> list[exp.Query]:
     node = opened(query)
-    limited = node.args.get("limit") is not None or node.args.get("offset") is not None
-    if isinstance(node, exp.Union) and not node.args.get("distinct") and not limited:
+    if isinstance(node, exp.Union) and not node.args.get("distinct") and not is_limited(node):
         return [*_arms(node.this), *_arms(node.expression)]
-    assert isinstance(node, exp.Query)
     return [node]
 
 
@@ -169,20 +170,17 @@ def _sources(
     return found
 
 
-def _behind(query: exp.Expr, sources: Sequence[tuple[str, str]]) -> tuple[exp.Expr, str]:
-    """A query, and the CTEs of the sources that it stands behind, as text."""
-    used = {table.name for table in query.find_all(exp.Table)}
-    texts = [f"{name} AS (\n{text}\n)" for name, text in sources if name in used]
-    return query, ",\n".join(texts)
-
-
-def _text(made: tuple[exp.Expr, str], dialect: str) -> str:
-    query, sources = made
-    with_ = query.args.get("with_")
-    own = [] if with_ is None else list(with_.expressions)
-    query.set("with_", None)
-    ctes = [sources] if sources else []
-    for one in own:
-        ctes.append(f"{one.alias} AS (\n{for_dialect(one.this, dialect).sql(dialect)}\n)")
-    text = for_dialect(query, dialect).sql(dialect)
-    return f"WITH {', '.join(ctes)}\n{text}" if ctes else text
+def _text(
+    query: exp.Query,
+    made: Sequence[tuple[str, exp.Query]],
+    sources: Sequence[tuple[str, str]],
+    dialect: str,
+) -> str:
+    """A query behind the relations that were made for it, and those of the sources it reads."""
+    trees = [query, *(one for _, one in made)]
+    used = {table.name for tree in trees for table in tree.find_all(exp.Table)}
+    last, *texts = [for_dialect(tree.copy(), dialect).sql(dialect) for tree in trees]
+    named = [(name, text) for name, text in sources if name in used]
+    named += [(name, text) for (name, _), text in zip(made, texts, strict=True)]
+    ctes = ",\n".join(f"{name} AS (\n{text}\n)" for name, text in named)
+    return f"WITH {ctes}\n{last}" if ctes else last

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from tapestry.sql.operators.block import opened
-from tapestry.sql.operators.choose_key import Key, build_column, names_of
+from tapestry.sql.facts.from_clause import opened
+from tapestry.sql.operators.choose_key import Key, names_of
 from tapestry.sql.operators.versions import TwoVersions, Version
 from tapestry.sql.write import build
 
@@ -38,8 +38,8 @@ def keyed(query: exp.Expr, key: Key) -> exp.Query:
         for item in named_key(key.parts):
             tree.append("expressions", item)
         return tree
-    listed = [build.named(build_column(name, _OUT), name) for name in names_of(tree)]
-    outer = build.select([*listed, *named_key([build_column(p.name, _OUT) for p in key.parts])])
+    listed = [build.named(build.column(name, _OUT), name) for name in names_of(tree)]
+    outer = build.select([*listed, *named_key([build.column(p.name, _OUT) for p in key.parts])])
     return build.add_from(outer, build.subquery(tree, _OUT))
 
 
@@ -53,9 +53,9 @@ def cut(
         if reached:
             table.replace(_narrowed(table, among, reached))
     names = [*names_of(opened(query)), *key_names(key)]
-    outer = build.select([build_column(name, _OUT) for name in names])
+    outer = build.select([build.column(name, _OUT) for name in names])
     build.add_from(outer, build.subquery(tree, _OUT))
-    pairs = [(name, build_column(name, _OUT)) for name in key_names(key)]
+    pairs = [(name, build.column(name, _OUT)) for name in key_names(key)]
     return build.add_where(outer, [is_among(among, pairs)])
 
 
@@ -63,7 +63,7 @@ def is_among(among: str, pairs: Sequence[tuple[str, exp.Expr]]) -> exp.Exists:
     """Is there a row in a relation whose columns are these values, NULLs equal?"""
     inner = build.add_from(build.select_one(), build.table(among, _AMONG))
     same = [
-        exp.NullSafeEQ(this=build_column(name, _AMONG), expression=value.copy())
+        exp.NullSafeEQ(this=build.column(name, _AMONG), expression=value.copy())
         for name, value in pairs
     ]
     return exp.Exists(this=build.add_where(inner, same))

@@ -17,23 +17,22 @@ between the two instants.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from tapestry.sql import timing
 from tapestry.sql.facts.bounds_of_time import atoms_in, bounds_of
-from tapestry.sql.facts.from_clause import leaf_selects
+from tapestry.sql.facts.from_clause import leaf_selects, opened
 from tapestry.sql.facts.grouping import is_aggregate
 from tapestry.sql.operators.block import (
     JoinedRelation,
     SelectBlock,
     is_timeless,
-    opened,
     tables_in,
 )
-from tapestry.sql.operators.choose_key import Key, build_column, names_of
+from tapestry.sql.operators.choose_key import Key, names_of
 from tapestry.sql.operators.cut import KEY, named_key
 from tapestry.sql.operators.versions import VERSIONS, TwoVersions, Version
 from tapestry.sql.write import build
@@ -79,7 +78,7 @@ class Reach:
                 continue
             for name in self.changed(side).values():
                 listed = [
-                    build.named(build_column(column), f"{KEY}{n}")
+                    build.named(build.column(column), f"{KEY}{n}")
                     for n, column in enumerate(names_of(side), start=1)
                 ]
                 yield build.add_from(build.select(listed), exp.to_table(name))
@@ -107,8 +106,6 @@ class _Mentions:
     key: Key
     seen: frozenset[str]
     around: tuple[SelectBlock, ...] = ()
-    equal: tuple[exp.Expr, ...] = ()
-    """What else relates the block to the ones around it."""
 
     @property
     def versions(self) -> TwoVersions:
@@ -136,15 +133,18 @@ class _Mentions:
 
     def term(
         self, version: Version, mention: JoinedRelation | None = None, rows: exp.Expr | None = None
-    ) -> exp.Query:
-        """The keys over the FROM clauses in a version, with these rows for those of a relation."""
+    ) -> exp.Select:
+        """The keys over the FROM clauses in a version, where ``mention`` has a row.
+
+        ``rows`` are those that it has; without them they are all of its own, and what its ON says
+        of the clock is left out.
+        """
         query = build.select(self.versions.at(part, version) for part in named_key(self.key.parts))
         demanded: list[exp.Expr] = []
         for block in (*self.around, self.block):
-            here = block is self.block
-            demanded += self.from_clause(query, block, version, mention if here else None, rows)
-            demanded += self.where(block, frozenset())
-        demanded += [self.versions.at(one, version) for one in self.equal]
+            looked_for = mention if block is self.block else None
+            demanded += self.from_clause(query, block, version, looked_for, rows)
+            demanded += self.where(block)
         return build.add_where(query, [build.operand(one) for one in demanded])
 
     def from_clause(
@@ -154,29 +154,24 @@ class _Mentions:
         version: Version,
         mention: JoinedRelation | None,
         rows: exp.Expr | None,
-        bare: JoinedRelation | None = None,
     ) -> list[exp.Expr]:
-        """Add a block's FROM clause to the query; what is demanded of its rows.
-
-        ``bare`` is the relation whose ON is to be without its comparisons with the clock.
-        """
+        """Add a block's FROM clause to the query; what is demanded of its rows."""
         demanded: list[exp.Expr] = []
         for number, relation in enumerate(block.relations):
-            is_mention = mention is not None and relation.alias == mention.alias
-            is_bare = bare is not None and relation.alias == bare.alias
-            if relation.looked_at and not is_mention and not is_bare:
+            mentioned = mention is not None and relation.alias == mention.alias
+            if relation.looked_at and not mentioned:
                 continue  # without it more rows are looked at
+            bare = mentioned and rows is None
             node = self.versions.at(relation.node, version)
-            if is_mention and rows is not None:
+            if mentioned and rows is not None:
                 node = rows
-            must = is_mention or is_bare
-            if must and relation.alias in block.supplied and not relation.looked_at:
+            if mentioned and relation.alias in block.supplied and not relation.looked_at:
                 node = _marked(node, relation.alias)
-                demanded.append(build_column(_MATCHED, relation.alias))
+                demanded.append(build.column(_MATCHED, relation.alias))
             on = [
                 self.versions.at(one, version)
                 for one in relation.on
-                if not (is_bare and timing.contains_now(one))
+                if not (bare and timing.contains_now(one))
             ]
             if number == 0 and query.args.get("from_") is None:
                 query.set("from_", exp.From(this=node))
@@ -194,34 +189,18 @@ class _Mentions:
         """A subquery of an expression of the block."""
         if not _is_correlated(query):
             for version, name in self.reach.changed(query).items():
+                beside = self.term(version)
                 rows = build.table(name, "_changed")
-                yield self.beside(version, rows, list(_compared(query, names_of(opened(query))[0])))
+                beside.append("joins", exp.Join(this=rows, kind="CROSS"))
+                yield _also(beside, _compared(query, names_of(opened(query))[0]))
             return
         for select in leaf_selects(query):
             if any(one.side in ("RIGHT", "FULL") for one in SelectBlock(select).relations):
                 # Behind the rows of the blocks around it such a join would keep its own alone.
                 yield from (self.term(version) for version in VERSIONS)
                 continue
-            inner = _Mentions(
-                self.reach,
-                SelectBlock(select),
-                self.key,
-                self.seen,
-                (*self.around, self.block),
-                self.equal,
-            )
-            yield from inner.all()
-
-    def beside(self, version: Version, rows: exp.Expr, demanded: Sequence[exp.Expr]) -> exp.Query:
-        """The keys of all rows beside the changed rows of a subquery that knows none of them."""
-        query = self.term(version)
-        assert isinstance(query, exp.Select)
-        query.append("joins", exp.Join(this=rows, kind="CROSS"))
-        for one in demanded:
-            where = query.args.get("where")
-            parts = [one.copy()] if where is None else [where.this, one.copy()]
-            build.add_where(query, parts)
-        return query
+            around = (*self.around, self.block)
+            yield from replace(self, block=SelectBlock(select), around=around).all()
 
     def clock(self) -> Iterator[exp.Query]:
         """The rows over a comparison with now() that changes its truth in between."""
@@ -245,31 +224,13 @@ class _Mentions:
             return
         if taken and self.around:
             # A group of a subquery: every key may look at it.
-            yield _Mentions(
-                self.reach, self.around[-1], self.key, self.seen, self.around[:-1]
-            ).term(Version.NEW)
+            yield replace(self, block=self.around[-1], around=self.around[:-1]).term(Version.NEW)
         elif taken:
             yield self.of_groups(bounds)
         else:
-            yield self.of_rows(bounds, bare)
-
-    def of_rows(self, bounds: Sequence[exp.Expr], bare: JoinedRelation | None) -> exp.Query:
-        """Bounds over rows of FROM. One version is enough: what is not in both is changed."""
-        version = Version.NEW
-        query = build.select(self.versions.at(part, version) for part in named_key(self.key.parts))
-        demanded: list[exp.Expr] = []
-        blocks = (*self.around, self.block)
-        for block in blocks:
-            here = block is self.block
-            demanded += self.from_clause(query, block, version, None, None, bare if here else None)
-            shown = {bare.alias} if bare is not None and here else set()
-            demanded += self.where(block, frozenset(shown))
-        passes = [self.versions.at(one, version) for one in bounds]
-        demanded += [
-            self.versions.passed(passes),
-            *(self.versions.at(one, version) for one in self.equal),
-        ]
-        return build.add_where(query, [build.operand(one) for one in demanded])
+            # One version is enough: a row that is not in both is a changed one.
+            passes = [self.versions.at(one, Version.NEW) for one in bounds]
+            yield _also(self.term(Version.NEW, bare), [self.versions.passed(passes)])
 
     def of_groups(self, bounds: Sequence[exp.Expr]) -> exp.Query:
         """Bounds over groups or windows: those of the block, without what it keeps of them."""
@@ -280,26 +241,28 @@ class _Mentions:
         inner.set("expressions", [*named_key(self.key.parts), *named])
         tree = self.versions.at(inner, Version.NEW)
         assert isinstance(tree, exp.Select)
-        listed = [build_column(f"{KEY}{n}", _BOUNDS) for n in range(1, len(self.key.parts) + 1)]
+        listed = [build.column(f"{KEY}{n}", _BOUNDS) for n in range(1, len(self.key.parts) + 1)]
         query = build.add_from(build.select(listed), build.subquery(tree, _BOUNDS))
-        passes = [build_column(f"{_BOUNDS}_{n}", _BOUNDS) for n in range(len(bounds))]
+        passes = [build.column(f"{_BOUNDS}_{n}", _BOUNDS) for n in range(len(bounds))]
         return build.add_where(query, [self.versions.passed(passes)])
 
-    def where(self, block: SelectBlock, shown: frozenset[str]) -> list[exp.Expr]:
+    def where(self, block: SelectBlock) -> list[exp.Expr]:
         """The conjuncts of a block's WHERE that its changed rows fulfil.
 
         One over what may be left out says nothing of the outermost block's own rows; inside of a
         subquery it decides whether the row is looked at.
         """
         outermost = block is (*self.around, self.block)[0]
-        unsaid = _looked_at(block) - shown | (block.supplied if outermost else frozenset())
+        unsaid = block.supplied if outermost else frozenset()
         return [
             one.copy() for one in block.where if is_timeless(one) and not tables_in(one) & unsaid
         ]
 
 
-def _looked_at(block: SelectBlock) -> frozenset[str]:
-    return frozenset(one.alias for one in block.relations if one.looked_at)
+def _also(query: exp.Select, conditions: Iterable[exp.Expr]) -> exp.Select:
+    """The query with more conditions on its rows; it becomes that."""
+    where = query.args.get("where")
+    return build.add_where(query, [*([] if where is None else [where.this]), *conditions])
 
 
 def _marked(node: exp.Expr, alias: str) -> exp.Subquery:
@@ -329,7 +292,7 @@ def _compared(query: exp.Expr, name: str) -> Iterator[exp.Expr]:
     node = query.parent
     if not isinstance(node, exp.In) or isinstance(node.this, exp.Tuple):
         return
-    value, row = timing.wrapped(node.this.copy()), build_column(name, "_changed")
+    value, row = timing.wrapped(node.this.copy()), build.column(name, "_changed")
     if timing.contains_now(value) or value.find(exp.Query, exp.AggFunc, exp.Window):
         return
     equal = exp.EQ(this=value, expression=row)

@@ -101,14 +101,3 @@ class TwoVersions:
             one = exp.Paren(this=exp.And(this=after, expression=until))
             together = one if together is None else exp.Or(this=together, expression=one)
         return exp.Paren(this=together)
-
-    def with_ctes(self, query: exp.Query) -> exp.Query:
-        """The query behind all relations that were made for it."""
-        query = query.copy()
-        ctes = [
-            exp.CTE(this=made.copy(), alias=exp.TableAlias(this=exp.to_identifier(name)))
-            for name, made in self.ctes
-        ]
-        if ctes:
-            query.set("with_", exp.With(expressions=ctes))
-        return query
