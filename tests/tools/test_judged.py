@@ -53,5 +53,18 @@ def test_they_never_passed(root: Path) -> None:
 
 
 def test_all_that_is_named_is_there() -> None:
-    for name in (*judged.JUDGES, *judged.CHANGING):
+    for name in (*judged.JUDGES, *judged.CHANGING, *judged.APART):
         assert (judged.ROOT / name).exists(), name
+
+
+def test_what_lies_apart_is_read_by_nothing_that_is_judged() -> None:
+    for folder in judged.CHANGING:
+        for path in sorted((judged.ROOT / folder).rglob("*.py")):
+            name = path.relative_to(judged.ROOT).as_posix()
+            if not name.startswith(judged.APART):
+                assert "tapestry.sql.operators" not in path.read_text("utf-8"), name
+
+
+def test_what_lies_apart_changes_nothing(root: Path) -> None:
+    (root / judged.APART[0] / "more.py").write_text("\n", "utf-8")
+    assert judged.digest(root) == judged.digest()
