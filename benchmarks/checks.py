@@ -24,8 +24,8 @@ from benchmarks.tables import Dataset, generated, taus, write
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.recall import Recall
-from tapestry.runs.kinds.registry import execute, prepare
-from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.kinds.registry import execute, parse_config, prepare
+from tapestry.runs.model.model import Model
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,7 +62,7 @@ class Kept:
             name=name,
             relation=f"{SCHEMA}.{name}",
             sql=self.query.text(SOURCE, self.data.lists),
-            config=ModelConfig.parse(config),
+            config=parse_config("continuous", config),
             arrivals={SOURCE: "ts"},
             file=f"models/{name}.sql",
         )

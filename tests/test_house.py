@@ -104,10 +104,6 @@ def test_functions_have_few_parameters() -> None:
 
 FIELDS, IMPORTS = 12, 20
 """So many fields has a dataclass of runs at most, so many modules of ours a module imports."""
-WIDER = {
-    "ModelConfig": 22,
-}
-"""Those that are wider still: their numbers only fall, and who is no wider goes from here."""
 
 
 def test_dataclasses_and_imports_of_runs_are_few() -> None:
@@ -133,8 +129,7 @@ def test_dataclasses_and_imports_of_runs_are_few() -> None:
                 ]
                 if len(fields) > FIELDS:
                     found[node.name] = len(fields)
-    known = {"/".join(name.split("/")[-2:]): most for name, most in WIDER.items()}
-    assert found == known
+    assert not found
 
 
 RIDDLES = 660

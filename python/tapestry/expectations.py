@@ -22,6 +22,7 @@ from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.engine.instants import parse_instant
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.after.audit_rows import audit_rows
+from tapestry.runs.kinds.continuous.config import KEYS
 from tapestry.runs.model.model import Model, ModelConfig
 from tapestry.runs.query.relations import plain
 from tapestry.verification.check import ENOUGH, NOT_TOO_MUCH
@@ -107,7 +108,7 @@ def _results(
     spark, name = frame.sparkSession, f"verified_{uuid4().hex}"
     session = _Spark(spark)
     zone = str(session.rows("select current_timezone()")[0][0])
-    config = ModelConfig.parse({"begin": begin, "verify_share": how.share})
+    config = ModelConfig.parse({"begin": begin, "verify_share": how.share}, KEYS)
     known = {plain(table): (said,) for table, said in arrivals.items()}
     model = Model("the query", name, query, config, known)
     end = datetime.now(timezone.utc) if t is None else parse_instant(t, "t")

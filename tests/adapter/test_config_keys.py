@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.tapestry.config_keys import (
+    KEYS,
     KINDS,
     OTHERS,
     WORKS,
@@ -15,7 +16,6 @@ from dbt.adapters.tapestry.config_keys import (
     refuse_misspelt_arrival,
 )
 from tapestry.errors import ConfigurationError
-from tapestry.runs.model.model import KEYS, NOT_KEYS
 
 MISSPELT = {
     "verfy": "verify",
@@ -75,7 +75,7 @@ def test_a_misspelt_key_names_the_right_one(
 ) -> None:
     if meant is None:
         assert _told(kind, key, 1, place) == []
-    elif kind == "continuous" or (kind in WORKS[meant] and meant not in NOT_KEYS):
+    elif kind == "continuous" or (kind in WORKS[meant] and not KEYS[meant].word):
         with pytest.raises(ConfigurationError, match=f"did you mean {meant}"):
             _told(kind, key, 1, place)
     else:

@@ -15,7 +15,8 @@ from tests.sql.test_pairs import CATALOG
 from tapestry.cli.eject import known_dialect
 from tapestry.cli.eject_files import Ejected, eject_files
 from tapestry.cli.eject_macros import test_macros as macros_of_tests
-from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.kinds.registry import parse_config
+from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import Relations
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.pins import Pin, Pinned
@@ -48,7 +49,7 @@ def test_the_tests_quote_the_columns_as_the_dialect_has_them(dialect: str) -> No
     sql = f"select {items} from messages m where now() >= m.ts + interval 1 day"
     table = DeltaSource("messages", CATALOG.relations["messages"].columns, "", "")  # type: ignore[union-attr]
     relations = Relations(CATALOG, {"messages": Pinned(table, Pin("", 0))})
-    model = Model("odd", "odd", sql, ModelConfig.parse({}), file="models/odd.sql")
+    model = Model("odd", "odd", sql, parse_config("continuous", {}), file="models/odd.sql")
     graph: dict[str, Any] = {"sources": {}, "nodes": {}}
     files = eject_files([Ejected(model, relations, {"config": {}})], graph, dialect, "p")
     text = files["macros/odd_tests.sql"]
@@ -75,13 +76,14 @@ def test_the_tests_quote_the_columns_as_the_dialect_has_them(dialect: str) -> No
 
 
 def test_what_a_model_says_of_its_runs_goes_along_or_is_said_to_stay_behind() -> None:
-    config = ModelConfig.parse(
+    config = parse_config(
+        "continuous",
         {
             "lag": "2 seconds",
             "begin": "2026-01-02T00:00:00.000001Z",
             "assume": ["r.ts >= m.ts"],
             "expectations": [{"name": "named", "expect": "id > 0", "on_violation": "drop"}],
-        }
+        },
     )
     sql = "select m.id from messages m join messages r on r.parent = m.id"
     table = DeltaSource("messages", CATALOG.relations["messages"].columns, "", "")  # type: ignore[union-attr]

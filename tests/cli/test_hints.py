@@ -14,7 +14,7 @@ from tools.reference.errors import Message, messages
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.model_config import TapestryConfig
 from tapestry.cli.main import commands
-from tapestry.runs.model.model import ModelConfig
+from tapestry.runs.kinds.registry import all_keys
 
 ROOT = Path(__file__).resolve().parents[2]
 HINTS = sorted({m.hint: m for m in messages(ROOT) if m.hint}.values(), key=lambda m: m.hint)
@@ -50,6 +50,6 @@ def test_what_a_hint_names_is_there(message: Message) -> None:
     for ours, dbt_s in COMMAND.findall(message.hint):
         assert not ours or ours in inside(commands), f"tapestry {ours}"
         assert not dbt_s or dbt_s in inside(cli), f"dbt {dbt_s}"
-    classes = (TapestryConfig, TapestryCredentials, ModelConfig)
-    keys = OWN.union(*(one.__dataclass_fields__ for one in classes))
+    classes = (TapestryConfig, TapestryCredentials)
+    keys = OWN.union(all_keys(), *(one.__dataclass_fields__ for one in classes))
     assert set(KEY.findall(message.hint)) <= keys

@@ -10,7 +10,7 @@ import pytest
 from tapestry.delivery import declare
 from tapestry.delivery.declare import parse_sinks
 from tapestry.errors import ConfigurationError
-from tapestry.runs.model.model import ModelConfig
+from tapestry.runs.kinds.registry import parse_config
 
 FILE = {"name": "a", "to": "file", "path": "out"}
 
@@ -63,7 +63,7 @@ def test_sinks() -> None:
 
 
 def test_deliver_is_a_key_of_a_model() -> None:
-    assert ModelConfig.parse({"deliver": FILE}).deliver == (FILE,)
-    assert ModelConfig.parse({"meta": {"deliver": [FILE]}}).deliver == (FILE,)
+    assert parse_config("continuous", {"deliver": FILE}).deliver == (FILE,)
+    assert parse_config("continuous", {"meta": {"deliver": [FILE]}}).deliver == (FILE,)
     with pytest.raises(ConfigurationError, match="delivers is not a configuration key"):
-        ModelConfig.parse({"delivers": [FILE]})
+        parse_config("continuous", {"delivers": [FILE]})

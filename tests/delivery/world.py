@@ -18,7 +18,8 @@ from tapestry.quoting import timestamp
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
-from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.kinds.registry import parse_config
+from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.run_identity import RunIdentity
@@ -147,7 +148,7 @@ class World:
 
     def model(self) -> Model:
         """The model with its sinks."""
-        config = ModelConfig.parse({"deliver": list(self.sinks)})
+        config = parse_config("continuous", {"deliver": list(self.sinks)})
         return Model("model", "db.model", "", config, file="models/model.sql")
 
     def deliver(self, only: Sequence[str] = ()) -> list[DeliveryOutcome]:

@@ -14,9 +14,9 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.tapestry.config_keys import known_keys
 from dbt.adapters.tapestry.credentials import TapestryCredentials
 from dbt.adapters.tapestry.nodes import arrival_said
-from tapestry.runs.kinds.registry import KINDS
+from tapestry.runs.kinds.registry import KINDS, all_keys, parse_config
 from tapestry.runs.model.declare import parse_expectations
-from tapestry.runs.model.model import KEYS, ModelConfig
+from tapestry.runs.model.model import ModelConfig
 
 OTHER_KEYS = {"name", "description", "columns", "config", "meta", "data_tests", "tests"}
 MATERIALIZED = {*KINDS, "table", "view", "incremental", "ephemeral"}
@@ -64,10 +64,11 @@ def _properties(read: Mapping[str, Any]) -> None:
 def config_of(config: Mapping[str, Any]) -> ModelConfig:
     """A model's configuration; a key that nobody knows is an error here, unlike in dbt."""
     known = known_keys()
-    unknown = set(config) - known - set(KEYS)
+    unknown = set(config) - known - set(all_keys())
     assert not unknown, f"no such keys: {unknown}"
     assert config.get("materialized", "table") in MATERIALIZED, config["materialized"]
-    parsed = ModelConfig.parse(config, known)
+    kind = config.get("materialized", "table")
+    parsed = parse_config(kind if kind in KINDS else "continuous", config, known)
     for expectation in parsed.expectations:
         if expectation.condition:
             row = jinja2.Template(expectation.condition).render(target={"schema": "demo"})

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tapestry.cli.eject_files import Ejected, eject_files
-from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.kinds.registry import parse_config
+from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import Relations
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.pins import Pin, Pinned
@@ -122,7 +123,9 @@ def ejected_files(dialect: str) -> dict[str, str]:
                 for t in read
             },
         )
-        model = Model(name, f"board.{name}", sql, ModelConfig(), file=f"models/{name}.sql")
+        model = Model(
+            name, f"board.{name}", sql, parse_config("continuous", {}), file=f"models/{name}.sql"
+        )
         ejected.append(Ejected(model, relations, {"config": {}}))
     return eject_files(ejected, GRAPH, dialect, f"ejected_{dialect}")
 

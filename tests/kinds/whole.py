@@ -20,7 +20,8 @@ from tapestry.runs.checks.verification import VERIFICATION, Audited
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations.validate import Expected, prepare
-from tapestry.runs.model.model import Model
+from tapestry.runs.model.keys import KindKeys
+from tapestry.runs.model.model import COMMON, Model
 from tapestry.runs.protocol.claimed_rows import closing, first_row, following_row
 from tapestry.runs.protocol.kind import Explained
 from tapestry.runs.protocol.plan import CloseRun, Nothing, Plan, Planned, Proof
@@ -31,6 +32,8 @@ from tapestry.runs.sources.earlier_pins import AsRead
 from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.state_row import Position, StateRow
 from tapestry.sql import Catalog, Step, relation_names, static_answer
+
+_KEYS = ("expectations", "verify", "on_verify_failure", "on_target_change", "every", "priority")
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Whole:
 
     own_columns: ClassVar[Mapping[str, Sql]] = {}
     arrival: ClassVar[str | None] = None
-    keys: ClassVar[tuple[str, ...]] = ("expectations", "verify", "on_verify_failure")
+    keys: ClassVar[KindKeys] = KindKeys(tuple(COMMON[name] for name in _KEYS))
 
     def plan(
         self, session: Session, model: Model, invocation: Invocation, full_refresh: bool

@@ -28,7 +28,8 @@ from tapestry.runs.kinds.continuous import plan_run as continuous
 from tapestry.runs.kinds.continuous.after import plan_rewind as rewinding
 from tapestry.runs.kinds.continuous.after.rewind import rewind
 from tapestry.runs.kinds.continuous.plan_run import Decision
-from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.kinds.registry import parse_config
+from tapestry.runs.model.model import Model
 from tapestry.runs.protocol import run
 from tapestry.runs.protocol.claimed_rows import closing, first_row
 from tapestry.runs.protocol.plan import Circumstances, Plan, Planned
@@ -79,7 +80,9 @@ class FakeWorld:
 
     def model(self, sql: str = "all of them", **config: Any) -> Model:
         """The model; another text is another query with the same answers."""
-        parsed = ModelConfig.parse({"verify": "off", "on_query_change": "continue", **config})
+        parsed = parse_config(
+            "continuous", {"verify": "off", "on_query_change": "continue", **config}
+        )
         return Model("target", TARGET, sql, parsed, {}, "models/target.sql")
 
     def invocation(self, seconds: float) -> Invocation:
@@ -178,7 +181,7 @@ class _Plans(Decision):
         return _Read(sql, begin, {SOURCE: pin})
 
     def creation(self, query: Any) -> Planned:
-        end = window_end(self.invocation.clock, self.model.config.lag, None, {})
+        end = window_end(self.invocation.clock, self.config.lag, None, {})
         assert end.t is not None
         after = Position(end.t, query.pins, query.canonical)
         row = first_row(self.model, self.standing, after)

@@ -22,8 +22,8 @@ import tapestry.runs
 from tapestry.instants import micros
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.kinds.registry import execute, prepare
-from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.kinds.registry import execute, parse_config, prepare
+from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.outcome import Outcome
 
 MOST_ROOMS, MOST_RETURNS = 65, 396
@@ -114,7 +114,7 @@ def test_a_run_visits_few_rooms() -> None:
     delta = FakeDelta()
     session = Rowless(delta)
     delta.create("s.messages", COLUMNS, [{"id": 1, "ts": 5}], {})
-    config = ModelConfig.parse({"verify": "sample"})
+    config = parse_config("continuous", {"verify": "sample"})
     sql = "SELECT id FROM s.messages WHERE id > 0"
     model = Model("target", "s.target", sql, config, {"s.messages": ("ts",)}, "target.sql")
 

@@ -10,6 +10,8 @@ import pytest
 from tapestry.errors import ConfigurationError, WindowError
 from tapestry.runs.context.clock import Clock, far_ahead, read_clock, window_end
 from tapestry.runs.engine.instants import parse_instant, parse_length, parse_zone
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
+from tapestry.runs.kinds.registry import parse_config
 from tapestry.runs.model.model import ModelConfig
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
@@ -17,9 +19,12 @@ HOUR = timedelta(hours=1)
 
 
 def test_defaults_and_meta() -> None:
-    assert ModelConfig.parse({}) == ModelConfig()
-    parsed = ModelConfig.parse({"lag": "5 minutes", "meta": {"late_rows": "warn", "owner": "me"}})
-    assert (parsed.lag, parsed.late_rows) == (timedelta(minutes=5), "warn")
+    assert parse_config("continuous", {}) == ModelConfig(own=ContinuousConfig())
+    parsed = parse_config(
+        "continuous", {"lag": "5 minutes", "meta": {"late_rows": "warn", "owner": "me"}}
+    )
+    own = parsed.own
+    assert (own.lag, own.late_rows) == (timedelta(minutes=5), "warn")
 
 
 @pytest.mark.parametrize(
@@ -59,34 +64,34 @@ def test_defaults_and_meta() -> None:
 )
 def test_refused(config: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigurationError, match=told) as error:
-        ModelConfig.parse(config)
+        parse_config("continuous", config)
     assert len(str(error.value).splitlines()) <= 5
 
 
 def test_how_often_and_in_which_order() -> None:
-    parsed = ModelConfig.parse({"every": "30s", "meta": {"priority": "-2"}})
+    parsed = parse_config("continuous", {"every": "30s", "meta": {"priority": "-2"}})
     assert (parsed.every, parsed.priority) == (timedelta(seconds=30), -2)
-    assert ModelConfig.parse({}).every is None
+    assert parse_config("continuous", {}).every is None
 
 
 @pytest.mark.parametrize(
     "key", ["tags", "lookback", "latest_rows_view", "flag", "verified", "beginning", "on_error"]
 )
 def test_keys_of_other_packages_are_not_ours(key: str) -> None:
-    ModelConfig.parse({key: "x", "meta": {key: "x"}})
+    parse_config("continuous", {key: "x", "meta": {key: "x"}})
 
 
 def test_keys_of_dbt_are_known() -> None:
-    ModelConfig.parse({"on_query_changes": 1}, known=frozenset({"on_query_changes"}))
+    parse_config("continuous", {"on_query_changes": 1}, known=frozenset({"on_query_changes"}))
 
 
 def test_off_in_yaml_is_false_and_on_is_true() -> None:
-    assert ModelConfig.parse({"verify": False}).verify == "off"
-    assert ModelConfig.parse({"memories": True}).memories == "on"
-    pairs = ModelConfig.parse({"memories": ["r1", ["r1", "r2"]]})
+    assert parse_config("continuous", {"verify": False}).verify == "off"
+    assert parse_config("continuous", {"memories": True}).memories == "on"
+    pairs = parse_config("continuous", {"memories": ["r1", ["r1", "r2"]]})
     assert pairs.memories == ("r1", ("r1", "r2"))
     with pytest.raises(ConfigurationError, match="verify: True is not a value of this key"):
-        ModelConfig.parse({"verify": True})
+        parse_config("continuous", {"verify": True})
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from tapestry.names import MATCHED_AT
 from tapestry.runs.context.clock import Clock
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.context.recall import Recall
-from tapestry.runs.kinds.registry import execute, prepare
-from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.kinds.registry import execute, parse_config, prepare
+from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.protocol.plan import Decided
 
@@ -97,7 +97,7 @@ class Twins:
             name=f"of_{table}",
             relation=f"{self.schema}.of_{table}",
             sql=text,
-            config=ModelConfig.parse({"verify": "full", **config}),
+            config=parse_config("continuous", {"verify": "full", **config}),
             arrivals={f"{self.schema}.{table}": (said,)},
             file=f"models/of_{table}.sql",
         )

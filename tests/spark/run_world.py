@@ -16,9 +16,9 @@ from tapestry.runs.context.recall import Recall
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.verify import AnswersVerified
 from tapestry.runs.kinds.continuous.window.question import Question
-from tapestry.runs.kinds.registry import execute, prepare
+from tapestry.runs.kinds.registry import execute, parse_config, prepare
 from tapestry.runs.memories.keep import keep_memories
-from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.outcome import Outcome
 from tapestry.runs.protocol.plan import Decided, Planned
 
@@ -104,7 +104,7 @@ class World:
             name=name,
             relation=f"{self.schema}.{name}",
             sql=sql.format(s=self.schema),
-            config=ModelConfig.parse({"verify": "off", **config}),
+            config=parse_config("continuous", {"verify": "off", **config}),
             arrivals={f"{self.schema}.messages": ("ts",)},
             file=f"models/{name}.sql",
         )

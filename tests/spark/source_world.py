@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.late.examine import examine
 from tapestry.runs.kinds.continuous.late.fingerprints import Fingerprint, fingerprint
 from tapestry.runs.kinds.continuous.late.scans import Examination
 from tapestry.runs.kinds.continuous.late.since_last_run import AskingRun, PinnedSource, Rules
-from tapestry.runs.model.model import ModelConfig
 from tapestry.runs.sources.describe import DeltaSource, arrival_column, describe
 from tapestry.runs.sources.pins import Pin, newest_version
 
@@ -92,7 +92,7 @@ class World:
             table or self.table(), self.arrival, self.pin, pin or self.newest(), looks_back, stored
         )
         run = AskingRun(self.target, self.generation, self.n + 1, self.tau)
-        return examine(self.session, source, run, rules or ModelConfig())
+        return examine(self.session, source, run, rules or ContinuousConfig())
 
     def run(
         self,

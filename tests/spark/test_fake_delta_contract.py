@@ -22,7 +22,8 @@ from tapestry.quoting import relation_name, timestamp
 from tapestry.runs.engine import errors_of_delta
 from tapestry.runs.engine.column_types import columns_of_table
 from tapestry.runs.engine.own_tables import create_own, exists, widen_own
-from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.kinds.registry import parse_config
+from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.commit import close, publish
 from tapestry.runs.protocol.writing import (
     append_sql,
@@ -76,7 +77,7 @@ class Side:
         self.session, self.delta = session, delta
         self.target, self.state = f"{schema}.target", f"{schema}.tapestry_state"
         self.model = Model(
-            "target", self.target, "q", ModelConfig.parse({"verify": "off"}), {}, "m.sql"
+            "target", self.target, "q", parse_config("continuous", {"verify": "off"}), {}, "m.sql"
         )
         first = other(ROW, model=self.target, target=Pin("id", -1), failed=(), continues="")
         self.first = other(first, n=1, run_id="r1", tau=None, t=at(10))

@@ -158,8 +158,8 @@ def test_it_is_loaded_only_where_it_is_needed() -> None:
         "import sys; from tapestry.runs.protocol import run, log; "
         "from tapestry.runs.checks import dbt_models; "
         "from tapestry.runs.after import documents; "
-        "from tapestry.runs.model.model import ModelConfig; "
-        "ModelConfig.parse({'expectations': [{'expect': 'a > 0'},"
+        "from tapestry.runs.kinds.registry import parse_config; "
+        "parse_config('continuous', {'expectations': [{'expect': 'a > 0'},"
         " {'expect_column_values_to_not_be_null': {'column': 'a'}}]}); "
         "sys.exit('great_expectations' in sys.modules)"
     )

@@ -9,8 +9,8 @@ from tests.spark.run_world import World, at, literal
 
 from tapestry.runs.kinds.continuous import query
 from tapestry.runs.kinds.continuous.window import measured_first, new_answers
-from tapestry.runs.kinds.registry import execute
-from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.kinds.registry import execute, parse_config
+from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.plan import Planned
 from tapestry.runs.query import holding
 
@@ -56,7 +56,7 @@ def model(world: World, name: str = "target", **config: Any) -> Model:
         name=name,
         relation=f"{world.schema}.{name}",
         sql=THROUGH.format(s=world.schema),
-        config=ModelConfig.parse({"verify": "off", **config}),
+        config=parse_config("continuous", {"verify": "off", **config}),
         arrivals={f"{world.schema}.transfers": ("ts",)},
         file=f"models/{name}.sql",
     )

@@ -16,8 +16,8 @@ from tapestry.runs.kinds.continuous.after.audit import audit
 from tapestry.runs.kinds.continuous.after.downstream import affected
 from tapestry.runs.kinds.continuous.after.plan_rewind import plan_rewind
 from tapestry.runs.kinds.continuous.after.rewind import Rewind, rewind
-from tapestry.runs.kinds.registry import execute, prepare
-from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.kinds.registry import execute, parse_config, prepare
+from tapestry.runs.model.model import Model
 from tapestry.runs.sources.pins import Pin, newest_version
 from tapestry.runs.tables.target import look
 
@@ -281,7 +281,7 @@ def test_downstream(world: World) -> None:
     for name, over in (("middle", "target"), ("down", "middle")):
         sql = f"select id, author from {world.schema}.{over} where"
         sql += " now() >= _matched_at + interval 2 seconds"
-        config = ModelConfig.parse({"verify": "off"})
+        config = parse_config("continuous", {"verify": "off"})
         chain.append(Model(name, f"{world.schema}.{name}", sql, config, {}, f"models/{name}.sql"))
     for t in (4, 10, 20):
         invocation = world.invocation(t)

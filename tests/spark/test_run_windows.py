@@ -15,8 +15,7 @@ from tapestry.names import MATCHED_AT
 from tapestry.runs.kinds.continuous.late.side import side_name
 from tapestry.runs.kinds.continuous.query import read_query
 from tapestry.runs.kinds.continuous.window import measured_first
-from tapestry.runs.kinds.registry import execute, prepare
-from tapestry.runs.model.model import ModelConfig
+from tapestry.runs.kinds.registry import execute, parse_config, prepare
 from tapestry.runs.query.spark_reads import refuse_read_otherwise
 from tapestry.runs.tables.state import claim
 from tapestry.runs.tables.target import look
@@ -367,7 +366,9 @@ def test_what_spark_cannot_read_is_no_model(world: World) -> None:
     assert not look(world.session, model.relation)
     assert world.run(world.model(OLD), 20).action == "create"
     with pytest.raises(Exception, match="PARSE_SYNTAX_ERROR"):
-        world.run(replace(model, config=ModelConfig.parse({"on_query_change": "continue"})), 30)
+        world.run(
+            replace(model, config=parse_config("continuous", {"on_query_change": "continue"})), 30
+        )
     assert world.states() == [(1,)]
 
 

@@ -22,13 +22,13 @@ from tests.spark.source_world import World, late, minutes_of, row
 
 from tapestry.errors import SourceRewritten
 from tapestry.quoting import token
-from tapestry.runs.model.model import ModelConfig
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 
 HISTORIES = 60
 Content = tuple[int | None, float | None, str | None]
 NEVER = 253_402_214_400_000_000
 """9999-12-31 in microseconds since the epoch: the end of a copy that is there."""
-DELETES_OK = ModelConfig(on_source_rewrite="deletes_ok")
+DELETES_OK = ContinuousConfig(on_source_rewrite="deletes_ok")
 TRACKING = "'delta.enableRowTracking' = 'true'"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 PROPERTIES = ("", "", TRACKING, VECTORS, f"{TRACKING}, {VECTORS}")
@@ -127,7 +127,7 @@ class History:
             if self.random.random() < 0.5:
                 self.step()
         self.now += self.random.choice((1, 10))
-        rules = ModelConfig() if self.random.random() < 0.2 else DELETES_OK
+        rules = ContinuousConfig() if self.random.random() < 0.2 else DELETES_OK
         vanished = self.definition.run(self.rows, self.now)
         if vanished and rules.on_source_rewrite == "fail":
             with pytest.raises(SourceRewritten):

@@ -11,7 +11,7 @@ import pytest
 from tests.spark.source_world import World, at, bag, late, row
 
 from tapestry.errors import LateRowsFound, SourceHistoryGone
-from tapestry.runs.model.model import ModelConfig
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 
 
 @pytest.fixture
@@ -122,15 +122,16 @@ def test_lateness_counts_from_late_after_on(world: World) -> None:
     world.run(200)
     world.insert(row(2, 141))
     hour = timedelta(hours=1)
-    assert world.examine(ModelConfig(late_rows="fail", late_after=hour)).rows.late == 1
-    assert not world.examine(ModelConfig(late_rows="warn", late_after=hour)).warnings
+    assert world.examine(ContinuousConfig(late_rows="fail", late_after=hour)).rows.late == 1
+    assert not world.examine(ContinuousConfig(late_rows="warn", late_after=hour)).warnings
     world.insert(row(3, 140))
     with pytest.raises(LateRowsFound, match="1 row came to"):
-        world.examine(ModelConfig(late_rows="fail", late_after=hour))
+        world.examine(ContinuousConfig(late_rows="fail", late_after=hour))
     assert (
-        "1 row came to" in world.examine(ModelConfig(late_rows="warn", late_after=hour)).warnings[0]
+        "1 row came to"
+        in world.examine(ContinuousConfig(late_rows="warn", late_after=hour)).warnings[0]
     )
-    assert not world.examine(ModelConfig(late_rows="deliver", late_after=hour)).warnings
+    assert not world.examine(ContinuousConfig(late_rows="deliver", late_after=hour)).warnings
 
 
 def test_a_crashed_run_and_its_repetition_keep_one_arrival(world: World) -> None:

@@ -8,10 +8,10 @@ import pytest
 from tests.spark.source_world import COLUMNS, World, at, bag, late, row
 
 from tapestry.errors import SourceRewritten
-from tapestry.runs.model.model import ModelConfig
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 
-DELETES_OK = ModelConfig(on_source_rewrite="deletes_ok")
-REFRESH = ModelConfig(on_source_rewrite="refresh")
+DELETES_OK = ContinuousConfig(on_source_rewrite="deletes_ok")
+REFRESH = ContinuousConfig(on_source_rewrite="refresh")
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 KEPT = "SELECT * FROM {source}"
 
@@ -220,7 +220,7 @@ class TestStatic:
 
     def test_new_rows_count_as_a_rewrite(self, world: World) -> None:
         world.insert(row(9, 50))
-        for rules in (ModelConfig(), DELETES_OK):
+        for rules in (ContinuousConfig(), DELETES_OK):
             with pytest.raises(SourceRewritten, match=r"is static.*1 new and 0 vanished"):
                 world.examine(rules)
         assert world.examine(REFRESH).refresh

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from dbt.adapters.tapestry.config_keys import KINDS, OTHERS, WORKS
+from dbt.adapters.tapestry.config_keys import KINDS, OTHERS, OURS, WORKS
+from tapestry.runs.kinds.registry import kind_called
 from tapestry.runs.model.declare import KEYS as ENTRY_KEYS
 from tapestry.runs.model.declare import RULES
-from tapestry.runs.model.model import CHOICES, KEYS, ModelConfig
+from tapestry.runs.model.keys import ARRIVAL, ConfigKey
 
-SOURCE = "python/tapestry/runs/model/model.py"
-VALUES = {
-    "timedelta": "a length of time, like `1 hour` or `1 day 12 hours`",
-    "datetime | None": "an instant, like `2026-03-01` or `2026-03-01 12:00:00+01:00`",
-    "timedelta | None": "a length of time, like `30 seconds` or `1 hour`",
-    "float": "a number above 0, up to 1",
-    "int": "a whole number",
-    "str | tuple[str | tuple[str, str], ...]": "`auto`, `on`, `off`, or a list of aliases",
-    "tuple[Any, ...]": "a list",
-    "tuple[str, ...]": "a list of texts",
-    "tuple[Expectation, ...]": "a list ([expectations](../expectations.md))",
-}
 TEXT = """\
 # Configuration
 
@@ -96,10 +82,6 @@ contract leaves `_matched_at` out.
 
 There are no transactions: each hook runs once, in its place in the list, on every kind of node,
 whatever it says of a transaction (`transaction: false`, `before_begin()`, `after_commit()`).
-
-## On a model
-
-All of these are optional.
 """
 SOURCES = """\
 ## On a source, seed or model that is read
@@ -160,18 +142,27 @@ def page(root: Path) -> str:
 
     Raises LookupError for a key that nobody has described.
     """
-    told = meanings((root / SOURCE).read_text("utf-8"))
-    own = {f.name: f for f in fields(ModelConfig)}
-    parts = [TEXT]
-    for key in (key for key in KEYS if key in own):
-        if not told.get(key):
-            raise LookupError(f"{SOURCE}: ModelConfig.{key} has no text below it: what does it do?")
-        values = _values(key, str(own[key].type), own[key].default)
-        parts.append(f"### {key}\n\n{values}\n\n{_spread(key, told[key])}\n")
-        if key == "expectations":
-            parts.append(_entry())
+    parts, before = [TEXT], dict[str, tuple[str, ConfigKey]]()
+    for kind in OURS:
+        parts += _of_kind(kind, before)
+        rows = kind_called(kind).keys.rows
+        before = {**{name: (kind, row) for name, row in rows.items()}, **before}
     tables = SOURCES.replace("KEYS", _kinds()).replace("OTHERS", _others())
     return "\n".join([*parts, tables])
+
+
+def _of_kind(kind: str, before: Mapping[str, tuple[str, ConfigKey]]) -> Iterator[str]:
+    """The keys of a kind; those that are as on a kind ``before`` are only named."""
+    rows = {name: row for name, row in kind_called(kind).keys.rows.items() if row != ARRIVAL}
+    same = [name for name, row in rows.items() if before.get(name, ("", None))[1] == row]
+    yield f"## On a {kind} model\n\nAll of these are optional.\n"
+    for name in same:
+        yield f"- [`{name}`](#{name}): as on a {before[name][0]} model"
+    yield from [""] * bool(same)
+    for row in (row for name, row in rows.items() if name not in same):
+        yield f"### {row.name}\n\n{_values(row)}\n\n{spread(row)}\n"
+        if row.name == "expectations":
+            yield _entry()
 
 
 def _kinds() -> str:
@@ -195,32 +186,23 @@ def _entry() -> str:
     )
 
 
-def _spread(key: str, told: str) -> str:
+def spread(row: ConfigKey) -> str:
     """The meaning, with a line for each value that it explains."""
-    for value in CHOICES.get(key, ()):
+    if not row.text:
+        raise LookupError(f"{row.name} has no text: what does it do?")
+    told = row.text
+    for value in row.values.choices:
         told = told.replace(f" `{value}`:", f"\n- `{value}`:", 1)
     head, found, rest = told.partition("\n")
     return head + "\n" * bool(found) + found + rest
 
 
-def meanings(code: str) -> Mapping[str, str]:
-    """The text below each field of ModelConfig."""
-    tree = ast.parse(code)
-    body = next(n.body for n in tree.body if getattr(n, "name", "") == "ModelConfig")
-    found: dict[str, str] = {}
-    for field, below in pairwise(body):
-        told = below.value if isinstance(below, ast.Expr) else None
-        named = isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        if named and isinstance(told, ast.Constant):
-            found[field.target.id] = " ".join(str(told.value).split())
-    return found
-
-
-def _values(key: str, kind: str, default: Any) -> str:
-    if key in CHOICES:
-        first, *others = CHOICES[key]
+def _values(row: ConfigKey) -> str:
+    values = row.values
+    if values.choices:
+        first, *others = values.choices
         return " · ".join([f"**`{first}`** (default)", *(f"`{value}`" for value in others)])
-    told = VALUES[kind][0].upper() + VALUES[kind][1:]
+    told, default = values.told[0].upper() + values.told[1:], values.default
     return told + (f" · default **`{_shown(default)}`**" if default not in (None, ()) else "")
 
 

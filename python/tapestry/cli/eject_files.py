@@ -22,6 +22,7 @@ from dbt.adapters.tapestry.guarded_model import (
 from tapestry.cli.eject_macros import ZONES, model_tests, test_macros, window_macros
 from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import Relations, plain
 from tapestry.sql import Scan, rewrite, static_answer
@@ -83,13 +84,14 @@ def _texts(
 
     Rewritten without `assume`: exact whether or not it holds, for nothing here checks it.
     """
+    config: ContinuousConfig = one.model.config.own
     model, catalog = one.model, one.relations.catalog
     _refuse_commits(one)
-    infer = model.config.infer == "on"
-    rewriting = rewrite(model.sql, catalog, begin=model.config.begin, infer=infer)
-    rewriting = rewriting.joining(model.config.join_order)
+    infer = config.infer == "on"
+    rewriting = rewrite(model.sql, catalog, begin=config.begin, infer=infer)
+    rewriting = rewriting.joining(config.join_order)
     scans = scans_for(rewriting, one.relations, dialect)
-    lag = model.config.lag // timedelta(microseconds=1)
+    lag = config.lag // timedelta(microseconds=1)
     text = guarded_model(
         Guarded(
             rewriting,
@@ -104,7 +106,7 @@ def _texts(
     bare = {name: Scan(scan.relation, scan.arrival, "1") for name, scan in scans.items()}
     q = static_answer(model.sql, catalog, ANSWER_AT, bare, dialect)
     q = fill(q, said, {ANSWER_AT: "{{ s }}"})
-    begin = model.config.begin
+    begin = config.begin
     micros = None if begin is None else int(begin.timestamp()) * 10**6 + begin.microsecond
     columns = tuple(_stored(name, dialect) for name in rewriting.values)
     tests = model_tests(model.name, q, [one.sql(dialect) for one in columns], micros)
@@ -148,6 +150,7 @@ def _config(node: Mapping[str, Any], dialect: str, zone: str) -> list[str]:
 
 
 def _head(one: Ejected, dialect: str) -> list[str]:
+    config: ContinuousConfig = one.model.config.own
     model = one.model
     tested = "run and compared" if dialect in TESTED else "UNTESTED"
     head = [
@@ -159,8 +162,8 @@ def _head(one: Ejected, dialect: str) -> list[str]:
         *LOST,
         "tapestry_t and tapestry_tau are in macros/tapestry_window.sql.",
     ]
-    if model.config.assume:
-        head.append(f"assume: {', '.join(model.config.assume)} is not made use of here.")
+    if config.assume:
+        head.append(f"assume: {', '.join(config.assume)} is not made use of here.")
     for expectation in model.config.expectations:
         rule = expectation.on_violation
         head.append(

@@ -16,6 +16,7 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
 from tapestry.runs.kinds.continuous.after.cost import Cost, cost
 from tapestry.runs.kinds.continuous.after.preview import Preview
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.registry import kind_of
 from tapestry.runs.model.model import Model
 from tapestry.sql import Step, rewrite
@@ -76,7 +77,8 @@ def explain_model(
     if not isinstance(looked_at, Preview):
         return explained
 
-    catalog, config = looked_at.query.relations.catalog, model.config
+    catalog = looked_at.query.relations.catalog
+    config: ContinuousConfig = model.config.own
     infer = config.infer == "on"
     rewrite_with = partial(rewrite, model.sql, catalog, begin=config.begin, infer=infer)
     tables = {name: _table(session, looked_at, name) for name in looked_at.scans}
@@ -85,7 +87,7 @@ def explain_model(
     explained.looked_at = replace(looked_at, notes=(*looked_at.notes, *warnings))
     # sql: predicates that sqlglot wrote
     explained.costs = {key: cost(session, looked_at, *key) for key in sorted(wanted)}
-    explained.advice = advise(looked_at, explained.costs, tables, rewrite_with, model.config.assume)
+    explained.advice = advise(looked_at, explained.costs, tables, rewrite_with, config.assume)
     return explained
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from tapestry.errors import ConfigurationError
 from tapestry.runs.kinds import registry
-from tapestry.runs.model.model import KEYS, NOT_KEYS, meant_key
+from tapestry.runs.model.keys import ARRIVAL, ConfigKey, meant_key, misspelt
+from tapestry.runs.model.values import entries
 
 TABLE, VIEW, SNAPSHOT, SEED = "table", "view", "snapshot", "seed"
 STRATEGIES = ("append", "merge", "insert_overwrite", "microbatch")
@@ -24,11 +25,13 @@ _STORED = (TABLE, *INCREMENTAL, *OURS, SNAPSHOT, SEED)
 _MODELS = (TABLE, VIEW, *INCREMENTAL, *OURS)
 _MERGE = ("incremental, merge",)
 _BATCHES = ("incremental, microbatch",)
+KEYS = registry.all_keys()
+"""The keys of ours, of whichever kind."""
 
 
 def _ours(key: str) -> tuple[str, ...]:
     """The kinds of ours on which a key of ours does something."""
-    return tuple(kind for kind in OURS if key in registry.kind_called(kind).keys)
+    return tuple(kind for kind in OURS if key in registry.kind_called(kind).keys.rows)
 
 
 WORKS: Mapping[str, tuple[str, ...]] = {
@@ -48,7 +51,7 @@ WORKS: Mapping[str, tuple[str, ...]] = {
     "options": _STORED,
     "tblproperties": (VIEW, *_STORED),
     "incremental_strategy": INCREMENTAL,
-    "unique_key": (*_MERGE, SNAPSHOT),
+    "unique_key": (*_MERGE, *_ours("unique_key"), SNAPSHOT),
     "merge_update_columns": _MERGE,
     "merge_exclude_columns": _MERGE,
     "incremental_predicates": _MERGE,
@@ -105,7 +108,7 @@ OTHERS: Mapping[str, tuple[str, str]] = {
     "unlogged": ("PostgreSQL", ""),
 }
 """Keys of other adapters, with what there is here in their place."""
-_SOURCE_KEYS = ("arrival", "loaded_at_field")
+_SOURCE_KEYS = {row.name: row for row in (ARRIVAL, ConfigKey("loaded_at_field", entries(), ""))}
 _LOOSE = frozenset({"hard_deletes", "invalidate_hard_deletes", "snapshot_table_column_names"})
 """Keys of dbt that are fields of none of its classes."""
 _NEAR, _LONG = 0.85, 8
@@ -140,7 +143,7 @@ def idle_keys(config: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[I
     meta = dict(config.get("meta") or {})
     for place in (given, meta):
         for key in map(str, place):
-            meant = None if key in known_keys() else meant_key(key)
+            meant = None if key in known_keys() else meant_key(key, KEYS)
             if meant is not None:
                 yield _misspelt(key, meant, kind)
     for key in map(str, given):
@@ -204,7 +207,7 @@ def told_kinds(kinds: Sequence[str]) -> str:
 def _meant_of_dbt(key: str) -> str | None:
     """The key of dbt or dbt-spark that a word is but for its spelling; dbt keeps any in silence."""
     known = known_keys()
-    if key in known or meant_key(key) is not None:
+    if key in known or meant_key(key, KEYS) is not None:
         return None
     long = [one for one in known - set(KEYS) - set(OTHERS) if len(one) >= _LONG]
     return next(iter(get_close_matches(key.lower(), long, 1, cutoff=_NEAR)), None)
@@ -212,11 +215,8 @@ def _meant_of_dbt(key: str) -> str | None:
 
 def _misspelt(key: str, meant: str, kind: str) -> Idle:
     """A key near to one of ours: an error where that one would do something."""
-    if kind in OURS or (kind in WORKS[meant] and meant not in NOT_KEYS):
-        raise ConfigurationError(
-            f"{key} is not a configuration key",
-            hint=f"did you mean {meant}? Valid are: {', '.join(KEYS)}",
-        )
+    if kind in OURS or (kind in WORKS[meant] and not KEYS[meant].word):
+        raise misspelt(key, meant, KEYS)
     of = "" if kind in WORKS[meant] else f", which does something on {told_kinds(WORKS[meant])}"
     return Idle(key, kind, f"is no key of dbt or ours; did you mean {meant}{of}?")
 

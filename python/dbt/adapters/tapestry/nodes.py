@@ -10,12 +10,10 @@ from tapestry.delivery.declare import parse_sinks
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import authored
 from tapestry.runs.engine.instants import parse_zone
-from tapestry.runs.kinds.registry import KINDS, kind_called
+from tapestry.runs.kinds.registry import KINDS, kind_called, parse_config
 from tapestry.runs.model.declare import Expectation
-from tapestry.runs.model.model import Model, ModelConfig
+from tapestry.runs.model.model import EXPECTATIONS, Model, parse_only
 from tapestry.runs.query.relations import plain
-
-EXPECTATIONS = "expectations"
 
 
 def model_of(
@@ -29,7 +27,8 @@ def model_of(
     if "on_schema_change" not in (node.get("unrendered_config") or {}):
         config.pop("on_schema_change", None)  # dbt fills in its own default
     try:
-        parsed = ModelConfig.parse(config, known_keys(), parse_zone(zone))
+        kind = str(config["materialized"])
+        parsed = parse_config(kind, config, known_keys(), parse_zone(zone))
         parse_sinks(parsed.deliver)
     except ConfigurationError as error:
         raise ConfigurationError(error.reason, _file(node), error.hint) from error
@@ -40,7 +39,7 @@ def model_of(
         config=parsed,
         arrivals=_arrivals(node, graph),
         file=_file(node),
-        materialized=config["materialized"],
+        materialized=kind,
         unique_id=str(node.get("unique_id") or ""),
         options=authored(clauses),
         properties=config.get("tblproperties") or {},
@@ -51,9 +50,9 @@ def model_of(
 def shown_model(node: Mapping[str, Any], graph: Mapping[str, Any], sql: str) -> Model:
     """Any node whose query is shown; its configuration does not matter then."""
     relation = plain(node.get("relation_name") or node["name"])
-    return Model(
-        node["name"], relation, authored(sql), arrivals=_arrivals(node, graph), file=_file(node)
-    )
+    config = parse_config(Model.materialized, {})
+    arrivals = _arrivals(node, graph)
+    return Model(node["name"], relation, authored(sql), config, arrivals, _file(node))
 
 
 def expectations_of(node: Mapping[str, Any]) -> tuple[Expectation, ...]:
@@ -67,11 +66,8 @@ def expectations_of(node: Mapping[str, Any]) -> tuple[Expectation, ...]:
 def expected_model(node: Mapping[str, Any], sql: str) -> Model:
     """A model of dbt's own materializations: of our configuration it has expectations alone."""
     config = dict(node["config"])
-    meta = dict(config.get("meta") or {})
     try:
-        ours = {k: v for k, v in config.items() if k == EXPECTATIONS}
-        theirs = {k: v for k, v in meta.items() if k == EXPECTATIONS}
-        parsed = ModelConfig.parse({**ours, "meta": theirs})
+        parsed = parse_only(EXPECTATIONS, config)
     except ConfigurationError as error:
         raise ConfigurationError(error.reason, _file(node), error.hint) from error
     relation = plain(node["relation_name"])

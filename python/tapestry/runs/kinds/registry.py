@@ -5,14 +5,17 @@ A kind is a folder here, a line in ``KINDS`` and a materialization of a few line
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from datetime import timezone, tzinfo
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tapestry.runs.context.invocation import Invocation
     from tapestry.runs.engine.session import Session
-    from tapestry.runs.model.model import Model
+    from tapestry.runs.model.keys import ConfigKey
+    from tapestry.runs.model.model import Model, ModelConfig
     from tapestry.runs.protocol.kind import Kind
     from tapestry.runs.protocol.outcome import Outcome
     from tapestry.runs.protocol.plan import Decided
@@ -36,6 +39,22 @@ def _made(place: str) -> Kind:
 def kind_of(model: Model) -> Kind:
     """How a model's runs are planned."""
     return kind_called(model.materialized)
+
+
+def parse_config(
+    kind: str, config: Mapping[str, Any], known: Collection[str] = (), zone: tzinfo = timezone.utc
+) -> ModelConfig:
+    """Read a dbt model's configuration by the keys of its kind (``ModelConfig.parse``)."""
+    from tapestry.runs.model.model import ModelConfig
+
+    return ModelConfig.parse(config, kind_called(kind).keys, known, zone)
+
+
+def all_keys() -> dict[str, ConfigKey]:
+    """The keys of all kinds; a key of several has the row of the first of them."""
+    return {
+        name: row for kind in reversed(KINDS) for name, row in kind_called(kind).keys.rows.items()
+    }
 
 
 def prepare(

@@ -104,6 +104,8 @@ class Asking:
     again
         It crashed, and is executed again with the query of then, which may have other aliases than
         the model names today.
+    later
+        The query counts from a later begin than the model names.
     plain
         The query over sources no row of which has ended, where ``query`` is one over some that
         have: what that one asks apart, this one may join. None: ``query`` itself.
@@ -115,6 +117,7 @@ class Asking:
     query: ReadText
     window: Window
     again: bool = False
+    later: bool = False
     plain: ReadText | None = None
 
     @property
@@ -126,8 +129,7 @@ class Asking:
         """
         relations = self.query.relations.catalog.relations.values()
         ended = any(isinstance(one, Source) and one.ends for one in relations)
-        later = self.query.rewriting.begin != self.model.config.begin
-        return not (self.again or ended or later)
+        return not (self.again or self.later or ended)
 
     @property
     def listed(self) -> tuple[str | tuple[str, str], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ from tapestry.quoting import Sql
 from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.plan import Plan
 from tapestry.sql import Catalog, Step
@@ -41,7 +42,7 @@ class Kind(Protocol):
         """The column that tells readers of its table when a row came in; None: none does."""
 
     @property
-    def keys(self) -> Collection[str]:
+    def keys(self) -> KindKeys:
         """The keys of ours that do something on it."""
 
     def plan(

@@ -6,6 +6,7 @@ from tapestry.names import MATCHED_AT
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.context.clock import window_end
 from tapestry.runs.kinds.continuous.begins import Begins
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.horizons import horizons
 from tapestry.runs.kinds.continuous.planning import Planning, bounded, figures_of
 from tapestry.runs.kinds.continuous.query import Query
@@ -29,10 +30,11 @@ from tapestry.sql import Window
 def creation(planning: Planning, query: Query) -> Planned:
     """The first run of a new generation: all of Q_M(t)."""
     session, model, invocation = planning.session, planning.model, planning.invocation
+    config: ContinuousConfig = model.config.own
     limits, warnings = horizons(session, invocation, query.relations.tables)
-    end = window_end(invocation.clock, model.config.lag, None, limits)
+    end = window_end(invocation.clock, config.lag, None, limits)
     assert end.t is not None  # without a last run there is always a window
-    after = Position(end.t, query.pins, query.canonical, Begins(model.config.begin).own)
+    after = Position(end.t, query.pins, query.canonical, Begins(config.begin).own)
     row = first_row(model, planning.standing, after)
     found = examine_sources(session, model, invocation, query, row)
     window, scans = Window(None, row.after.t), scans_of(found)

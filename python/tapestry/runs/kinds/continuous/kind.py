@@ -12,8 +12,10 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.after.audit import audit
 from tapestry.runs.kinds.continuous.after.explain import explain
+from tapestry.runs.kinds.continuous.config import KEYS, ContinuousConfig
 from tapestry.runs.kinds.continuous.plan_run import Decision
-from tapestry.runs.model.model import KEYS, Model
+from tapestry.runs.model.keys import KindKeys
+from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.kind import Explained
 from tapestry.runs.protocol.plan import Plan
 from tapestry.runs.protocol.standing import stand
@@ -25,7 +27,7 @@ class Continuous:
 
     own_columns: ClassVar[Mapping[str, Sql]] = {MATCHED_AT: Sql("TIMESTAMP")}
     arrival: ClassVar[str] = MATCHED_AT
-    keys: ClassVar[tuple[str, ...]] = KEYS
+    keys: ClassVar[KindKeys] = KEYS
 
     def plan(
         self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
@@ -36,7 +38,8 @@ class Continuous:
 
     def refuse(self, model: Model, catalog: Catalog) -> None:
         """Raise the Refusal that a run would raise of the model's text, which reads no data."""
-        rewrite(model.sql, catalog, assume=model.config.assume, begin=model.config.begin)
+        config: ContinuousConfig = model.config.own
+        rewrite(model.sql, catalog, assume=config.assume, begin=config.begin)
 
     def explain(
         self, session: Session, model: Model, invocation: Invocation, stored: bool

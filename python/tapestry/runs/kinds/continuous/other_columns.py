@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tapestry.errors import QueryChanged, Refusal
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.settings import without_unsaid
@@ -77,16 +78,17 @@ def other_columns(canonical: str, query: Query) -> OtherColumns | None:
 
 def refuse_changed_columns(model: Model, found: OtherColumns, row: StateRow, query: Query) -> None:
     """Raise QueryChanged where ``on_schema_change`` does not let a run go on with these columns."""
+    config: ContinuousConfig = model.config.own
     if not (found.new or found.gone):
         return
-    if model.config.on_schema_change == "fail":
+    if config.on_schema_change == "fail":
         why = (
             f"a source of {model.name} has other columns than in the last run, and * stands for all"
             if row.sql == model.sql
             else f"{model.name} has other columns than in the last run"
         )
         raise QueryChanged(f"{found.told}: {why}", where=model.file, hint=DO)
-    if model.config.on_schema_change == "ignore" and found.new and _by_value(query.canonical):
+    if config.on_schema_change == "ignore" and found.new and _by_value(query.canonical):
         raise QueryChanged(
             f"{found.told}: {model.name} tells its rows apart by all of its columns, so that"
             " without the new ones rows would come twice",

@@ -11,6 +11,7 @@ from tapestry.runs.context.clock import window_end
 from tapestry.runs.kinds.continuous.after.finish_rewind import finish
 from tapestry.runs.kinds.continuous.append import appending
 from tapestry.runs.kinds.continuous.begins import begins
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.create import creation
 from tapestry.runs.kinds.continuous.horizons import horizons
 from tapestry.runs.kinds.continuous.other_columns import other_columns, refuse_changed_columns
@@ -40,9 +41,10 @@ class Decision(Planning):
 
     def plan(self) -> Plan:
         """What comes first: to go on with what has crashed, to begin anew, or the next window."""
+        config: ContinuousConfig = self.model.config.own
         model, standing, row = self.model, self.standing, self.standing.row
         if row is None:
-            return self.creation(self.query(model.sql, model.config.begin))
+            return self.creation(self.query(model.sql, config.begin))
         if standing.unnamed:
             return Leftover(row, finish)
         if standing.closing:
@@ -54,7 +56,7 @@ class Decision(Planning):
         if not same_query(row.after.canonical, query.canonical):
             begin = self.begin_of_changed(query, row)
             query = self.query(model.sql, begin)
-            if model.config.on_query_change == "refresh":
+            if config.on_query_change == "refresh":
                 return self.creation(query)
         return self.following(query, row, begin)
 
@@ -63,8 +65,9 @@ class Decision(Planning):
 
         Raises QueryChanged where the model does not say that it may go on.
         """
+        config: ContinuousConfig = self.model.config.own
         model = self.model
-        rule, begin = model.config.on_query_change, model.config.begin
+        rule, begin = config.on_query_change, config.begin
         if rule == "refresh":
             return begin
         found = other_columns(row.after.canonical, query)
@@ -80,13 +83,14 @@ class Decision(Planning):
 
     def crashed(self, row: StateRow) -> Plan:
         """The run that crashed once more, as it was; closed, where it cannot be."""
+        config: ContinuousConfig = self.model.config.own
         query = self.query_of_crashed(row)
         if query is None:
             return CloseRun(self.model, row)
         planned = self.appending(query, row, reshape=True)
         if planned is not None:
             return planned
-        return self.creation(self.query(self.model.sql, self.model.config.begin))
+        return self.creation(self.query(self.model.sql, config.begin))
 
     def query_of_crashed(self, row: StateRow) -> Query | None:
         """The query of a run that crashed, as it was.
@@ -121,9 +125,10 @@ class Decision(Planning):
 
     def following(self, query: Query, last: StateRow, begin: datetime | None) -> Decided:
         """The run after the last one that landed, or nothing."""
+        config: ContinuousConfig = self.model.config.own
         session, model, invocation = self.session, self.model, self.invocation
         limits, warnings = horizons(session, invocation, query.relations.tables)
-        end = window_end(invocation.clock, model.config.lag, last.after.t, limits)
+        end = window_end(invocation.clock, config.lag, last.after.t, limits)
         if end.t is None:
             return Nothing(model, last.after.t, Told((*warnings, *end.warnings)))
         changed = not same_query(last.after.canonical, query.canonical)
@@ -139,7 +144,7 @@ class Decision(Planning):
             refuse_read_otherwise(session, model, query)
         planned = self.appending(query, row, reshape=changed)
         if planned is None:
-            return self.creation(self.query(model.sql, model.config.begin))
+            return self.creation(self.query(model.sql, config.begin))
         return bounded(planned, invocation.clock, query, (limits, warnings))
 
     def due_by_time(self, query: Query, last: StateRow) -> datetime | None:

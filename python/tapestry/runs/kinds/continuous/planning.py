@@ -9,6 +9,7 @@ from datetime import datetime
 from tapestry.runs.context.clock import Clock, far_ahead
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.known.known_before import KnownBefore
 from tapestry.runs.kinds.continuous.late.scans import Examination
 from tapestry.runs.kinds.continuous.query import Query, read_query
@@ -48,8 +49,17 @@ class Planning:
         plain: Query | None = None,
     ) -> tuple[MemoryRequest, ...]:
         """What a run over a window asks of memories; ``plain`` as in ``Asking``."""
-        model, invocation, again = self.model, self.invocation, self.standing.crashed
-        asking = Asking(self.session, model, invocation, query, window, again, plain)
+        config: ContinuousConfig = self.model.config.own
+        asking = Asking(
+            self.session,
+            self.model,
+            self.invocation,
+            query,
+            window,
+            again=self.standing.crashed,
+            later=query.begin != config.begin,
+            plain=plain,
+        )
         return read_memories(asking, untimely(found))
 
 

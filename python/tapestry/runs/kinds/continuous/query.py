@@ -15,6 +15,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations.validate import Expected, Pinning, Prepared, prepare
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.holding import SMALL
 from tapestry.runs.query.relations import Relations, read_relations
@@ -72,6 +73,7 @@ def read_query(
     Raises Refusal for a query that cannot be kept exactly, ConfigurationError for an expectation
     that does not fit its columns.
     """
+    config: ContinuousConfig = model.config.own
     pins = pins or invocation.pins
     relations = read_relations(session, sql, model, pins, invocation.time_zone)
     rewriting = rewritten(sql, relations.catalog, model, invocation, begin)
@@ -87,8 +89,8 @@ def read_query(
     canonical = "\n".join(
         [rewriting.canonical, *(f"-- arrival of {remark(text)}" for text in arrivals)]
     )
-    if model.config.begin is not None:
-        canonical += f"\n-- begin {show(model.config.begin)}"
+    if config.begin is not None:
+        canonical += f"\n-- begin {show(config.begin)}"
     canonical += f"\n{settings_line(invocation.settings)}"
     wanted = expected(session, model, invocation, sql, rewriting.columns)
     return Query(rewriting, relations, canonical, wanted, sql, begin)
@@ -120,13 +122,14 @@ def rewritten(
     steps: list[Step] | None = None,
 ) -> Rewriting:
     """Rewrite a query, if this process has not yet; ``steps`` as in ``rewrite``."""
-    infer = model.config.infer == "on"
+    config: ContinuousConfig = model.config.own
+    infer = config.infer == "on"
     # What crashed is executed with the query of then, which may have other aliases.
-    order = model.config.join_order if sql == model.sql else ()
-    key = (sql, catalog, begin, model.config.assume, infer, order)
+    order = config.join_order if sql == model.sql else ()
+    key = (sql, catalog, begin, config.assume, infer, order)
     rewriting = invocation.recall.rewriting(key)
     if rewriting is None:
-        rewriting = rewrite(sql, catalog, model.config.assume, begin, steps, infer)
+        rewriting = rewrite(sql, catalog, config.assume, begin, steps, infer)
         rewriting = rewriting.joining(order)
         invocation.recall.note_rewriting(key, rewriting)
     return rewriting

@@ -21,6 +21,7 @@ from tapestry.runs.engine.column_types import (
     sql_type,
 )
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.other_columns import DO, told
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.model.model import Model
@@ -52,6 +53,7 @@ def reconcile(
     reads may yet have to be written. Raises QueryChanged for a new column unless the model says
     what to do.
     """
+    config: ContinuousConfig = model.config.own
     columns = (*query.rewriting.columns, MATCHED_AT)
     key = ("columns", row.generation, query.canonical)
     if not changed and invocation.recall.analysed(key):
@@ -59,7 +61,7 @@ def reconcile(
     there = types_by_name(session, model.relation)
     new = [column for column in columns if column.lower() not in there]
     gone = sorted(set(there) - {column.lower() for column in columns})
-    rule = model.config.on_schema_change
+    rule = config.on_schema_change
     if rule == "fail" and (new or (gone and changed)):
         raise QueryChanged(
             f"the query has other columns than the table of {model.name}: {told(new, gone)}",

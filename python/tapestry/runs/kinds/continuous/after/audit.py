@@ -14,6 +14,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.after.audit_rows import asked
 from tapestry.runs.kinds.continuous.begins import begins
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.known.published_rows import published_up_to
 from tapestry.runs.kinds.continuous.query import read_query
 from tapestry.runs.kinds.continuous.verify import results_of
@@ -48,6 +49,7 @@ def audit(
         )
     if standing.crashed or standing.closing:
         row = row.undone
+    config: ContinuousConfig = model.config.own
     known = begins(row)
     refuse_grown_otherwise(model, row.after.canonical, invocation.settings)
     pins = AsRead(invocation.pins, row.after.pins)
@@ -61,7 +63,7 @@ def audit(
             raise ValueError(not_comparable(column))  # becomes a result, as any error does
         definition = Definition.read(row.after.canonical, query.relations.catalog, scans)
         low = known.began or opening(definition, session.rows, row.after.t)
-        opened = known.begin is not None and known.begin != model.config.begin
+        opened = known.begin is not None and known.begin != config.begin
         relation = published_up_to(session, row, columns)
         published = PublishedHistory(relation, known.begin or low, row.after.t, opened)
         return asked(Audit(definition, published, session.rows), model, level, low, turn_number)

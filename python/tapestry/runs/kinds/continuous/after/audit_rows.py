@@ -6,6 +6,7 @@ from datetime import datetime
 
 from tapestry.runs.checks.checks import CheckResult
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.verify import results_of
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import read_relations
@@ -28,11 +29,12 @@ def audit_rows(
     No state is read: the sources are taken as they are now, and rows arrived at their ts.
     """
     relations = read_relations(session, model.sql, model, Pins(), zone)
+    config: ContinuousConfig = model.config.own
     definition = Definition.read(model.sql, relations.catalog, relations.scans())
 
     def ask() -> tuple[Result, Result]:
         low = opening(definition, session.rows, t)
-        published = PublishedHistory(rows, model.config.begin or low, t)
+        published = PublishedHistory(rows, config.begin or low, t)
         return asked(Audit(definition, published, session.rows), model, level, low, 0)
 
     return results_of(ask, level, "fail", definition.columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.query import read_query
 from tapestry.runs.memories.ask import Asking, Untimely, ask_memories
 from tapestry.runs.memories.compare import ComparedMemory, compare
@@ -18,7 +19,8 @@ def compare_memories(
 
     Nothing is written. Raises what reading the model's query raises.
     """
-    query = read_query(session, model, invocation, model.sql, model.config.begin)
+    config: ContinuousConfig = model.config.own
+    query = read_query(session, model, invocation, model.sql, config.begin)
     window = Window(None, invocation.clock.instant)
     asking = Asking(session, model, invocation, query, window)
     return compare(session, ask_memories(asking, Untimely()))

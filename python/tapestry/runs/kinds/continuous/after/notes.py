@@ -5,6 +5,7 @@ from __future__ import annotations
 from tapestry.errors import TapestryError
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.late.scans import scan_as_left
 from tapestry.runs.kinds.continuous.other_columns import other_columns, refuse_changed_columns
 from tapestry.runs.kinds.continuous.query import Query
@@ -20,7 +21,8 @@ def of_changed(
     session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
 ) -> list[str]:
     """What a run would make of a query that is not the one that the table was grown with."""
-    rule, config = model.config.on_query_change, model.config
+    config: ContinuousConfig = model.config.own
+    rule = config.on_query_change
     notes = [f"the query changed since the last run (on_query_change: {rule})"]
     if rule == "refresh":
         return notes

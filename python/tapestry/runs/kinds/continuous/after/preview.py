@@ -55,6 +55,7 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     Raises Refusal for a query that cannot be kept exactly, ConfigurationError for one that its runs
     could not verify. What else would stop a run, or what it would warn of, is told in ``notes``.
     """
+    config = model.config.own
     standing, notes = Standing(None, None), []
     if stored:
         try:
@@ -62,11 +63,11 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
         except TapestryError as error:
             notes.append(f"the next run would stop: {error.reason}")
     row = standing.row
-    begin = begins(row).begin if row is not None else model.config.begin
+    begin = begins(row).begin if row is not None else config.begin
     query = read_query(session, model, invocation, model.sql, begin)
     if row is not None and not same_query(row.after.canonical, query.canonical):
         notes += of_changed(session, model, invocation, query, row)
-    t = invocation.clock.t(model.config.lag)
+    t = invocation.clock.t(config.lag)
     tau = None if row is None else (row.since if standing.crashed else row.after.t)
     if tau is not None and tau >= t:
         notes.append("the last run went further than this: shown is the window of one day after it")
@@ -86,7 +87,7 @@ def preview(session: Session, model: Model, invocation: Invocation, stored: bool
     notes += as_spark_reads(session, model, query, select)
     found = readings(plain_statement(query.rewriting, window, scans), scans)
     late = frozenset(name for name, scan in scans.items() if scan.late)
-    asking = Asking(session, model, invocation, query, window)
+    asking = Asking(session, model, invocation, query, window, later=begin != config.begin)
     requests = ask_memories(asking, Untimely(late)) if stored else ()
     return Preview(
         query,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tapestry.errors import TapestryError
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.late.examine import examine
 from tapestry.runs.kinds.continuous.late.grow_side import carry
 from tapestry.runs.kinds.continuous.late.side import Side, read_side, side_name
@@ -47,6 +48,7 @@ def next_run(
     upstream: Mapping[str, Pin],
 ) -> tuple[str, ...]:
     """What would stop the run after the rewind, as far as its sources can tell now."""
+    config: ContinuousConfig = model.config.own
     found: list[str] = []
     for name, pin in row.after.pins.items():
         if name in upstream:
@@ -55,7 +57,7 @@ def next_run(
             pinned = relations.tables[name]
             source = PinnedSource(pinned.table, relations.arrival(name), pin, pinned.pin)
             run = AskingRun(row.model, row.generation, 2, row.after.t)
-            examine(session, source, run, model.config)
+            examine(session, source, run, config)
         except TapestryError as error:
             found.append(f"the next run will stop: {error.reason}")
     return tuple(found)

@@ -118,11 +118,10 @@ def erased_since(
     session: Session, model: Model, relations: Relations, row: StateRow, last: StateRow
 ) -> str:
     """A SELECT of what the table lost since ``last``, which landed last; '': nothing."""
+    config = model.config.own
     if not versions_before(session, row, last):
         return ""
-    rewriting = rewrite(
-        row.after.canonical, relations.catalog, model.config.assume, begins(row).begin
-    )
+    rewriting = rewrite(row.after.canonical, relations.catalog, config.assume, begins(row).begin)
     if not rewriting.asks_known:
         return ""
     select, number = lost_values(session, model, rewriting.values, row, last)

@@ -13,6 +13,7 @@ from tapestry.names import MATCHED_AT
 from tapestry.quoting import timestamp
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.begins import begins
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.known.erased_answers import Erased, find_erased, known_hashes
 from tapestry.runs.kinds.continuous.known.group_states import (
     GroupStates,
@@ -109,11 +110,12 @@ def known_answers(
     Where the query counts from the end of a run of another query on, the rows up to there are not
     its answers; what it would have said there is known all the same (aggregates, section 6).
     """
+    config: ContinuousConfig = model.config.own
     if row.since is None or not query.rewriting.asks_known:
         return None
     columns = query.rewriting.values
     begin = begins(row).begin
-    changed = begin is not None and begin != model.config.begin and begin <= row.since
+    changed = begin is not None and begin != config.begin and begin <= row.since
     anew = changed and begin == row.since
     rows = "" if anew else published_rows(session, row, [*columns, MATCHED_AT], version)
     if not rows:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tapestry.errors import TooManyInstants
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.model.model import Model
 from tapestry.sql import Rewriting, Scan, Window
@@ -74,6 +75,7 @@ def count_instants(
 
     Raises TooManyInstants over the model's ``instants_limit``, with the largest keys.
     """
+    config: ContinuousConfig = model.config.own
     pairs, largest = 0, list[str]()
     at_begin = known is not None and known.at_begin
     for text in query.rewriting.row_instants(window, scans, at_begin):
@@ -83,10 +85,10 @@ def count_instants(
         )
         pairs += int(rows[0][-1] or 0) if rows else 0
         largest += [_shown(row) for row in rows if len(row) > 2]
-    if pairs > model.config.instants_limit:
+    if pairs > config.instants_limit:
         raise TooManyInstants(
             f"{model.name} would look at {pairs:,} pairs of an instant and a row, more than"
-            f" instants_limit: {model.config.instants_limit:,}"
+            f" instants_limit: {config.instants_limit:,}"
             + (f"; most of them for {'; '.join(largest)}" if largest else " (it has no key)"),
             where=model.file,
             hint="a later begin, more columns to group by, a greater instants_limit, or a table"

@@ -12,6 +12,7 @@ from sqlglot import exp
 from tapestry.errors import ConfigurationError
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.begins import begins, time_begins
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.kinds.continuous.window.new_answers import JoinedScan, NewAnswers
 from tapestry.runs.model.model import Model
@@ -174,8 +175,9 @@ def not_verified(model: Model, query: Query) -> tuple[str, ...]:
 
 def said_of(model: Model, query: Query) -> tuple[str, ...]:
     """What a run warns of a query: that it is not verified, and answers that are rarely meant."""
+    config: ContinuousConfig = model.config.own
     running = query.rewriting.running_values
-    wanted = model.config.running_values == "wanted"
+    wanted = config.running_values == "wanted"
     return (*not_verified(model, query), *([running] if running and not wanted else []))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session, for_little
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.late.examine import examine
 from tapestry.runs.kinds.continuous.late.scans import Examination
 from tapestry.runs.kinds.continuous.late.since_last_run import AskingRun, PinnedSource
@@ -21,6 +22,7 @@ def examine_sources(
     session: Session, model: Model, invocation: Invocation, query: Query, row: StateRow
 ) -> dict[str, Examination]:
     """What happened to each source between the pins of the run before and those of ``row``."""
+    config: ContinuousConfig = model.config.own
     run = AskingRun(
         row.model, row.generation, row.n, row.since, row.failed, rewound=bool(row.continues)
     )
@@ -35,7 +37,7 @@ def examine_sources(
                 row.after.pins[name],
                 query.rewriting.looks_back_at(name),
             )
-            found[name] = examine(session, source, run, model.config, invocation.remember)
+            found[name] = examine(session, source, run, config, invocation.remember)
         return found
 
 
