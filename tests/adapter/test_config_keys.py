@@ -16,6 +16,8 @@ from dbt.adapters.tapestry.config_keys import (
     refuse_misspelt_arrival,
 )
 from tapestry.errors import ConfigurationError
+from tapestry.runs.kinds import registry
+from tapestry.runs.kinds.registry import parse_config
 
 MISSPELT = {
     "verfy": "verify",
@@ -157,7 +159,75 @@ def test_values_that_say_nothing_new() -> None:
     assert "incremental_strategy: merge" in told.why
 
 
+SAMPLE = {
+    "late_rows": "warn",
+    "late_after": "2 hours",
+    "on_source_rewrite": "refresh",
+    "on_query_change": "continue",
+    "on_schema_change": "append_new_columns",
+    "begin": "2026-01-01",
+    "lag": "1 hour",
+    "assume": ["r.ts >= m.ts"],
+    "running_values": "wanted",
+    "instants_limit": 7,
+    "infer": False,
+    "join_order": ["r1", "r2"],
+    "verify": "full",
+    "verify_share": 0.5,
+    "on_verify_failure": "warn",
+    "on_target_change": "accept",
+    "expectations": [{"expect": "n > 0"}],
+    "deterministic_functions": ["slug"],
+    "memories": ["r1"],
+    "deliver": [{"name": "files"}],
+    "every": "30s",
+    "priority": 3,
+    "arrival": "static",
+}
+"""A value of each key of ours that is not its default."""
+
+
+@pytest.fixture
+def _whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.KINDS, "whole", "tests.kinds.whole:Whole")
+
+
+@pytest.mark.usefixtures("_whole")
+@pytest.mark.parametrize("kind", ["continuous", "whole"])
+@pytest.mark.parametrize("key", SAMPLE)
+@pytest.mark.parametrize("place", ["config", "meta"])
+def test_a_key_acts_on_the_kinds_that_have_it_and_is_an_error_of_a_model_s_own_on_others(
+    kind: str, key: str, place: str
+) -> None:
+    said = {key: SAMPLE[key]} if place == "config" else {"meta": {key: SAMPLE[key]}}
+    config, given = _config(kind) | said, {key: SAMPLE[key]} if place == "config" else {}
+    acts = parse_config(kind, config) != parse_config(kind, {})
+    assert list(idle_keys(config, given)) == []  # inherited
+    if key in registry.kind_called(kind).keys.rows:
+        assert acts == (key != "arrival")  # which acts on who reads the model
+        assert list(idle_keys(config, given, {key})) == []
+        return
+    assert not acts
+    with pytest.raises(ConfigurationError, match=f"{key} does something on .* is {kind}") as told:
+        list(idle_keys(config, given, {key}))
+    assert (key in told.value.hint, "verify" in told.value.hint) == (False, True)
+
+
+@pytest.mark.usefixtures("_whole")
+def test_advice_goes_by_kind() -> None:
+    """What is near to a key of another kind is no error, and the valid ones are the kind's."""
+    with pytest.raises(ConfigurationError, match="did you mean verify") as told:
+        list(idle_keys(_config("whole"), {"verfy": "full"}))
+    assert "late_rows" not in str(told.value)
+    with pytest.raises(ConfigurationError, match="did you mean verify"):
+        parse_config("whole", {"verfy": "full"})
+    (idle,) = idle_keys(_config("whole"), {"late_row": "warn"})
+    assert idle.why.endswith("did you mean late_rows, which does something on continuous?")
+    assert parse_config("whole", {"late_row": "warn"}) == parse_config("whole", {})
+
+
 def test_all_of_ours_are_in_the_table() -> None:
+    assert set(KEYS) == set(SAMPLE)
     assert set(KEYS) <= set(WORKS)
     assert not set(WORKS) & set(OTHERS)
     assert set(KEYS) <= known_keys()

@@ -64,6 +64,48 @@ def counts(project: Any) -> list[tuple[Any, ...]]:
     return sorted(tuple(row) for row in rows)
 
 
+class TestKeysOfOthers:
+    """What only `continuous` knows is an error where a model says it, and nothing from a folder."""
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        folder = {"+late_rows": "warn", "+meta": {"lag": "1 hour"}}
+        return {"models": {"test": {**folder, "inner": {"+begin": "2026-01-01"}}}}
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, Any]:
+        query = "select count(*) as n from {{ source('raw', 'rows') }}"
+
+        def counting(**own: Any) -> str:
+            said = ", ".join(f"{key}={value!r}" for key, value in own.items())
+            return f"{{{{ config(materialized='whole', {said}) }}}} {query}"
+
+        own = {"yaml": {"late_rows": "fail"}, "like_folder": {"late_rows": "warn"}}
+        entries = [{"name": name, "config": config} for name, config in own.items()]
+        texts = {
+            "inherits": {"verify": "full"},
+            "calls": {"late_rows": "warn"},
+            "meta": {"meta": {"lag": "2 hours"}},
+            "yaml": {},
+            "like_folder": {},
+        }
+        found = {f"{name}.sql": counting(**own) for name, own in texts.items()}
+        inner = {"inner": {"deep.sql": counting(), "own.sql": counting(begin="2026-02-01")}}
+        source = {"name": "raw", "schema": "{{ target.schema }}", "tables": [{"name": "rows"}]}
+        said = {"version": 2, "models": entries, "sources": [{**source, "loaded_at_field": "ts"}]}
+        return {**found, **inner, "models.yml": json.dumps(said)}
+
+    def test_own_or_inherited(self, project: Any) -> None:
+        project.run_sql("create table {schema}.rows (id int, ts timestamp) using delta")
+        results = run_dbt(["run"], expect_pass=False)
+        said = {r.node.name: str(r.message) for r in results if str(r.status) == "error"}
+        assert set(said) == {"calls", "meta", "yaml", "own"}
+        assert "late_rows does something on continuous only: this model is whole" in said["yaml"]
+        assert "lag does something on continuous only" in said["meta"]
+        assert "begin does something on incremental (microbatch), continuous only" in said["own"]
+        assert "take it out; valid are: expectations, verify" in said["calls"]
+
+
 class TestSecondKind:
     def test_its_life(self, project: Any, as_of: Callable[[str], None], tmp_path: Path) -> None:
         project.run_sql(

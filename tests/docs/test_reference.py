@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pickle
 import re
+from dataclasses import replace
 
 import pytest
 from tools.reference.__main__ import ROOT, written
-from tools.reference.config import spread
+from tools.reference.config import of_kind, spread
 from tools.reference.errors import kinds, messages
 
 from tapestry.cli.commands import COMMANDS
 from tapestry.errors import Refusal
-from tapestry.runs.kinds.registry import all_keys
+from tapestry.runs.kinds.registry import KINDS, all_keys, kind_called
 from tapestry.runs.model.keys import ARRIVAL
+from tapestry.runs.model.values import choice
 
 
 @pytest.mark.parametrize("path", written(), ids=lambda path: path.name)
@@ -31,6 +33,19 @@ def test_nothing_is_left_out() -> None:
         assert f"\n## {kind.__name__}\n" in pages["errors"]
     for key in set(all_keys()) - {ARRIVAL.name}:
         assert f"\n### {key}\n" in pages["config"]
+
+
+def test_keys_are_listed_by_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a second kind has like the first is named; what has other values there is described."""
+    monkeypatch.setitem(KINDS, "whole", "tests.kinds.whole:Whole")
+    rows = kind_called("continuous").keys.rows
+    text = "\n".join(of_kind("whole", {name: ("continuous", row) for name, row in rows.items()}))
+    assert "- [`verify`](#verify): as on a continuous model\n" in text
+    assert "###" not in text
+    assert "late_rows" not in text
+    other = {"verify": ("continuous", replace(rows["verify"], values=choice("full", "off")))}
+    text = "\n".join(of_kind("whole", other))
+    assert "### verify\n\n**`sample`** (default) · `full` · `off`\n" in text
 
 
 def test_a_key_without_a_meaning_is_noticed() -> None:

@@ -33,7 +33,10 @@ from tapestry.runs.sources.pins import Pin
 from tapestry.runs.tables.state_row import Position, StateRow
 from tapestry.sql import Catalog, Step, relation_names, static_answer
 
-_KEYS = ("expectations", "verify", "on_verify_failure", "on_target_change", "every", "priority")
+_KEYS = (
+    *("expectations", "verify", "on_verify_failure", "on_target_change"),
+    *("deterministic_functions", "every", "priority"),
+)
 
 
 @dataclass(frozen=True)

@@ -137,6 +137,12 @@ new parsing of the project.
 """
 
 
+OTHER_KINDS = """\
+A key that only other kinds have is an error in the model's own `config()` or YAML; where a folder
+says it (`+key:` in `dbt_project.yml`) it is left out.
+"""
+
+
 def page(root: Path) -> str:
     """The page as Markdown.
 
@@ -144,18 +150,20 @@ def page(root: Path) -> str:
     """
     parts, before = [TEXT], dict[str, tuple[str, ConfigKey]]()
     for kind in OURS:
-        parts += _of_kind(kind, before)
+        parts += of_kind(kind, before)
         rows = kind_called(kind).keys.rows
         before = {**{name: (kind, row) for name, row in rows.items()}, **before}
     tables = SOURCES.replace("KEYS", _kinds()).replace("OTHERS", _others())
     return "\n".join([*parts, tables])
 
 
-def _of_kind(kind: str, before: Mapping[str, tuple[str, ConfigKey]]) -> Iterator[str]:
+def of_kind(kind: str, before: Mapping[str, tuple[str, ConfigKey]]) -> Iterator[str]:
     """The keys of a kind; those that are as on a kind ``before`` are only named."""
     rows = {name: row for name, row in kind_called(kind).keys.rows.items() if row != ARRIVAL}
     same = [name for name, row in rows.items() if before.get(name, ("", None))[1] == row]
     yield f"## On a {kind} model\n\nAll of these are optional.\n"
+    if before:
+        yield OTHER_KINDS
     for name in same:
         yield f"- [`{name}`](#{name}): as on a {before[name][0]} model"
     yield from [""] * bool(same)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cache
@@ -132,27 +132,26 @@ def kind_of(config: Mapping[str, Any]) -> str:
     return f"{kind}, {config.get('incremental_strategy') or STRATEGIES[0]}"
 
 
-def idle_keys(config: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Idle]:
+def idle_keys(
+    config: Mapping[str, Any], given: Mapping[str, Any], own: Collection[str] = ()
+) -> Iterator[Idle]:
     """The keys that do nothing on this node; ``given``: what its author wrote.
 
-    Raises ConfigurationError for a key of ours that is misspelt, where it would do something.
+    On a kind of ours the keys of another kind of ours do nothing, and none is told: a folder may
+    say them for models of both.  Raises ConfigurationError for one that is among the model's
+    ``own``, and for a key of ours that is misspelt, where it would do something.
     """
     kind = kind_of(config)
-    if kind not in KINDS:
+    if kind not in KINDS and kind not in registry.KINDS:
         return
     meta = dict(config.get("meta") or {})
-    for place in (given, meta):
-        for key in map(str, place):
-            meant = None if key in known_keys() else meant_key(key, KEYS)
-            if meant is not None:
-                yield _misspelt(key, meant, kind)
-    for key in map(str, given):
-        meant = _meant_of_dbt(key)
-        if meant is not None and kind in WORKS.get(meant, KINDS):
-            yield Idle(key, kind, f"is no key of dbt or ours; did you mean {meant}?")
+    yield from _misspelt_keys(kind, given, meta)
+    _refuse_keys_of_others(kind, own)
+    if kind not in KINDS:
+        return
     for key in map(str, {**given, **{k: v for k, v in meta.items() if k in KEYS}}):
         value = config.get(key, meta.get(key))
-        if value is None or value in ([], {}, ""):
+        if value is None or value in ([], {}, "") or (kind in OURS and key in KEYS):
             continue
         if key in OTHERS:
             of, instead = OTHERS[key]
@@ -164,6 +163,33 @@ def idle_keys(config: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[I
     if (config.get("clustered_by") is None) != (config.get("buckets") is None):
         alone = "buckets" if config.get("clustered_by") is None else "clustered_by"
         yield Idle(alone, kind, "needs the other one of clustered_by and buckets")
+
+
+def _misspelt_keys(kind: str, given: Mapping[str, Any], meta: Mapping[str, Any]) -> Iterator[Idle]:
+    """Those near to a key of ours, of this kind first; then those near to one of dbt's."""
+    ours = registry.kind_called(kind).keys.rows if kind in registry.KINDS else {}
+    for key in map(str, (*given, *meta)):
+        if key not in known_keys():
+            meant = meant_key(key, ours) or meant_key(key, KEYS)
+            if meant is not None:
+                yield _misspelt(key, meant, kind, ours)
+    for key in map(str, given):
+        meant = _meant_of_dbt(key)
+        if meant is not None and kind in WORKS.get(meant, KINDS):
+            yield Idle(key, kind, f"is no key of dbt or ours; did you mean {meant}?")
+
+
+def _refuse_keys_of_others(kind: str, own: Collection[str]) -> None:
+    """Raise ConfigurationError where a model of ours says itself what only another kind knows."""
+    if kind not in registry.KINDS:
+        return
+    rows = registry.kind_called(kind).keys.rows
+    for key in own:
+        if key in KEYS and key not in rows:
+            raise ConfigurationError(
+                f"{key} does something on {told_kinds(WORKS[key])} only: this model is {kind}",
+                hint=f"take it out; valid are: {', '.join(rows)}",
+            )
 
 
 def refuse_misspelt_arrival(node: Mapping[str, Any]) -> None:
@@ -213,10 +239,13 @@ def _meant_of_dbt(key: str) -> str | None:
     return next(iter(get_close_matches(key.lower(), long, 1, cutoff=_NEAR)), None)
 
 
-def _misspelt(key: str, meant: str, kind: str) -> Idle:
-    """A key near to one of ours: an error where that one would do something."""
-    if kind in OURS or (kind in WORKS[meant] and not KEYS[meant].word):
-        raise misspelt(key, meant, KEYS)
+def _misspelt(key: str, meant: str, kind: str, ours: Collection[str]) -> Idle:
+    """A key near to one of ours: an error where that one would do something.
+
+    ``ours``: the keys of the kind, where it is one of ours.
+    """
+    if meant in ours or (not ours and kind in WORKS[meant] and not KEYS[meant].word):
+        raise misspelt(key, meant, ours or KEYS)
     of = "" if kind in WORKS[meant] else f", which does something on {told_kinds(WORKS[meant])}"
     return Idle(key, kind, f"is no key of dbt or ours; did you mean {meant}{of}?")
 

@@ -80,7 +80,7 @@ class TapestryAdapter(
         model = getattr(config, "model", None)
         extra = getattr(getattr(model, "config", None), "_extra", None)
         if extra is not None and hasattr(model, "unrendered_config"):
-            tell_idle_keys(model)
+            tell_idle_keys(model, self.config)
         if extra is not None and not extra.get("file_format"):
             extra["file_format"] = DEFAULT_FORMAT
         fill_expected(getattr(model, "config", None))

@@ -10,23 +10,27 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.tapestry.config_keys import idle_keys
+from dbt.adapters.tapestry.own_keys import own_keys
 from tapestry.errors import ConfigurationError
+from tapestry.runs.kinds.registry import KINDS
 
 logger = AdapterLogger("Tapestry")
 _lock = Lock()
 _told: set[tuple[str, str, str]] = set()
 
 
-def tell_idle_keys(node: Any) -> None:
+def tell_idle_keys(node: Any, project: Any) -> None:
     """Say what does nothing, each key once an invocation for all nodes of a kind.
 
-    Raises DbtRuntimeError for a key of ours that is misspelt.
+    ``project`` is dbt's runtime configuration.  Raises DbtRuntimeError for a key of ours that is
+    misspelt, and for one of another kind that the model says itself.
     """
     config = node.config.to_dict(omit_none=True)
     given = {**node.unrendered_config, **node.config._extra}
     file = str(node.original_file_path)
     try:
-        found = list(idle_keys(config, given))
+        own = own_keys(node, project) if config.get("materialized") in KINDS else ()
+        found = list(idle_keys(config, given, own))
     except ConfigurationError as error:
         again = ConfigurationError(error.reason, file, error.hint)
         raise DbtRuntimeError(str(again)) from error
