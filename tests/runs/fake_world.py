@@ -181,7 +181,7 @@ class _Plans(Decision):
         return _Read(sql, begin, {SOURCE: pin})
 
     def creation(self, query: Any) -> Planned:
-        end = window_end(self.invocation.clock, self.config.lag, None, {})
+        end = window_end(self.invocation.clock, self.model.config.own.lag, None, {})
         assert end.t is not None
         after = Position(end.t, query.pins, query.canonical)
         row = first_row(self.model, self.standing, after)
