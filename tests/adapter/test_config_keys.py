@@ -10,6 +10,7 @@ from dbt.adapters.tapestry.config_keys import (
     KEYS,
     KINDS,
     OTHERS,
+    OURS,
     WORKS,
     idle_keys,
     known_keys,
@@ -64,6 +65,8 @@ def test_a_key_is_told_where_it_does_nothing(kind: str, place: str) -> None:
             assert "buckets" in told or "clustered_by" in told  # each is nothing without the other
         elif key == "incremental_strategy" and kind.startswith("incremental"):
             continue  # it is the kind
+        elif kind in OURS and key in KEYS and kind not in WORKS[key]:
+            assert told == [], (key, kind)  # another kind's, which a folder may say
         else:
             assert told == ([] if kind in WORKS.get(key, ()) else [key]), (key, kind)
         assert _told(kind, key, None, place) == []
@@ -77,7 +80,7 @@ def test_a_misspelt_key_names_the_right_one(
 ) -> None:
     if meant is None:
         assert _told(kind, key, 1, place) == []
-    elif kind == "continuous" or (kind in WORKS[meant] and not KEYS[meant].word):
+    elif kind == "continuous" or (kind in WORKS[meant] and (kind in OURS or not KEYS[meant].word)):
         with pytest.raises(ConfigurationError, match=f"did you mean {meant}"):
             _told(kind, key, 1, place)
     else:
@@ -130,7 +133,7 @@ def test_a_misspelt_key_of_dbt_is_told_where_that_one_would_do_something(
 def test_kinds_are_told_as_people_read_them() -> None:
     view = {"materialized": "view", "partition_by": "d", "unique_key": "id"}
     whys = [idle.why for idle in idle_keys(view, view)]
-    assert whys[0].endswith("on table, incremental, continuous, snapshot, seed only")
+    assert whys[0].endswith("on table, incremental, continuous, maintained, snapshot, seed only")
     assert "on incremental (merge), snapshot only" in whys[1]
 
 
@@ -160,6 +163,8 @@ def test_values_that_say_nothing_new() -> None:
 
 
 SAMPLE = {
+    "refresh": "full",
+    "full_above": 0.5,
     "late_rows": "warn",
     "late_after": "2 hours",
     "on_source_rewrite": "refresh",

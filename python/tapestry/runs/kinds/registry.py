@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from tapestry.runs.protocol.outcome import Outcome
     from tapestry.runs.protocol.plan import Decided
 
-KINDS: dict[str, str] = {"continuous": "tapestry.runs.kinds.continuous.kind:Continuous"}
+KINDS: dict[str, str] = {
+    "continuous": "tapestry.runs.kinds.continuous.kind:Continuous",
+    "maintained": "tapestry.runs.kinds.maintained.kind:Maintained",
+}
 """Name -> module and class, as entry points are written."""
 
 

@@ -14,7 +14,8 @@ from tapestry.words import counted
 class Outcome:
     """A run did this; ``rows`` is None where the log does not say.
 
-    ``finished`` tells what a run did that had crashed and was brought to its end first.
+    ``finished`` tells what a run did that had crashed and was brought to its end first; ``how``
+    what it changed, in words of its kind.
     """
 
     action: str
@@ -25,6 +26,7 @@ class Outcome:
     rejected_rows: int = 0
     results: tuple[CheckResult, ...] = ()
     finished: str = ""
+    how: str = ""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -40,7 +42,7 @@ class Outcome:
             return "nothing new"
         window = f"({show(self.tau)}, {show(self.t)}]"
         rows = "" if self.rows is None else counted(self.rows, "row") + " "
-        text = f"{rows}in {window}"
+        text = self.how or f"{rows}in {window}"
         if self.rejected_rows:
             text += f", {self.rejected_rows} rejected"
         warned = sum(r.status in (WARN, ERROR) and r.on_violation == "warn" for r in self.results)

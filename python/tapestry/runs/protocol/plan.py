@@ -41,11 +41,14 @@ class Told:
 
     finished
         What a run did that had crashed and was brought to its end before this was decided.
+    how
+        What the run changes in the table, and how it found that, in words of the kind.
     """
 
     warnings: tuple[str, ...] = ()
     figures: Figures = Figures()
     finished: str = ""
+    how: str = ""
 
 
 @dataclass(frozen=True)
@@ -177,7 +180,7 @@ class Planned:
 
     @property
     def action(self) -> str:
-        """create | append | overwrite."""
+        """create | append | replace | overwrite."""
         return self.writing.action
 
     @property
@@ -211,8 +214,12 @@ class Planned:
 
     @property
     def checks_rows(self) -> bool:
-        """Is there anything to check on the new rows? Else they go into the target directly."""
-        return bool(self.rows.expected) or self.proof.verification is not None
+        """Are the new rows staged, to be checked or because they are made from those of the table?
+
+        Else they go into the target directly.
+        """
+        checks = bool(self.rows.expected) or self.proof.verification is not None
+        return checks or self.writing.rests_on_table
 
 
 Decided: TypeAlias = Nothing | Planned

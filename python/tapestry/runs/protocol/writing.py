@@ -28,11 +28,19 @@ class Writing(Protocol):
 
     @property
     def action(self) -> str:
-        """create | append | overwrite."""
+        """create | append | replace | overwrite."""
 
     @property
     def replaces(self) -> bool:
         """The rows of a table that is there make way."""
+
+    @property
+    def rests_on_table(self) -> bool:
+        """Are its rows made from those of the table? Then they are staged before they are written.
+
+        An INSERT OVERWRITE that reads its own target loses its options in silence (Delta 4.3): it
+        replaces the whole table, under no transaction.
+        """
 
     def statement(self, select: str, attempt: str = "") -> str:
         """The statement that commits the rows of ``select``, of the execution ``attempt``."""
@@ -47,6 +55,7 @@ class Creation:
     """
 
     action: ClassVar[str] = "create"
+    rests_on_table: ClassVar[bool] = False
 
     model: Model
     generation: str
@@ -64,6 +73,7 @@ class Appending:
 
     action: ClassVar[str] = "append"
     replaces: ClassVar[bool] = False
+    rests_on_table: ClassVar[bool] = False
 
     row: StateRow
     columns: tuple[str, ...]
@@ -81,7 +91,24 @@ class Overwriting(Appending):
 
     def statement(self, select: str, attempt: str = "") -> str:
         """One INSERT OVERWRITE."""
-        return append_sql(self.row, self.columns, select, attempt, instead=True)
+        return append_sql(self.row, self.columns, select, attempt, instead_of="true")
+
+
+@dataclass(frozen=True)
+class Replacing(Appending):
+    """The rows take the place of those for which ``instead_of`` holds, as ``rests_on_table`` says.
+
+    It holds for each of the new rows, too.
+    """
+
+    action: ClassVar[str] = "replace"
+    rests_on_table: ClassVar[bool] = True
+
+    instead_of: str = "true"
+
+    def statement(self, select: str, attempt: str = "") -> str:
+        """One INSERT OVERWRITE of a part of the table."""
+        return append_sql(self.row, self.columns, select, attempt, instead_of=self.instead_of)
 
 
 def create_sql(
@@ -102,21 +129,21 @@ def create_sql(
 
 
 def append_sql(
-    row: StateRow, columns: Sequence[str], select: str, attempt: str = "", instead: bool = False
+    row: StateRow, columns: Sequence[str], select: str, attempt: str = "", instead_of: str = ""
 ) -> str:
     """The new rows under the transaction (generation, n), with the run's name in the commit.
 
-    ``instead``: they take the place of all rows that are there, whatever the session says of
-    partitions.
+    ``instead_of``: they take the place of the rows that are there for which this condition holds,
+    whatever the session says of partitions.
     """
     more = {"tau": show(row.since), "t": show(row.after.t)}
     if attempt:
         more["attempt"] = attempt
     said, options = metadata(row.generation, row.n, row.run_id, more), {}
-    if instead:
-        options["replaceWhere"] = "true"
+    if instead_of:
+        options["replaceWhere"] = instead_of
     under = transaction(row.generation, row.n, said, **options)
-    insert = "INSERT OVERWRITE" if instead else "INSERT INTO"
+    insert = "INSERT OVERWRITE" if instead_of else "INSERT INTO"
     names = ", ".join(identifier(column) for column in columns)
     return f"{insert} {relation_name(row.model)} {under} ({names})\n{select}"
 

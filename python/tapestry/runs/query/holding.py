@@ -41,16 +41,18 @@ class Holding:
     """``scans`` as the statements of one run read them, some from views that ``selects`` make.
 
     ``rows`` is the view that takes the run's new rows; "" where they are written to a table.
+    ``made`` are views that were made as the run was planned.
     """
 
     scans: Mapping[str, Scan] = field(default_factory=dict)
     selects: Mapping[str, str] = field(default_factory=dict)
     rows: str = ""
+    made: tuple[str, ...] = ()
 
     @property
     def views(self) -> tuple[str, ...]:
-        """All views, to be dropped."""
-        return (*self.selects, self.rows) if self.rows else tuple(self.selects)
+        """All views, to be dropped, those first that are read by none."""
+        return (*self.made[::-1], *self.selects, *([self.rows] if self.rows else []))
 
 
 NOTHING_HELD = Holding()

@@ -55,12 +55,14 @@ class Relations:
 
 
 def read_relations(
-    session: Session, sql: str, model: Model, pins: Pins, time_zone: str
+    session: Session, sql: str, model: Model, pins: Pins, time_zone: str, unsaid: str | None = None
 ) -> Relations:
     """Look at everything that ``sql`` reads, through views, at this invocation's pins.
 
+    ``unsaid`` is the arrival of a source of which nothing is said.
+
     Raises Refusal for a name that is not there or cannot be pinned, and for the model itself;
-    ConfigurationError for a source whose arrival nobody declared.
+    ConfigurationError for a source whose arrival nobody declared, without ``unsaid``.
     """
     relations: dict[str, Source | View] = {}
     tables: dict[str, Pinned] = {}
@@ -81,7 +83,7 @@ def read_relations(
             relations[name] = found
             open_names += [_inside(found, inner) for inner in relation_names(found.sql)]
             continue
-        said = _said(found, name, model)
+        said = _said(found, name, model, unsaid)
         if said == COMMIT:
             found = pins.committed(session, in_session(name), found)
         tables[name] = found
@@ -124,7 +126,7 @@ def _source(name: str, table: DeltaSource, said: str) -> Source:
     return Source(name, named, COMMITTED_AT, hidden=hidden)
 
 
-def _said(found: Pinned, name: str, model: Model) -> str:
+def _said(found: Pinned, name: str, model: Model, unsaid: str | None) -> str:
     """What the project says of the arrival of a table; a continuous model says it itself."""
     every = model.arrivals.get(in_session(name), ())
     if len(every) > 1:
@@ -137,6 +139,7 @@ def _said(found: Pinned, name: str, model: Model) -> str:
     named = {column.name for column in found.table.columns}
     if said is None and GENERATION_PROPERTY in found.table.properties and MATCHED_AT in named:
         said = MATCHED_AT
+    said = said or unsaid
     if said is None:
         raise ConfigurationError(
             f"{name} says nothing of the arrival of its rows",

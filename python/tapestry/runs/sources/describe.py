@@ -59,6 +59,11 @@ class DeltaSource:
         """Does Delta keep an id and the commit version of every row?"""
         return self.properties.get("delta.enableRowTracking", "").lower() == "true"
 
+    @property
+    def renames(self) -> bool:
+        """May a column become another one under its name (column mapping)?"""
+        return self.properties.get("delta.columnMapping.mode", "none").lower() != "none"
+
     def at(self, version: int) -> str:
         """The table at one version, as it stands behind FROM."""
         if self.remembered:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Protocol
 
 from tapestry.errors import SourceHistoryGone
 from tapestry.instants import micros
@@ -80,6 +80,43 @@ def read_history(
     if [commit.version for commit in commits] != list(range(after + 1, until + 1)):
         raise _gone(table, after, until)
     return tuple(_in_time(commit, table.commits, tau) for commit in commits)
+
+
+class TableVersion(Protocol):
+    """One version of one table."""
+
+    @property
+    def table_id(self) -> str:
+        """A table that was made anew has another one."""
+
+    @property
+    def version(self) -> int:
+        """The number of its commit."""
+
+
+def commits_between(
+    session: Session,
+    table: DeltaSource,
+    old: TableVersion,
+    new: TableVersion,
+    arrival: Column | None = None,
+    tau: datetime | None = None,
+) -> tuple[SourceCommit, ...] | None:
+    """The commits that lead from one pin of a table to another; None where the log has no such.
+
+    CREATE OR REPLACE gives a table a new id in the same log; DROP and CREATE begin a new log.
+    """
+    if new.version <= old.version:
+        return None
+    try:
+        commits = read_history(session, table, old.version, new.version, arrival, tau)
+    except SourceHistoryGone:
+        return None
+    if old.table_id == new.table_id:
+        return commits
+    if new.table_id not in {commit.table_id for commit in commits}:
+        return None
+    return commits if table_id_at(session, table, old.version) == old.table_id else None
 
 
 def _in_time(commit: SourceCommit, times: CommitTimes | None, tau: datetime | None) -> SourceCommit:

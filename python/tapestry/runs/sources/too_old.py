@@ -25,7 +25,7 @@ def to_read_again(name: str, error: BaseException | None) -> str:
     )
 
 
-def version_gone(name: str, version: int, error: BaseException) -> SourceHistoryGone:
+def version_gone(name: str, version: int, error: BaseException | None) -> SourceHistoryGone:
     """The error for a version that a run has read, and that cannot be read any more."""
     aged = "its commit is older than delta.deletedFileRetentionDuration"
     why = aged if too_old(error) else "its log or files are gone"

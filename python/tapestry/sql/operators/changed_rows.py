@@ -84,7 +84,7 @@ class ChangedRows:
         if not isinstance(node, exp.Table):
             if self.reach.is_touched(node, frozenset()):
                 rows = build.table(self.of(node.this)[version], relation.alias)
-        elif self.versions.moves(node.name):
+        elif version in self.versions.apart(node.name):
             rows = self.versions.difference(node.name, version)
         found: list[exp.Query] = []
         bounds = [

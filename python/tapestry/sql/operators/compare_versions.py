@@ -63,7 +63,7 @@ class KeptQuery:
 
 @dataclass(frozen=True)
 class SourceVersions:
-    """SELECTs of a source: its rows in each version, and those that are in one alone."""
+    """SELECTs of a source: its rows in each version, and those that are in one alone ("": none)."""
 
     old: str
     new: str
@@ -78,12 +78,21 @@ class Between:
     instants
         What now() is in the old one and in the new one.
     sources
-        By the name of each source; ``moved`` are those whose rows differ.
+        By the name of each source. Of one that is the same in both, ``new`` alone is read.
     """
 
     instants: tuple[datetime | str, datetime | str]
     sources: Mapping[str, SourceVersions]
-    moved: frozenset[str]
+
+    @property
+    def moved(self) -> dict[str, frozenset[Version]]:
+        """The sources whose rows differ, with the versions that have rows of their own."""
+        found = {}
+        for name, one in self.sources.items():
+            sides = ((Version.OLD, one.minus), (Version.NEW, one.plus))
+            if apart := frozenset(version for version, text in sides if text):
+                found[name] = apart
+        return found
 
 
 def keep_by_keys(read: ReadQuery, preferred: Sequence[str] = ()) -> KeptQuery:
@@ -110,6 +119,16 @@ class Texts:
     keys: str
     new: str
     old: str
+
+
+def read_columns(kept: KeptQuery) -> dict[str, set[str]]:
+    """By source: the columns that some arm of a query reads, in lower case."""
+    found: dict[str, set[str]] = {name: set() for name in kept.sources}
+    for arm in kept.arms:
+        for column in arm.query.find_all(exp.Column):
+            if (table := kept.tables.get(column.table)) is not None:
+                found[table.source].add(column.name.lower())
+    return found
 
 
 def compare(
@@ -166,6 +185,7 @@ def _sources(
         texts = {"new": one.new}
         if name in versions.moved:
             texts |= {"old": one.old, "minus": one.minus, "plus": one.plus}
+        texts = {what: text for what, text in texts.items() if text}
         found += [(versions.name(name, what), text) for what, text in texts.items()]
     return found
 

@@ -61,8 +61,8 @@ class Reach:
             parts = key.whole(alias)
             if parts is not None:
                 seen.add(alias)
-                if self.versions.moves(alias):
-                    shortcuts += [self._key_columns(alias, parts, one) for one in VERSIONS]
+                apart = self.versions.apart(alias)
+                shortcuts += [self._key_columns(alias, parts, one) for one in apart]
         block = _Mentions(self, SelectBlock(query), key, frozenset(seen))
         return [*shortcuts, *block.all()]
 
@@ -124,8 +124,8 @@ class _Mentions:
         """One relation of its FROM clause."""
         if isinstance(relation.node, exp.Table):
             alias = relation.node.name
-            if alias not in self.seen and self.versions.moves(alias):
-                for version in VERSIONS:
+            if alias not in self.seen:
+                for version in self.versions.apart(alias):
                     yield self.term(version, relation, self.versions.difference(alias, version))
         elif self.reach.is_touched(relation.node, self.seen):
             for version, name in self.reach.changed(relation.node.this).items():

@@ -26,8 +26,6 @@ class Version(Enum):
 
 
 VERSIONS = (Version.OLD, Version.NEW)
-DIFFERENCE = {Version.OLD: "minus", Version.NEW: "plus"}
-"""The rows that are in one version alone."""
 
 
 @dataclass
@@ -37,13 +35,13 @@ class TwoVersions:
     tables
         The uses of sources, by alias.
     moved
-        The sources whose rows differ.
+        The sources whose rows differ, and which of their versions has rows of its own.
     instants
         What now() is in each version.
     """
 
     tables: Mapping[str, SourceTable]
-    moved: frozenset[str]
+    moved: Mapping[str, frozenset[Version]]
     instants: Mapping[Version, exp.Expr]
     zone: str
     ctes: list[tuple[str, exp.Query]] = field(default_factory=list)
@@ -57,17 +55,22 @@ class TwoVersions:
         """A use of a source in a version."""
         source = self.tables[alias].source
         # One that is the same in both is read by one name, so that it is read once.
-        what = version.value if source in self.moved else Version.NEW.value
+        what = "old" if version is Version.OLD and source in self.moved else "new"
         return build.table(self.name(source, what), alias)
 
     def difference(self, alias: str, version: Version) -> exp.Table:
         """The rows of a use that are in this version alone."""
         source = self.tables[alias].source
-        return build.table(self.name(source, DIFFERENCE[version]), alias)
+        return build.table(self.name(source, "minus" if version is Version.OLD else "plus"), alias)
 
     def moves(self, alias: str) -> bool:
         """Do the rows of a use differ?"""
         return self.tables[alias].source in self.moved
+
+    def apart(self, alias: str) -> list[Version]:
+        """The versions in which a use may have rows that the other one has not."""
+        found = self.moved.get(self.tables[alias].source, frozenset())
+        return [version for version in VERSIONS if version in found]
 
     def keep(self, query: exp.Query, wanted: str) -> str:
         """Give a query a name, under which later ones read it."""

@@ -59,7 +59,7 @@ def plan_rewind(
         session, crossing.after.canonical, model, invocation.pins, invocation.time_zone
     )
     last = runs[-1]
-    erased = erased_since(session, model, relations, row, last)
+    erased = erased_since(session, model, relations.catalog, row, last)
     beside = dict.fromkeys([*last.beside, *([KNOWN.suffix] if erased else [])])
     row, columns = replace(row, beside=tuple(beside)), len(columns_of_table(session, row.model))
     return Rewind(

@@ -19,18 +19,18 @@ from tapestry.runs.engine.column_types import columns_of_query
 from tapestry.runs.engine.errors_of_delta import history_gone
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.continuous.begins import begins
+from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.kinds.continuous.known.value_hash import value_hash
 from tapestry.runs.kinds.continuous.query import Query
 from tapestry.runs.kinds.continuous.schema_change import types_by_name
 from tapestry.runs.kinds.continuous.window.new_answers import KnownHashes
 from tapestry.runs.model.model import Model
-from tapestry.runs.query.relations import Relations
 from tapestry.runs.tables.beside_target import KNOWN
 from tapestry.runs.tables.kept import KeptRows
 from tapestry.runs.tables.state import runs_of
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.runs.tables.target import before_foreign, commits_after
-from tapestry.sql import rewrite
+from tapestry.sql import Catalog, rewrite
 from tapestry.words import counted
 
 
@@ -115,13 +115,13 @@ def versions_before(session: Session, row: StateRow, last: StateRow) -> tuple[in
 
 
 def erased_since(
-    session: Session, model: Model, relations: Relations, row: StateRow, last: StateRow
+    session: Session, model: Model, catalog: Catalog, row: StateRow, last: StateRow
 ) -> str:
     """A SELECT of what the table lost since ``last``, which landed last; '': nothing."""
-    config = model.config.own
+    config: ContinuousConfig = model.config.own
     if not versions_before(session, row, last):
         return ""
-    rewriting = rewrite(row.after.canonical, relations.catalog, config.assume, begins(row).begin)
+    rewriting = rewrite(row.after.canonical, catalog, config.assume, begins(row).begin)
     if not rewriting.asks_known:
         return ""
     select, number = lost_values(session, model, rewriting.values, row, last)

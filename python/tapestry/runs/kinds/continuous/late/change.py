@@ -10,7 +10,7 @@ from tapestry.runs.kinds.continuous.late.late import Late, by_stored, find_late,
 from tapestry.runs.kinds.continuous.late.side import SIDE_COLUMNS, Side
 from tapestry.runs.kinds.continuous.late.since_last_run import Since
 from tapestry.runs.sources.contents import key_names
-from tapestry.runs.sources.history import SourceCommit, read_history, table_id_at
+from tapestry.runs.sources.history import SourceCommit, commits_between
 from tapestry.runs.sources.rewrites import (
     Versions,
     columns_at,
@@ -59,22 +59,9 @@ def change_of(since: Since) -> SourceChange:
 
 def commits_of(since: Since) -> tuple[SourceCommit, ...] | None:
     """The commits of the window; None when the log does not connect the two pins."""
-    last, pin = since.last, since.pin
-    if pin.version <= last.version:
-        return None
-    try:
-        commits = read_history(
-            since.session, since.table, last.version, pin.version, since.arrival, since.tau
-        )
-    except SourceHistoryGone:
-        return None
-    if last.table_id == pin.table_id:
-        return commits
-    # CREATE OR REPLACE gives the table a new id in the same log; DROP and CREATE begin a new log.
-    if pin.table_id not in {commit.table_id for commit in commits}:
-        return None
-    before = table_id_at(since.session, since.table, last.version)
-    return commits if before == last.table_id else None
+    return commits_between(
+        since.session, since.table, since.last, since.pin, since.arrival, since.tau
+    )
 
 
 def _compared(since: Since, commits: Sequence[SourceCommit]) -> SourceChange:

@@ -1,0 +1,49 @@
+"""How a maintained model is kept, step by step, in SQL that can be read."""
+
+from __future__ import annotations
+
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.maintained.query import MaintainedQuery
+from tapestry.runs.kinds.maintained.reasons import Whole
+from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.kind import Explained
+from tapestry.sql import Step
+from tapestry.sql.operators.compare_versions import Between, SourceVersions, compare
+
+WHAT = ("old", "new", "minus", "plus")
+"""How the relations of a source are called in what is shown."""
+
+
+def explain(
+    session: Session, model: Model, invocation: Invocation, query: MaintainedQuery
+) -> Explained:
+    """The answer, and of each arm its key, the keys that a change reaches, and their rows.
+
+    The texts are those of a change of every source.
+    """
+    t = invocation.clock.instant
+    steps = [Step("answer", "The query at the instant of the run.", query.answer(t))]
+    kept = query.kept
+    if isinstance(kept, Whole):
+        why = f"{kept.reason.value} {f'({kept.detail})' if kept.detail else ''}".strip()
+        steps.append(Step("refresh", f"Each run computes it whole: {why}.", str(kept)))
+        return Explained(tuple(steps))
+    versions = {name: _versions(number) for number, name in enumerate(kept.sources, start=1)}
+    between = Between((t, t), versions)
+    for number, arm in enumerate(kept.arms, start=1):
+        place = f" of arm {number}" if len(kept.arms) > 1 else ""
+        if arm.key is None:
+            steps.append(Step(f"arm {number}", f"The rows{place} are computed whole: no key.", ""))
+            continue
+        shown = ", ".join(part.sql("spark") for part in arm.key.parts)
+        texts = compare(kept, arm, between)
+        why = f"By {shown}: the keys{place} that a change reaches."
+        steps.append(Step("keys", why, texts.keys))
+        steps.append(Step("rows", f"The new rows{place} of these keys.", texts.new))
+    return Explained(tuple(steps))
+
+
+def _versions(number: int) -> SourceVersions:
+    old, new, minus, plus = (f"SELECT * FROM {what}_{number:d}" for what in WHAT)
+    return SourceVersions(old, new, minus, plus)

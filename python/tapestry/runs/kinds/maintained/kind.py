@@ -1,0 +1,77 @@
+"""The kind `maintained`: the answer as it is now, kept at the cost of what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from tapestry.errors import NotRunYet, Refusal, TargetChanged
+from tapestry.quoting import Sql, relation_name
+from tapestry.runs.checks.verification import Audited
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.maintained.config import KEYS
+from tapestry.runs.kinds.maintained.explain import explain
+from tapestry.runs.kinds.maintained.how_kept import refuse
+from tapestry.runs.kinds.maintained.plan_run import NextRun
+from tapestry.runs.kinds.maintained.query import read_query
+from tapestry.runs.kinds.maintained.reasons import Reason, Whole
+from tapestry.runs.kinds.maintained.verify import compare_bags, turn_of
+from tapestry.runs.model.keys import KindKeys
+from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.kind import Explained
+from tapestry.runs.protocol.plan import Plan
+from tapestry.runs.protocol.standing import stand
+from tapestry.runs.sources.earlier_pins import AsRead
+from tapestry.sql import Catalog
+
+
+class Maintained:
+    """Plans a run that replaces the rows that change, or the whole answer for a reason."""
+
+    own_columns: ClassVar[Mapping[str, Sql]] = {}
+    arrival: ClassVar[str | None] = None
+    keys: ClassVar[KindKeys] = KEYS
+
+    def plan(
+        self, session: Session, model: Model, invocation: Invocation, full_refresh: bool
+    ) -> Plan:
+        """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
+        query = read_query(session, model, invocation)
+        asked = Whole(Reason.ASKED) if full_refresh else None
+        try:
+            standing = stand(session, model, invocation, full_refresh)
+        except TargetChanged:
+            if model.config.on_target_change != "refresh":
+                raise
+            asked = Whole(Reason.TARGET_CHANGED)
+            standing = stand(session, model, invocation, refresh=True)
+        return NextRun(session, model, invocation, standing, query, asked).plan()
+
+    def refuse(self, model: Model, catalog: Catalog) -> None:
+        """Raise the Refusal that a run would raise of the model's text, which reads no data."""
+        refuse(model.sql, catalog)
+
+    def explain(
+        self, session: Session, model: Model, invocation: Invocation, stored: bool
+    ) -> Explained:
+        """The query, its keys, and the SQL that would keep it."""
+        try:
+            query = read_query(session, model, invocation)
+        except Refusal as refusal:
+            return Explained((), refusal)
+        return explain(session, model, invocation, query)
+
+    def audit(
+        self, session: Session, model: Model, invocation: Invocation, level: str, turn_number: int
+    ) -> Audited:
+        """Compare the table with the query over what its newest run read."""
+        row = stand(session, model, invocation, False).row
+        if row is None:
+            raise NotRunYet(f"{model.name} has not run yet", hint="run it: dbt run")
+        pins = AsRead(invocation.pins, row.after.pins)
+        query = read_query(session, model, invocation, row.after.canonical, pins)
+        bucket = turn_of(query, turn_number, model.config.verify_share) if level == "sample" else ""
+        sides = (query.answer(row.after.t), f"SELECT * FROM {relation_name(model.relation)}")
+        results = compare_bags(session, model, query, sides, level, bucket)
+        return Audited(row.after.t, row.n, results)

@@ -1,0 +1,218 @@
+"""The next run of a maintained model: nothing, what changes, or the whole answer for a reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tapestry.runs.checks.new_rows import NewRows
+from tapestry.runs.context.clock import window_end
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.maintained.another_table import another_table
+from tapestry.runs.kinds.maintained.config import config_of
+from tapestry.runs.kinds.maintained.query import MaintainedQuery
+from tapestry.runs.kinds.maintained.reasons import NotIncremental, Reason, Whole
+from tapestry.runs.kinds.maintained.replace_rows import Replacement, appended, replaced
+from tapestry.runs.kinds.maintained.source_versions import SourcesCompared, compare_sources
+from tapestry.runs.kinds.maintained.table_change import (
+    Comparing,
+    TableChange,
+    at_version,
+)
+from tapestry.runs.kinds.maintained.verify import AnswerVerified
+from tapestry.runs.kinds.maintained.views import Views
+from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.claimed_rows import closing, first_row, following_row
+from tapestry.runs.protocol.plan import CloseRun, Figures, Nothing, Plan, Planned, Proof, Told
+from tapestry.runs.protocol.standing import Standing
+from tapestry.runs.protocol.writing import Creation, Overwriting
+from tapestry.runs.query.holding import NOTHING_HELD, SMALL, Holding
+from tapestry.runs.tables.state_row import Position, StateRow
+
+NEVER_A_FAILURE = (Reason.FIRST_RUN, Reason.ASKED)
+"""Reasons that ``refresh: incremental`` does not mind."""
+QUIET = timedelta(days=1)
+"""After so long a run lands that changes no row: else the old versions of its sources go."""
+
+
+@dataclass(frozen=True)
+class NextRun:
+    """One model, where it stands, its query now, and who asks."""
+
+    session: Session
+    model: Model
+    invocation: Invocation
+    standing: Standing
+    query: MaintainedQuery
+    asked: Whole | None = None
+
+    def plan(self) -> Plan:
+        """Close a run that did not land, make a table, or go on: what comes first."""
+        row = self.standing.row
+        if row is None:
+            return self.creation(self.asked or Whole(Reason.FIRST_RUN))
+        if self.standing.closing or self.standing.crashed:
+            return CloseRun(self.model, row)  # a new run covers all that this one was to bring
+        clock = self.invocation.clock
+        if clock.instant < row.after.t:
+            end = window_end(clock, timedelta(0), row.after.t)
+            return Nothing(self.model, row.after.t, Told(end.warnings))
+        other = another_table(self.session, self.model, self.invocation, self.query, row)
+        if other is not None:
+            return self.creation(other)
+        if self.query.pins == row.after.pins and not self.passes(row.after.t):
+            return Nothing(self.model, clock.instant)
+        return self.following(row)
+
+    def passes(self, since: datetime) -> bool:
+        """May time alone change the answer?"""
+        later = self.invocation.clock.instant > since
+        return later and (self.query.reads_clock or self.query.arrives)
+
+    def creation(self, whole: Whole) -> Planned:
+        """The first run of a new generation."""
+        self.refuse_full(whole)
+        standing, state = self.standing, self.invocation.state_table
+        after = Position(self.invocation.clock.instant, self.query.pins, self.query.canonical)
+        row = first_row(self.model, standing, after)
+        made = Creation(self.model, row.generation, standing.target is not None, state)
+        rows = self.new_rows(row, self.query.answer(row.after.t), creates=True)
+        ready = closing(self.session, standing, row)
+        told = Told((), Figures(str(whole)))
+        return Planned(row, rows, made, state, ready=ready, told=told)
+
+    def following(self, last: StateRow) -> Plan:
+        """The run after the last one: what changes where that can be told, else all."""
+        after = Position(self.invocation.clock.instant, self.query.pins, self.query.canonical)
+        row = following_row(self.model, last, self.standing, after)
+        views = Views(self.session)
+        try:
+            return self.changing(last, row, views)
+        except BaseException:
+            views.release()
+            raise
+
+    def changing(self, last: StateRow, row: StateRow, views: Views) -> Plan:
+        """The same; ``views`` are those that it makes."""
+        whole = self.whole_for_cost() or (
+            self.query.kept if isinstance(self.query.kept, Whole) else None
+        )
+        table = at_version(self.model.relation, self.standing.version)
+        t = row.after.t
+        comparing = Comparing(self.session, views, self.query, table, last.after, t)
+        change: TableChange | None = None
+        if whole is None:
+            found = compare_sources(views, self.query, last.after, t)
+            told: TableChange | Whole
+            if isinstance(found, SourcesCompared):
+                if not found.moved and not self.query.reads_clock:
+                    return self.unchanged(last, row, views)
+                told = comparing.between(found)
+            else:
+                told = found
+            whole, change = (told, None) if isinstance(told, Whole) else (None, told)
+        if whole is not None:
+            self.refuse_full(whole)
+            if not self.small or self.query.uncomparable:
+                views.release()
+                return self.overwriting(row, whole)
+            change = comparing.with_answer()
+        assert change is not None
+        if change.empty:
+            return self.unchanged(last, row, views)
+        made = replaced(row, self.query, table, change) if change.deleted or change.updated else (
+            appended(row, self.query, change)
+        )  # fmt: skip
+        return self.written(row, made, views, str(whole or "incremental"), change)
+
+    def whole_for_cost(self) -> Whole | None:
+        """Why the whole answer is computed whatever has changed; None: that is to be seen."""
+        if self.refresh == "full":
+            return Whole(Reason.ASKED)
+        if self.refresh == "auto" and self.query.size <= SMALL and self.small:
+            return Whole(Reason.SMALL)
+        return None
+
+    @property
+    def small(self) -> bool:
+        """Is the table small enough to be compared with the whole answer?"""
+        target = self.standing.target
+        return target is not None and (target.size or 0) <= SMALL
+
+    def unchanged(self, last: StateRow, row: StateRow, views: Views) -> Plan:
+        """No row of the table changes: nothing is written, or, after long, that it is so."""
+        views.release()
+        if row.after.t - last.after.t < QUIET or self.query.pins == last.after.pins:
+            return Nothing(self.model, row.after.t)
+        nothing = f"SELECT * FROM ({self.query.answer(row.after.t)}) LIMIT 0"
+        made = Replacement(nothing, None)
+        return self.written(row, made, views, "incremental", TableChange("", (), 0, 0, 0))
+
+    def overwriting(self, row: StateRow, whole: Whole) -> Planned:
+        """The whole answer in the place of all rows."""
+        rows = self.new_rows(row, self.query.answer(row.after.t))
+        made = Overwriting(row, self.query.names)
+        state, circumstances = self.invocation.state_table, self.standing.circumstances
+        told = Told((), Figures(str(whole)), how=f"{whole}")
+        return Planned(row, rows, made, state, circumstances=circumstances, told=told)
+
+    def written(
+        self,
+        row: StateRow,
+        made: Replacement,
+        views: Views,
+        strategy: str,
+        change: TableChange,
+    ) -> Planned:
+        """A run that replaces some rows."""
+        level = self.model.config.verify
+        table = at_version(self.model.relation, self.standing.version)
+        verification = None
+        if level != "off":
+            answer = self.query.answer(row.after.t)
+            verification = AnswerVerified(self.query, answer, row, table, made.instead_of)
+        counts = f"{change.inserted} inserted, {change.updated} updated, {change.deleted} deleted"
+        told = Told((), Figures(strategy), how=f"{counts}; {strategy}")
+        holding = Holding(made=tuple(views.names))
+        return Planned(
+            row,
+            self.new_rows(row, made.select, holding),
+            made.writing(row, self.query.names),
+            self.invocation.state_table,
+            proof=Proof(verification=verification),
+            circumstances=self.standing.circumstances,
+            told=told,
+        )
+
+    def new_rows(
+        self, row: StateRow, select: str, holding: Holding = NOTHING_HELD, creates: bool = False
+    ) -> NewRows:
+        """The rows that the run writes."""
+        return NewRows(
+            self.model,
+            row.identity,
+            select,
+            selected=self.query.names,
+            columns=self.query.names,
+            expected=self.query.expected,
+            holding=holding,
+            creates=creates,
+        )
+
+    def refuse_full(self, whole: Whole) -> None:
+        """Raise NotIncremental where the model wants no such run."""
+        if self.refresh != "incremental" or whole.reason in NEVER_A_FAILURE:
+            return
+        about = f" ({whole.detail})" if whole.detail else ""
+        raise NotIncremental(
+            f"{self.model.name} cannot be kept by what changed: {whole.reason.value}{about}"
+            f" [{whole.reason.name}]",
+            where=self.model.file,
+            hint="refresh: auto computes the whole answer in such a run; --full-refresh once",
+        )
+
+    @property
+    def refresh(self) -> str:
+        """auto | incremental | full."""
+        return config_of(self.model.config.own).refresh

@@ -1,0 +1,146 @@
+"""The query of a maintained model as a run executes it, and whether it is kept by keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from tapestry.quoting import identifier, remark
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.column_types import columns_of_query, sql_type
+from tapestry.runs.engine.session import Session
+from tapestry.runs.expectations.validate import Expected, Prepared, prepare
+from tapestry.runs.kinds.maintained.how_kept import how_kept, refuse
+from tapestry.runs.kinds.maintained.reasons import Whole
+from tapestry.runs.model.model import Model
+from tapestry.runs.query.relations import STATIC, Relations, read_relations
+from tapestry.runs.query.settings import settings_line
+from tapestry.runs.sources.contents import canonical
+from tapestry.runs.sources.difference import ReadSource
+from tapestry.runs.sources.pins import Pin, Pins
+from tapestry.sql import static_answer, timing
+from tapestry.sql.catalog import Column
+from tapestry.sql.operators.compare_versions import KeptQuery, read_columns
+from tapestry.sql.operators.steady import unsteady_places
+from tapestry.sql.read.read_query import ReadQuery
+
+
+@dataclass(frozen=True)
+class MaintainedQuery:
+    """A text over the sources as they are pinned now.
+
+    columns
+        Those of the answer, as Spark names their types.
+    kept
+        How it is kept by keys; a ``Whole`` where it is not, and why.
+    unsteady
+        Columns whose values are not the same each time they are computed from the same rows.
+    """
+
+    read: ReadQuery
+    relations: Relations
+    canonical: str
+    columns: tuple[Column, ...]
+    kept: KeptQuery | Whole
+    unsteady: frozenset[str] = frozenset()
+    expected: tuple[Prepared, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def pins(self) -> dict[str, Pin]:
+        """This invocation's pin of every table that it reads."""
+        return {name: one.pin for name, one in self.relations.tables.items()}
+
+    @property
+    def size(self) -> int:
+        """Bytes of the tables that it reads."""
+        return sum(one.table.size for one in self.relations.tables.values())
+
+    @property
+    def uncomparable(self) -> str:
+        """A column of the answer whose values are not compared; '' for none."""
+        odd = (c for c in self.columns if canonical("e", c.type) != "e")
+        return next((f"{c.name} {c.type}" for c in odd), "")
+
+    @cached_property
+    def arrives(self) -> bool:
+        """Do rows of a source arrive after they are there?"""
+        return any(self.relations.arrival(name) for name in self.relations.tables)
+
+    @cached_property
+    def reads_clock(self) -> bool:
+        """May its answer change while nothing is written?"""
+        return timing.contains_now(self.read.tree)
+
+    def answer(self, t: datetime) -> str:
+        """Q(t), as the definition has it."""
+        return static_answer(self.read.sql, self.relations.catalog, t, self.relations.scans())
+
+    def sources(self) -> Mapping[str, ReadSource]:
+        """Its sources, each with those of its columns that it reads."""
+        assert isinstance(self.kept, KeptQuery)
+        found, wanted = {}, read_columns(self.kept)
+        for name in self.kept.sources:
+            table, names = self.relations.tables[name].table, wanted[name]
+            columns = tuple(c for c in table.columns if c.name.lower() in names)
+            columns = columns or table.columns[:1]  # count(*) reads none
+            found[name] = ReadSource(table, columns, self.relations.arrives(name))
+        return found
+
+
+def read_query(
+    session: Session,
+    model: Model,
+    invocation: Invocation,
+    sql: str = "",
+    pins: Pins | None = None,
+) -> MaintainedQuery:
+    """Read a model's text, or another one, over what is there now, or as ``pins`` have it.
+
+    Raises Refusal for a query that cannot be kept exactly, ConfigurationError for an expectation
+    that does not fit its columns.
+    """
+    sql, pins, zone = sql or model.sql, pins or invocation.pins, invocation.time_zone
+    relations = read_relations(session, sql, model, pins, zone, unsaid=STATIC)
+    query = refuse(sql, relations.catalog)
+    columns = _columns(session, invocation, query, relations)
+    unsteady = unsteady_places(query.tree, query.catalog)
+    shown = frozenset(columns[place].name for place in unsteady or ())
+    expected = _expected(session, model, invocation, columns)
+    kept = how_kept(query, unsteady is None)
+    text = _canonical(query, relations, invocation)
+    return MaintainedQuery(query, relations, text, columns, kept, shown, expected)
+
+
+def _columns(
+    session: Session, invocation: Invocation, query: ReadQuery, relations: Relations
+) -> tuple[Column, ...]:
+    answer = static_answer(
+        query.sql, relations.catalog, invocation.clock.instant, relations.scans()
+    )
+    key = ("columns of an answer", query.sql, relations.catalog)
+    described = invocation.remember(key, lambda: columns_of_query(session, answer))
+    named = zip(query.columns, described, strict=True)
+    return tuple(Column(name, kind.lower()) for name, (_, kind) in named)
+
+
+def _canonical(query: ReadQuery, relations: Relations, invocation: Invocation) -> str:
+    arrivals = (f"{n}: {relations.arrival(n) or STATIC}" for n in sorted(relations.tables))
+    lines = [query.canonical, *(f"-- arrival of {remark(text)}" for text in arrivals)]
+    return "\n".join([*lines, settings_line(invocation.settings)])
+
+
+def _expected(
+    session: Session, model: Model, invocation: Invocation, columns: tuple[Column, ...]
+) -> tuple[Prepared, ...]:
+    if not model.config.expectations:
+        return ()
+    listed = ", ".join(f"CAST(NULL AS {sql_type(c.type)}) AS {identifier(c.name)}" for c in columns)
+    of = Expected(f"SELECT {listed} WHERE false", model.name, [c.name for c in columns], model.file)
+    return prepare(session, model.config.expectations, of, recall=invocation.recall)

@@ -1,0 +1,102 @@
+"""The sources of a run in its two positions: what each differs by, and where its rows are read.
+
+A small source is read once a position, into a view of the session: its versions are compared there
+as bags, and all that follows reads the views. Of a larger one the log says where to look. A source
+that turns out to differ by nothing is read as one that did not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from tapestry.errors import SourceHistoryGone
+from tapestry.runs.engine.errors_of_delta import history_gone
+from tapestry.runs.kinds.maintained.query import MaintainedQuery
+from tapestry.runs.kinds.maintained.reasons import Reason, Whole
+from tapestry.runs.kinds.maintained.views import Views
+from tapestry.runs.query.holding import SMALL
+from tapestry.runs.sources.difference import (
+    NotComparableError,
+    ReadSource,
+    SchemaChangedError,
+    SourceAt,
+    difference,
+)
+from tapestry.runs.tables.state_row import Position
+from tapestry.sql.operators.compare_versions import SourceVersions
+
+
+@dataclass(frozen=True)
+class SourcesCompared:
+    """Each source in both positions, and how many rows of all are in one alone."""
+
+    versions: Mapping[str, SourceVersions]
+    rows: int
+    means: Mapping[str, str]
+
+    @property
+    def moved(self) -> bool:
+        """Does any of them differ?"""
+        return any(one.minus or one.plus for one in self.versions.values())
+
+
+def compare_sources(
+    views: Views, query: MaintainedQuery, last: Position, t: datetime
+) -> SourcesCompared | Whole:
+    """Compare them; a ``Whole`` says why that cannot be done."""
+    found, rows, means = {}, 0, {}
+    for name, source in query.sources().items():
+        if name not in last.pins:
+            return Whole(Reason.QUERY_CHANGED, name)
+        places = (SourceAt(last.pins[name], last.t), SourceAt(query.pins[name], t))
+        try:
+            one, count, told = _compared(views, source, *places)
+        except SchemaChangedError as error:
+            return Whole(Reason.SCHEMA_CHANGED, f"{name}: {error}")
+        except NotComparableError as error:
+            return Whole(Reason.UNCOMPARABLE_TYPE, f"{name}: {error}")
+        except SourceHistoryGone:
+            return Whole(Reason.HISTORY_GONE, name)
+        except Exception as error:
+            if not history_gone(error):
+                raise
+            return Whole(Reason.HISTORY_GONE, name)
+        found[name], rows = one, rows + count
+        if told:
+            means[name] = told
+    return SourcesCompared(found, rows, means)
+
+
+def _compared(
+    views: Views, source: ReadSource, old: SourceAt, new: SourceAt
+) -> tuple[SourceVersions, int, str]:
+    """A source, how many of its rows differ, and by what means that was told."""
+    small = source.table.size <= SMALL
+    one = difference(views.session, source, old, new, small)
+    text = source.rows(new.pin.version, new.until)
+    text = _held(views, text) if small else text
+    if one is None:
+        return SourceVersions("", text, "", ""), 0, ""
+    counted, gone, came = "", 0, 0
+    if one.counted:
+        counted = views.keep(one.counted)
+        ((gone, came),) = views.session.rows(
+            "SELECT coalesce(-sum(_d) FILTER (WHERE _d < 0), 0),"
+            f" coalesce(sum(_d) FILTER (WHERE _d > 0), 0) FROM {counted}"
+        )
+    if not (gone or came or one.in_time):
+        return SourceVersions("", text, "", ""), 0, one.means
+    minus, plus = one.sides(counted)
+    before = source.rows(old.pin.version, old.until)
+    if gone or one.in_time:
+        before = _held(views, before) if small else before
+    versions = SourceVersions(
+        before, text, minus if gone else "", plus if came or one.in_time else ""
+    )
+    return versions, int(gone) + int(came), one.means
+
+
+def _held(views: Views, select: str) -> str:
+    return f"SELECT * FROM {views.keep(select)}"

@@ -1,0 +1,178 @@
+"""The rows that the table of a maintained model gives up and takes in.
+
+    keys      which keys can differ, of each arm
+    old, new  the rows of these keys in both versions; the old ones are those of the table itself
+              where its columns tell a row's key
+    change    each row whose number of copies differs, with the difference
+
+All of it is computed once and kept in views of the session, which are released with the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tapestry.errors import Refusal
+from tapestry.quoting import Sql, identifier, identifiers, relation_name
+from tapestry.runs.engine.errors_of_delta import history_gone
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.maintained.query import MaintainedQuery
+from tapestry.runs.kinds.maintained.reasons import Reason, Whole
+from tapestry.runs.kinds.maintained.source_versions import SourcesCompared
+from tapestry.runs.kinds.maintained.views import Views
+from tapestry.runs.tables.state_row import Position
+from tapestry.sql.operators.compare_versions import Between, KeptArm, KeptQuery, compare
+from tapestry.sql.operators.cut import key_names
+
+NAMED = 10_000
+"""So many rows are named one by one, by their hashes, in the statement that replaces them."""
+DELTA = "_tap_d"
+"""By how many copies a row is more in the new version."""
+
+
+@dataclass(frozen=True)
+class TableChange:
+    """The rows whose numbers of copies differ.
+
+    relation
+        Holds them: the columns of the answer and ``DELTA``.
+    hashes
+        Their hashes; None where they are too many to be named.
+    inserted, updated, deleted
+        How many rows come in, take the place of others of their key, and go out.
+    """
+
+    relation: str
+    hashes: tuple[int, ...] | None
+    inserted: int
+    updated: int
+    deleted: int
+
+    @property
+    def empty(self) -> bool:
+        """Does nothing differ?"""
+        return not (self.inserted or self.updated or self.deleted)
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """A query between two positions, over a table at a version."""
+
+    session: Session
+    views: Views
+    query: MaintainedQuery
+    table: str
+    last: Position
+    t: datetime
+
+    def between(self, sources: SourcesCompared) -> TableChange | Whole:
+        """Tell it from what changed in the sources; a ``Whole`` says why that cannot be told."""
+        kept = self.query.kept
+        assert isinstance(kept, KeptQuery)
+        between = Between((self.last.t, self.t), sources.versions)
+        try:
+            sides = [self._sides(kept, arm, between) for arm in kept.arms]
+        except Refusal as refusal:
+            return Whole(Reason.TIME_FUNCTION, refusal.reason)
+        except Exception as error:
+            if not history_gone(error):
+                raise
+            return Whole(Reason.HISTORY_GONE)
+        return self._change([side for pair in sides for side in pair])
+
+    def with_answer(self) -> TableChange:
+        """Tell it from the whole answer, which takes the place of all rows."""
+        names = identifiers(self.query.names)
+        old = f"SELECT {names}, -1 AS {DELTA} FROM {self.table}"
+        new = f"SELECT {names}, 1 AS {DELTA} FROM ({self.query.answer(self.t)})"
+        return self._change([old, new])
+
+    def _sides(self, kept: KeptQuery, arm: KeptArm, between: Between) -> Iterator[str]:
+        """The old and the new rows of the keys of an arm that can differ, with their signs."""
+        own = self.query.names
+        names = arm.query.named_selects
+        if arm.key is None:
+            texts = compare(kept, arm, between)
+        else:
+            keys = self.views.keep(compare(kept, arm, between).keys)
+            texts = compare(kept, arm, between, among=keys.strip("`"))
+            among = self._among_shown(kept, arm, keys)
+            if among:
+                there = f"{self.table} AS _tap_t WHERE {among}"
+                yield f"SELECT {identifiers(own)}, -1 AS {DELTA} FROM {there}"
+                yield _signed(texts.new, names, own, 1)
+                return
+        yield _signed(texts.old, names, own, -1)
+        yield _signed(texts.new, names, own, 1)
+
+    def _among_shown(self, kept: KeptQuery, arm: KeptArm, keys: str) -> str:
+        """The condition that a row of the table has one of the keys; '' where it does not show it.
+
+        A column of the table shows a key only with the very type that it has: the answer is one
+        arm, whose columns are those of the table.
+        """
+        if len(kept.arms) > 1 or arm.key is None or None in arm.shown:
+            return ""
+        places = [place for place in arm.shown if place is not None]
+        pairs = zip(key_names(arm.key), places, strict=True)
+        same = " AND ".join(
+            f"_tap_t.{identifier(self.query.names[place])} <=> _tap_k.{name}"
+            for name, place in pairs
+        )
+        return f"EXISTS (SELECT 1 FROM {keys} AS _tap_k WHERE {same})"
+
+    def _change(self, sides: Sequence[str]) -> TableChange:
+        names = identifiers(self.query.names)
+        both = " UNION ALL ".join(f"({side}\n)" for side in sides)
+        change = self.views.keep(
+            f"SELECT {names}, sum({DELTA}) AS {DELTA} FROM ({both}) GROUP BY {names}"
+            f" HAVING sum({DELTA}) <> 0"
+        )
+        rows = self.session.rows(
+            f"SELECT {row_hash(self.query.names)} AS _h,"
+            f" sum(greatest({DELTA}, 0)), sum(-least({DELTA}, 0)) FROM {change}"
+            f" GROUP BY _h LIMIT {NAMED + 1}"
+        )
+        hashes: tuple[int, ...] | None = tuple(int(row[0]) for row in rows)
+        came, went = (sum(int(row[place]) for row in rows) for place in (1, 2))
+        if len(rows) > NAMED:
+            hashes = None
+            ((came, went),) = self.session.rows(
+                f"SELECT sum(greatest({DELTA}, 0)), sum(-least({DELTA}, 0)) FROM {change}"
+            )
+        updated = self._updated(change) if came and went else 0
+        return TableChange(change, hashes, int(came) - updated, updated, int(went) - updated)
+
+    def _updated(self, change: str) -> int:
+        """Rows that take the place of others with their key, where the table shows keys."""
+        kept = self.query.kept
+        if isinstance(kept, Whole) or len(kept.arms) > 1:
+            return 0
+        (arm,) = kept.arms
+        if arm.key is None or None in arm.shown:
+            return 0
+        key = identifiers([self.query.names[place] for place in arm.shown if place is not None])
+        ((updated,),) = self.session.rows(
+            f"SELECT coalesce(sum(_u), 0) FROM (SELECT least(sum(greatest({DELTA}, 0)),"
+            f" sum(-least({DELTA}, 0))) AS _u FROM {change} GROUP BY {key})"
+        )
+        return int(updated)
+
+
+def row_hash(names: Sequence[str]) -> Sql:
+    """A hash of a row of the answer; rows that are grouped as equal have one hash."""
+    return Sql(f"xxhash64({identifiers(names)})")
+
+
+def at_version(name: str, version: int) -> Sql:
+    """A table at a version, as it stands behind FROM."""
+    return Sql(f"{relation_name(name)} VERSION AS OF {version:d}")
+
+
+def _signed(text: str, names: Sequence[str], own: Sequence[str], sign: int) -> str:
+    """The rows of an arm under the names of the answer's columns, with their sign."""
+    pairs = zip(names, own, strict=True)
+    items = ", ".join(f"{identifier(name)} AS {identifier(mine)}" for name, mine in pairs)
+    return f"SELECT {items}, {sign} AS {DELTA} FROM ({text}\n)"

@@ -1,0 +1,126 @@
+"""A run's table against its query: the rows of a bucket, computed once more from the definition.
+
+The bucket is taken of all keys, not of those that were found to change: a group that was overlooked
+stays as it was (maintained, section 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from time import monotonic
+
+from tapestry.quoting import Sql, identifiers
+from tapestry.runs.checks.checks import ERROR, FAIL, PASS, WARN, CheckResult
+from tapestry.runs.checks.verification import VERIFICATION
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.maintained.query import MaintainedQuery
+from tapestry.runs.kinds.maintained.reasons import Whole
+from tapestry.runs.model.model import Model
+from tapestry.runs.tables.state_row import StateRow
+from tapestry.sql.operators.compare_versions import KeptQuery
+
+
+@dataclass(frozen=True)
+class AnswerVerified:
+    """Compares the table as it will be with the answer.
+
+    table
+        The table before, as it stands behind FROM; ``instead_of`` holds for its rows that go.
+    """
+
+    query: MaintainedQuery
+    answer: str
+    row: StateRow
+    table: str
+    instead_of: str | None
+
+    def verify(self, session: Session, model: Model, staged: str) -> list[CheckResult]:
+        """Compare a bucket, or all rows, as bags."""
+        names = identifiers(self.query.names)
+        stays = self.table if self.instead_of is None else (
+            f"{self.table} WHERE NOT coalesce({self.instead_of}, false)"
+        )  # fmt: skip
+        after = f"SELECT {names} FROM {stays} UNION ALL SELECT {names} FROM {staged}"
+        level = model.config.verify
+        bucket = self.bucket(model) if level == "sample" else ""
+        return compare_bags(session, model, self.query, (self.answer, after), level, bucket)
+
+    def bucket(self, model: Model) -> Sql:
+        """The condition of the bucket whose turn it is."""
+        return turn_of(self.query, self.row.n, model.config.verify_share)
+
+
+def turn_of(query: MaintainedQuery, turn: int, share: float) -> Sql:
+    """The condition of one of so many buckets that each holds this share of the keys."""
+    buckets = ceil(1 / share)
+    if not (steady := _told_by(query)):
+        return Sql("")
+    return Sql(f"pmod(xxhash64({identifiers(steady)}), {buckets:d}) = {turn % buckets:d}")
+
+
+def compare_bags(
+    session: Session,
+    model: Model,
+    query: MaintainedQuery,
+    sides: tuple[str, str],
+    level: str,
+    bucket: str = "",
+) -> list[CheckResult]:
+    """Count what the definition has more than the table, and the other way round.
+
+    Columns that are not the same twice are left out.
+    """
+    columns = [c for c in query.names if c not in query.unsteady]
+    names = identifiers(columns)
+    where = f" WHERE {bucket}" if bucket else ""
+    rule, began = model.config.on_verify_failure, monotonic()
+    signed = " UNION ALL ".join(
+        f"SELECT {names}, {sign} AS _tap_s FROM ({side}){where}"
+        for side, sign in zip(sides, (1, -1), strict=True)
+    )
+    counts = f"SELECT {names}, sum(_tap_s) AS _tap_n FROM ({signed}) GROUP BY {names}"
+    shown = f"to_json(struct({names}))"
+    try:
+        ((missing, surplus, lost, more, checked),) = session.rows(
+            "SELECT coalesce(sum(greatest(_tap_n, 0)), 0), coalesce(-sum(least(_tap_n, 0)), 0),"
+            f" min(IF(_tap_n > 0, left({shown}, 300), NULL)),"
+            f" min(IF(_tap_n < 0, left({shown}, 300), NULL)), count(*) FROM ({counts})"
+        )
+    except Exception as error:
+        message = {"message": str(error).strip().split("\n\n")[0][:600]}
+        return [
+            CheckResult(kind, kind.replace("_", " "), rule, ERROR, None, 0, message, level=level)
+            for kind in VERIFICATION
+        ]
+    seconds = (monotonic() - began) / 2
+    found = []
+    for kind, n, example in zip(VERIFICATION, (missing, surplus), (lost, more), strict=True):
+        failed = WARN if rule == "warn" else FAIL
+        details = {"message": f"{example} {_WORDS[kind]}"} if n else {}
+        name, status = kind.replace("_", " "), failed if n else PASS
+        one = CheckResult(kind, name, rule, status, int(checked), int(n), details, seconds, level)
+        found.append(one)
+    return found
+
+
+_WORDS = dict(
+    zip(VERIFICATION, ("is in the answer and not in the table",
+                       "is in the table and not in the answer"), strict=True)
+)  # fmt: skip
+
+
+def _told_by(query: MaintainedQuery) -> Sequence[str]:
+    """Columns of the answer by which its rows are put into buckets: those of the key, else all."""
+    kept = query.kept
+    steady = [column for column in query.names if column not in query.unsteady]
+    if isinstance(kept, Whole):
+        return steady
+    return _shown_key(kept, query.names) or steady
+
+
+def _shown_key(kept: KeptQuery, names: Sequence[str]) -> list[str]:
+    if len(kept.arms) > 1:
+        return []
+    return [names[place] for place in kept.arms[0].shown if place is not None]

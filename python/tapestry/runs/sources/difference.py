@@ -1,0 +1,209 @@
+"""Two positions of a source differ by nothing, or by rows as bags (maintained, section 6).
+
+A position is a version of the table, and the instant until which its rows have arrived. Only
+columns that are read count, so that a change of others is none; rows that went and came again
+cancel. Files that both versions have are left out on both sides, which takes the same bag from
+either. Where Delta kept a change feed of all versions between the two, its rows are counted instead
+of the files'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from tapestry.quoting import identifier, identifiers, relation_name, string, timestamp
+from tapestry.runs.engine.session import Session
+from tapestry.runs.sources.contents import canonical, key_names
+from tapestry.runs.sources.describe import DeltaSource, arrival_sql
+from tapestry.runs.sources.history import COLUMN_OPERATIONS, SourceCommit, commits_between
+from tapestry.runs.sources.pins import Pin
+from tapestry.runs.sources.rewrites import Versions, columns_at, touched_files
+from tapestry.runs.sources.too_old import version_gone
+from tapestry.sql.catalog import Column
+
+_FEED = "delta.enableChangeDataFeed"
+_SIGNS = "CASE WHEN _change_type IN ('insert', 'update_postimage') THEN 1 ELSE -1 END"
+
+
+class SchemaChangedError(Exception):
+    """A column that is read was added, dropped, renamed, or has another type."""
+
+
+class NotComparableError(Exception):
+    """A column that is read has a type whose values are not compared (MAP, VARIANT)."""
+
+
+@dataclass(frozen=True)
+class ReadSource:
+    """A source as a query reads it: those of its columns, and how its rows arrive."""
+
+    table: DeltaSource
+    columns: tuple[Column, ...]
+    arrival: Column | None
+
+    def rows(self, version: int, until: datetime) -> str:
+        """A SELECT of the columns of the rows that a version has and that have arrived."""
+        names = ", ".join(f"_tap_s.{identifier(column.name)}" for column in self.columns)
+        select = f"SELECT {names or 'NULL'} FROM {self.table.at(version)} AS _tap_s"
+        if self.arrival is None:
+            return select
+        return f"{select} WHERE {arrival_sql(self.arrival, '_tap_s')} <= {timestamp(until)}"
+
+
+@dataclass(frozen=True)
+class SourceAt:
+    """A position of a source."""
+
+    pin: Pin
+    until: datetime
+
+
+@dataclass(frozen=True)
+class SourceDifference:
+    """The rows that are in the old position alone, and in the new one alone, at least.
+
+    source, old, new
+        What differs.
+    counted
+        A SELECT of the columns, of ``_tap_arr``, and of ``_d``, by how many more the new version
+        has of each row; "" where the versions do not differ.
+    means
+        What tells them: time | files | feed | whole.
+    files
+        How many files were looked at; None where it was all of them.
+    """
+
+    source: ReadSource
+    old: SourceAt
+    new: SourceAt
+    counted: str
+    means: str
+    files: int | None = None
+
+    @property
+    def in_time(self) -> bool:
+        """Do rows arrive in between that both versions have?"""
+        return self.source.arrival is not None and self.new.until > self.old.until
+
+    def sides(self, counted: str) -> tuple[str, str]:
+        """SELECTs of the rows of the old position and of the new one; ``counted`` holds them."""
+        arrival = self.source.arrival
+        names = identifiers(column.name for column in self.source.columns)
+        rows = self.source.rows(self.new.pin.version, self.new.until)
+        minus = plus = f"SELECT * FROM ({rows}) LIMIT 0"
+        if self.counted:
+            until = [""] * 2
+            if arrival is not None:
+                moments = (self.old.until, self.new.until)
+                until = [f" AND _tap_arr <= {timestamp(one)}" for one in moments]
+            minus = f"SELECT {names} FROM {counted} WHERE _d < 0{until[0]}"
+            plus = f"SELECT {names} FROM {counted} WHERE _d > 0{until[1]}"
+        if arrival is not None and self.in_time:
+            since = f"{arrival_sql(arrival, '_tap_s')} > {timestamp(self.old.until)}"
+            came = f"{rows} AND {since}"
+            plus = f"{plus} UNION ALL {came}" if self.counted else came
+        return minus, plus
+
+
+def difference(
+    session: Session, source: ReadSource, old: SourceAt, new: SourceAt, small: bool = False
+) -> SourceDifference | None:
+    """Find out what the positions differ by; None: by nothing.
+
+    ``small``: both versions are read whole, which takes less than to look into the log. That is
+    not asked then where the table is the same one, and no column can be another under its name.
+
+    Raises SourceHistoryGone where the old version cannot be read or stands in another log,
+    SchemaChangedError, NotComparableError.
+    """
+    in_time = source.arrival is not None and new.until > old.until
+    if new.pin == old.pin:
+        return SourceDifference(source, old, new, "", "time") if in_time else None
+    if small and old.pin.table_id == new.pin.table_id and not source.table.renames:
+        _refuse_other_columns(session, source, old.pin.version)
+        versions = _versions(source, old, new, ())
+        return SourceDifference(source, old, new, _named(source, versions.counts()), "whole")
+    commits = commits_between(session, source.table, old.pin, new.pin)
+    if commits is None:
+        raise version_gone(source.table.name, old.pin.version, None)
+    if any(commit.metadata for commit in commits):
+        _refuse_other_columns(session, source, old.pin.version)
+        if any(commit.operation in COLUMN_OPERATIONS for commit in commits):
+            # Of the same name it may be another one.
+            raise SchemaChangedError(next(c.name for c in source.columns))
+    if not any(_moves_rows(commit) for commit in commits):
+        return SourceDifference(source, old, new, "", "time") if in_time else None
+    versions = _versions(source, old, new, commits)
+    feed = _has_feed(session, source.table, old.pin, new.pin, commits)
+    counted = _by_feed(source, old, new) if feed else _named(source, versions.counts())
+    files = len(versions.files) or None
+    means = "feed" if feed else ("files" if files else "whole")
+    return SourceDifference(source, old, new, counted, means, files)
+
+
+def _moves_rows(commit: SourceCommit) -> bool:
+    return commit.kind in ("append", "rewrite")
+
+
+def _versions(
+    source: ReadSource, old: SourceAt, new: SourceAt, commits: Sequence[SourceCommit]
+) -> Versions:
+    for column in source.columns:
+        if canonical("e", column.type) != "e":
+            raise NotComparableError(f"{column.name} {column.type}")
+    read = replace(source.table, columns=source.columns)
+    files = touched_files(commits)
+    columns = source.columns
+    return Versions(read, source.arrival, old.pin.version, new.pin.version, columns, files)
+
+
+def _named(source: ReadSource, counts: str) -> str:
+    """The counts by contents, under the columns' own names."""
+    pairs = zip(key_names(source.columns).split(", "), source.columns, strict=True)
+    listed = ", ".join(f"{key} AS {identifier(column.name)}" for key, column in pairs)
+    return f"SELECT {listed}, _tap_arr, _d FROM ({counts})"
+
+
+def _by_feed(source: ReadSource, old: SourceAt, new: SourceAt) -> str:
+    names = identifiers(column.name for column in source.columns)
+    arrival = source.arrival
+    arr = "CAST(NULL AS TIMESTAMP)" if arrival is None else arrival_sql(arrival)
+    feed = _feed(source.table, old.pin.version + 1, new.pin.version)
+    return (
+        f"SELECT {names}, _tap_arr, sum(_d) AS _d FROM"
+        f" (SELECT {names}, {arr} AS _tap_arr, {_SIGNS} AS _d FROM {feed})"
+        f" GROUP BY {names}, _tap_arr HAVING sum(_d) <> 0"
+    )
+
+
+def _feed(table: DeltaSource, first: int, last: int) -> str:
+    return f"table_changes({string(relation_name(table.name))}, {first:d}, {last:d})"
+
+
+def _has_feed(
+    session: Session,
+    table: DeltaSource,
+    old: Pin,
+    new: Pin,
+    commits: Sequence[SourceCommit],
+) -> bool:
+    """Is there a change feed of all versions between? Where asking fails there is none."""
+    if table.properties.get(_FEED, "").lower() != "true" or table.commits is not None:
+        return False
+    if table.remembered or old.table_id != new.table_id or any(c.metadata for c in commits):
+        return False
+    try:
+        session.rows(f"SELECT 1 FROM {_feed(table, old.version + 1, new.version)} LIMIT 0")
+    except Exception:
+        return False
+    return True
+
+
+def _refuse_other_columns(session: Session, source: ReadSource, version: int) -> None:
+    then = {column.name.lower(): column for column in columns_at(session, source.table, version)}
+    for column in [*source.columns, *([] if source.arrival is None else [source.arrival])]:
+        was = then.get(column.name.lower())
+        if was is None or was.type != column.type:
+            raise SchemaChangedError(column.name)
