@@ -239,3 +239,17 @@ def test_what_is_overlooked_is_noticed(shop: Shop, monkeypatch: pytest.MonkeyPat
     monkeypatch.undo()
     shop.run(model, 30)
     assert shop.table() == shop.answer(model, 30)
+
+
+@pytest.mark.more
+def test_a_map_that_is_shown_is_written_whole(shop: Shop) -> None:
+    into(shop, order(1, 1), order(2, 2))
+    model = shop.maintained("select id, map('cust', cust) as m from {s}.orders", refresh="auto")
+    shop.run(model, 10)
+    into(shop, order(3, 1))
+    assert str(shop.run(model, 20)) == "full: UNCOMPARABLE_TYPE"
+    found = shop.session.rows(f"select id, m['cust'] from {shop.schema}.target order by id")
+    assert [tuple(row) for row in found] == [(1, 1), (2, 2), (3, 1)]
+    into(shop, order(4, 1))
+    with pytest.raises(NotIncremental, match=r"m map<string,int>\) \[UNCOMPARABLE_TYPE\]"):
+        shop.run(shop.maintained(model.sql), 30)

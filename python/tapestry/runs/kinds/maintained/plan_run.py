@@ -95,7 +95,7 @@ class NextRun:
 
     def changing(self, last: StateRow, row: StateRow, views: Views) -> Plan:
         """The same; ``views`` are those that it makes."""
-        whole = self.whole_for_cost() or (
+        whole = self.whole_in_any_case() or (
             self.query.kept if isinstance(self.query.kept, Whole) else None
         )
         table = at_version(self.model.relation, self.standing.version)
@@ -126,8 +126,10 @@ class NextRun:
         )  # fmt: skip
         return self.written(row, made, views, str(whole or "incremental"), change)
 
-    def whole_for_cost(self) -> Whole | None:
+    def whole_in_any_case(self) -> Whole | None:
         """Why the whole answer is computed whatever has changed; None: that is to be seen."""
+        if self.query.uncomparable:
+            return Whole(Reason.UNCOMPARABLE_TYPE, self.query.uncomparable)
         if self.refresh == "full":
             return Whole(Reason.ASKED)
         if self.refresh == "auto" and self.query.size <= SMALL and self.small:
