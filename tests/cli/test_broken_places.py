@@ -178,7 +178,7 @@ def test_wrong_names_have_near_ones(
         (["rewind", "unansered", "--to", "2026-01-01"], "did you mean unanswered?"),
         (["rewind", "messages", "--to", "2026-01-01"], "is not a continuous model"),
         (["adopt", "messages"], "is not a continuous model"),
-        (["deliver", "messages"], "is not a continuous model"),
+        (["deliver", "messages"], "is not a continuous or maintained model"),
         (["replay", "--from", "soon"], "--from: 'soon' is not an instant"),
         (["replay", "--from", "2026-02-01", "--to", "2026-01-01"], "lies before --from"),
         (["replay", "--from", "2026-01-01", "--to", "2999-01-01"], "lies in the future"),

@@ -218,7 +218,8 @@ def instead_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "kind_of", lambda _: _Kind())
     monkeypatch.setattr(continuous, "refuse_read_otherwise", lambda *_: None)
     monkeypatch.setattr(rewinding, "read_relations", lambda *_: _NO_RELATIONS)
+    monkeypatch.setattr(rewinding, "erased_since", lambda *_: "")
     monkeypatch.setattr(rewinding, "next_run", lambda *_: ())
 
 
-_NO_RELATIONS = SimpleNamespace(arrives=lambda _: None)
+_NO_RELATIONS = SimpleNamespace(arrives=lambda _: None, catalog=None)

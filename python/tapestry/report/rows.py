@@ -19,7 +19,7 @@ TEXT: Final = 100_000
 """Characters of a text that are shown, at most."""
 NAME: Final = 600
 """Characters of a name: Spark's are shorter."""
-ACTIONS: Final = ("create", "append", "overwrite", "failed")
+ACTIONS: Final = ("create", "append", "overwrite", "replace", "failed")
 """A run writes one to its log: how it wrote (``runs.protocol.writing``), or that it failed."""
 STATUSES: Final = ("pass", "warn", "fail", "error")
 _RUN_COUNTS: Final = (
