@@ -170,6 +170,7 @@ SAMPLE = {
     "on_source_rewrite": "refresh",
     "on_query_change": "continue",
     "on_schema_change": "append_new_columns",
+    "on_configuration_change": "fail",
     "begin": "2026-01-01",
     "lag": "1 hour",
     "assume": ["r.ts >= m.ts"],

@@ -34,6 +34,8 @@ def test_every_kind_that_remembers_asks_first() -> None:
     for kind, text in found.items():
         if "return(tapestry__run_model())" in text:
             text = shared
+        if "raise_compiler_error(" in text:
+            continue  # refused, whatever is asked
         asked, hooks = text.find("adapter.limited_by()"), text.find("run_hooks(")
         assert (asked < 0) is (kind in FORGETFUL), kind
         assert hooks < 0 or kind in FORGETFUL or asked < hooks, kind

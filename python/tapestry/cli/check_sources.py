@@ -12,7 +12,7 @@ from tapestry.errors import TapestryError
 from tapestry.quoting import identifier, relation_name, string
 from tapestry.runs.engine.session import Session
 from tapestry.runs.engine.values import as_list
-from tapestry.runs.kinds.registry import KINDS
+from tapestry.runs.kinds.registry import kind_named
 from tapestry.runs.query.relations import STATIC, plain
 from tapestry.runs.sources.committed import COMMIT, enabling, lacking
 from tapestry.runs.sources.describe import (
@@ -35,7 +35,7 @@ def check_sources(session: Session, manifest: Manifest) -> Iterator[Diagnosis]:
 
     for name, node in sorted(_read_by_ours(manifest).items()):
         materialized = node.get("config", {}).get("materialized")
-        if materialized in ("ephemeral", *KINDS):
+        if materialized == "ephemeral" or kind_named(materialized):
             continue
         try:
             yield from _check(session, name, node, arrival_said(node))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from tapestry.runs.kinds.registry import KINDS
+from tapestry.runs.kinds.registry import kind_named
 
 
 def models_of_ours(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -18,7 +18,7 @@ def models_of_ours(ctx: click.Context, param: click.Parameter, incomplete: str) 
         return sorted(
             node["name"]
             for node in nodes
-            if node.get("config", {}).get("materialized") in KINDS
+            if kind_named(node.get("config", {}).get("materialized"))
             and node["name"].startswith(incomplete)
         )
     except (OSError, ValueError, KeyError, AttributeError, TypeError):

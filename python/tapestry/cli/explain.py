@@ -70,7 +70,7 @@ def _explained(
     from dbt.adapters.tapestry.nodes import model_of, node_warnings, shown_model
     from tapestry.cli.explanation import explain_model
     from tapestry.cli.models import Manifest, compile_models, compile_sql
-    from tapestry.runs.kinds.registry import KINDS
+    from tapestry.runs.kinds.registry import kind_named
 
     assert isinstance(manifest, Manifest)
     if model is not None:
@@ -83,7 +83,7 @@ def _explained(
             project.config, project.session, given_instant(project.config)
         )
         text, graph = node["compiled_code"], manifest.graph
-        stored = node["config"].get("materialized") in KINDS
+        stored = kind_named(node["config"].get("materialized")) is not None
         if stored:
             described = model_of(node, graph, text, "", invocation.time_zone)
         else:

@@ -20,7 +20,7 @@ from tapestry.cli.project import (
     runtime_config,
 )
 from tapestry.errors import ConfigurationError, TapestryError
-from tapestry.runs.kinds.registry import KINDS
+from tapestry.runs.kinds.registry import KINDS, kind_named
 
 if TYPE_CHECKING:
     from tapestry.runs.context.invocation import Invocation
@@ -54,15 +54,17 @@ class Manifest:
 
     def continuous(self) -> list[str]:
         """Names of the continuous models, in alphabetical order."""
-        return self._materialized({CONTINUOUS})
+        return self._of_kinds({CONTINUOUS})
 
     def of_ours(self) -> list[str]:
         """Names of the models of all kinds of ours, in alphabetical order."""
-        return self._materialized(KINDS)
+        return self._of_kinds(KINDS)
 
-    def _materialized(self, names: Collection[str]) -> list[str]:
+    def _of_kinds(self, kinds: Collection[str]) -> list[str]:
         found = self.models.items()
-        return sorted(n for n, node in found if node["config"].get("materialized") in names)
+        return sorted(
+            n for n, node in found if kind_named(node["config"].get("materialized")) in kinds
+        )
 
     def model(self, name: str) -> Mapping[str, Any]:
         """The model of this name; ConfigurationError, with near names, where there is none."""

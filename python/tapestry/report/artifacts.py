@@ -10,7 +10,7 @@ from typing import Any
 
 from tapestry.errors import ConfigurationError
 from tapestry.runs.after.dbt_results import LOOKED, RESULTS, kept_results, read_json
-from tapestry.runs.kinds.registry import KINDS
+from tapestry.runs.kinds.registry import kind_named
 from tapestry.runs.model.model import schedule_of
 from tapestry.runs.query.relations import plain
 
@@ -39,7 +39,7 @@ class Node:
     @property
     def ours(self) -> bool:
         """A model of one of our kinds."""
-        return self.materialized in KINDS
+        return kind_named(self.materialized) is not None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import Sql, authored
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.registry import KINDS, kind_called
+from tapestry.runs.kinds.registry import kind_called, kind_named
 from tapestry.runs.protocol.plan_empty import with_own_columns
 
 MODE = "delta.columnMapping.mode"
@@ -83,8 +83,8 @@ def check_constraints(session: Session, node: Mapping[str, Any], query: Sql) -> 
     Delta takes a constraint when the table is there, with its rows.
     """
     asked = query
-    name = node["config"].get("materialized")
-    if name in KINDS:
+    name = kind_named(node["config"].get("materialized"))
+    if name is not None:
         asked = authored(with_own_columns(kind_called(name), query))
     for constraint in node.get("constraints") or ():
         condition = constraint.get("expression")

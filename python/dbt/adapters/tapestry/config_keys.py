@@ -81,6 +81,9 @@ OTHERS: Mapping[str, tuple[str, str]] = {
     "secure": ("Snowflake", ""),
     "snowflake_warehouse": ("Snowflake", ""),
     "tmp_relation_type": ("Snowflake", ""),
+    "schedule": ("Databricks", "every: says how often tapestry watch runs the model"),
+    "row_filter": ("Databricks", "a view below can show a part of the rows"),
+    "query_tags": ("Databricks", ""),
     "databricks_tags": ("Databricks", "tblproperties keep a name and a value"),
     "databricks_compute": ("Databricks", ""),
     "compression": ("Databricks", "options: {compression: …} of the file format"),
@@ -126,7 +129,8 @@ class Idle:
 
 def kind_of(config: Mapping[str, Any]) -> str:
     """The kind of a node; another text for a materialization of somebody else's."""
-    kind = str(config.get("materialized") or "")
+    said = str(config.get("materialized") or "")
+    kind = registry.kind_named(said) or said
     if kind != "incremental":
         return kind
     return f"{kind}, {config.get('incremental_strategy') or STRATEGIES[0]}"

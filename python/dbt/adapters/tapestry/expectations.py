@@ -26,7 +26,7 @@ from tapestry.runs.checks.dbt_models import (
     stage_result,
 )
 from tapestry.runs.checks.staging import drop
-from tapestry.runs.kinds.registry import KINDS
+from tapestry.runs.kinds.registry import kind_named
 from tapestry.runs.protocol.log import Entry
 
 _checked: dict[tuple[str, str], CheckedModel] = {}
@@ -41,7 +41,7 @@ class ExpectationDoors(metaclass=AdapterMeta):
     @available.parse(lambda *_, **__: False)
     def has_expectations(self, node: dict[str, Any]) -> bool:
         """Does a model of dbt's own materializations expect something of its rows?"""
-        if node.get("resource_type") != "model" or node["config"]["materialized"] in KINDS:
+        if node.get("resource_type") != "model" or kind_named(node["config"]["materialized"]):
             return False
         with dbt_errors():
             return bool(expectations_of(node))

@@ -10,7 +10,7 @@ from tapestry.delivery.declare import parse_sinks
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import authored
 from tapestry.runs.engine.instants import parse_zone
-from tapestry.runs.kinds.registry import KINDS, kind_called, parse_config
+from tapestry.runs.kinds.registry import kind_called, kind_named, parse_config
 from tapestry.runs.model.declare import Expectation
 from tapestry.runs.model.model import EXPECTATIONS, Model, parse_only
 from tapestry.runs.query.relations import plain
@@ -27,7 +27,8 @@ def model_of(
     if "on_schema_change" not in (node.get("unrendered_config") or {}):
         config.pop("on_schema_change", None)  # dbt fills in its own default
     try:
-        kind = str(config["materialized"])
+        said = str(config["materialized"])
+        kind = kind_named(said) or said
         parsed = parse_config(kind, config, known_keys(), parse_zone(zone))
         parse_sinks(parsed.deliver)
     except ConfigurationError as error:
@@ -86,7 +87,7 @@ def node_warnings(node: Mapping[str, Any]) -> tuple[str, ...]:
     if "is_incremental" not in (node.get("raw_code") or ""):
         return ()
     return (
-        "is_incremental() is not needed in a continuous model and is false there:"
+        "is_incremental() is not needed in a model of this kind and is false there:"
         " write the query as if it ran once",
     )
 
@@ -150,8 +151,8 @@ def arrival_said(node: Mapping[str, Any]) -> str | None:
     ):
         if said:
             return str(said)
-    name = config.get("materialized")
-    return kind_called(name).arrival if name in KINDS else None
+    kind = kind_named(config.get("materialized"))
+    return None if kind is None else kind_called(kind).arrival
 
 
 def _file(node: Mapping[str, Any]) -> str:

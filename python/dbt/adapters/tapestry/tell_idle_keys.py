@@ -12,7 +12,7 @@ from dbt_common.invocation import get_invocation_id
 from dbt.adapters.tapestry.config_keys import idle_keys
 from dbt.adapters.tapestry.own_keys import own_keys
 from tapestry.errors import ConfigurationError
-from tapestry.runs.kinds.registry import KINDS
+from tapestry.runs.kinds.registry import kind_named
 
 logger = AdapterLogger("Tapestry")
 _lock = Lock()
@@ -29,7 +29,7 @@ def tell_idle_keys(node: Any, project: Any) -> None:
     given = {**node.unrendered_config, **node.config._extra}
     file = str(node.original_file_path)
     try:
-        own = own_keys(node, project) if config.get("materialized") in KINDS else ()
+        own = own_keys(node, project) if kind_named(config.get("materialized")) else ()
         found = list(idle_keys(config, given, own))
     except ConfigurationError as error:
         again = ConfigurationError(error.reason, file, error.hint)

@@ -15,7 +15,7 @@ from tapestry.errors import Refusal
 from tapestry.quoting import Sql, authored
 from tapestry.runs.engine.column_types import columns_of_query
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.registry import KINDS, kind_of
+from tapestry.runs.kinds.registry import kind_named, kind_of
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import STATIC, plain, read_relations
 from tapestry.runs.query.unit_test import UnitTest
@@ -28,7 +28,7 @@ from tapestry.sql import Column, View
 def tested_model(manifest: Any, test: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The model of ours that a unit test is about; None: it is about another one."""
     node = getattr(manifest, "nodes", {}).get(test.get("tested_node_unique_id"))
-    if node is None or node.config.materialized not in KINDS:
+    if node is None or kind_named(node.config.materialized) is None:
         return None
     found: Mapping[str, Any] = node.to_dict()
     return found

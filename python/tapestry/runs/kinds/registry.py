@@ -25,6 +25,14 @@ KINDS: dict[str, str] = {
     "maintained": "tapestry.runs.kinds.maintained.kind:Maintained",
 }
 """Name -> module and class, as entry points are written."""
+OTHER_NAMES: Mapping[str, str] = {"materialized_view": "maintained"}
+"""Another adapter's materialization -> the kind of ours that means the same."""
+
+
+def kind_named(materialized: object) -> str | None:
+    """The name of the kind that a model of this materialization is run as; None: none of ours."""
+    name = OTHER_NAMES.get(str(materialized), str(materialized))
+    return name if name in KINDS else None
 
 
 def kind_called(name: str) -> Kind:

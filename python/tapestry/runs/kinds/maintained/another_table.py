@@ -26,7 +26,8 @@ def another_table(
 ) -> Whole | None:
     """Say why the table is built anew; None: it goes on.
 
-    Raises QueryChanged for other columns where ``on_schema_change`` says ``fail``.
+    Raises QueryChanged for other columns where ``on_schema_change`` says ``fail``, for another
+    query where ``on_configuration_change`` does.
     """
     old, new = row.after.canonical, query.canonical
     types = tuple((one.name, one.type) for one in query.columns)
@@ -40,6 +41,12 @@ def another_table(
         )
     if not same_query(old, new):
         same = _without_remarks(old) == _without_remarks(without_unsaid(new, old))
+        if not same and config_of(model.config.own).on_configuration_change == "fail":
+            raise QueryChanged(
+                f"the query of {model.name} is another one than its table was made with",
+                where=model.file,
+                hint="on_configuration_change: apply builds the table anew; so does --full-refresh",
+            )
         return Whole(Reason.SETTINGS_CHANGED if same else Reason.QUERY_CHANGED)
     if columns:
         return Whole(Reason.SCHEMA_CHANGED)

@@ -32,6 +32,12 @@ class MaintainedConfig:
         """dbt's own key, for a query with other columns than its table has. `fail`: stop. With any
         other value the table is built anew with the query's columns: it is the answer.""",
     )
+    on_configuration_change: str = keyed(
+        choice("apply", "fail", "continue"),
+        """dbt's own key for materialized views, for a query that is another one than the table was
+        made with. `fail`: stop. `apply`: the table is built anew; so it is with `continue`, with a
+        warning: a table with the answer of a former query is none.""",
+    )
 
 
 def _other(name: str, text: str, *values: str) -> ConfigKey:

@@ -79,8 +79,18 @@ class NextRun:
         made = Creation(self.model, row.generation, standing.target is not None, state)
         rows = self.new_rows(row, self.query.answer(row.after.t), creates=True)
         ready = closing(self.session, standing, row)
-        told = Told((), Figures(str(whole)))
+        told = Told(self.anew_all_the_same(whole), Figures(str(whole)))
         return Planned(row, rows, made, state, ready=ready, told=told)
+
+    def anew_all_the_same(self, whole: Whole) -> tuple[str, ...]:
+        """Say so where the author would rather have gone on with the former query."""
+        asked = config_of(self.model.config.own).on_configuration_change
+        if asked != "continue" or whole.reason is not Reason.QUERY_CHANGED:
+            return ()
+        return (
+            "the query is another one: the table is built anew, on_configuration_change: continue"
+            " notwithstanding, for it would not be the query's answer",
+        )
 
     def following(self, last: StateRow) -> Plan:
         """The run after the last one: what changes where that can be told, else all."""
