@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.report.conftest import report_of
-from tests.report.made_up import HOSTILE, NOW, company, fail, runs, well
+from tests.report.made_up import HOSTILE, NOW, company, fail, kept, runs, well
 from tests.report.test_network_memories import Log
 
 from tapestry.errors import ConfigurationError
 from tapestry.report.buckets import MOST, make_axis
 from tapestry.report.drawing import _joined
-from tapestry.report.figures import label_format, project_figures
+from tapestry.report.figures import label_format, model_figure, project_figures
 from tapestry.report.graph import graph
 from tapestry.report.judge import judge
 from tapestry.report.kept import MEMORY, SUMS, TableBetween
@@ -100,6 +100,21 @@ def test_a_column_that_nobody_filled_has_no_plot() -> None:
     rows = runs("s.m", 5, rejected_rows=None, bytes_read=None, bytes_written=None, late_rows=0)
     verdict = judge(Record.from_rows(rows), report_artifacts(), NOW)
     assert [plot.id for plot in project_figures(verdict)] == ["new", "cost"]
+
+
+def test_rows_that_go_out_are_told_apart_from_those_that_come_in() -> None:
+    made = kept("s.m", 9)
+    verdict = judge(Record.from_rows(made), report_artifacts(), NOW)
+    plot = model_figure(1, "s.m", verdict.models[0].runs)
+    assert plot is not None
+    assert plot.header[1:] == ("inserted", "updated", "deleted")
+    sums = [
+        sum(_numbers(cell) for cell in column) for column in list(zip(*plot.table, strict=True))[1:]
+    ]
+    assert sums == [36, 72, 8]
+    assert plot.says.startswith("36 inserted, 72 updated, 8 deleted in 9 runs")
+    new = {plot.id: plot for plot in project_figures(verdict)}["new"]
+    assert sum(_numbers(row[1]) for row in new.table) == 36
 
 
 def test_strips_tell_failures() -> None:

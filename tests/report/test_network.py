@@ -197,7 +197,7 @@ def test_the_page_holds_names_that_nobody_expects(tmp_path: Path) -> None:
 def test_an_empty_network() -> None:
     empty = make_network(Artifacts(), Record(), SIZES.get)
     assert tree(empty) == []
-    assert "0 sources, 0 continuous models" in network_page(empty, "p", "s", NOW)
+    assert "0 sources, 0 models of ours" in network_page(empty, "p", "s", NOW)
 
 
 def _tables(folder: Path) -> Iterator[Any]:

@@ -73,7 +73,11 @@ def test_garbage_in_every_column_of_the_logs() -> None:
         ("ended_at", NOW.replace(year=9999), "ended_at is 9999"),
         ("ended_at", NOW.replace(year=1), "ended_at is 0001"),
         ("ended_at", 2**62, "ended_at is no instant"),
-        ("action", "dance", "action is none of create, append, overwrite, replace, failed but 'dance'"),
+        (
+            "action",
+            "dance",
+            "action is none of create, append, overwrite, replace, failed but 'dance'",
+        ),
         ("model", None, "model is null"),
     ],
 )

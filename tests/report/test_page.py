@@ -11,13 +11,24 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.report.conftest import report_of
-from tests.report.made_up import HOSTILE, NAMES, NOW, bulletin_board, company, fail, runs, well
+from tests.report.made_up import (
+    HOSTILE,
+    NAMES,
+    NOW,
+    bulletin_board,
+    company,
+    fail,
+    kept,
+    runs,
+    well,
+)
 
 from tapestry.report.artifacts import Artifacts
 from tapestry.report.judge import judge
 from tapestry.report.make import Report
 from tapestry.report.page import SQL_BUDGET
 from tapestry.report.record import Record
+from tapestry.report.summary import summary
 
 Open = Callable[..., Page]
 
@@ -104,6 +115,19 @@ def test_hostile_names_are_text(open_page: Open) -> None:
     assert handlers == 0
     links = page.locator("a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
     assert {link[0] for link in links} == {"#"}
+
+
+def test_each_run_says_what_it_changed_and_how_the_table_was_kept(tmp_path: Path) -> None:
+    made = [*kept("s.kept", 6), *runs("s.added_to", 6)]
+    report_of(tmp_path, made, []).write(tmp_path / "report.html")
+    page = re.sub(r"\s+", " ", (tmp_path / "report.html").read_text("utf-8"))
+    assert "<dt>kept</dt><dd>incremental</dd>" in page
+    assert "<td>full: HISTORY_GONE (shop.orders)</td>" in page
+    assert page.count('<th scope="col">how kept</th>') == 1  # of one model
+    told = summary(report_of(tmp_path, made, []).verdict, "s")
+    last = {one["model"]: one["last_run"] for one in told["models"]}
+    assert (last["s.kept"]["inserted_rows"], last["s.kept"]["deleted_rows"]) == (5, 1)
+    assert last["s.added_to"]["refresh"] is None
 
 
 def test_characters_that_no_page_can_hold(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tapestry.names import (
     STATE_TABLE,
 )
 from tapestry.runs.checks.rejected import OURS
+from tapestry.runs.kinds.maintained.reasons import Reason
 from tapestry.runs.memories.log import MEMORIES
 from tapestry.runs.protocol.log import CHECKS, RUNS
 from tapestry.runs.tables.queries import COLUMNS as QUERIES
@@ -28,7 +29,7 @@ MEANINGS: Mapping[str, str] = {
     "generation": "which creation or full refresh of the table",
     "n": "which run of that generation; 1 built the table",
     "run_id": "the run",
-    "action": "`create`, `append` or `failed`",
+    "action": "`create`, `append`, `replace`, `overwrite` or `failed`",
     "tau": "where the window begins (not included); NULL: before everything",
     "t": "where the window ends (included)",
     "pins": "the version of each source that was read, as JSON",
@@ -48,6 +49,13 @@ MEANINGS: Mapping[str, str] = {
     "horizon": "up to which instant the models that it reads were complete; NULL: it reads none",
     "message": "why it failed",
     "sql": "what was executed",
+    "pins_before": "the version of each source that the run before had read; NULL: it is the first",
+    "refresh": "of a table whose rows go out, too: `incremental` or `full`",
+    "reason_about": "what that reason is about: a source, a column, a piece of the query",
+    "inserted_rows": "rows that came in; NULL where they were not counted",
+    "updated_rows": "rows that took the place of others of their key",
+    "deleted_rows": "rows that went out",
+    "bytes_full": "size of the tables that the whole answer is computed from",
     "kind": "`expectation`, `assume`, `enough` or `not_too_much`",
     "name": "the expectation or assumption by its name",
     "on_violation": "what its author wants to happen: `warn`, `drop`, `fail`",
@@ -69,7 +77,7 @@ MEANINGS: Mapping[str, str] = {
     "conditions": "those for which all of these hold, as JSON",
     "models": "the models that asked for it in this invocation, as JSON",
     "deed": "`build`, `flush` (what came since was added), `drop`; `leave`: it would not pay",
-    "reason": "why it was dropped, or left",
+    "reason": "of a run why it was `full`, by its name; of a memory why it was dropped, or left",
     "share": "of the source's new rows, those that it would hold",
     "saved_seconds": "about what a run is expected to take less with it",
     "identity": "of what was built: table id, generation, version of its commit; no other is read",
@@ -84,10 +92,11 @@ What runs write into the target schema besides your models.
 | table | what it is | delete it? |
 |---|---|---|
 | a continuous model | the select list and `{MATCHED_AT}`, since when it is an answer | |
-| `{STATE_TABLE}` | where each continuous model stands | no: runs stop without it |
+| a maintained model | the select list | |
+| `{STATE_TABLE}` | where each model of these kinds stands | no: runs stop without it |
 | `{RUNS_TABLE}` | a log: one row for each run that found something, or failed | yes |
 | `{CHECKS_TABLE}` | a log: one row for each check of such a run | yes |
-| `{QUERIES_TABLE}` | the continuous models, one row each: priority, and whether it is \
+| `{QUERIES_TABLE}` | these models, one row each: priority, and whether it is \
 switched off | every model is active again |
 | `{DELIVERIES_TABLE}` | how far each sink of `deliver:` got | all sinks begin anew |
 | `{COMMITS_TABLE}` | when commits of sources were made (`arrival: commit`) | \
@@ -151,6 +160,12 @@ column, another type or another format is named as a whole. Where that is `{QUER
 warn and take every model for active.
 """
 
+REASONS = """\
+Why a run of a [maintained model](../limitations/maintained.md) computed the whole answer. The same
+names stand in dbt's line, in `run_results.json` and in the report; `tapestry explain` says the one
+that holds for every run of a model.
+"""
+
 
 def page(root: Path) -> str:
     """The page as Markdown.
@@ -165,6 +180,8 @@ def page(root: Path) -> str:
         (MEMORIES_TABLE, MEMORIES),
     ):
         parts += [f"## {name}\n", *_rows(columns)]
+        if "refresh" in columns:
+            parts += ["### Reasons\n", REASONS, *_reasons()]
     ours = {name: "bigint" if name == "n" else "string" for name in OURS}
     parts += [
         f"## <model>{REJECTED_SUFFIX}\n".replace("<", "&lt;"),
@@ -172,6 +189,11 @@ def page(root: Path) -> str:
         *_rows({**ours, "expectations": "array<string>"}),
     ]
     return "\n".join(parts)
+
+
+def _reasons() -> list[str]:
+    rows = [f"| `{reason.name}` | {reason.value} |" for reason in Reason]
+    return ["| reason | |\n|---|---|", *rows, ""]
 
 
 def _rows(columns: Mapping[str, str]) -> list[str]:

@@ -175,7 +175,7 @@ def _show(listed: Sequence[_Listed]) -> None:
             Text("off", "red") if off else "yes",
             instant(one.row.since) if one.row else "–",
             instant(run.ended_at) if run else "never",
-            ("failed" if run.failed else f"{run.new_rows or 0:,}") if run else "–",
+            ("failed" if run.failed else f"{run.came or 0:,}") if run else "–",
             Text(printable(one.row.why) if one.row else ""),
         )
     console().print(table)
@@ -195,7 +195,7 @@ def _told(one: _Listed) -> dict[str, Any]:
             "action": run.action,
             "t": run.t.isoformat() if run.t else None,
             "ended_at": run.ended_at.isoformat() if run.ended_at else None,
-            "new_rows": run.new_rows,
+            "new_rows": run.came,
             "seconds": run.seconds,
         },
     }

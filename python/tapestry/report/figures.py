@@ -17,6 +17,8 @@ from tapestry.words import counted
 
 OTHERS = "others"
 NAMED = 4
+_CHANGES = {"inserted": "s1", "updated": "s2", "deleted": "s3"}
+"""Rows do one of these where rows go out, too; each has its color."""
 _PALETTE = ("s1", "s2", "s3", "s4", "s0")
 Cell = dict[tuple[int, str], float]
 
@@ -40,15 +42,17 @@ def project_figures(verdict: Verdict) -> list[Plot]:
 
 
 def model_figure(number_of_model: int, name: str, runs: Sequence[Run]) -> Plot | None:
-    """A model's own plot: new rows a stretch of time; the building of the table is told apart."""
+    """A model's own plot: what changed over time; the building of its table is told apart."""
     axis = make_axis(runs, most=36)
-    if axis is None or not any(run.new_rows for run in runs):
+    if axis is None:
         return None
+    if any(run.refresh for run in runs):
+        return _changes(axis, number_of_model, runs)
     cells: Cell = defaultdict(float)
     for run in runs:
         bucket = axis.bucket(run)
         if bucket is not None and not _builds(run):
-            cells[bucket, name] += run.new_rows or 0
+            cells[bucket, name] += run.came or 0
     says = f"{_rows(sum(cells.values()))} in {counted(len(runs), 'run')}{_built(runs)}"
     if not any(cells.values()):
         return None
@@ -56,12 +60,32 @@ def model_figure(number_of_model: int, name: str, runs: Sequence[Run]) -> Plot |
     return _stacked(axis, cells, {name: "s1"}, face)
 
 
+def _changes(axis: Axis, number_of_model: int, runs: Sequence[Run]) -> Plot | None:
+    """The rows that came in, took the place of others and went out."""
+    cells: Cell = defaultdict(float)
+    for run in runs:
+        bucket = axis.bucket(run)
+        if bucket is None or _builds(run):
+            continue
+        counts = (run.came, run.updated_rows, run.deleted_rows)
+        for name, count in zip(_CHANGES, counts, strict=True):
+            if count:
+                cells[bucket, name] += count
+    if not cells:
+        return None
+    sums = {name: sum(n for (_, one), n in cells.items() if one == name) for name in _CHANGES}
+    says = ", ".join(f"{number(n)} {name}" for name, n in sums.items())
+    says += f" in {counted(len(runs), 'run')}{_built(runs)}"
+    face = Face(f"rows-{number_of_model}", "Changes", says, "rows", height=90)
+    return _stacked(axis, cells, {n: c for n, c in _CHANGES.items() if sums[n]}, face)
+
+
 def _new_rows(axis: Axis, runs: Sequence[Run]) -> Plot | None:
     """New rows by model: the four with most, and the others together."""
     later = [run for run in runs if not _builds(run)]
     sums: Counter[str] = Counter()
     for run in later:
-        sums[run.model] += run.new_rows or 0
+        sums[run.model] += run.came or 0
     if not sums or not sums.total():
         return None
     first = [name for name, rows in sums.most_common(NAMED) if rows]
@@ -70,7 +94,7 @@ def _new_rows(axis: Axis, runs: Sequence[Run]) -> Plot | None:
     for run in later:
         bucket = axis.bucket(run)
         if bucket is not None:
-            cells[bucket, short.get(run.model, OTHERS)] += run.new_rows or 0
+            cells[bucket, short.get(run.model, OTHERS)] += run.came or 0
     series = [*short.values(), *([OTHERS] if len(sums) > len(first) else [])]
     colors = [*_PALETTE[: len(first)], *([_PALETTE[-1]] if len(sums) > len(first) else [])]
     says = f"{_rows(sums.total())}{_built(runs)}"

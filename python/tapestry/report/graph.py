@@ -10,7 +10,8 @@ from tapestry.report.drawing import Card, draw
 from tapestry.report.kept import COLOURS, TableBetween, between
 from tapestry.report.plots import Plot
 from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, Verdict
-from tapestry.words import counted, size_text
+from tapestry.report.text import models_by_kind
+from tapestry.words import size_text
 
 LONGEST = 30
 SIGNS = {NOT_WELL: "✕ ", LOOK: "! ", WELL: "✓ ", NEVER: "", GONE: "", "": ""}
@@ -50,8 +51,8 @@ def graph(
         )
         for name, node in sorted(nodes.items(), key=lambda item: item[1].relation)
     )
-    continuous = sum(node.ours for node in nodes.values())
-    says = f"{counted(continuous, 'continuous model')} among {len(nodes)};"
+    ours = models_by_kind(node.materialized for node in nodes.values() if node.ours)
+    says = f"{ours} among {len(nodes)};"
     says += " what is read stands left of it"
     drawn = draw(cards, edges, "Models and sources", says)
     if drawn is None:

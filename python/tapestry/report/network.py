@@ -113,7 +113,7 @@ def _of_model(node: Node, runs: Sequence[Run], record: Record) -> dict[str, Any]
         "active": row is None or row.active,
         "why": "" if row is None else row.why,
         "strategy": None if good is None else good.strategy,
-        "answers": None if good is None else good.new_rows,
+        "answers": None if good is None else good.came,
         "seconds": None if last is None else last.seconds,
         "last_run": None if last is None else last.ended_at,
         "failed": last is not None and last.failed,
@@ -153,7 +153,7 @@ def find_model(artifacts: Artifacts, name: str) -> str:
     near = get_close_matches(wanted, known, 1)
     some = ", ".join(sorted(known)[:10]) or "there is none yet"
     raise ConfigurationError(
-        f"there is no {name} in the network of continuous models",
+        f"there is no {name} in the network of models that runs bring up to date",
         hint=f"did you mean {near[0]}?" if near else f"known: {some}",
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from tapestry.report.network import MODEL, ORDER, SOURCE, Network, NetworkNode
-from tapestry.report.text import number, seconds
+from tapestry.report.text import models_by_kind, number, seconds
 from tapestry.words import counted, printable, size_text
 
 
@@ -116,7 +116,8 @@ def says(network: Network) -> str:
     kinds = [node.kind for node in network.nodes.values()]
     models = [node for node in network.nodes.values() if "priority" in node.facts]
     off = sum(not node.facts["active"] for node in models)
-    text = f"{counted(kinds.count(SOURCE), 'source')}, {counted(len(models), 'continuous model')}"
+    ours = models_by_kind(str(node.facts["materialized"]) for node in models)
+    text = f"{counted(kinds.count(SOURCE), 'source')}, {ours}"
     kept = sum(kind not in (SOURCE, MODEL) for kind in kinds)
     text += f" ({off} switched off)" * bool(off)
     return text + f", {counted(kept, 'table')} kept between them" * bool(kept)

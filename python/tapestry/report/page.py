@@ -155,7 +155,7 @@ def _totals(verdict: Verdict) -> dict[str, Any]:
         "invocations": len({run.invocation_id for run in runs}),
         "last": {
             "models": len({run.model for run in last}),
-            "new": sum(run.new_rows or 0 for run in last),
+            "new": sum(run.came or 0 for run in last),
             "late": sum(run.late_rows or 0 for run in last),
             "rejected": sum(run.rejected_rows or 0 for run in last),
             "failed": sum(run.failed for run in last),
@@ -164,7 +164,7 @@ def _totals(verdict: Verdict) -> dict[str, Any]:
         "replayed": any(model.replayed for model in verdict.models),
         "filled": {
             name: any(getattr(run, name) is not None for run in runs)
-            for name in ("rejected_rows", "files_read", "bytes_read", "files_written")
+            for name in ("rejected_rows", "files_read", "bytes_read", "files_written", "refresh")
         },
         "verified": {
             name: sum(model.verified().get(name, 0) for model in verdict.models)

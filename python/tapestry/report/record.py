@@ -56,6 +56,12 @@ RUN_COLUMNS = (
     "horizon",
     "message",
     "ended_at",
+    "refresh",
+    "reason",
+    "reason_about",
+    "inserted_rows",
+    "updated_rows",
+    "deleted_rows",
 )
 """Read of ``tapestry_runs``: not the pins; the SQL is read for one run a model only."""
 
@@ -86,6 +92,8 @@ class Run:
     """One run of one model; its window is (tau, t], ``ended_at`` is by the clock on the wall.
 
     ``horizon`` is the smallest t among the continuous models upstream, None where there is none.
+    ``refresh`` says how a table was brought up to date of which rows go out, too; ``reason`` why by
+    the whole answer.
     """
 
     model: str
@@ -110,6 +118,27 @@ class Run:
     bytes_written: int | None = None
     horizon: datetime | None = None
     message: str | None = None
+    refresh: str | None = None
+    reason: str | None = None
+    reason_about: str | None = None
+    inserted_rows: int | None = None
+    updated_rows: int | None = None
+    deleted_rows: int | None = None
+
+    @property
+    def came(self) -> int | None:
+        """The rows that came in: where rows are replaced, not those that only took a place."""
+        return self.new_rows if self.inserted_rows is None else self.inserted_rows
+
+    @property
+    def kept(self) -> str:
+        """How the table was brought up to date, and why so; '' where it is only added to.
+
+        >>> Run("s.m", refresh="full", reason="NO_KEY").kept, Run("s.m").kept
+        ('full: NO_KEY', '')
+        """
+        about = f" ({self.reason_about})" if self.reason_about else ""
+        return f"{self.refresh or ''}{f': {self.reason}' if self.reason else ''}{about}"
 
     @property
     def failed(self) -> bool:

@@ -32,6 +32,9 @@ _RUN_COUNTS: Final = (
     "bytes_read",
     "files_written",
     "bytes_written",
+    "inserted_rows",
+    "updated_rows",
+    "deleted_rows",
 )
 
 
@@ -93,9 +96,10 @@ def parse_run(fields: Fields, latest: datetime) -> dict[str, Any]:
     for name in _RUN_COUNTS:
         values[name] = fields.optional_whole(name)
     values["seconds"] = fields.optional_number("seconds", 0, LONGEST)
-    for name in ("strategy", "verification"):
+    for name in ("strategy", "verification", "refresh", "reason"):
         values[name] = fields.optional_text(name, NAME)
-    values["message"] = fields.optional_text("message", TEXT)
+    for name in ("message", "reason_about"):
+        values[name] = fields.optional_text(name, TEXT)
     return _without_null(values)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from tapestry.words import counted
@@ -91,6 +93,16 @@ def size(value: float | None) -> str:
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1000
     raise AssertionError
+
+
+def models_by_kind(materialized: Iterable[str]) -> str:
+    """How many models of each kind of ours.
+
+    >>> models_by_kind(["maintained", "continuous", "maintained"]), models_by_kind([])
+    ('1 continuous model, 2 maintained models', '0 models of ours')
+    """
+    told = sorted(Counter(materialized).items())
+    return ", ".join(counted(n, f"{kind} model") for kind, n in told) or "0 models of ours"
 
 
 def first_lines(text: str, lines: int = 5, width: int = 400) -> str:

@@ -27,15 +27,21 @@ class CheckedResponse(AdapterResponse):
 
 @dataclass
 class RunResponse(CheckedResponse):
-    """What a run of a continuous model counts besides."""
+    """A run of a model of ours counts these besides."""
 
     late_rows: int = 0
     null_rows: int = 0
     strategy: str = ""
+    refresh: str = ""
+    reason: str = ""
+    inserted_rows: int | None = None
+    updated_rows: int | None = None
+    deleted_rows: int | None = None
 
 
 def response_of(plan: Decided, outcome: Outcome) -> RunResponse:
-    """What a run of a continuous model did."""
+    """The response for a run of a model of ours."""
+    refreshed = plan.told.figures.refreshed
     return RunResponse(
         _message=str(outcome),
         code=outcome.action,
@@ -46,6 +52,11 @@ def response_of(plan: Decided, outcome: Outcome) -> RunResponse:
         late_rows=plan.told.figures.late_rows,
         null_rows=plan.told.figures.null_rows,
         strategy=plan.told.figures.strategy,
+        refresh=refreshed.refresh,
+        reason=refreshed.reason,
+        inserted_rows=refreshed.inserted,
+        updated_rows=refreshed.updated,
+        deleted_rows=refreshed.deleted,
     )
 
 

@@ -17,7 +17,7 @@ from tapestry.runs.checks.checks import CheckResult, Findings
 from tapestry.runs.checks.verification import VERIFICATION
 from tapestry.runs.engine.own_tables import OwnTable, append_own
 from tapestry.runs.engine.session import ReadVolume, Session
-from tapestry.runs.protocol.plan import Planned
+from tapestry.runs.protocol.plan import Planned, Refreshed
 from tapestry.runs.tables.run_identity import RunIdentity
 from tapestry.runs.tables.state_row import pins_as_json
 from tapestry.runs.tables.target import Commit, Written
@@ -47,6 +47,14 @@ RUNS: Mapping[str, str] = {
     "horizon": "timestamp",
     "message": "string",
     "sql": "string",
+    "pins_before": "string",
+    "refresh": "string",
+    "reason": "string",
+    "reason_about": "string",
+    "inserted_rows": "bigint",
+    "updated_rows": "bigint",
+    "deleted_rows": "bigint",
+    "bytes_full": "bigint",
 }
 CHECKS: Mapping[str, str] = {
     "invocation_id": "string",
@@ -127,6 +135,7 @@ def _identity(invocation_id: str, entry: Entry) -> dict[str, str]:
 
 def _run(invocation_id: str, entry: Entry, run: Planned) -> dict[str, str]:
     row, figures, failed = run.row, run.told.figures, entry.reason
+    before = "" if row.before is None else pins_as_json(row.before.pins)
     written = Written() if entry.commit is None else entry.commit.written
     return {
         **_identity(invocation_id, entry),
@@ -148,6 +157,20 @@ def _run(invocation_id: str, entry: Entry, run: Planned) -> dict[str, str]:
         "horizon": _instant(figures.horizon),
         "message": string(failed) if failed else "NULL",
         "sql": string(run.rows.select),
+        "pins_before": _text(before),
+        **_refreshed(figures.refreshed, failed=bool(failed)),
+    }
+
+
+def _refreshed(run: Refreshed, failed: bool) -> dict[str, str]:
+    """How the table was brought up to date; a run that failed has changed no row of it."""
+    rows = {"inserted": run.inserted, "updated": run.updated, "deleted": run.deleted}
+    return {
+        "refresh": _text(run.refresh),
+        "reason": _text(run.reason),
+        "reason_about": _text(run.about),
+        **{f"{name}_rows": _number(None if failed else n) for name, n in rows.items()},
+        "bytes_full": _number(run.bytes_full),
     }
 
 
@@ -168,6 +191,10 @@ def _check(invocation_id: str, entry: Entry, result: CheckResult) -> dict[str, s
 
 def _instant(instant: datetime | None) -> str:
     return "NULL" if instant is None else timestamp(instant)
+
+
+def _text(value: str | None) -> str:
+    return string(value) if value else "NULL"
 
 
 def _number(value: int | None) -> str:

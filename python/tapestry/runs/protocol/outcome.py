@@ -7,6 +7,7 @@ from datetime import datetime
 
 from tapestry.runs.checks.checks import ERROR, WARN, CheckResult, sentences
 from tapestry.runs.engine.instants import show
+from tapestry.runs.protocol.plan import NOT_REFRESHED, Refreshed
 from tapestry.words import counted
 
 
@@ -14,8 +15,8 @@ from tapestry.words import counted
 class Outcome:
     """A run did this; ``rows`` is None where the log does not say.
 
-    ``finished`` tells what a run did that had crashed and was brought to its end first; ``how``
-    what it changed, in words of its kind.
+    ``finished`` tells what a run did that had crashed and was brought to its end first;
+    ``refreshed`` what it changed where rows go out, too.
     """
 
     action: str
@@ -26,7 +27,7 @@ class Outcome:
     rejected_rows: int = 0
     results: tuple[CheckResult, ...] = ()
     finished: str = ""
-    how: str = ""
+    refreshed: Refreshed = NOT_REFRESHED
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -40,10 +41,12 @@ class Outcome:
     def _what(self) -> str:
         if self.action == "nothing":
             return "nothing new"
-        window = f"({show(self.tau)}, {show(self.t)}]"
-        rows = "" if self.rows is None else counted(self.rows, "row") + " "
-        text = self.how or f"{rows}in {window}"
+        text = self.refreshed.told(self.rows) if self.refreshed.refresh else self._in_window()
         if self.rejected_rows:
             text += f", {self.rejected_rows} rejected"
         warned = sum(r.status in (WARN, ERROR) and r.on_violation == "warn" for r in self.results)
         return f"{text}, {warned} warned" if warned else text
+
+    def _in_window(self) -> str:
+        rows = "" if self.rows is None else counted(self.rows, "row") + " "
+        return f"{rows}in ({show(self.tau)}, {show(self.t)}]"

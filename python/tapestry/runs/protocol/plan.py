@@ -19,6 +19,47 @@ from tapestry.runs.protocol.writing import Writing
 from tapestry.runs.sources.kept_commits import UnkeptCommits
 from tapestry.runs.tables.kept import KeptRows
 from tapestry.runs.tables.state_row import StateRow
+from tapestry.words import counted
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """Brings a table up to date of which rows go out, too: how, and why so.
+
+    refresh
+        ``incremental``: by what has changed; ``full``: by the whole answer. '': only added to.
+    reason
+        The name of the reason for the whole answer; ``about``: what that reason is about.
+    inserted, updated, deleted
+        Rows that come in, take the place of others, and go out; None: that is not counted.
+    bytes_full
+        The size of all that the whole answer is computed from.
+    """
+
+    refresh: str = ""
+    reason: str = ""
+    about: str = ""
+    inserted: int | None = None
+    updated: int | None = None
+    deleted: int | None = None
+    bytes_full: int | None = None
+
+    def told(self, rows: int | None) -> str:
+        """The same for dbt's line; ``rows``: how many were written, where nothing was counted.
+
+        >>> Refreshed("incremental", "", "", 12, 3, 1).told(None)
+        '12 inserted, 3 updated, 1 deleted; incremental'
+        >>> Refreshed("full", "NO_KEY").told(7)
+        '7 rows; full: NO_KEY'
+        """
+        how = f"{self.refresh}: {self.reason}" if self.reason else self.refresh
+        if self.inserted is None:
+            return how if rows is None else f"{counted(rows, 'row')}; {how}"
+        return f"{self.inserted} inserted, {self.updated} updated, {self.deleted} deleted; {how}"
+
+
+NOT_REFRESHED = Refreshed()
+"""A table that is only added to has none of it."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +74,7 @@ class Figures:
     late_rows: int = 0
     null_rows: int = 0
     horizon: datetime | None = None
+    refreshed: Refreshed = NOT_REFRESHED
 
 
 @dataclass(frozen=True)
@@ -41,14 +83,11 @@ class Told:
 
     finished
         What a run did that had crashed and was brought to its end before this was decided.
-    how
-        What the run changes in the table, and how it found that, in words of the kind.
     """
 
     warnings: tuple[str, ...] = ()
     figures: Figures = Figures()
     finished: str = ""
-    how: str = ""
 
 
 @dataclass(frozen=True)

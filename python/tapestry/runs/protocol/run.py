@@ -143,7 +143,7 @@ def _execute(session: Session, kind: Kind, planned: Planned, invocation: Invocat
         tidy(session, planned, invocation.state_table)
     rows = None if landed is None else landed.written.rows
     did = (planned.action, row.since, row.after.t, row.n, rows, found.rejected_rows, found.results)
-    return Outcome(*did, finished=planned.told.finished, how=planned.told.how)
+    return Outcome(*did, finished=planned.told.finished, refreshed=planned.told.figures.refreshed)
 
 
 def _finds_nothing(session: Session, planned: Planned) -> bool:

@@ -24,7 +24,16 @@ from tapestry.runs.kinds.maintained.verify import AnswerVerified
 from tapestry.runs.kinds.maintained.views import Views
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.claimed_rows import closing, first_row, following_row
-from tapestry.runs.protocol.plan import CloseRun, Figures, Nothing, Plan, Planned, Proof, Told
+from tapestry.runs.protocol.plan import (
+    CloseRun,
+    Figures,
+    Nothing,
+    Plan,
+    Planned,
+    Proof,
+    Refreshed,
+    Told,
+)
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.protocol.writing import Creation, Overwriting
 from tapestry.runs.query.holding import NOTHING_HELD, SMALL, Holding
@@ -32,6 +41,7 @@ from tapestry.runs.tables.state_row import Position, StateRow
 
 NEVER_A_FAILURE = (Reason.FIRST_RUN, Reason.ASKED)
 """Reasons that ``refresh: incremental`` does not mind."""
+INCREMENTAL = "incremental"
 QUIET = timedelta(days=1)
 """After so long a run lands that changes no row: else the old versions of its sources go."""
 
@@ -79,7 +89,7 @@ class NextRun:
         made = Creation(self.model, row.generation, standing.target is not None, state)
         rows = self.new_rows(row, self.query.answer(row.after.t), creates=True)
         ready = closing(self.session, standing, row)
-        told = Told(self.anew_all_the_same(whole), Figures(str(whole)))
+        told = Told(self.anew_all_the_same(whole), self.figures(whole))
         return Planned(row, rows, made, state, ready=ready, told=told)
 
     def anew_all_the_same(self, whole: Whole) -> tuple[str, ...]:
@@ -134,7 +144,7 @@ class NextRun:
         made = replaced(row, self.query, table, change) if change.deleted or change.updated else (
             appended(row, self.query, change)
         )  # fmt: skip
-        return self.written(row, made, views, str(whole or "incremental"), change)
+        return self.written(row, made, views, whole, change)
 
     def whole_in_any_case(self) -> Whole | None:
         """Why the whole answer is computed whatever has changed; None: that is to be seen."""
@@ -159,14 +169,14 @@ class NextRun:
             return Nothing(self.model, row.after.t)
         nothing = f"SELECT * FROM ({self.query.answer(row.after.t)}) LIMIT 0"
         made = Replacement(nothing, None)
-        return self.written(row, made, views, "incremental", TableChange("", (), 0, 0, 0))
+        return self.written(row, made, views, None, TableChange("", (), 0, 0, 0))
 
     def overwriting(self, row: StateRow, whole: Whole) -> Planned:
         """The whole answer in the place of all rows."""
         rows = self.new_rows(row, self.query.answer(row.after.t))
         made = Overwriting(row, self.query.names)
         state, circumstances = self.invocation.state_table, self.standing.circumstances
-        told = Told((), Figures(str(whole)), how=f"{whole}")
+        told = Told((), self.figures(whole))
         return Planned(row, rows, made, state, circumstances=circumstances, told=told)
 
     def written(
@@ -174,7 +184,7 @@ class NextRun:
         row: StateRow,
         made: Replacement,
         views: Views,
-        strategy: str,
+        whole: Whole | None,
         change: TableChange,
     ) -> Planned:
         """A run that replaces some rows."""
@@ -184,8 +194,7 @@ class NextRun:
         if level != "off":
             answer = self.query.answer(row.after.t)
             verification = AnswerVerified(self.query, answer, row, table, made.instead_of)
-        counts = f"{change.inserted} inserted, {change.updated} updated, {change.deleted} deleted"
-        told = Told((), Figures(strategy), how=f"{counts}; {strategy}")
+        told = Told((), self.figures(whole, change))
         holding = Holding(made=tuple(views.names))
         return Planned(
             row,
@@ -196,6 +205,19 @@ class NextRun:
             circumstances=self.standing.circumstances,
             told=told,
         )
+
+    def figures(self, whole: Whole | None, change: TableChange | None = None) -> Figures:
+        """Tell of a run why it computes the whole answer, and how many rows change."""
+        refreshed = Refreshed(
+            INCREMENTAL if whole is None else "full",
+            "" if whole is None else whole.reason.name,
+            "" if whole is None else whole.detail,
+            None if change is None else change.inserted,
+            None if change is None else change.updated,
+            None if change is None else change.deleted,
+            self.query.size,
+        )
+        return Figures(str(whole or INCREMENTAL), refreshed=refreshed)
 
     def new_rows(
         self, row: StateRow, select: str, holding: Holding = NOTHING_HELD, creates: bool = False
