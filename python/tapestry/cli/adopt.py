@@ -36,6 +36,14 @@ Exit codes: 0 adopted (--dry-run: the table is right), 1 not adopted (--dry-run:
 """
 
 
+INSTEAD = {
+    "maintained": "nothing of its table is kept, for the answer is computed from its sources alone."
+    " dbt run --full-refresh takes the table's place; what it held stays readable: SELECT …"
+    " VERSION AS OF",
+}
+"""What to do with a model of another kind."""
+
+
 class ExtraRows(TapestryError):
     """A table has rows that are no answers of its query."""
 
@@ -76,7 +84,7 @@ def adopt(
     manifest = read_manifest(given)
     warm = Warm(manifest.arguments, manifest.parsed)  # before anything is compiled
     why = "write its query with materialized: continuous first"
-    (name,) = continuous_names(manifest, [model], why)
+    (name,) = continuous_names(manifest, [model], why, INSTEAD)
     found = _compared(manifest, name, up_to, arrived)
     if as_json:
         click.echo(json.dumps(_described(found), indent=2, default=str))

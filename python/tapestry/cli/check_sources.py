@@ -1,11 +1,13 @@
-"""Is every source of the continuous models one that runs can read, and read cheaply?"""
+"""Is every source of the models of ours one that runs can read, and read cheaply?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from typing import Any
 
+from tapestry.cli.check_history import check_history
 from tapestry.cli.checks import NOTE, OK, WRONG, Diagnosis, trouble
 from tapestry.cli.models import Manifest
 from tapestry.errors import TapestryError
@@ -23,6 +25,7 @@ from tapestry.runs.sources.describe import (
 )
 from tapestry.sql import View
 
+MAINTAINED = "maintained"
 MANY_FILES = 32
 """From so many files on it matters that statistics exclude most of them."""
 INDEXED = 32
@@ -33,12 +36,13 @@ def check_sources(session: Session, manifest: Manifest) -> Iterator[Diagnosis]:
     """One or more findings for every table or view that a model of ours refers to."""
     from dbt.adapters.tapestry.nodes import arrival_said
 
-    for name, node in sorted(_read_by_ours(manifest).items()):
+    for name, read in sorted(_read_by_ours(manifest).items()):
+        node = read.node
         materialized = node.get("config", {}).get("materialized")
         if materialized == "ephemeral" or kind_named(materialized):
             continue
         try:
-            yield from _check(session, name, node, arrival_said(node))
+            yield from _check(session, name, read, arrival_said(node))
         except TapestryError as error:
             found = trouble(f"source {name}", error)
             if "there is no table" in error.reason and node["resource_type"] != "source":
@@ -47,25 +51,46 @@ def check_sources(session: Session, manifest: Manifest) -> Iterator[Diagnosis]:
             yield found
 
 
-def _read_by_ours(manifest: Manifest) -> dict[str, Mapping[str, Any]]:
+@dataclass(frozen=True)
+class _Read:
+    """A node that models of ours refer to; ``maintained`` are those of that kind, by name.
+
+    dated
+        Some of the others ask when its rows arrive.
+    """
+
+    node: Mapping[str, Any]
+    maintained: Mapping[str, Mapping[str, Any]]
+    dated: bool
+
+
+def _read_by_ours(manifest: Manifest) -> dict[str, _Read]:
     """Relations that models of ours refer to, by normalized name."""
     nodes = {**manifest.graph["nodes"], **manifest.graph["sources"]}
-    found = {}
+    found: dict[str, _Read] = {}
     for name in manifest.of_ours():
-        for unique_id in manifest.model(name).get("depends_on", {}).get("nodes", []):
+        model = manifest.model(name)
+        mine = {name: model} if manifest.kind(name) == MAINTAINED else {}
+        for unique_id in model.get("depends_on", {}).get("nodes", []):
             node = nodes.get(unique_id)
             if node is not None and node.get("relation_name"):
-                found[plain(node["relation_name"])] = node
+                relation = plain(node["relation_name"])
+                there = found.get(relation, _Read(node, {}, False))
+                dated = there.dated or not mine
+                found[relation] = _Read(node, {**there.maintained, **mine}, dated)
     return found
 
 
-def _check(
-    session: Session, name: str, node: Mapping[str, Any], arrival: str | None
-) -> Iterator[Diagnosis]:
-    what = f"source {name}"
+def _check(session: Session, name: str, read: _Read, arrival: str | None) -> Iterator[Diagnosis]:
+    what, node = f"source {name}", read.node
     table = describe(session, name)
     if isinstance(table, View):
         yield Diagnosis(what, OK, "a view: what counts are the tables that it reads")
+        return
+    if read.maintained:
+        yield from check_history(session, table, read.maintained, datetime.now(timezone.utc))
+    if arrival is None and not read.dated:
+        yield Diagnosis(what, OK, "read as it is at each run: maintained models need no more")
         return
     if arrival is None:
         fix = _saying(table, node["resource_type"] == "source")

@@ -22,12 +22,12 @@ COMMANDS: Final[Mapping[str, str]] = {
     "init": "Make a new project in an empty folder.",
     "load": "Load a mailbox into the messages table.",
     "network": "Show what reads what: sources, what is kept, models.",
-    "queries": "List the continuous models; switch one off or on.",
+    "queries": "List the models that runs keep; switch one off or on.",
     "replay": "Run the project over past data, in steps.",
     "report": "Is everything well? One HTML page about all runs.",
     "rewind": "Forget everything that a model answered after an instant.",
     "run": "Run the models once, those of greater priority first.",
-    "verify": "Check the tables of continuous models against their queries.",
+    "verify": "Check the tables of models against their queries.",
     "watch": "Run the models again and again, each as often as it says.",
 }
 

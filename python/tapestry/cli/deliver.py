@@ -23,6 +23,14 @@ Exit codes: 0 every sink has everything, 1 one has not; what it lacks stays for 
 """
 
 
+INSTEAD = {
+    "maintained": "its rows come, change and go, and deliver: sends each row once. A continuous"
+    " model over the same sources delivers; whoever wants the changes of a table reads its change"
+    " data feed",
+}
+"""What to do with a model of another kind."""
+
+
 @click.command(epilog=EXAMPLE)
 @click.argument("models", metavar="[MODEL...]", nargs=-1, shell_complete=models_of_ours)
 @click.option("--sink", "sinks", multiple=True, help="Only sinks of this name; may be repeated.")
@@ -35,10 +43,17 @@ def deliver(
     given: DbtOptions,
 ) -> None:
     """Bring what is new of continuous MODELs (all, if none is named) to their sinks."""
-    from tapestry.cli.models import names_of_ours, open_models, read_manifest
+    from tapestry.cli.models import (
+        names_of_ours,
+        open_models,
+        read_manifest,
+        refuse_kinds,
+    )
     from tapestry.delivery.deliver import deliver as deliver_all
 
     manifest = read_manifest(given)
+    for name in models:
+        refuse_kinds(manifest.model(name), INSTEAD)
     names = names_of_ours(manifest, models, "it delivers nothing") or manifest.of_ours()
     with open_models(manifest, names) as opened:
         found = list(opened.models.values())

@@ -28,9 +28,10 @@ Example:
   tapestry doctor --json | jq '.findings[] | select(.status == "wrong")'
 
 Looks at the installed packages, Java, Delta's jars, the project and its profile, the connection and
-its time zone, the arrival column and layout of every source of a continuous model, whether the
-storage lets one of two writers win, and whether the state of the models can be read. Nothing is
-changed. Exit code 1 where something is wrong; a note alone is none.
+its time zone, the arrival column and layout of every source of a continuous model, how long the
+sources of maintained models keep their old versions, whether the storage lets one of two writers
+win, and whether the state of the models can be read. Nothing is changed.
+Exit code 1 where something is wrong; a note alone is none.
 """
 MARKS = {"ok": "✓", "note": "!", "wrong": "✗", "skipped": "-"}
 COLOURS = {"ok": "green", "note": "yellow", "wrong": "bold red", "skipped": "dim"}
@@ -134,6 +135,7 @@ def _models(
     """The parsed project, and what there is to say of its models."""
     from tapestry.cli.checks import NOTE, OK, Diagnosis, trouble
     from tapestry.cli.models import read_manifest
+    from tapestry.report.text import models_by_kind
 
     try:
         manifest = read_manifest(given)
@@ -143,10 +145,11 @@ def _models(
     yield manifest
     names = manifest.of_ours()
     if names:
-        yield Diagnosis("models", OK, f"{len(names)} continuous: {', '.join(names[:10])}")
+        counts = models_by_kind(manifest.kind(name) for name in names)
+        yield Diagnosis("models", OK, f"{counts}: {', '.join(names[:10])}")
     else:
-        write = "in a model: {{ config(materialized='continuous') }}"
-        yield Diagnosis("models", NOTE, "none is continuous", write)
+        write = "in a model: {{ config(materialized='continuous') }}, or 'maintained'"
+        yield Diagnosis("models", NOTE, "none is continuous or maintained", write)
 
 
 def _connected(manifest: Manifest | None, given: DbtOptions) -> Iterator[Diagnosis]:

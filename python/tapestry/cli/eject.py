@@ -35,6 +35,14 @@ a plain incremental model does not look at. Each file says so.
 """
 
 
+INSTEAD = {
+    "maintained": "plain dbt cannot tell which rows of its sources were updated or deleted, so no"
+    " merge or delete+insert is exact. Give it materialized='table' there: the same query, the same"
+    " rows, computed whole by each run",
+}
+"""What to do with a model of another kind."""
+
+
 @click.command(epilog=EXAMPLE)
 @click.argument("models", metavar="[MODEL]...", nargs=-1, shell_complete=models_of_ours)
 @click.option(
@@ -79,6 +87,7 @@ def eject(
     files = eject_files(ejected, manifest.graph, dialect, f"ejected_{dialect}")
     write_files(folder, files, overwrite)
     needs = _others(manifest, names)
+    left = [] if models else [one for one in manifest.of_ours() if one not in manifest.continuous()]
     told = {
         "folder": str(folder),
         "dialect": dialect,
@@ -86,6 +95,7 @@ def eject(
         "models": names,
         "files": sorted(files),
         "needs": needs,
+        "left": left,
     }
     if as_json:
         click.echo(json.dumps(told, indent=2))
@@ -95,6 +105,8 @@ def eject(
         click.echo(f"  {dialect} is untested: compare the tables before you rely on them")
     if needs:
         click.echo(f"  they also read, and the project there must have: {', '.join(needs)}")
+    for name in left:
+        click.echo(f"  left out: {name} is {manifest.kind(name)}: {INSTEAD[manifest.kind(name)]}")
 
 
 def known_dialect(dialect: str) -> None:
@@ -113,17 +125,18 @@ def known_dialect(dialect: str) -> None:
 
 def with_upstream(manifest: Manifest, names: Iterable[str]) -> list[str]:
     """The models and the continuous ones that they read, directly or through others."""
+    from tapestry.cli.models import refuse_kinds
+
     nodes, wanted, open_names = manifest.graph["nodes"], set[str](), list(names)
     continuous = set(manifest.continuous())
     for name in open_names:
         node = manifest.model(name)
+        refuse_kinds(node, INSTEAD)
         if node["name"] not in continuous:
             raise ConfigurationError(
                 f"{node['name']} is not continuous but {node['config']['materialized']}",
                 str(node["original_file_path"]),
-                "only continuous models are ejected"
-                if node["name"] in manifest.of_ours()
-                else "it is plain dbt already: leave it as it is",
+                "it is plain dbt already: leave it as it is",
             )
     seen: set[str] = set()
     open_ids = [manifest.model(name)["unique_id"] for name in open_names]

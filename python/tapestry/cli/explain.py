@@ -110,6 +110,7 @@ def show_explanation(to: Console, explained: Explanation) -> None:
         to.print(str(explained.refusal), markup=False)
         return
     if explained.looked_at is None:
+        to.print(f"\n[bold cyan]strategy[/bold cyan]  {explained.strategy}")
         return
     _show_reads(to, explained)
     _show_joins(to, explained)

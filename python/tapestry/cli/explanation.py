@@ -34,11 +34,15 @@ class Explanation:
     looked_at: Preview | None = None
     costs: Mapping[tuple[str, str], Cost] = field(default_factory=dict)
     advice: list[str] = field(default_factory=list)
+    kind: str = ""
+    told_strategy: str = ""
 
     @property
     def strategy(self) -> str:
-        """How first instants are found; '' for a refused query."""
-        return "" if self.looked_at is None else self.looked_at.query.rewriting.strategy
+        """How a run finds what is new, or what changes; '' for a refused query."""
+        if self.looked_at is None:
+            return self.told_strategy
+        return self.looked_at.query.rewriting.strategy
 
     @property
     def audit(self) -> tuple[str, ...]:
@@ -50,6 +54,7 @@ class Explanation:
         return {
             "model": self.name,
             "file": self.file,
+            "kind": self.kind or None,
             "strategy": self.strategy or None,
             "audit_columns": list(self.audit),
             "steps": [{"name": s.name, "why": s.why, "sql": s.sql} for s in self.steps],
@@ -72,7 +77,14 @@ def explain_model(
     says of the model besides.
     """
     found = kind_of(model).explain(session, model, invocation, stored)
-    explained = Explanation(model.name, model.file, list(found.steps), found.refusal)
+    explained = Explanation(
+        model.name,
+        model.file,
+        list(found.steps),
+        found.refusal,
+        kind=model.materialized if stored else "",
+        told_strategy=found.strategy,
+    )
     looked_at = found.looked_at
     if not isinstance(looked_at, Preview):
         return explained

@@ -60,6 +60,10 @@ class Manifest:
         """Names of the models of all kinds of ours, in alphabetical order."""
         return self._of_kinds(KINDS)
 
+    def kind(self, name: str) -> str:
+        """The kind of a model of ours."""
+        return kind_named(self.models[name]["config"].get("materialized")) or ""
+
     def _of_kinds(self, kinds: Collection[str]) -> list[str]:
         found = self.models.items()
         return sorted(
@@ -93,13 +97,27 @@ class Opened:
     nodes: Mapping[str, Mapping[str, Any]]
 
 
-def continuous_names(manifest: Manifest, wanted: Sequence[str], why: str) -> list[str]:
+def continuous_names(
+    manifest: Manifest, wanted: Sequence[str], why: str, instead: Mapping[str, str]
+) -> list[str]:
     """The names of continuous models that were asked for.
 
     Raises ConfigurationError for a model that is not there, click.UsageError, with ``why`` that
-    matters, for one that is not continuous.
+    matters, for one that is not continuous; ``instead`` says for other kinds of ours what that
+    means there, and what to do.
     """
+    for name in wanted:
+        refuse_kinds(manifest.model(name), instead)
     return _names(manifest, wanted, manifest.continuous(), f"is not a continuous model: {why}")
+
+
+def refuse_kinds(node: Mapping[str, Any], instead: Mapping[str, str]) -> None:
+    """Raise click.UsageError for a model of a kind that a command does not work on."""
+    said = str(node["config"].get("materialized"))
+    kind = kind_named(said)
+    if kind in instead:
+        under = "" if said == kind else f" ({said})"
+        raise click.UsageError(f"{node['name']} is a {kind} model{under}: {instead[kind]}")
 
 
 def names_of_ours(manifest: Manifest, wanted: Sequence[str], why: str) -> list[str]:

@@ -135,7 +135,7 @@ def _list(manifest: Manifest, as_json: bool) -> None:
     elif listed:
         _show(listed)
     else:
-        click.echo("the project has no continuous models")
+        click.echo("the project has no continuous or maintained models")
     unread = [one for one in record.unread if one.table == QUERIES_TABLE]
     for one in unread:
         click.echo(f"Error: {one.table} cannot be read: {one.why}", err=True)

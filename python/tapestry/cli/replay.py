@@ -41,6 +41,13 @@ usage or settings.
 """
 
 
+INSTEAD = {
+    "maintained": "its table is the answer as it is now and has no past to replay; dbt run brings"
+    " it up to date",
+}
+"""What to do with a model of another kind."""
+
+
 @click.command(epilog=EXAMPLE, short_help="Run the project over past data, in steps.")
 @click.option("--from", "since", required=True, metavar="INSTANT", help="The first run's end.")
 @click.option("--to", "until", metavar="INSTANT", help="The last run's end; by default now.")
@@ -60,7 +67,7 @@ def replay(
     given: DbtOptions,
 ) -> None:
     """Run the project over past data in steps; then a table of what each step delivered."""
-    from tapestry.cli.models import read_manifest
+    from tapestry.cli.models import read_manifest, refuse_kinds
     from tapestry.cli.show import console
     from tapestry.schedule.by_priority import ByPriority, parents_of
     from tapestry.schedule.replay import Replay
@@ -74,6 +81,8 @@ def replay(
     named = {name_of(node.unique_id): node for node in chosen}
     continuous = {k: n for k, n in named.items() if n.config.materialized == "continuous"}
     if not continuous:
+        for one in chosen:
+            refuse_kinds(one.to_dict(), INSTEAD)
         raise ConfigurationError(
             "no continuous models are selected: there is nothing to replay",
             str(manifest.root),

@@ -35,6 +35,14 @@ Exit codes: 0 rewound, or nothing to forget; 1 not rewound; 3 another run of the
 """
 
 
+INSTEAD = {
+    "maintained": "its table is the answer as it is now, and its next run would bring it there"
+    " again. As it was: SELECT … TIMESTAMP AS OF. As of an instant, by the rows that had arrived"
+    " then: TAPESTRY_AS_OF=… dbt run --full-refresh",
+}
+"""What to do with a model of another kind."""
+
+
 class ReadDownstream(TapestryError):
     """Other continuous models have read answers that were to be forgotten."""
 
@@ -74,7 +82,7 @@ def rewind(
     from tapestry.runs.engine.instants import parse_instant, parse_zone
 
     manifest = read_manifest(given)
-    (name,) = continuous_names(manifest, [model], "there is nothing to rewind")
+    (name,) = continuous_names(manifest, [model], "there is nothing to rewind", INSTEAD)
     with open_models(manifest, manifest.continuous()) as opened:
         invocation = opened.invocation
         instant = parse_instant(to, "--to", parse_zone(invocation.time_zone))

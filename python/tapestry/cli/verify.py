@@ -1,4 +1,4 @@
-"""`tapestry verify`: the tables of continuous models, checked against their queries."""
+"""`tapestry verify`: the tables of models of ours, checked against their queries."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ That is asked of the query itself, over the versions of its sources that the new
 sample looks at a part of the history, another one each time; --full at all of it, at every instant
 at which anything changed. Nothing is written.
 
+The table of a maintained model is right when it is the answer of its query at its newest run: a
+sample looks at the rows of some keys, --full at all.
+
 --memories looks at the copies of rows instead that runs read in the place of their sources: each
 is compared with what its source has now. One that is wrong can be dropped; it is built anew.
 
@@ -39,6 +42,12 @@ somebody else wrote to is checked all the same, and that is said besides.
 Exit codes: 0 all tables are right (as far as was looked), 1 one is not, or it could not be told, or
 somebody else wrote there.
 """
+
+
+NO_MEMORIES = {
+    "maintained": "its runs read no memories. Without --memories its table is checked",
+}
+"""What to do with a model of another kind."""
 
 
 @click.command(epilog=EXAMPLE)
@@ -54,13 +63,16 @@ def verify(
     as_json: bool,
     given: DbtOptions,
 ) -> None:
-    """Check the tables of continuous MODELs (all, if none is named) against their queries."""
-    from tapestry.cli.models import names_of_ours, read_manifest
+    """Check the tables of MODELs (all, if none is named) against their queries."""
+    from tapestry.cli.models import names_of_ours, read_manifest, refuse_kinds
 
     manifest = read_manifest(given)
     wanted = names_of_ours(manifest, models, "there is nothing to verify")
     names = wanted or manifest.of_ours()
     if memories:
+        for name in wanted:
+            refuse_kinds(manifest.model(name), NO_MEMORIES)
+        names = [name for name in names if name in manifest.continuous()]
         _verify_memories(manifest, names, as_json)
         return
     found: list[dict[str, Any]] = []
@@ -82,7 +94,7 @@ def verify(
     if as_json:
         click.echo(json.dumps(found, indent=2))
     elif not names:
-        click.echo("the project has no continuous models")
+        click.echo("the project has no continuous or maintained models")
     _end(errors, all(row["status"] == "pass" for row in found))
 
 

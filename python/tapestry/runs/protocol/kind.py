@@ -21,6 +21,8 @@ from tapestry.sql import Catalog, Step
 class Explained:
     """The steps from the text to the statement of a run, or up to the one that refuses it.
 
+    strategy
+        How each run finds what changes, by its name.
     looked_at
         What else the kind has found out about its next run.
     """
@@ -28,6 +30,7 @@ class Explained:
     steps: tuple[Step, ...]
     refusal: Refusal | None = None
     looked_at: Any = None
+    strategy: str = ""
 
 
 class Kind(Protocol):

@@ -28,7 +28,7 @@ def explain(
     if isinstance(kept, Whole):
         why = f"{kept.reason.value} {f'({kept.detail})' if kept.detail else ''}".strip()
         steps.append(Step("refresh", f"Each run computes it whole: {why}.", str(kept)))
-        return Explained(tuple(steps))
+        return Explained(tuple(steps), strategy=str(kept))
     versions = {name: _versions(number) for number, name in enumerate(kept.sources, start=1)}
     between = Between((t, t), versions)
     for number, arm in enumerate(kept.arms, start=1):
@@ -41,7 +41,7 @@ def explain(
         why = f"By {shown}: the keys{place} that a change reaches."
         steps.append(Step("keys", why, texts.keys))
         steps.append(Step("rows", f"The new rows{place} of these keys.", texts.new))
-    return Explained(tuple(steps))
+    return Explained(tuple(steps), strategy="incremental")
 
 
 def _versions(number: int) -> SourceVersions:

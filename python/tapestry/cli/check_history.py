@@ -1,0 +1,91 @@
+"""Can a source be read as the last run read it? A maintained model is kept by what differs.
+
+Delta reads a version that is not the newest for ``delta.deletedFileRetentionDuration`` after its
+commit, and no longer: whoever runs less often, or reads a source that is quiet for longer, gets a
+run that computes the whole answer (HISTORY_GONE).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from tapestry.cli.checks import NOTE, Diagnosis
+from tapestry.errors import ConfigurationError
+from tapestry.quoting import relation_name
+from tapestry.report.text import length
+from tapestry.runs.engine.instants import parse_length
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import schedule_of
+from tapestry.runs.sources.describe import DeltaSource
+
+RETENTION = "delta.deletedFileRetentionDuration"
+GUARD = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
+"""With it Delta refuses a version by its age, whether VACUUM has run or not; on by default."""
+DEFAULT = timedelta(days=7)
+
+
+def check_history(
+    session: Session, table: DeltaSource, readers: Mapping[str, Mapping[str, Any]], now: datetime
+) -> Iterator[Diagnosis]:
+    """A note for each reason why a run of one of the models would be a full one; else nothing."""
+    what, kept = f"source {table.name}", retention(table)
+    rare = {name: every for name, every in _intervals(readers).items() if every > kept}
+    longest = max([*rare.values(), kept])
+    if rare:
+        yield Diagnosis(
+            what,
+            NOTE,
+            f"old versions can be read for {length(kept)}, and {', '.join(sorted(rare))}"
+            f" {'runs' if len(rare) == 1 else 'run'} every {length(longest)}: each run that finds"
+            " a change computes the whole answer [HISTORY_GONE]",
+            _keep(table, longest),
+        )
+    quiet = timedelta(0) if table.changed is None else now - table.changed
+    if not rare and quiet > kept and _guarded(session):
+        yield Diagnosis(
+            what,
+            NOTE,
+            f"nothing was committed for {length(quiet)}, and old versions can be read for"
+            f" {length(kept)}: at its next change {', '.join(sorted(readers))} will compute the"
+            " whole answer [HISTORY_GONE]",
+            _keep(table, quiet),
+        )
+
+
+def retention(table: DeltaSource) -> timedelta:
+    """How long after its commit a version of a table can be read when it is not the newest."""
+    said = table.properties.get(RETENTION)
+    try:
+        return DEFAULT if said is None else parse_length(said, RETENTION)
+    except ConfigurationError:
+        return DEFAULT
+
+
+def _intervals(readers: Mapping[str, Mapping[str, Any]]) -> dict[str, timedelta]:
+    """How often the models say that they run."""
+    found = {}
+    for name, node in readers.items():
+        try:
+            every = schedule_of(node["config"]).every
+        except ConfigurationError:
+            continue  # its own run says so
+        if every is not None:
+            found[name] = every
+    return found
+
+
+def _guarded(session: Session) -> bool:
+    # sql: the name of a setting
+    ((_, value),) = session.rows(f"SET {GUARD}")
+    return str(value).lower() != "false"
+
+
+def _keep(table: DeltaSource, at_least: timedelta) -> str:
+    days = max(30, 2 * at_least.days)
+    return (
+        f"alter table {relation_name(table.name)} set tblproperties"
+        f" ('{RETENTION}' = 'interval {days:d} days',"
+        f" 'delta.logRetentionDuration' = 'interval {days:d} days')"
+    )
