@@ -1,6 +1,6 @@
 # Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
-#   make demo                           a minute: three models over a small made-up message archive, three runs
-#   make demo MODELS=all                 with all example models over messages, five runs, then one over everything
+#   make demo                           a minute or two: a small made-up shop that changes, four models, three runs
+#   make demo MODELS=bboard             three models over made-up messages, three runs; MODELS=all: 22, five runs
 #   make demo MODELS=transfers           eight others: money that is passed on too fast, limits of banks (a seed)
 #   make demo DATA=messages.parquet     the same on a file of messages, in monthly steps
 #   make test                           the gate;  make test ARGS="tests/sql -k bounds" some of it;

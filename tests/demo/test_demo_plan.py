@@ -8,18 +8,36 @@ import click
 import pytest
 import yaml
 
-from tapestry.demo.__main__ import OF_A_FILE, SHOWN, TRANSFERS, _chosen, _plan
+from tapestry.demo.__main__ import (
+    OF_A_FILE,
+    SHOP,
+    SHOWN,
+    TRANSFERS,
+    _chosen,
+    _example,
+    _plan,
+    _plan_of_shop,
+)
 from tapestry.demo.archive import EXPECTED
 
 from .archives import ROOT
 
 
-def test_the_default_is_small() -> None:
-    assert _chosen(None, None) == list(SHOWN)
+def test_the_default_is_the_shop() -> None:
+    assert _chosen(None, None) == _chosen("shop", None) == list(SHOP)
+    assert len(SHOP) == 4
+    with pytest.raises(click.UsageError, match="run together"):
+        _chosen(f"liked,{SHOP[0]}", None)
+    with pytest.raises(click.UsageError, match="run together"):
+        _chosen("shop", Path("messages.parquet"))
+
+
+def test_the_board_is_small() -> None:
+    assert _chosen("bboard", None) == list(SHOWN)
     assert len(SHOWN) in (3, 4)
 
 
-def test_the_default_does_without_great_expectations() -> None:
+def test_the_board_does_without_great_expectations() -> None:
     """Loading them, and rendering Data Docs, would take longer than a run."""
     text = (ROOT / "models/bboard/models.yml").read_text("utf-8")
     for model in yaml.safe_load(text)["models"]:
@@ -31,11 +49,17 @@ def test_the_default_does_without_great_expectations() -> None:
 def test_the_rest() -> None:
     assert _chosen("all", None) == sorted(path.stem for path in EXPECTED.glob("*.sql"))
     assert {*SHOWN} < {*OF_A_FILE} < {*_chosen("all", None)}
-    assert _chosen(None, Path("messages.parquet")) == list(OF_A_FILE)
+    for models in (None, "bboard"):
+        assert _chosen(models, Path("messages.parquet")) == list(OF_A_FILE)
     assert _chosen("transfers", None) == list(TRANSFERS)
     assert _chosen("liked,q4_unanswered", None) == ["liked", "q4_unanswered"]
     with pytest.raises(click.UsageError):
         _chosen(f"liked,{TRANSFERS[0]}", None)
+
+
+@pytest.mark.parametrize("models", [None, "bboard", "transfers", "liked"])
+def test_a_model_is_shown_first(models: str | None) -> None:
+    assert (ROOT / f"models/{_example(_chosen(models, None))}.sql").exists()
 
 
 @pytest.mark.parametrize(
@@ -49,3 +73,9 @@ def test_it_says_what_it_does_and_how_long_that_takes(
     assert text.startswith(f"{runs} runs of {models} models")
     assert said in text
     assert ("one run over everything" in text) is at_once
+
+
+def test_the_shop_says_how_long_it_takes() -> None:
+    text = " ".join(_plan_of_shop(3))
+    assert text.startswith("3 runs of 4 models")
+    assert "about 69 s" in text

@@ -4,6 +4,8 @@ A mark is an HTML comment that stands before a block or a table and says how it 
 
     <!-- rows: orders -->           the table is data of a source; `rows: lists static`
     <!-- run at: 2026-03-02, … -->  the table is what the runs of the last query deliver
+    <!-- answer at: 2026-03-02 -->  the table is what the last maintained query answers over the
+                                    rows so far; what changed since the last one leads to it
     <!-- refused: no point -->      the query is refused, with this in the message
     <!-- conditions: ts timestamp --> a table: `condition` | yes or no; over these columns
     <!-- spark -->                  SQL that is no model: read by the parser
@@ -23,7 +25,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[2]
-MARKS = ("rows", "run at", "conditions", "refused", "spark", "query", "parsed", "output", "not run")
+MARKS = (
+    *("rows", "run at", "answer at", "conditions", "refused", "spark", "query", "parsed"),
+    *("output", "not run"),
+)
 NOT_OURS = {"docs/benchmarks.md"}
 """Written by another program, which has tests of its own."""
 

@@ -13,10 +13,12 @@ import duckdb
 import jinja2
 import sqlglot
 from sqlglot import exp
+from tests.docs.maintained_blocks import KeptTable
 from tests.docs.pages import Part
 from tests.docs.tables import TICK, Data, Run, instant, show, value
 from tests.docs.unit_test_blocks import check_unit_tests
 
+from tapestry.demo.shop.changes import KEYS, SHOP_TYPES
 from tapestry.errors import Refusal
 from tapestry.mail.append import TYPES
 from tapestry.names import MATCHED_AT
@@ -29,8 +31,16 @@ MESSAGES = tuple(Column(name, kind.lower()) for name, kind in TYPES.items())
 KNOWN = {
     "bboard.messages": Source("bboard.messages", MESSAGES, "ts"),
     "messages": Source("messages", MESSAGES, "ts"),
+    **{
+        f"shop.{name}": Source(
+            f"shop.{name}",
+            tuple(Column(column, kind.lower()) for column, kind in types.items()),
+            None if name in KEYS else list(types)[-1],
+        )
+        for name, types in SHOP_TYPES.items()
+    },
 }
-"""What a page may read without showing rows: the messages of the examples."""
+"""What a page may read without showing rows: the messages and the shop of the examples."""
 LOGS: Mapping[str, Mapping[str, str]] = {"tapestry_runs": RUNS, "tapestry_checks": CHECKS}
 
 
@@ -43,7 +53,8 @@ class World:
     """The last query that can be kept."""
     assume: tuple[str, ...] = ()
     config: dict[str, Any] = field(default_factory=dict)
-    delivered: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    kept: KeptTable | None = None
+    """The table of the last maintained query."""
 
     @property
     def catalog(self) -> Catalog:
@@ -64,6 +75,9 @@ class World:
             self.data[part.said.partition(" ")[0]] = Data.read(part.said, part.cells)
         elif part.mark == "run at":
             check_runs(self, part)
+        elif part.mark == "answer at":
+            assert self.kept is not None, "no maintained query stands before it"
+            self.kept.check(self.data, part)
         elif part.mark == "conditions":
             check_conditions(part)
         elif part.language == "sql" and part.mark != "not run":
@@ -86,6 +100,9 @@ class World:
             assert part.said, "say why it is refused"
             says = refusal_of(text, self.catalog)
             assert part.said in says, says or "it is not refused"
+            return
+        if config.get("materialized") == "maintained":
+            self.kept = KeptTable.of(text, self.catalog, config.get("refresh", "auto"))
             return
         assert config.get("materialized", "continuous") == "continuous", "mark it as spark or query"
         assume = tuple(config.get("assume", ()))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 import jinja2
 import sqlglot
 import yaml
+from dbt.artifacts.resources import SnapshotConfig
 from dbt.contracts.graph.unparsed import UnparsedUnitTest
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -19,6 +21,8 @@ from tapestry.runs.model.declare import parse_expectations
 from tapestry.runs.model.model import ModelConfig
 
 OTHER_KEYS = {"name", "description", "columns", "config", "meta", "data_tests", "tests"}
+PROPERTIES = {"sources", "unit_tests", "snapshots"}
+"""Keys that files of properties alone have, beside models."""
 MATERIALIZED = {*KINDS, "table", "view", "incremental", "ephemeral"}
 
 
@@ -28,7 +32,9 @@ def check(text: str) -> None:
         assert read is not None, "nothing but comments"
         if isinstance(read, list):
             parse_expectations(read)
-        elif isinstance(read.get("models"), list) or {"sources", "unit_tests"} & set(read):
+        elif isinstance(read.get("models"), list) or {"sources", "unit_tests", "snapshots"} & set(
+            read
+        ):
             _properties(read)
         elif {"profile", "model-paths", "dispatch", "vars"} & set(read) or isinstance(
             read.get("models"), dict
@@ -43,10 +49,16 @@ def check(text: str) -> None:
 
 
 def _properties(read: Mapping[str, Any]) -> None:
-    known_kinds = {"version", "models", "sources", "seeds", "unit_tests"}
+    known_kinds = {"version", "models", "sources", "seeds", "snapshots", "unit_tests"}
     assert set(read) <= known_kinds, f"keys {list(read)}"
     for test in read.get("unit_tests", ()):
         UnparsedUnitTest.validate(test)
+    for snapshot in read.get("snapshots", ()):
+        assert set(snapshot) == {"name", "relation", "config"}, list(snapshot)
+        config = {"materialized": "snapshot", **snapshot["config"]}
+        own = {one.name for one in fields(SnapshotConfig)} | {"hard_deletes"}
+        assert set(config) <= own, set(config) - own
+        SnapshotConfig.validate(config)
     for model in read.get("models", ()):
         assert set(model) <= OTHER_KEYS, f"{model['name']}: {set(model) - OTHER_KEYS}"
         config_of(model.get("config") or {})

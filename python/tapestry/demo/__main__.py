@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 
+SHOP = tuple(path.stem for path in sorted((ROOT / "models/shop").glob("*.sql")))
+"""`make demo` plays these unless another choice is made: three maintained models, and an alert."""
+
 SHOWN = ("q3_replied_in_list", "q4_unanswered", "quiet_for_two_weeks")
 """A join, what is missing, and what has been missing for a while: three strategies."""
 
@@ -48,7 +51,7 @@ SMALL_DATA = {
 }
 
 
-START, RUN = 15, 4.5
+START, RUN, SHOP_RUN = 15, 4.5, 4.5
 """Seconds on two processors: until rows are made and Spark has started; of one model's run."""
 
 
@@ -58,8 +61,9 @@ START, RUN = 15, 4.5
 @click.option("--steps", type=int, help="Runs over the made-up rows: 3, of chosen models 5.")
 @click.option(
     "--models",
-    help="Names with commas, or `all` 22; by default three, nine of a file. `transfers`: eight over"
-    " transfers of money. Chosen ones are also run at once over everything.",
+    help="`shop`, the default: four over orders that change. `bboard`: three over messages, which"
+    " only grow; nine of a file. `transfers`: eight over transfers of money. Names with commas, or"
+    " `all` 22 over messages, are also run at once over everything.",
 )
 @click.option("--threads", default=2, show_default=True, help="dbt's threads.")
 @click.option("--folder", type=click.Path(path_type=Path), default=ROOT / ".demo", hidden=True)
@@ -70,33 +74,73 @@ def main(
 
     With --data a parquet file of messages is played in monthly steps.
     """
-    more = bool(models or data)
-    chosen = _chosen(models, data)
     os.environ.setdefault("TAPESTRY_DATA_DOCS", "never")  # rendered once, with the report
     console = Console(width=None if Console().is_terminal else 100)
+    chosen = _chosen(models, data)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    of_money = chosen[0] in TRANSFERS
-    if data:
-        archive = real_messages(data, folder)
-    else:
-        made_up = made_up_transfers if of_money else made_up_messages
-        archive = made_up(rows, steps or (5 if more else 3), folder)
+    archive, more = None, bool(data) or models not in (None, "shop", "bboard")
+    if chosen != list(SHOP):
+        archive = _archive(chosen, data, rows, steps or (5 if more else 3), folder)
     began = time.monotonic()
-    for line in _plan(len(chosen), len(archive.steps), at_once=more):
+    runs = len(archive.steps) if archive else steps or 3
+    plan = _plan(len(chosen), runs, at_once=more) if archive else _plan_of_shop(runs)
+    for line in plan:
         console.print(line, highlight=False)
-    shown = "transfers/q4_left_through_another_bank" if of_money else "bboard/q4_unanswered"
-    show_model(console, ROOT / f"models/{shown}.sql")
+    show_model(console, ROOT / f"models/{_example(chosen)}.sql")
     from tapestry.demo.play import Player  # loads dbt and Spark
 
-    settings = {} if data else SMALL_DATA
-    player = Player(ROOT, folder, chosen, threads=threads, settings=settings)
-    show_steps(console, player.play(archive), chosen)
-    played = time.monotonic() - began
-    good = _checks(console, player, archive, at_once=more)
-    console.print(f"played in {played:.0f} s, {time.monotonic() - began:.0f} s with all checks")
+    player = Player(ROOT, folder, chosen, threads=threads, settings={} if data else SMALL_DATA)
+    if archive:
+        good = _play(console, player, archive, at_once=more)
+    else:
+        good = _play_shop(console, player, rows, runs)
+    console.print(f"{time.monotonic() - began:.0f} s with all checks")
     show_report(console, *write_report(folder, player.schema))
     raise SystemExit(0 if good else 1)
+
+
+def _example(chosen: list[str]) -> str:
+    """The model that is shown before it runs."""
+    if chosen == list(SHOP):
+        return "shop/customer_balance"
+    return "transfers/q4_left_through_another_bank" if chosen[0] in TRANSFERS else (
+        "bboard/q4_unanswered"
+    )  # fmt: skip
+
+
+def _archive(chosen: list[str], data: Path | None, rows: int, steps: int, folder: Path) -> Archive:
+    """Make, or take, the rows that the chosen models read."""
+    if data:
+        return real_messages(data, folder)
+    made_up = made_up_transfers if chosen[0] in TRANSFERS else made_up_messages
+    return made_up(rows, steps, folder)
+
+
+def _play(console: Console, player: Player, archive: Archive, *, at_once: bool) -> bool:
+    """Play an archive; are all tables right at its end?"""
+    began = time.monotonic()
+    show_steps(console, player.play(archive), player.models)
+    console.print(f"played in {time.monotonic() - began:.0f} s")
+    return _checks(console, player, archive, at_once=at_once)
+
+
+def _play_shop(console: Console, player: Player, rows: int, runs: int) -> bool:
+    """Play the shop; are all tables right after each run?"""
+    from tapestry.demo.shop.histories import days_of_runs, make_shop
+    from tapestry.demo.shop.play_shop import play_shop
+    from tapestry.demo.shop.show_shop import show_shop
+
+    shop = make_shop(orders=max(rows // 4, 10))
+    return show_shop(console, play_shop(player, shop, days_of_runs(runs)))
+
+
+def _plan_of_shop(runs: int) -> Iterator[str]:
+    """Say what is going to happen, and how long it takes."""
+    yield f"{runs} runs of {len(SHOP)} models over orders, prices, payments, refunds. Before each"
+    yield "run rows are inserted, updated and deleted; after it every table is compared with what"
+    yield "Spark computes from the definition. A report ends it. On two processors that takes about"
+    yield f"{START + SHOP_RUN * len(SHOP) * runs:.0f} s. Spark starts …"
 
 
 def _plan(models: int, runs: int, *, at_once: bool) -> Iterator[str]:
@@ -124,12 +168,14 @@ def _checks(console: Console, player: Player, archive: Archive, *, at_once: bool
 
 def _chosen(models: str | None, data: Path | None) -> list[str]:
     """The models to run; UsageError where no archive has what all of them read."""
-    if models == "all":
-        return sorted(path.stem for path in EXPECTED.glob("*.sql"))
-    if models == "transfers":
-        chosen = list(TRANSFERS)
-    else:
-        chosen = models.split(",") if models else list(OF_A_FILE if data else SHOWN)
+    named = {"bboard": SHOWN, "transfers": TRANSFERS, "shop": SHOP}
+    named["all"] = tuple(sorted(path.stem for path in EXPECTED.glob("*.sql")))
+    models = models or ("" if data else "shop")
+    if not models or (data and models == "bboard"):
+        return list(OF_A_FILE)
+    chosen = list(named.get(models, ())) or models.split(",")
+    if {*chosen} & {*SHOP} and (data or chosen != list(SHOP)):
+        raise click.UsageError("the models of the shop are run together: --models shop")
     about_money = [model in TRANSFERS for model in chosen]
     if any(about_money) and (data or not all(about_money)):
         raise click.UsageError("the models of transfers are run by themselves, without --data")

@@ -17,7 +17,7 @@ from tapestry.demo.tables import SEEDS, TABLE_TYPES
 from tapestry.mail.append import append_all, create_table
 from tapestry.quoting import relation_name, token
 from tapestry.schedule.steps import ReplayStep
-from tapestry.schedule.warm import Warm, first_failure
+from tapestry.schedule.warm import Ran, Warm, first_failure, new_rows
 
 PROFILE = "tapestry"
 WITH_SEEDS = frozenset(path.stem for path in (EXPECTED / "banks").glob("*.sql"))
@@ -86,7 +86,7 @@ class Player:
         for number, until in enumerate(archive.steps, 1):
             loaded = self._load_step(archive, number)
             began = time.monotonic()
-            new = self.dbt_run(self.schema, until, archive.variables)
+            new = new_rows(self.dbt_run(self.schema, until, archive.variables))
             seconds = time.monotonic() - began
             since = archive.steps[number - 2] if number > 1 else None
             yield Played(number, since, until, new, seconds, loaded, archive.late_rows(number))
@@ -103,8 +103,8 @@ class Player:
         for name in names:
             create_table(self.session, f"{schema}.{name}", TABLE_TYPES[name])
 
-    def dbt_run(self, schema: str, until: datetime, variables: Mapping[str, str]) -> dict[str, int]:
-        """One `dbt run` as of an instant: new rows a model; SystemExit where a model fails."""
+    def dbt_run(self, schema: str, until: datetime, variables: Mapping[str, str]) -> list[Ran]:
+        """One `dbt run` as of an instant: what it did; SystemExit where a model fails."""
         if schema not in self._warm:
             self._warm[schema] = Warm(self._arguments(schema, variables))
             if self.seeds:
@@ -116,7 +116,7 @@ class Player:
                 f"dbt run as of {until} failed; see {self.folder / 'logs/dbt.log'}\n"
                 f"{failed.model}: {failed.message}"
             )
-        return {one.model: one.rows for one in ran}
+        return ran
 
     def export(self, schema: str, table: str) -> Path | None:
         """A table as parquet files, for another engine to read; None: there is no such table."""

@@ -80,7 +80,7 @@ def append_new(session: SqlSession, table: str, staged: Path) -> int:
 
 def _merge(session: SqlSession, table: str, staged: Path) -> int:
     columns, quoted = ", ".join(TYPES), relation_name(table)
-    source = f"SELECT {_typed(staged)} FROM {_file(staged)}"
+    source = f"SELECT {_typed(staged)} FROM {file_as_relation(staged)}"
     new = session.rows(
         f"SELECT count(*) FROM ({source}) s "
         f"LEFT ANTI JOIN {quoted} t ON t.msgid = s.msgid AND t.newsgroup = s.newsgroup"
@@ -99,13 +99,15 @@ def _merge(session: SqlSession, table: str, staged: Path) -> int:
 def append_all(session: SqlSession, table: str, staged: Path, types: Mapping[str, str]) -> None:
     """Append all rows of a parquet file as they are, duplicates too, in one commit."""
     columns = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in types.items())
-    session.run(f"INSERT INTO {relation_name(table)} SELECT {columns} FROM {_file(staged)}")
+    session.run(
+        f"INSERT INTO {relation_name(table)} SELECT {columns} FROM {file_as_relation(staged)}"
+    )
 
 
 _UNSAFE = re.compile(r"[`$*?{}\[\]\\]")
 
 
-def _file(path: Path) -> str:
+def file_as_relation(path: Path) -> str:
     """A parquet file as a relation.
 
     Only a path of our own stands here, never a name that somebody gave. Spark would still read

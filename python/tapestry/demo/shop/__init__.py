@@ -1,0 +1,1 @@
+"""A small shop whose rows are inserted, updated and deleted between the runs."""
