@@ -11,9 +11,18 @@ from sqlglot import exp
 
 from tapestry.advise.conditions import Fitting, conditions, keeps_versions
 from tapestry.advise.context import NO_VALUE, REF, THIS
+from tapestry.advise.current import GOES, kept_by_changes
 from tapestry.advise.guard import arrivals_in_guard
 from tapestry.advise.reader import ReadFile
-from tapestry.advise.records import CONTINUOUS, REBUILT, STATIC, UNREAD, Advice, ArrivalFound
+from tapestry.advise.records import (
+    CONTINUOUS,
+    MAINTAINED,
+    REBUILT,
+    STATIC,
+    UNREAD,
+    Advice,
+    ArrivalFound,
+)
 from tapestry.advise.tables import UNNAMED, KnownTables
 from tapestry.errors import Refusal
 from tapestry.names import MATCHED_AT
@@ -110,9 +119,12 @@ def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
         rewriting = _tried(trial, tables)
     except Refusal as refusal:
         why = _no_verdict(refusal, text, trial, tables)
+        current = not why and _kept_by_changes(text, trial, tables)
         return replace(
             said,
-            kind=UNREAD if why else REBUILT,
+            kind=UNREAD if why else MAINTAINED if current else REBUILT,
+            changes=tuple(_changes(text, MAINTAINED)) if current else (),
+            conditions=(GOES,) if current and text.today == "incremental" else (),
             code=refusal.code,
             reason=f"{why}: {refusal.reason}" if why else refusal.reason,
             where=refusal.where,
@@ -123,15 +135,31 @@ def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
     fits = Fitting(text.today, config, trial.sql, rewriting, shown, trial.functions, clocks)
     if keeps_versions(fits) or tables.versions.intersection(rewriting.sources):
         tables.versions.add(text.relation)
+    must_hold = conditions(fits, tables)
+    also = bool(must_hold) and _kept_by_changes(text, trial, tables)
     return replace(
         said,
         kind=CONTINUOUS,
+        also=MAINTAINED if also else "",
         strategy=rewriting.strategy,
         arrivals=tuple(shown[one] for one in rewriting.sources if one in shown),
         changes=(*_changes(text), *trial.changes),
-        conditions=conditions(fits, tables),
+        conditions=must_hold,
         seconds=trial.seconds,
     )
+
+
+def _kept_by_changes(text: Text, trial: _Trial, tables: KnownTables) -> bool:
+    """Would a maintained model keep what the model holds today? Not what is only added to."""
+    added_to = text.today == "incremental" and not text.read.config.get("unique_key")
+    if not text.today or added_to:
+        return False
+    try:
+        catalog = tables.catalog(trial.sql, trial.arrivals)
+    except (Refusal, KeyError):
+        return False
+    functions = frozenset(trial.functions)
+    return kept_by_changes(trial.sql, replace(catalog, deterministic_functions=functions))
 
 
 def _no_verdict(refusal: Refusal, text: Text, trial: _Trial, tables: KnownTables) -> str:
@@ -271,11 +299,11 @@ def _leave_out_clock(trial: _Trial) -> str:
     return ""
 
 
-def _changes(text: Text) -> list[str]:
+def _changes(text: Text, kind: str = CONTINUOUS) -> list[str]:
     """What the owner changes in a model that fits."""
     if not text.today:
         return []
-    changes = [f"materialized='{CONTINUOUS}' instead of '{text.today}'"]
+    changes = [f"materialized='{kind}' instead of '{text.today}'"]
     if text.read.guard:
         changes.append("take out the {% if is_incremental() %} block")
     for key in ("unique_key", "incremental_strategy"):

@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 CONTINUOUS: Final = "continuous"
+MAINTAINED: Final = "maintained"
+"""The kind for a query whose current answer is kept by what changes."""
 REBUILT: Final = "table"
-"""The kind for a query that no continuous model can keep: a table that each run builds anew.
-
-The one place to change when there is a kind that maintains the current answer.
-"""
+"""The kind for a query that neither keeps: a table that each run builds anew."""
 REBUILT_TEXT: Final = "table (rebuilt by each run)"
 """The same, for people."""
 UNREAD: Final = "unread"
@@ -68,6 +67,8 @@ class Advice:
     """Of the SQL."""
     seconds: float = 0.0
     """That the rewriting took."""
+    also: str = ""
+    """Another kind that keeps its query, with another meaning: the answer as it is now."""
 
     @property
     def judged(self) -> bool:
@@ -94,7 +95,7 @@ class Survey:
     @property
     def reasons(self) -> dict[str, int]:
         """Code of refusal -> how many models have it, the most frequent first."""
-        codes = (one.code for one in self.models if one.code and one.kind != UNREAD)
+        codes = (one.code for one in self.models if one.code and one.kind == REBUILT)
         return dict(Counter(codes).most_common())
 
     @property
@@ -105,6 +106,8 @@ class Survey:
             "models": len(self.models),
             "continuous": len(fits),
             "continuous_if": sum(bool(one.conditions) for one in fits),
+            "maintained": sum(one.kind == MAINTAINED for one in self.models),
+            "also_maintained": sum(one.also == MAINTAINED for one in self.models),
             "refused": sum(self.reasons.values()),
             "stays": sum(not one.judged and one.kind != UNREAD for one in self.models),
             "unread": sum(one.kind == UNREAD for one in self.models),

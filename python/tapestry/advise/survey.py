@@ -19,7 +19,7 @@ from tapestry.advise.templates import NOT_KNOWN
 from tapestry.advise.uses import AskedColumns, asked_of
 from tapestry.errors import ConfigurationError, Refusal
 from tapestry.sql import relation_names
-from tapestry.sql.work import of_strangers
+from tapestry.sql.work import keeping_trees, of_strangers
 from tapestry.words import counted
 
 Progress = Callable[[int, int], None]
@@ -42,7 +42,7 @@ def survey(
 
     Raises ConfigurationError for variables that are no mapping.
     """
-    with of_strangers(), Reader(dialect, seconds) as reader:
+    with of_strangers(), keeping_trees(), Reader(dialect, seconds) as reader:
         project = read_project(folder, reader, macros)
         project.variables |= _variables(reader, variables)
         if project.name:

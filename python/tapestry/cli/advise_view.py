@@ -6,13 +6,22 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tapestry.advise.records import CONTINUOUS, REBUILT_TEXT, UNREAD, Advice, Survey
+from tapestry.advise.records import (
+    CONTINUOUS,
+    MAINTAINED,
+    REBUILT,
+    REBUILT_TEXT,
+    UNREAD,
+    Advice,
+    Survey,
+)
 from tapestry.words import counted, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-COLOURS = {CONTINUOUS: "green", UNREAD: "yellow"}
+COLOURS = {CONTINUOUS: "green", MAINTAINED: "green", UNREAD: "yellow"}
+_OR_MAINTAINED = f"or materialized='{MAINTAINED}': its rows as they are now, whatever of this holds"
 _SHOWN = 3
 """So many things to change stand in the table of models."""
 
@@ -40,9 +49,13 @@ def summary(found: Survey) -> Iterator[str]:
     if counts["continuous_if"]:
         fits += f", {counts['continuous_if']} of them under a condition that only you can know"
     yield fits
+    if counts["also_maintained"]:
+        yield f"        {counts['also_maintained']:>5} of these can be maintained instead"
+    if counts["maintained"]:
+        yield f"  {counts['maintained']:>5} can be maintained: the answer as it is now"
     yield f"  {counts['refused']:>5} cannot: {REBUILT_TEXT}"
     for code, count in found.reasons.items():
-        first = next(one for one in found.models if one.code == code and one.kind != UNREAD)
+        first = next(one for one in found.models if one.code == code and one.kind == REBUILT)
         yield f"        {count:>5} {code}: {printable(first.reason)}"
     if counts["stays"]:
         yield f"  {counts['stays']:>5} stay what they are, for they store no rows of their own"
@@ -65,9 +78,11 @@ def in_order(found: Survey) -> list[Advice]:
     def place(one: Advice) -> tuple[int, int, str]:
         if one.kind == CONTINUOUS:
             return (0, len(one.conditions), one.name)
+        if one.kind == MAINTAINED:
+            return (1, len(one.conditions), one.name)
         if one.kind == UNREAD:
-            return (2, 0, one.name)
-        return (1, codes.index(one.code), one.name) if one.code else (3, 0, one.name)
+            return (3, 0, one.name)
+        return (2, codes.index(one.code), one.name) if one.code else (4, 0, one.name)
 
     return sorted(found.models, key=place)
 
@@ -76,6 +91,8 @@ def kind_text(one: Advice) -> str:
     """The kind that fits, in a few words."""
     if one.kind == CONTINUOUS:
         return f"{CONTINUOUS}, if" if one.conditions else CONTINUOUS
+    if one.kind == MAINTAINED:
+        return f"{MAINTAINED}, if" if one.conditions else MAINTAINED
     if one.kind == UNREAD:
         return "not judged"
     return REBUILT_TEXT if one.code else f"stays {one.kind}"
@@ -83,9 +100,13 @@ def kind_text(one: Advice) -> str:
 
 def why_text(one: Advice) -> str:
     """Why, or what to change, in a few lines."""
-    if one.kind == UNREAD or one.code:
+    if one.kind == UNREAD or (one.code and one.kind != MAINTAINED):
         return one.reason + (f" [{one.code}]" if one.code else "")
     lines = [*one.conditions, *one.changes]
+    if one.also:
+        lines.append(_OR_MAINTAINED)
+    if one.code:
+        lines.append(f"not {CONTINUOUS}: {one.reason} [{one.code}]")
     told = [f"arrival {one.told}" for one in one.arrivals]
     lines += told[:_SHOWN]
     if len(told) > _SHOWN:
@@ -129,6 +150,8 @@ def details(one: Advice) -> Iterator[str]:
             yield f"  do: {one.hint}"
     yield from (f"if: {told}" for told in one.conditions)
     yield from (f"change: {told}" for told in one.changes)
+    if one.also:
+        yield _OR_MAINTAINED
     yield from (f"arrival: {arrival.told}" for arrival in one.arrivals)
     yield from (f"note: {told}" for told in one.notes)
     if one.strategy:

@@ -78,6 +78,8 @@ class _Work:
 
 _work: ContextVar[_Work | None] = ContextVar("work", default=None)
 _most: ContextVar[int | None] = ContextVar("most", default=None)
+_kept: ContextVar[dict[str, list[Any]] | None] = ContextVar("kept", default=None)
+"""Text -> its tree and cost, where all texts keep their trees."""
 
 
 @contextmanager
@@ -174,6 +176,16 @@ def bounded_by_text(made: Callable[_P, _T]) -> Callable[_P, _T]:
     return wrapper
 
 
+@contextmanager
+def keeping_trees() -> Iterator[None]:
+    """Let each text that is parsed be parsed once, however many there are, until the end."""
+    token = _kept.set({})
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
 def remembered(parsed: Callable[[str], _Q]) -> Callable[[str], _Q]:
     """The function from a text to its tree, which remembers the last texts, their trees and costs.
 
@@ -187,7 +199,8 @@ def remembered(parsed: Callable[[str], _Q]) -> Callable[[str], _Q]:
 
     @wraps(parsed)
     def wrapper(sql: str) -> _Q:
-        known = place(sql)
+        kept = _kept.get()
+        known = place(sql) if kept is None else kept.setdefault(sql, [])
         if known:
             tree, cost = known[0]
             for what, units in cost.items():

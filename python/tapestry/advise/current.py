@@ -1,0 +1,27 @@
+"""Whether a `maintained` model would keep a query by what changes: the answer as it is now."""
+
+from __future__ import annotations
+
+from tapestry.errors import Refusal
+from tapestry.runs.kinds.maintained.how_kept import how_kept, refuse
+from tapestry.runs.kinds.maintained.reasons import Whole
+from tapestry.sql import Catalog
+from tapestry.sql.operators.steady import unsteady_places
+from tapestry.sql.work import bounded
+
+GOES = (
+    "only if its table is to be what its query gives now: rows that its sources have no more go"
+    " out of it"
+)
+"""What must hold for a model that is incremental today."""
+
+
+def kept_by_changes(sql: str, catalog: Catalog) -> bool:
+    """Does a run compute again only what a change reaches? False where it is refused, too."""
+    try:
+        with bounded(sql):
+            query = refuse(sql, catalog)
+            decides = unsteady_places(query.tree, query.catalog) is None
+            return not isinstance(how_kept(query, decides), Whole)
+    except Refusal:
+        return False
