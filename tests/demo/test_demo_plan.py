@@ -78,4 +78,4 @@ def test_it_says_what_it_does_and_how_long_that_takes(
 def test_the_shop_says_how_long_it_takes() -> None:
     text = " ".join(_plan_of_shop(3))
     assert text.startswith("3 runs of 4 models")
-    assert "about 69 s" in text
+    assert "about 76 s" in text
