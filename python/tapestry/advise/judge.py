@@ -118,19 +118,7 @@ def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
         said = replace(said, notes=(*notes, *_unknown_columns(trial, tables)))
         rewriting = _tried(trial, tables)
     except Refusal as refusal:
-        why = _no_verdict(refusal, text, trial, tables)
-        current = not why and _kept_by_changes(text, trial, tables)
-        return replace(
-            said,
-            kind=UNREAD if why else MAINTAINED if current else REBUILT,
-            changes=tuple(_changes(text, MAINTAINED)) if current else (),
-            conditions=(GOES,) if current and text.today == "incremental" else (),
-            code=refusal.code,
-            reason=f"{why}: {refusal.reason}" if why else refusal.reason,
-            where=refusal.where,
-            hint=refusal.hint,
-            seconds=trial.seconds,
-        )
+        return _refused(refusal, said, text, trial, tables)
     config, clocks = text.read.config, trial.clocks
     fits = Fitting(text.today, config, trial.sql, rewriting, shown, trial.functions, clocks)
     if keeps_versions(fits) or tables.versions.intersection(rewriting.sources):
@@ -145,6 +133,25 @@ def judge(text: Text, tables: KnownTables, dialect: str) -> Advice:
         arrivals=tuple(shown[one] for one in rewriting.sources if one in shown),
         changes=(*_changes(text), *trial.changes),
         conditions=must_hold,
+        seconds=trial.seconds,
+    )
+
+
+def _refused(
+    refusal: Refusal, said: Advice, text: Text, trial: _Trial, tables: KnownTables
+) -> Advice:
+    """The advice for a query that no continuous model keeps."""
+    why = _no_verdict(refusal, text, trial, tables)
+    current = not why and _kept_by_changes(text, trial, tables)
+    return replace(
+        said,
+        kind=UNREAD if why else MAINTAINED if current else REBUILT,
+        changes=tuple(_changes(text, MAINTAINED)) if current else (),
+        conditions=(GOES,) if current and text.today == "incremental" else (),
+        code=refusal.code,
+        reason=f"{why}: {refusal.reason}" if why else refusal.reason,
+        where=refusal.where,
+        hint=refusal.hint,
         seconds=trial.seconds,
     )
 
