@@ -24,13 +24,12 @@ from tapestry.sql.look.static_answer import static_answer
 from tapestry.sql.operators import cut, reach
 from tapestry.sql.operators.block import NotComparedError
 from tapestry.sql.operators.compare_versions import (
-    Between,
     KeptQuery,
-    SourceVersions,
     Texts,
     compare,
     keep_by_keys,
 )
+from tapestry.sql.operators.texts import Between, SourceVersions
 from tapestry.sql.operators.versions import TwoVersions, Version
 from tapestry.sql.read.read_query import read
 from tapestry.sql.scan import Scan

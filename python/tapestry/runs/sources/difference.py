@@ -62,7 +62,7 @@ class SourceAt:
 
 @dataclass(frozen=True)
 class SourceDifference:
-    """The rows that are in the old position alone, and in the new one alone, at least.
+    """The rows by which the two positions differ as bags.
 
     source, old, new
         What differs.
@@ -88,18 +88,25 @@ class SourceDifference:
         return self.source.arrival is not None and self.new.until > self.old.until
 
     def sides(self, counted: str) -> tuple[str, str]:
-        """SELECTs of the rows of the old position and of the new one; ``counted`` holds them."""
+        """SELECTs of the rows that go and of those that come; ``counted`` holds the counts.
+
+        Each row stands there as often as it goes or comes. A row that arrives in between comes with
+        those that do, whether or not the old version had it.
+        """
         arrival = self.source.arrival
         names = identifiers(column.name for column in self.source.columns)
         rows = self.source.rows(self.new.pin.version, self.new.until)
         minus = plus = f"SELECT * FROM ({rows}) LIMIT 0"
         if self.counted:
-            until = [""] * 2
+            arrived = ""
             if arrival is not None:
-                moments = (self.old.until, self.new.until)
-                until = [f" AND _tap_arr <= {timestamp(one)}" for one in moments]
-            minus = f"SELECT {names} FROM {counted} WHERE _d < 0{until[0]}"
-            plus = f"SELECT {names} FROM {counted} WHERE _d > 0{until[1]}"
+                arrived = f" AND _tap_arr <= {timestamp(self.old.until)}"
+            minus, plus = (
+                f"SELECT {names} FROM (SELECT {names},"
+                f" explode(array_repeat(0, CAST(abs(_d) AS INT))) AS _tap_c FROM {counted}"
+                f" WHERE _d {sign} 0{arrived})"
+                for sign in "<>"
+            )
         if arrival is not None and self.in_time:
             since = f"{arrival_sql(arrival, '_tap_s')} > {timestamp(self.old.until)}"
             came = f"{rows} AND {since}"

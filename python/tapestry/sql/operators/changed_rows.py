@@ -8,7 +8,7 @@ A group that comes out the same takes no part: what stands above it does not cha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -20,6 +20,7 @@ from tapestry.sql.operators.block import SelectBlock
 from tapestry.sql.operators.choose_key import Key, choose_key, names_of
 from tapestry.sql.operators.cut import cut, key_names, keyed
 from tapestry.sql.operators.reach import Changed, Reach
+from tapestry.sql.operators.sums import SummedBlock, mentions
 from tapestry.sql.operators.versions import VERSIONS, TwoVersions, Version
 from tapestry.sql.write import build
 
@@ -30,6 +31,7 @@ class ChangedRows:
 
     versions: TwoVersions
     known: dict[int, tuple[exp.Expr, Changed]] = field(default_factory=dict)
+    signs: dict[int, tuple[exp.Expr, Changed]] = field(default_factory=dict)
 
     @property
     def reach(self) -> Reach:
@@ -42,6 +44,38 @@ class ChangedRows:
         if id(tree) not in self.known:
             self.known[id(tree)] = tree, self._made(tree)
         return self.known[id(tree)][1]
+
+    def signed(self, block: SummedBlock) -> Iterator[tuple[Version, exp.Select]]:
+        """Counts and sums of the rows of a block that are in one version alone.
+
+        Every mention in turn has its changed rows; those before it are of the new version, those
+        behind it of the old one, so that rows which changed together are counted once.
+        """
+        query = block.summing()
+        for place, node in enumerate(mentions(query)):
+            for version in VERSIONS:
+                changed = self._signed(node, version)
+                if changed is None:
+                    continue
+                term = query.copy()
+                for number, other in enumerate(list(mentions(term))):
+                    side = Version.NEW if number < place else Version.OLD
+                    other.replace(changed if number == place else self.versions.at(other, side))
+                yield version, term
+
+    def _signed(self, node: exp.Expr, version: Version) -> exp.Expr | None:
+        """Rows of a version that with those of the other one make up its change; None: none."""
+        if isinstance(node, exp.Table):
+            apart = version in self.versions.apart(node.name)
+            return self.versions.difference(node.name, version) if apart else None
+        if not self.reach.is_touched(node, frozenset()):
+            return None
+        tree = opened(node.this)
+        if id(tree) not in self.signs:
+            key = None if self._is_taken_apart(tree) else choose_key(tree, self.versions.tables)
+            found = self.of(tree) if key is None else self._among_keys(tree, key)
+            self.signs[id(tree)] = tree, found
+        return build.table(self.signs[id(tree)][1][version], node.alias)
 
     def keys(self, query: exp.Expr, key: Key) -> str:
         """The relation of the keys of a query that can differ, each once."""
@@ -75,6 +109,12 @@ class ChangedRows:
                 for version in VERSIONS
             }
         return self._compared(query, choose_key(query, self.versions.tables))
+
+    def _is_taken_apart(self, query: exp.Query) -> bool:
+        """Does its change follow from that of what it reads, row by row?"""
+        if isinstance(query, exp.Union):
+            return not query.args.get("distinct") and not is_limited(query)
+        return isinstance(query, exp.Select) and _is_row_by_row(SelectBlock(query))
 
     def _row_by_row(self, query: exp.Select, version: Version) -> exp.Query:
         """A filter and projection of one relation: of its changed rows, and of those in time."""
@@ -114,16 +154,21 @@ class ChangedRows:
         """Rows of both versions, of the keys that can differ where there is a key, and back."""
         if key is None:
             both = {one: self.versions.query_at(query, one) for one in VERSIONS}
+            names: Changed = {one: self.versions.keep(both[one], one.value) for one in VERSIONS}
         else:
-            among = self.keys(query, key)
-            both = {one: cut(query, key, among, self.versions, one) for one in VERSIONS}
-        names = {one: self.versions.keep(both[one], one.value) for one in VERSIONS}
+            names = self._among_keys(query, key)
         found = {}
         for one, other in (VERSIONS, VERSIONS[::-1]):
             sides = [_renamed(names[side], query, names_of(query)) for side in (one, other)]
             apart = exp.Except(this=sides[0], expression=sides[1], distinct=False)
             found[one] = self.versions.keep(apart, "apart")
         return found
+
+    def _among_keys(self, query: exp.Query, key: Key) -> Changed:
+        """The rows of both versions, of the keys that can differ."""
+        among = self.keys(query, key)
+        both = {one: cut(query, key, among, self.versions, one) for one in VERSIONS}
+        return {one: self.versions.keep(both[one], one.value) for one in VERSIONS}
 
 
 def _is_row_by_row(block: SelectBlock) -> bool:

@@ -12,11 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlglot import exp
 
-from tapestry.sql import timing
 from tapestry.sql.facts.from_clause import opened
 from tapestry.sql.facts.grouping import is_limited
 from tapestry.sql.facts.values import Names
@@ -26,11 +24,11 @@ from tapestry.sql.normalize.write_out import WriteOut
 from tapestry.sql.operators.changed_rows import ChangedRows
 from tapestry.sql.operators.choose_key import Key, choose_key
 from tapestry.sql.operators.cut import cut, key_names
-from tapestry.sql.operators.versions import TwoVersions, Version
+from tapestry.sql.operators.texts import Between, sources_of, text_of, two_versions
+from tapestry.sql.operators.versions import Version
 from tapestry.sql.read.read_query import ReadQuery
 from tapestry.sql.read.total_orders import has_orders, total_orders
 from tapestry.sql.write import build
-from tapestry.sql.write.dialects import for_dialect
 
 
 @dataclass(frozen=True)
@@ -48,9 +46,14 @@ class KeptArm:
 
 @dataclass(frozen=True)
 class KeptQuery:
-    """A query that is kept by keys: its columns, its arms, the sources that it reads."""
+    """A query that is kept by keys: its columns, its arms, the sources that it reads.
+
+    query
+        All of it, written out.
+    """
 
     columns: tuple[str, ...]
+    query: exp.Query
     arms: tuple[KeptArm, ...]
     tables: Mapping[str, SourceTable]
     zone: str
@@ -59,40 +62,6 @@ class KeptQuery:
     def sources(self) -> tuple[str, ...]:
         """The names of its sources."""
         return tuple(sorted({table.source for table in self.tables.values()}))
-
-
-@dataclass(frozen=True)
-class SourceVersions:
-    """SELECTs of a source: its rows in each version, and those that are in one alone ("": none)."""
-
-    old: str
-    new: str
-    minus: str
-    plus: str
-
-
-@dataclass(frozen=True)
-class Between:
-    """Two versions of all sources.
-
-    instants
-        What now() is in the old one and in the new one.
-    sources
-        By the name of each source. Of one that is the same in both, ``new`` alone is read.
-    """
-
-    instants: tuple[datetime | str, datetime | str]
-    sources: Mapping[str, SourceVersions]
-
-    @property
-    def moved(self) -> dict[str, frozenset[Version]]:
-        """The sources whose rows differ, with the versions that have rows of their own."""
-        found = {}
-        for name, one in self.sources.items():
-            sides = ((Version.OLD, one.minus), (Version.NEW, one.plus))
-            if apart := frozenset(version for version, text in sides if text):
-                found[name] = apart
-        return found
 
 
 def keep_by_keys(read: ReadQuery, preferred: Sequence[str] = ()) -> KeptQuery:
@@ -109,7 +78,7 @@ def keep_by_keys(read: ReadQuery, preferred: Sequence[str] = ()) -> KeptQuery:
     for query in _arms(written):
         key = choose_key(query, writer.tables, preferred)
         arms.append(KeptArm(query, key, _shown(query, key)))
-    return KeptQuery(read.columns, tuple(arms), writer.tables, catalog.time_zone)
+    return KeptQuery(read.columns, written, tuple(arms), writer.tables, catalog.time_zone)
 
 
 @dataclass(frozen=True)
@@ -124,10 +93,9 @@ class Texts:
 def read_columns(kept: KeptQuery) -> dict[str, set[str]]:
     """By source: the columns that some arm of a query reads, in lower case."""
     found: dict[str, set[str]] = {name: set() for name in kept.sources}
-    for arm in kept.arms:
-        for column in arm.query.find_all(exp.Column):
-            if (table := kept.tables.get(column.table)) is not None:
-                found[table.source].add(column.name.lower())
+    for column in kept.query.find_all(exp.Column):
+        if (table := kept.tables.get(column.table)) is not None:
+            found[table.source].add(column.name.lower())
     return found
 
 
@@ -140,13 +108,11 @@ def compare(
     each text. Raises Refusal for a comparison with now() whose change cannot be
     foretold.
     """
-    old, new = map(timing.literal, between.instants)
-    instants = {Version.OLD: old, Version.NEW: new}
-    versions = TwoVersions(kept.tables, between.moved, instants, kept.zone)
-    sources = _sources(versions, kept.sources, between.sources)
+    versions = two_versions(kept.tables, kept.zone, between)
+    sources = sources_of(versions, between)
     if arm.key is None:
         both = (versions.query_at(arm.query, one) for one in (Version.NEW, Version.OLD))
-        return Texts("", *(_text(one, (), sources, dialect) for one in both))
+        return Texts("", *(text_of(one, (), sources, dialect) for one in both))
     keys = ChangedRows(versions).keys(arm.query, arm.key)
     names = map(build.column, key_names(arm.key))
     listed = build.add_from(build.select(names), exp.to_table(keys))
@@ -155,8 +121,8 @@ def compare(
     ]
     made = () if among else versions.ctes
     return Texts(
-        _text(listed, versions.ctes, sources, dialect),
-        *(_text(one, made, sources, dialect) for one in rows),
+        text_of(listed, versions.ctes, sources, dialect),
+        *(text_of(one, made, sources, dialect) for one in rows),
     )
 
 
@@ -174,33 +140,3 @@ def _shown(query: exp.Query, key: Key | None) -> tuple[int | None, ...]:
         return tuple(range(len(key.parts)))
     items = [item.unalias() for item in query.selects]
     return tuple(items.index(part) if part in items else None for part in key.parts)
-
-
-def _sources(
-    versions: TwoVersions, names: Sequence[str], found_in: Mapping[str, SourceVersions]
-) -> list[tuple[str, str]]:
-    found = []
-    for name in names:
-        one = found_in[name]
-        texts = {"new": one.new}
-        if name in versions.moved:
-            texts |= {"old": one.old, "minus": one.minus, "plus": one.plus}
-        texts = {what: text for what, text in texts.items() if text}
-        found += [(versions.name(name, what), text) for what, text in texts.items()]
-    return found
-
-
-def _text(
-    query: exp.Query,
-    made: Sequence[tuple[str, exp.Query]],
-    sources: Sequence[tuple[str, str]],
-    dialect: str,
-) -> str:
-    """A query behind the relations that were made for it, and those of the sources it reads."""
-    trees = [query, *(one for _, one in made)]
-    used = {table.name for tree in trees for table in tree.find_all(exp.Table)}
-    last, *texts = [for_dialect(tree.copy(), dialect).sql(dialect) for tree in trees]
-    named = [(name, text) for name, text in sources if name in used]
-    named += [(name, text) for (name, _), text in zip(made, texts, strict=True)]
-    ctes = ",\n".join(f"{name} AS (\n{text}\n)" for name, text in named)
-    return f"WITH {ctes}\n{last}" if ctes else last

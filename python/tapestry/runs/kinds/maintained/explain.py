@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
-from tapestry.runs.kinds.maintained.reasons import Whole
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.kind import Explained
 from tapestry.sql import Step
-from tapestry.sql.operators.compare_versions import Between, SourceVersions, compare
+from tapestry.sql.operators.compare_versions import compare
+from tapestry.sql.operators.read_sums import sums_at
+from tapestry.sql.operators.sums import SummedQuery
+from tapestry.sql.operators.texts import Between, SourceVersions
 
 WHAT = ("old", "new", "minus", "plus")
 """How the relations of a source are called in what is shown."""
@@ -24,11 +28,16 @@ def explain(
     """
     t = invocation.clock.instant
     steps = [Step("answer", "The query at the instant of the run.", query.answer(t))]
-    kept = query.kept
-    if isinstance(kept, Whole):
-        why = f"{kept.reason.value} {f'({kept.detail})' if kept.detail else ''}".strip()
-        steps.append(Step("refresh", f"Each run computes it whole: {why}.", str(kept)))
-        return Explained(tuple(steps), strategy=str(kept))
+    if query.kept.summed is not None:
+        steps += _of_sums(query.kept.summed)
+    kept, whole = query.kept.keyed, query.kept.whole
+    if kept is None:
+        assert whole is not None
+        why = f"{whole.reason.value} {f'({whole.detail})' if whole.detail else ''}".strip()
+        why = f"{why}, but for what is told by counts and sums" if query.kept.summed else why
+        steps.append(Step("refresh", f"Each run computes it whole: {why}.", str(whole)))
+        strategy = str(whole) if query.kept.summed is None else "incremental"
+        return Explained(tuple(steps), strategy=strategy)
     versions = {name: _versions(number) for number, name in enumerate(kept.sources, start=1)}
     between = Between((t, t), versions)
     for number, arm in enumerate(kept.arms, start=1):
@@ -42,6 +51,14 @@ def explain(
         steps.append(Step("keys", why, texts.keys))
         steps.append(Step("rows", f"The new rows{place} of these keys.", texts.new))
     return Explained(tuple(steps), strategy="incremental")
+
+
+def _of_sums(summed: SummedQuery) -> Iterator[Step]:
+    """The counts and sums of its blocks, while their groups are few."""
+    sources = {name: f"SELECT * FROM {name}" for name in summed.sources}
+    for block in summed.blocks:
+        why = "Kept while the groups are few: what a change adds to these is added, not all summed."
+        yield Step("sums", why, sums_at(summed, block, sources))
 
 
 def _versions(number: int) -> SourceVersions:

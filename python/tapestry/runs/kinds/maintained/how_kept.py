@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tapestry.errors import Refusal
 from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.sql import Catalog
 from tapestry.sql.operators.block import NotComparedError
 from tapestry.sql.operators.compare_versions import KeptQuery, keep_by_keys
+from tapestry.sql.operators.sums import SummedQuery, sum_blocks
 from tapestry.sql.passes.tree.refuse_misplaced import refuse_misplaced
 from tapestry.sql.passes.tree.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.passes.tree.refuse_subqueries import refuse_subqueries
@@ -24,16 +27,39 @@ def refuse(sql: str, catalog: Catalog) -> ReadQuery:
     return query
 
 
-def how_kept(query: ReadQuery, decides: bool) -> KeptQuery | Whole:
-    """By which keys a query is kept, or why it is not; ``decides``: something unsteady does."""
+@dataclass(frozen=True)
+class HowKept:
+    """What a change of the sources is followed by.
+
+    written
+        The query written out, with the key of each arm that has one; None where ``whole`` says why
+        it is not taken apart.
+    whole
+        Why it is not kept by keys; None: it is.
+    summed
+        The query over the counts and sums of its blocks; None: it has no such blocks.
+    """
+
+    written: KeptQuery | None
+    whole: Whole | None
+    summed: SummedQuery | None = None
+
+    @property
+    def keyed(self) -> KeptQuery | None:
+        """The query where it is kept by keys."""
+        return self.written if self.whole is None else None
+
+
+def how_kept(query: ReadQuery, decides: bool) -> HowKept:
+    """How a query is kept, or why it is not; ``decides``: something unsteady does."""
     if decides:
-        return Whole(Reason.INEXACT)
+        return HowKept(None, Whole(Reason.INEXACT))
     try:
         kept = keep_by_keys(query)
     except Refusal as refusal:
-        return Whole(Reason.NOT_TAKEN_APART, refusal.code)
+        return HowKept(None, Whole(Reason.NOT_TAKEN_APART, refusal.code))
     except NotComparedError as error:
-        return Whole(Reason.NOT_TAKEN_APART, str(error))
-    if all(arm.key is None for arm in kept.arms):
-        return Whole(Reason.NO_KEY)
-    return kept
+        return HowKept(None, Whole(Reason.NOT_TAKEN_APART, str(error)))
+    keyless = all(arm.key is None for arm in kept.arms)
+    summed = sum_blocks(kept.query, kept.tables, kept.zone)
+    return HowKept(kept, Whole(Reason.NO_KEY) if keyless else None, summed)

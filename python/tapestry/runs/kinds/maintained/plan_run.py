@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tapestry.runs.checks.new_rows import NewRows
@@ -11,10 +11,11 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.another_table import another_table
 from tapestry.runs.kinds.maintained.config import config_of
+from tapestry.runs.kinds.maintained.kept_sums import KeptSums, SumsOfRun
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import NotIncremental, Reason, Whole
 from tapestry.runs.kinds.maintained.replace_rows import Replacement, appended, replaced
-from tapestry.runs.kinds.maintained.source_versions import SourcesCompared, compare_sources
+from tapestry.runs.kinds.maintained.source_versions import compare_sources
 from tapestry.runs.kinds.maintained.table_change import (
     Comparing,
     TableChange,
@@ -84,8 +85,8 @@ class NextRun:
         """The first run of a new generation."""
         self.refuse_full(whole)
         standing, state = self.standing, self.invocation.state_table
-        after = Position(self.invocation.clock.instant, self.query.pins, self.query.canonical)
-        row = first_row(self.model, standing, after)
+        sums = self.sums.first()
+        row = first_row(self.model, standing, self.after(sums))
         made = Creation(self.model, row.generation, standing.target is not None, state)
         rows = self.new_rows(row, self.query.answer(row.after.t), creates=True)
         ready = closing(self.session, standing, row)
@@ -102,10 +103,15 @@ class NextRun:
             " notwithstanding, for it would not be the query's answer",
         )
 
+    def after(self, sums: KeptSums | None = None) -> Position:
+        """Where the run ends, with the counts and sums that it keeps."""
+        own = {} if sums is None else sums.own
+        t = self.invocation.clock.instant
+        return Position(t, self.query.pins, self.query.canonical, own)
+
     def following(self, last: StateRow) -> Plan:
         """The run after the last one: what changes where that can be told, else all."""
-        after = Position(self.invocation.clock.instant, self.query.pins, self.query.canonical)
-        row = following_row(self.model, last, self.standing, after)
+        row = following_row(self.model, last, self.standing, self.after())
         views = Views(self.session)
         try:
             return self.changing(last, row, views)
@@ -115,30 +121,37 @@ class NextRun:
 
     def changing(self, last: StateRow, row: StateRow, views: Views) -> Plan:
         """The same; ``views`` are those that it makes."""
-        whole = self.whole_in_any_case() or (
-            self.query.kept if isinstance(self.query.kept, Whole) else None
-        )
+        whole, sums = self.whole_in_any_case(), None
         table = at_version(self.model.relation, self.standing.version)
         t = row.after.t
         comparing = Comparing(self.session, views, self.query, table, last.after, t)
-        change: TableChange | None = None
+        told: TableChange | Whole | None = whole
         if whole is None:
-            found = compare_sources(views, self.query, last.after, t)
-            told: TableChange | Whole
-            if isinstance(found, SourcesCompared):
-                if not found.moved and not self.query.reads_clock:
-                    return self.unchanged(last, row, views)
-                told = comparing.between(found)
-            else:
+            told, found = self.query.kept.whole, None
+            if self.query.kept.written is not None:
+                found = compare_sources(views, self.query, last.after, t)
+            if isinstance(found, Whole):
                 told = found
-            whole, change = (told, None) if isinstance(told, Whole) else (None, told)
-        if whole is not None:
+            elif found is not None:
+                if not found.moved and not self.query.reads_clock:
+                    same = replace(row, after=replace(row.after, own=last.after.own))
+                    return self.unchanged(last, same, views)
+                sums = self.sums.later(last, found) if self.small else None
+                if sums is not None:
+                    told = comparing.with_answer(self.sums.answer(sums))
+                elif told is None:
+                    told = comparing.between(found)
+        assert told is not None
+        if isinstance(told, Whole):
+            whole = told
             self.refuse_full(whole)
+            sums = self.sums.first()
+            row = replace(row, after=self.after(sums))
             if not self.small or self.query.uncomparable:
                 views.release()
                 return self.overwriting(row, whole)
-            change = comparing.with_answer()
-        assert change is not None
+            told = comparing.with_answer()
+        change, row = told, replace(row, after=self.after(sums))
         if change.empty:
             return self.unchanged(last, row, views)
         made = replaced(row, self.query, table, change) if change.deleted or change.updated else (
@@ -233,6 +246,12 @@ class NextRun:
             holding=holding,
             creates=creates,
         )
+
+    @property
+    def sums(self) -> SumsOfRun:
+        """The counts and sums of the query's groups."""
+        worth = self.refresh == "incremental" or self.query.size > SMALL
+        return SumsOfRun(self.session, self.invocation, self.query, worth)
 
     def refuse_full(self, whole: Whole) -> None:
         """Raise NotIncremental where the model wants no such run."""

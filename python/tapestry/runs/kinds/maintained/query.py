@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -12,8 +12,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_query, sql_type
 from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations.validate import Expected, Prepared, prepare
-from tapestry.runs.kinds.maintained.how_kept import how_kept, refuse
-from tapestry.runs.kinds.maintained.reasons import Whole
+from tapestry.runs.kinds.maintained.how_kept import HowKept, how_kept, refuse
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import STATIC, Relations, read_relations
 from tapestry.runs.query.settings import settings_line
@@ -22,7 +21,7 @@ from tapestry.runs.sources.difference import ReadSource
 from tapestry.runs.sources.pins import Pin, Pins
 from tapestry.sql import static_answer, timing
 from tapestry.sql.catalog import Column
-from tapestry.sql.operators.compare_versions import KeptQuery, read_columns
+from tapestry.sql.operators.compare_versions import read_columns
 from tapestry.sql.operators.steady import unsteady_places
 from tapestry.sql.read.read_query import ReadQuery
 
@@ -34,7 +33,7 @@ class MaintainedQuery:
     columns
         Those of the answer, as Spark names their types.
     kept
-        How it is kept by keys; a ``Whole`` where it is not, and why.
+        By what a change of its sources is followed.
     unsteady
         Columns whose values are not the same each time they are computed from the same rows.
     """
@@ -43,7 +42,7 @@ class MaintainedQuery:
     relations: Relations
     canonical: str
     columns: tuple[Column, ...]
-    kept: KeptQuery | Whole
+    kept: HowKept
     unsteady: frozenset[str] = frozenset()
     expected: tuple[Prepared, ...] = ()
 
@@ -61,6 +60,14 @@ class MaintainedQuery:
     def size(self) -> int:
         """Bytes of the tables that it reads."""
         return sum(one.table.size for one in self.relations.tables.values())
+
+    def size_of(self, sources: Collection[str]) -> int:
+        """Bytes of some of them."""
+        return sum(self.relations.tables[name].table.size for name in sources)
+
+    def scans(self, t: datetime) -> dict[str, str]:
+        """By source: a SELECT of the rows that have arrived by t."""
+        return {name: one.rows(self.pins[name].version, t) for name, one in self.sources().items()}
 
     @property
     def uncomparable(self) -> str:
@@ -84,9 +91,9 @@ class MaintainedQuery:
 
     def sources(self) -> Mapping[str, ReadSource]:
         """Its sources, each with those of its columns that it reads."""
-        assert isinstance(self.kept, KeptQuery)
-        found, wanted = {}, read_columns(self.kept)
-        for name in self.kept.sources:
+        assert self.kept.written is not None
+        found, wanted = {}, read_columns(self.kept.written)
+        for name in self.kept.written.sources:
             table, names = self.relations.tables[name].table, wanted[name]
             columns = tuple(c for c in table.columns if c.name.lower() in names)
             columns = columns or table.columns[:1]  # count(*) reads none

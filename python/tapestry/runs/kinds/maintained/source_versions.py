@@ -25,7 +25,7 @@ from tapestry.runs.sources.difference import (
     difference,
 )
 from tapestry.runs.tables.state_row import Position
-from tapestry.sql.operators.compare_versions import SourceVersions
+from tapestry.sql.operators.texts import SourceVersions
 
 
 @dataclass(frozen=True)

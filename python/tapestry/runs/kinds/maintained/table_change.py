@@ -23,8 +23,9 @@ from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.runs.kinds.maintained.source_versions import SourcesCompared
 from tapestry.runs.kinds.maintained.views import Views
 from tapestry.runs.tables.state_row import Position
-from tapestry.sql.operators.compare_versions import Between, KeptArm, KeptQuery, compare
+from tapestry.sql.operators.compare_versions import KeptArm, KeptQuery, compare
 from tapestry.sql.operators.cut import key_names
+from tapestry.sql.operators.texts import Between
 
 NAMED = 10_000
 """So many rows are named one by one, by their hashes, in the statement that replaces them."""
@@ -69,8 +70,8 @@ class Comparing:
 
     def between(self, sources: SourcesCompared) -> TableChange | Whole:
         """Tell it from what changed in the sources; a ``Whole`` says why that cannot be told."""
-        kept = self.query.kept
-        assert isinstance(kept, KeptQuery)
+        kept = self.query.kept.keyed
+        assert kept is not None
         between = Between((self.last.t, self.t), sources.versions)
         try:
             sides = [self._sides(kept, arm, between) for arm in kept.arms]
@@ -82,11 +83,14 @@ class Comparing:
             return Whole(Reason.HISTORY_GONE)
         return self._change([side for pair in sides for side in pair])
 
-    def with_answer(self) -> TableChange:
-        """Tell it from the whole answer, which takes the place of all rows."""
+    def with_answer(self, answer: str = "") -> TableChange:
+        """Tell it from the whole answer, which takes the place of all rows.
+
+        ``answer``: a SELECT that gives it otherwise than by the definition.
+        """
         names = identifiers(self.query.names)
         old = f"SELECT {names}, -1 AS {DELTA} FROM {self.table}"
-        new = f"SELECT {names}, 1 AS {DELTA} FROM ({self.query.answer(self.t)})"
+        new = f"SELECT {names}, 1 AS {DELTA} FROM ({answer or self.query.answer(self.t)})"
         return self._change([old, new])
 
     def _sides(self, kept: KeptQuery, arm: KeptArm, between: Between) -> Iterator[str]:
@@ -147,8 +151,8 @@ class Comparing:
 
     def _updated(self, change: str) -> int:
         """Rows that take the place of others with their key, where the table shows keys."""
-        kept = self.query.kept
-        if isinstance(kept, Whole) or len(kept.arms) > 1:
+        kept = self.query.kept.keyed
+        if kept is None or len(kept.arms) > 1:
             return 0
         (arm,) = kept.arms
         if arm.key is None or None in arm.shown:

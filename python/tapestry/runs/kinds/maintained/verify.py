@@ -16,7 +16,6 @@ from tapestry.runs.checks.checks import ERROR, FAIL, PASS, WARN, CheckResult
 from tapestry.runs.checks.verification import VERIFICATION
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
-from tapestry.runs.kinds.maintained.reasons import Whole
 from tapestry.runs.model.model import Model
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.sql.operators.compare_versions import KeptQuery
@@ -113,9 +112,9 @@ _WORDS = dict(
 
 def _told_by(query: MaintainedQuery) -> Sequence[str]:
     """Columns of the answer by which its rows are put into buckets: those of the key, else all."""
-    kept = query.kept
+    kept = query.kept.keyed
     steady = [column for column in query.names if column not in query.unsteady]
-    if isinstance(kept, Whole):
+    if kept is None:
         return steady
     return _shown_key(kept, query.names) or steady
 

@@ -1,0 +1,252 @@
+"""The counts and sums that a maintained model keeps of its groups, in the state of its table.
+
+A change adds to them and takes off, and the answer is read from them: no row of a source is read
+again that did not change. They are kept where groups are few, and stand in the state row of the run
+that they belong to: the table and its sums are of one run or neither is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import partial
+from typing import Any
+
+from tapestry.quoting import Sql, identifier, string
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.column_types import columns_of_query, sql_type
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.maintained.query import MaintainedQuery
+from tapestry.runs.kinds.maintained.source_versions import SourcesCompared
+from tapestry.runs.query.holding import SMALL
+from tapestry.runs.tables.state_row import StateRow
+from tapestry.sql.operators.read_sums import SIGN, over_sums, sums_apart, sums_at
+from tapestry.sql.operators.sums import SummedBlock, SummedQuery
+from tapestry.sql.operators.texts import Between
+
+OWN = "sums"
+"""Their name in the state row."""
+LONGEST = 90_000
+"""So many characters have the counts and sums of a model, at most."""
+_ROWS = 20_000
+"""So many rows are read of them."""
+_EXACT = (
+    "boolean",
+    "tinyint",
+    "smallint",
+    "int",
+    "bigint",
+    "string",
+    "date",
+    "timestamp",
+    "decimal",
+)
+"""Types of groups that are written as texts and read again as the same values."""
+_WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
+
+Group = tuple[str | None, ...]
+Sums = tuple[Decimal, ...]
+Groups = dict[Group, Sums]
+
+
+@dataclass(frozen=True)
+class KeptSums:
+    """The groups of every block of a query, with the types of its columns.
+
+    types
+        By block: its columns and their types, those of averages behind the others.
+    """
+
+    summed: SummedQuery
+    types: tuple[tuple[tuple[str, str], ...], ...]
+    groups: tuple[Groups, ...]
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """As the state row keeps them."""
+        return {
+            OWN: [
+                [[*group, *map(str, sums)] for group, sums in sorted(groups.items(), key=repr)]
+                for groups in self.groups
+            ]
+        }
+
+    def answer(self, sources: Mapping[str, str], columns: Sequence[str], t: datetime) -> str:
+        """The SELECT of the query's answer at t, which reads these groups."""
+        beside = {name: sources[name] for name in self.summed.beside}
+        texts = [
+            _relation(block, types, groups)
+            for block, types, groups in zip(
+                self.summed.blocks, self.types, self.groups, strict=True
+            )
+        ]
+        return over_sums(self.summed, texts, beside, columns, t)
+
+
+@dataclass(frozen=True)
+class SumsOfRun:
+    """The counts and sums of a query in one run; ``worth``: are they kept?"""
+
+    session: Session
+    invocation: Invocation
+    query: MaintainedQuery
+    worth: bool
+
+    def first(self) -> KeptSums | None:
+        """Those of the sources as they are now; None: they are not kept."""
+        summed = self.summed
+        if summed is None or (types := self._types(summed)) is None:
+            return None
+        found = []
+        for block, of in zip(summed.blocks, types, strict=True):
+            text = sums_at(summed, block, self.query.scans(self.t))
+            groups = _added({}, _read(self.session, block, of, text), block)
+            if groups is None:
+                return None
+            found.append(groups)
+        return _bounded(KeptSums(summed, types, tuple(found)))
+
+    def later(self, last: StateRow, sources: SourcesCompared) -> KeptSums | None:
+        """What those of the last run become by a change; None: they are not kept."""
+        summed, kept = self.summed, last.after.own.get(OWN)
+        if summed is None or kept is None or len(kept) != len(summed.blocks):
+            return None
+        if (types := self._types(summed)) is None:
+            return None
+        between, found = Between((last.after.t, self.t), sources.versions), []
+        for block, of, rows in zip(summed.blocks, types, kept, strict=True):
+            text = sums_apart(summed, block, between)
+            changed = _read(self.session, block, of, text) if text else ()
+            groups = _added(_kept(block, rows), changed, block)
+            if groups is None:
+                return None
+            found.append(groups)
+        return _bounded(KeptSums(summed, types, tuple(found)))
+
+    def answer(self, sums: KeptSums) -> str:
+        """The SELECT of the query's answer, which reads these groups."""
+        return sums.answer(self.query.scans(self.t), self.query.names, self.t)
+
+    @property
+    def t(self) -> datetime:
+        """The instant of the run."""
+        return self.invocation.clock.instant
+
+    @property
+    def summed(self) -> SummedQuery | None:
+        """The query over its blocks, where those are all that it takes long to read."""
+        found = self.query.kept.summed
+        if found is None or not self.worth or self.query.size_of(found.beside) > SMALL:
+            return None
+        return found
+
+    def _types(self, summed: SummedQuery) -> tuple[tuple[tuple[str, str], ...], ...] | None:
+        """Of each block; None where a group's values are not written exactly."""
+        found = []
+        for block in summed.blocks:
+            text = sums_at(summed, block, self.query.scans(self.t), means=True)
+            key = ("columns of counts and sums", block.typed().sql(), self.query.relations.catalog)
+            columns = self.invocation.remember(key, partial(columns_of_query, self.session, text))
+            if not all(_is_exact(kind) for _, kind in columns[: len(block.groups)]):
+                return None
+            found.append(tuple((name, kind.lower()) for name, kind in columns))
+        return tuple(found)
+
+
+def _bounded(sums: KeptSums) -> KeptSums | None:
+    return sums if len(json.dumps(sums.own)) <= LONGEST else None
+
+
+def _is_exact(kind: str) -> bool:
+    bare = kind.lower()
+    return bare in _EXACT or bare.startswith("decimal(")
+
+
+def _read(
+    session: Session, block: SummedBlock, types: Sequence[tuple[str, str]], text: str
+) -> Sequence[Sequence[Any]] | None:
+    """Rows of signs, groups and their counts and sums, as texts; None: they are too many."""
+    listed = [_as_text(name, kind) for name, kind in types[: len(block.columns)]]
+    sign = SIGN if SIGN in text else "1"
+    rows = session.rows(f"SELECT {sign}, {', '.join(listed)} FROM ({text}\n) LIMIT {_ROWS + 1}")
+    return rows if len(rows) <= _ROWS else None
+
+
+def _as_text(name: str, kind: str) -> Sql:
+    column = identifier(name)
+    value = f"unix_micros({column})" if kind == "timestamp" else column
+    return Sql(f"CAST({value} AS STRING)")
+
+
+def _added(
+    groups: Groups, rows: Sequence[Sequence[Any]] | None, block: SummedBlock
+) -> Groups | None:
+    """The groups with these counts and sums; None where those are too many."""
+    if rows is None:
+        return None
+    found, many = dict(groups), len(block.groups)
+    nothing = (Decimal(0),) * (1 + len(block.counts) + len(block.sums))
+    if block.is_global:
+        found.setdefault((), nothing)
+    for sign, *values in rows:
+        group = tuple(values[:many])
+        more = (_WIDE.multiply(Decimal(sign), Decimal(one or 0)) for one in values[many:])
+        old = found.get(group, nothing)
+        found[group] = tuple(_WIDE.add(a, b) for a, b in zip(old, more, strict=True))
+    return {group: sums for group, sums in found.items() if sums[0] or block.is_global}
+
+
+def _kept(block: SummedBlock, rows: Iterable[Sequence[Any]]) -> Groups:
+    many = len(block.groups)
+    return {tuple(row[:many]): tuple(Decimal(one) for one in row[many:]) for row in rows}
+
+
+def _relation(block: SummedBlock, types: Sequence[tuple[str, str]], groups: Groups) -> str:
+    """A SELECT of the groups, with the types that Spark gives them."""
+    names = [name for name, _ in types]
+    listed = json.dumps(
+        [
+            dict(zip(names, _values(block, group, sums, types), strict=True))
+            for group, sums in groups.items()
+        ]
+    )
+    schema = ", ".join(f"{identifier(name)}: STRING" for name in names)
+    items = ", ".join(_as_value(name, kind) for name, kind in types)
+    return (
+        f"SELECT {items} FROM (SELECT inline(from_json({string(listed)},"
+        f" {string(f'ARRAY<STRUCT<{schema}>>')})))"
+    )
+
+
+def _as_value(name: str, kind: str) -> Sql:
+    column = identifier(name)
+    if kind == "timestamp":
+        return Sql(f"timestamp_micros(CAST({column} AS BIGINT)) AS {column}")
+    return Sql(f"CAST({column} AS {sql_type(kind)}) AS {column}")
+
+
+def _values(
+    block: SummedBlock, group: Group, sums: Sums, types: Sequence[tuple[str, str]]
+) -> list[str | None]:
+    """The values of a group's row: a sum or an average of no values is NULL."""
+    counts = sums[1 : 1 + len(block.counts)]
+    totals = sums[1 + len(block.counts) :]
+    shown: list[str | None] = [str(sums[0]), *map(str, counts)]
+    for total, (_, place) in zip(totals, block.sums, strict=True):
+        shown.append(format(total, "f") if counts[place] else None)
+    kinds = dict(types)
+    for place in block.means:
+        number = counts[block.sums[place][1]]
+        kind = kinds[f"_m{place}"]
+        shown.append(_mean(totals[place], number, kind) if number else None)
+    return [*group, *shown]
+
+
+def _mean(total: Decimal, number: Decimal, kind: str) -> str:
+    """An average as Spark divides: to 38 places, and then to those of the type, half up."""
+    places = int(kind.rstrip(")").rpartition(",")[2])
+    wide = _WIDE.divide(total, number).quantize(Decimal(1).scaleb(-38), context=_WIDE)
+    return format(wide.quantize(Decimal(1).scaleb(-places), context=_WIDE), "f")

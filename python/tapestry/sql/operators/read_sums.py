@@ -1,0 +1,84 @@
+"""The SQL of counts and sums: all of a block, what a change adds to them, the query over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from sqlglot import exp
+
+from tapestry.sql.operators.changed_rows import ChangedRows
+from tapestry.sql.operators.sums import SummedBlock, SummedQuery
+from tapestry.sql.operators.texts import (
+    Between,
+    SourceVersions,
+    sources_of,
+    text_of,
+    two_versions,
+)
+from tapestry.sql.operators.versions import Version
+from tapestry.sql.write import build
+
+SIGN = "_sign"
+"""Are counts and sums taken off (-1) or added (1)?"""
+
+
+def sums_at(
+    summed: SummedQuery,
+    block: SummedBlock,
+    sources: Mapping[str, str],
+    means: bool = False,
+    dialect: str = "spark",
+) -> str:
+    """The counts and sums of a block over SELECTs of its sources; ``means``: its averages, too."""
+    now = _now(sources)
+    versions = two_versions(summed.tables, summed.zone, now)
+    query = versions.query_at(block.typed() if means else block.summing(), Version.NEW)
+    return text_of(query, (), sources_of(versions, now), dialect)
+
+
+def sums_apart(
+    summed: SummedQuery, block: SummedBlock, between: Between, dialect: str = "spark"
+) -> str:
+    """The counts and sums that a change takes off and adds, as ``SIGN`` says; '': none.
+
+    A group may have several rows.
+    """
+    versions = two_versions(summed.tables, summed.zone, between)
+    terms = []
+    for version, term in ChangedRows(versions).signed(block):
+        sign = exp.Literal.number(-1 if version is Version.OLD else 1)
+        term.set("expressions", [build.named(sign, SIGN), *term.expressions])
+        terms.append(term)
+    if not terms:
+        return ""
+    together = build.union_all(terms) if len(terms) > 1 else terms[0]
+    return text_of(together, versions.ctes, sources_of(versions, between), dialect)
+
+
+def over_sums(
+    summed: SummedQuery,
+    groups: Sequence[str],
+    sources: Mapping[str, str],
+    columns: Sequence[str],
+    t: datetime,
+    dialect: str = "spark",
+) -> str:
+    """The query over SELECTs of its blocks' groups, and of the sources that it reads beside them.
+
+    ``columns`` are the names of its columns.
+    """
+    now = _now(sources, t)
+    versions = two_versions(summed.tables, summed.zone, now)
+    query = versions.query_at(summed.query, Version.NEW)
+    texts = [*sources_of(versions, now), *zip(summed.names, groups, strict=True)]
+    pairs = zip(query.named_selects, columns, strict=True)
+    listed = [build.named(build.column(own, "_all"), wanted) for own, wanted in pairs]
+    whole = build.add_from(build.select(listed), build.subquery(query, "_all"))
+    return text_of(whole, (), texts, dialect)
+
+
+def _now(sources: Mapping[str, str], t: datetime | str = "") -> Between:
+    return Between(
+        (t, t), {name: SourceVersions("", text, "", "") for name, text in sources.items()}
+    )

@@ -1,0 +1,82 @@
+"""Two versions of the sources as SELECTs, and a query over them as a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlglot import exp
+
+from tapestry.sql import timing
+from tapestry.sql.ir import SourceTable
+from tapestry.sql.operators.versions import TwoVersions, Version
+from tapestry.sql.write.dialects import for_dialect
+
+
+@dataclass(frozen=True)
+class SourceVersions:
+    """SELECTs of a source: its rows in each version, and those that are in one alone ("": none)."""
+
+    old: str
+    new: str
+    minus: str
+    plus: str
+
+
+@dataclass(frozen=True)
+class Between:
+    """Two versions of all sources.
+
+    instants
+        What now() is in the old one and in the new one.
+    sources
+        By the name of each source. Of one that is the same in both, ``new`` alone is read.
+    """
+
+    instants: tuple[datetime | str, datetime | str]
+    sources: Mapping[str, SourceVersions]
+
+    @property
+    def moved(self) -> dict[str, frozenset[Version]]:
+        """The sources whose rows differ, with the versions that have rows of their own."""
+        found = {}
+        for name, one in self.sources.items():
+            sides = ((Version.OLD, one.minus), (Version.NEW, one.plus))
+            if apart := frozenset(version for version, text in sides if text):
+                found[name] = apart
+        return found
+
+
+def two_versions(tables: Mapping[str, SourceTable], zone: str, between: Between) -> TwoVersions:
+    """What a query over these uses of sources reads in both versions."""
+    old, new = map(timing.literal, between.instants)
+    return TwoVersions(tables, between.moved, {Version.OLD: old, Version.NEW: new}, zone)
+
+
+def sources_of(versions: TwoVersions, between: Between) -> list[tuple[str, str]]:
+    """What the relations of the sources are called in texts, and the SELECT of each."""
+    found = []
+    for name, one in sorted(between.sources.items()):
+        texts = {"new": one.new}
+        if name in versions.moved:
+            texts |= {"old": one.old, "minus": one.minus, "plus": one.plus}
+        texts = {what: text for what, text in texts.items() if text}
+        found += [(versions.name(name, what), text) for what, text in texts.items()]
+    return found
+
+
+def text_of(
+    query: exp.Query,
+    made: Sequence[tuple[str, exp.Query]],
+    sources: Sequence[tuple[str, str]],
+    dialect: str = "spark",
+) -> str:
+    """A query behind the relations that were made for it, and those of the sources it reads."""
+    trees = [query, *(one for _, one in made)]
+    used = {table.name for tree in trees for table in tree.find_all(exp.Table)}
+    last, *texts = [for_dialect(tree.copy(), dialect).sql(dialect) for tree in trees]
+    named = [(name, text) for name, text in sources if name in used]
+    named += [(name, text) for (name, _), text in zip(made, texts, strict=True)]
+    ctes = ",\n".join(f"{name} AS (\n{text}\n)" for name, text in named)
+    return f"WITH {ctes}\n{last}" if ctes else last
