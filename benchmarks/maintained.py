@@ -21,7 +21,7 @@ import yaml
 from benchmarks.common import bench_root, save, start_spark
 from benchmarks.options import options_of, parser
 from benchmarks.tpch_data import change, load
-from benchmarks.tpch_queries import QUERIES
+from benchmarks.tpch_queries import LIMITED, QUERIES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,6 +62,8 @@ class Project:
         for query, text in QUERIES.items():
             for kind in KINDS:
                 given = {"materialized": kind, **(config if kind == "maintained" else {})}
+                if query in LIMITED:
+                    given.pop("refresh", None)
                 listed = ", ".join(f"{key}={value!r}" for key, value in given.items())
                 body = f"{{{{ config({listed}) }}}}\n{text.strip().format(s=SOURCES)}\n"
                 files[f"models/{query}_{kind}.sql"] = body
@@ -124,11 +126,12 @@ def main() -> None:
     options.add_argument("--scale", type=float, default=1)
     options.add_argument("--check", action="store_true", help="compare the tables")
     options.add_argument("--verify", default="off", choices=["off", "sample", "full"])
+    options.add_argument("--refresh", default="auto", choices=["auto", "incremental"])
     options.set_defaults(shares=(0.001, 0.01, 0.1))
     arguments = options.parse_args([*sys.argv[1:], "--no-real"])
     asked = options_of(arguments)
     queries = list(asked.queries or QUERIES)
-    config = {"verify": arguments.verify}
+    config = {"verify": arguments.verify, "refresh": arguments.refresh}
     result = measure(
         start_spark(), arguments.scale, list(asked.shares), queries, arguments.check, config
     )

@@ -214,3 +214,6 @@ from (
     and not exists (select * from {s}.orders where o_custkey = c_custkey)) as custsale
 group by cntrycode""",
 }
+
+LIMITED: Final = ("q02", "q03", "q10", "q18")
+"""LIMIT over many rows: what is changed does not tell the answer."""

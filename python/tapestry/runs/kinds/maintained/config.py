@@ -50,7 +50,9 @@ KEYS = KindKeys(
         _other(
             "verify",
             "How much of the table is compared with the query before a run publishes. `sample`: a"
-            " part of its rows, another part each time. `full`: every row. `off`: nothing.",
+            " part of its rows, another part each time; over sources of more than 32 MiB every row,"
+            " in one run of as many as there are parts. `full`: every row, each time. `off`:"
+            " nothing.",
             "sample",
             "full",
             "off",

@@ -21,7 +21,7 @@ from tapestry.runs.kinds.maintained.table_change import (
     TableChange,
     at_version,
 )
-from tapestry.runs.kinds.maintained.verify import AnswerVerified
+from tapestry.runs.kinds.maintained.verify import AnswerVerified, is_verified
 from tapestry.runs.kinds.maintained.views import Views
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.claimed_rows import closing, first_row, following_row
@@ -201,10 +201,9 @@ class NextRun:
         change: TableChange,
     ) -> Planned:
         """A run that replaces some rows."""
-        level = self.model.config.verify
         table = at_version(self.model.relation, self.standing.version)
         verification = None
-        if level != "off":
+        if is_verified(self.query, row.n, self.model.config):
             answer = self.query.answer(row.after.t)
             verification = AnswerVerified(self.query, answer, row, table, made.instead_of)
         told = Told((), self.figures(whole, change))

@@ -1,6 +1,6 @@
 """The sources of a run in its two positions: what each differs by, and where its rows are read.
 
-A small source is read once a position, into a view of the session: its versions are compared there
+A small source that moved is read once a position, into a view of the session: its versions are compared there
 as bags, and all that follows reads the views. Of a larger one the log says where to look. A source
 that turns out to differ by nothing is read as one that did not change.
 """
@@ -76,9 +76,9 @@ def _compared(
     small = source.table.size <= SMALL
     one = difference(views.session, source, old, new, small)
     text = source.rows(new.pin.version, new.until)
-    text = _held(views, text) if small else text
     if one is None:
         return SourceVersions("", text, "", ""), 0, ""
+    text = _held(views, text) if small else text
     counted, gone, came = "", 0, 0
     if one.counted:
         counted = views.keep(one.counted)
