@@ -56,7 +56,7 @@ QUERIES = (
     "select cust, count(*) as n, sum(amount) as s, max(amount) as m from {s}.orders group by cust",
     "select cust, count(*) as n, sum(amount) as s, avg(amount) as a from {s}.orders group by cust",
     "select due, amount > 5 as big, count(cust) as n, sum(id) as s from {s}.orders group by all",
-    "select count(*) as n, sum(amount) as s, avg(amount) as a, count_if(id > 3) as c from {s}.orders",
+    "select count(*) as n, sum(amount) as s, avg(amount) as a, count_if(id > 3) c from {s}.orders",
     "select cust, sum(amount) as s from {s}.orders group by cust order by s desc, cust limit 2",
     "select n, count(*) as c from (select c.id, count(o.id) as n from {s}.customers c left join"
     " {s}.orders o on o.cust = c.id group by c.id) group by n",

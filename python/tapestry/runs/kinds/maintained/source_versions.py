@@ -1,8 +1,8 @@
 """The sources of a run in its two positions: what each differs by, and where its rows are read.
 
-A small source that moved is read once a position, into a view of the session: its versions are compared there
-as bags, and all that follows reads the views. Of a larger one the log says where to look. A source
-that turns out to differ by nothing is read as one that did not change.
+A small source that moved is read once a position, into a view of the session: its versions are
+compared there as bags, and all that follows reads the views. Of a larger one the log says where to
+look. A source that turns out to differ by nothing is read as one that did not change.
 """
 
 from __future__ import annotations
