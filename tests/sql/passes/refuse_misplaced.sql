@@ -48,3 +48,11 @@ select id, count(distinct author) over () as n from messages
 -- becomes
 -- refused by refuse_misplaced: DISTINCT in a window function, which Spark does not have
 -- in: COUNT(DISTINCT messages.author) OVER ()
+
+-- title: a subquery that reads the same table by the same name
+select author, count(*) as n from messages group by author having count(*) > (select count(*) / 2 from messages where due is not null)
+-- becomes
+SELECT messages.author AS author, COUNT(*) AS n
+FROM messages AS messages
+GROUP BY messages.author
+HAVING COUNT(*) > (SELECT COUNT(*) / 2 AS `(count(1) / 2)` FROM messages AS messages WHERE NOT messages.due IS NULL)

@@ -6,7 +6,7 @@ all of it, and what the rewriting would read otherwise than Spark never comes so
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
@@ -181,20 +181,18 @@ def _refuse_ungrouped(select: exp.Select) -> None:
     if not grouped and not any(is_aggregate(part) for one in clauses for part in parts(one)):
         return
     keys = {one.unnest() for one in _keys(group)}
-    own = {one.alias_or_name for one in relations_of(select)}
-    own |= {one.alias for one in select.args.get("laterals") or []}
+    own = _relations(select)
     for item in select.selects:
         _refuse_subquery_of_group(item, keys, own)
     for clause in clauses:
-        for column in _loose(clause, keys):
-            if column.table in own:
-                raise Refusal(
-                    f"{column.sql('spark')} is neither grouped nor in an aggregate: a group may"
-                    " have several values of it",
-                    clause.sql("spark"),
-                    f"add it to GROUP BY, or write max({column.sql('spark')})",
-                    code="ungrouped-column",
-                )
+        for column in _loose(clause, keys, own):
+            raise Refusal(
+                f"{column.sql('spark')} is neither grouped nor in an aggregate: a group may"
+                " have several values of it",
+                clause.sql("spark"),
+                f"add it to GROUP BY, or write max({column.sql('spark')})",
+                code="ungrouped-column",
+            )
 
 
 def _refuse_subquery_of_group(item: exp.Expr, keys: set[exp.Expr], own: set[str]) -> None:
@@ -202,7 +200,7 @@ def _refuse_subquery_of_group(item: exp.Expr, keys: set[exp.Expr], own: set[str]
     for part in item.walk(prune=lambda one: is_aggregate(one) or isinstance(one, exp.Query)):
         if not isinstance(part, exp.Subquery) or part in keys:
             continue
-        if any(column.table in own for column in part.find_all(exp.Column)):
+        if any(_columns(part, own, lambda _: False)):
             raise Refusal(
                 "a subquery beside aggregates uses a column of the groups, which Spark does not"
                 " support",
@@ -230,12 +228,30 @@ def _without_filter(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _loose(node: exp.Expr, keys: set[exp.Expr]) -> Iterator[exp.Column]:
+def _loose(node: exp.Expr, keys: set[exp.Expr], own: set[str]) -> Iterator[exp.Column]:
     """Columns outside of aggregates and of what is grouped by, those in subqueries too."""
-    if node.unnest() in keys or is_aggregate(_without_filter(node)):
+    return _columns(
+        node, own, lambda one: one.unnest() in keys or is_aggregate(_without_filter(one))
+    )
+
+
+def _columns(
+    node: exp.Expr, own: set[str], left_out: Callable[[exp.Expr], bool]
+) -> Iterator[exp.Column]:
+    """Columns of ``own`` relations; a subquery may read another relation of the same name."""
+    if left_out(node):
         return
     if isinstance(node, exp.Column):
-        yield node
+        if node.table in own:
+            yield node
         return
+    if isinstance(node, exp.Select):
+        own = own - _relations(node)
     for child in node.iter_expressions():
-        yield from _loose(child, keys)
+        yield from _columns(child, own, left_out)
+
+
+def _relations(select: exp.Select) -> set[str]:
+    """What a block calls its relations."""
+    laterals = (one.alias for one in select.args.get("laterals") or [])
+    return {*(one.alias_or_name for one in relations_of(select)), *laterals}
