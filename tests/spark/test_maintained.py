@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from tests.spark.run_world import World, literal
 from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import TargetChanged, VerificationFailed
+from tapestry.runs.kinds.maintained import plan_run
 from tapestry.runs.kinds.maintained.reasons import NotIncremental
 from tapestry.runs.kinds.registry import parse_config
 from tapestry.runs.model.model import Model
@@ -245,6 +248,27 @@ def test_what_is_overlooked_is_noticed(shop: Shop, monkeypatch: pytest.MonkeyPat
     monkeypatch.undo()
     shop.run(model, 30)
     assert shop.table() == shop.answer(model, 30)
+
+
+@pytest.mark.more
+def test_sums_go_on_where_no_row_changes(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that lands without rows keeps what the change added, too."""
+    monkeypatch.setattr(plan_run, "QUIET", timedelta(0))
+    model = shop.maintained(f"{COUNTS} having count(*) > 1")
+    into(shop, order(1, 1), order(2, 2), order(3, 2))
+    shop.run(model, 10)
+    into(shop, order(4, 3))
+    for seconds, number in ((20, 5), (30, 6), (40, 7)):
+        shop.run(model, seconds)
+        assert shop.table() == shop.answer(model, seconds)
+        into(shop, order(number, 3))
+    shop.run(model, 50)
+    assert shop.table() == shop.answer(model, 50)
+    (row,) = shop.session.rows(
+        f"select own from {shop.schema}.tapestry_state where t = {literal(50)}"
+    )
+    assert json.loads(row[0])["sums"] == [[["1", "1", "1", "1.00"], ["2", "2", "2", "2.00"],
+                                           ["3", "4", "4", "4.00"]]]  # fmt: skip
 
 
 @pytest.mark.more

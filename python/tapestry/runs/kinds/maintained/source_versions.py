@@ -16,7 +16,6 @@ from tapestry.runs.engine.errors_of_delta import history_gone
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.runs.kinds.maintained.views import Views
-from tapestry.runs.query.holding import SMALL
 from tapestry.runs.sources.difference import (
     NotComparableError,
     ReadSource,
@@ -26,6 +25,9 @@ from tapestry.runs.sources.difference import (
 )
 from tapestry.runs.tables.state_row import Position
 from tapestry.sql.operators.texts import SourceVersions
+
+HELD = 2 * 2**20
+"""Bytes of a source up to which both versions are read whole: the log takes longer to ask."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def _compared(
     views: Views, source: ReadSource, old: SourceAt, new: SourceAt
 ) -> tuple[SourceVersions, int, str]:
     """A source, how many of its rows differ, and by what means that was told."""
-    small = source.table.size <= SMALL
+    small = source.table.size <= HELD
     one = difference(views.session, source, old, new, small)
     text = source.rows(new.pin.version, new.until)
     if one is None:
