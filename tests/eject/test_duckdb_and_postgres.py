@@ -119,6 +119,7 @@ def add(engine: Engine, rows: Iterable[tuple[Any, ...]]) -> None:
     engine.run(f"insert into board.messages values {rows_sql(rows, engine.instant)}")
 
 
+@pytest.mark.more
 def test_the_same_tables_over_the_same_windows(engine: Engine, tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()

@@ -34,7 +34,7 @@ from tapestry.sql.operators.versions import TwoVersions, Version
 from tapestry.sql.read.read_query import read
 from tapestry.sql.scan import Scan
 
-CASES = 300
+CASES = 150
 Rows = Mapping[str, list[tuple[Any, ...]]]
 KINDS = {"int": "INTEGER", "timestamp": "TIMESTAMPTZ"}
 MORE = (

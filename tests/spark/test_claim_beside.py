@@ -43,7 +43,7 @@ def warm(world: World, **config: Any) -> tuple[Model, Planned]:
     return model, planned
 
 
-@pytest.mark.parametrize("verify", ["sample", "off"])
+@pytest.mark.parametrize("verify", [more("sample"), "off"])
 def test_rows_are_computed_while_the_run_is_claimed(
     world: World, monkeypatch: pytest.MonkeyPatch, verify: str
 ) -> None:

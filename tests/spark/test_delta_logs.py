@@ -239,6 +239,7 @@ class SqlOnly:
         self.rows = session.rows
 
 
+@pytest.mark.more
 def test_late_rows_that_are_known_are_not_read_again(session: Any, schema: str) -> None:
     """A run that finds no new late row asks for the version of their table only."""
     world = World(session, schema).create()

@@ -75,6 +75,7 @@ def test_a_message_is_unanswered_once_its_reply_is_deleted(world: World, verify:
     assert world.answers() == [(1, 10), (2, 20.000001), (3, 15), (4, 41)]
 
 
+@pytest.mark.more
 def test_only_the_run_that_finds_rows_gone_asks_when_they_ended(world: World) -> None:
     """They end at its first instant; from there on the rows that are left say everything."""
     model = _model(world, UNANSWERED, "off")
@@ -96,6 +97,7 @@ def test_only_the_run_that_finds_rows_gone_asks_when_they_ended(world: World) ->
     ]
 
 
+@pytest.mark.more
 def test_a_window_of_the_one_instant_at_which_rows_end(world: World) -> None:
     model = _model(world, UNANSWERED, "full")
     world.run(model, 20)
@@ -124,7 +126,8 @@ def test_an_alternative_that_never_held_for_a_row_now_gone(world: World) -> None
     assert world.answers() == [(1, 5), (2, 41), (3, 10), (4, 35)]
 
 
-@pytest.mark.parametrize("verify", [more("off"), "sample", more("full")])
+@pytest.mark.more
+@pytest.mark.parametrize("verify", ["off", "sample", "full"])
 def test_what_is_assumed_of_a_source_is_assumed_of_its_ended_rows(
     world: World, verify: str
 ) -> None:
@@ -171,7 +174,8 @@ def test_a_query_that_does_not_look_back_keeps_nothing(world: World) -> None:
     assert _kept(world) == []
 
 
-@pytest.mark.parametrize("point", [more("claimed"), "before_written", more("committed")])
+@pytest.mark.more
+@pytest.mark.parametrize("point", ["claimed", "before_written", "committed"])
 def test_a_run_that_is_killed_ends_a_row_once(
     world: World, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:

@@ -20,6 +20,7 @@ COLUMNS = (Column("id", "bigint"), Column("ts", "timestamp"))
 BERLIN = Catalog({"t": Source("t", COLUMNS, "ts")}, time_zone="Europe/Berlin")
 
 
+@pytest.mark.more
 def test_solutions_are_the_definition(spark: Any) -> None:
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW t AS {ROWS}")
     values = ", ".join(f"(TIMESTAMP '{text}')" for text in instants())
