@@ -24,6 +24,9 @@ from tapestry.sql.operators.sums import SummedBlock, mentions
 from tapestry.sql.operators.versions import VERSIONS, TwoVersions, Version
 from tapestry.sql.write import build
 
+SIGN = "_sign"
+"""Is a row, or what is summed of rows, taken off (-1) or added (1)?"""
+
 
 @dataclass
 class ChangedRows:
@@ -31,7 +34,6 @@ class ChangedRows:
 
     versions: TwoVersions
     known: dict[int, tuple[exp.Expr, Changed]] = field(default_factory=dict)
-    signs: dict[int, tuple[exp.Expr, Changed]] = field(default_factory=dict)
 
     @property
     def reach(self) -> Reach:
@@ -45,37 +47,40 @@ class ChangedRows:
             self.known[id(tree)] = tree, self._made(tree)
         return self.known[id(tree)][1]
 
-    def signed(self, block: SummedBlock) -> Iterator[tuple[Version, exp.Select]]:
-        """Counts and sums of the rows of a block that are in one version alone.
+    def signed(self, block: SummedBlock) -> Iterator[exp.Select]:
+        """Counts and sums of the rows of a block that go (``SIGN`` -1) and that come (1).
 
         Every mention in turn has its changed rows; those before it are of the new version, those
         behind it of the old one, so that rows which changed together are counted once.
         """
         query = block.summing()
         for place, node in enumerate(mentions(query)):
-            for version in VERSIONS:
-                changed = self._signed(node, version)
-                if changed is None:
-                    continue
-                term = query.copy()
-                for number, other in enumerate(list(mentions(term))):
-                    side = Version.NEW if number < place else Version.OLD
-                    other.replace(changed if number == place else self.versions.at(other, side))
-                yield version, term
+            changed = self._signed(node)
+            if changed is None:
+                continue
+            term = query.copy()
+            for number, other in enumerate(list(mentions(term))):
+                side = Version.NEW if number < place else Version.OLD
+                other.replace(changed if number == place else self.versions.at(other, side))
+            yield _by_sign(term, changed)
 
-    def _signed(self, node: exp.Expr, version: Version) -> exp.Expr | None:
-        """Rows of a version that with those of the other one make up its change; None: none."""
+    def _signed(self, node: exp.Expr) -> exp.Subquery | None:
+        """The changed rows of a mentioned relation with their signs; None: there are none."""
+        sides: dict[Version, exp.Expr] = {}
         if isinstance(node, exp.Table):
-            apart = version in self.versions.apart(node.name)
-            return self.versions.difference(node.name, version) if apart else None
-        if not self.reach.is_touched(node, frozenset()):
-            return None
-        tree = opened(node.this)
-        if id(tree) not in self.signs:
+            apart = self.versions.apart(node.name)
+            sides = {one: self.versions.difference(node.name, one) for one in apart}
+        elif self.reach.is_touched(node, frozenset()):
+            tree = opened(node.this)
             key = None if self._is_taken_apart(tree) else choose_key(tree, self.versions.tables)
             found = self.of(tree) if key is None else self._among_keys(tree, key)
-            self.signs[id(tree)] = tree, found
-        return build.table(self.signs[id(tree)][1][version], node.alias)
+            sides = {one: build.table(name, node.alias) for one, name in found.items()}
+        parts = []
+        for version, rows in sides.items():
+            sign = exp.Literal.number(-1 if version is Version.OLD else 1)
+            listed = [*build.select_all(node.alias).expressions, build.named(sign, SIGN)]
+            parts.append(build.add_from(build.select(listed), rows))
+        return build.subquery(build.union_all(parts), node.alias) if parts else None
 
     def keys(self, query: exp.Expr, key: Key) -> str:
         """The relation of the keys of a query that can differ, each once."""
@@ -169,6 +174,21 @@ class ChangedRows:
         among = self.keys(query, key)
         both = {one: cut(query, key, among, self.versions, one) for one in VERSIONS}
         return {one: self.versions.keep(both[one], one.value) for one in VERSIONS}
+
+
+def _by_sign(term: exp.Select, changed: exp.Subquery) -> exp.Select:
+    """Counts and sums by the sign of the changed rows, which stand somewhere in FROM."""
+    sign, select = build.column(SIGN, changed.alias), changed.parent_select
+    while select is not None and select is not term:
+        select.append("expressions", build.named(sign, SIGN))
+        around = select.find_ancestor(exp.Subquery)
+        assert around is not None
+        sign, select = build.column(SIGN, around.alias), around.parent_select
+    term.set("expressions", [build.named(sign, SIGN), *term.expressions])
+    group = term.args.get("group") or exp.Group(expressions=[])
+    group.append("expressions", sign.copy())
+    term.set("group", group)
+    return term
 
 
 def _is_row_by_row(block: SelectBlock) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from sqlglot import exp
-
 from tapestry.sql.operators.changed_rows import ChangedRows
 from tapestry.sql.operators.sums import SummedBlock, SummedQuery
 from tapestry.sql.operators.texts import (
@@ -18,9 +16,6 @@ from tapestry.sql.operators.texts import (
 )
 from tapestry.sql.operators.versions import Version
 from tapestry.sql.write import build
-
-SIGN = "_sign"
-"""Are counts and sums taken off (-1) or added (1)?"""
 
 
 def sums_at(
@@ -45,11 +40,7 @@ def sums_apart(
     A group may have several rows.
     """
     versions = two_versions(summed.tables, summed.zone, between)
-    terms = []
-    for version, term in ChangedRows(versions).signed(block):
-        sign = exp.Literal.number(-1 if version is Version.OLD else 1)
-        term.set("expressions", [build.named(sign, SIGN), *term.expressions])
-        terms.append(term)
+    terms = list(ChangedRows(versions).signed(block))
     if not terms:
         return ""
     together = build.union_all(terms) if len(terms) > 1 else terms[0]
@@ -64,7 +55,7 @@ def over_sums(
     t: datetime,
     dialect: str = "spark",
 ) -> str:
-    """The query over SELECTs of its blocks' groups, and of the sources that it reads beside them.
+    """The query over SELECTs of its blocks' groups, and of its sources.
 
     ``columns`` are the names of its columns.
     """

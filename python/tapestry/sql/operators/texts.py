@@ -57,7 +57,8 @@ def two_versions(tables: Mapping[str, SourceTable], zone: str, between: Between)
 def sources_of(versions: TwoVersions, between: Between) -> list[tuple[str, str]]:
     """What the relations of the sources are called in texts, and the SELECT of each."""
     found = []
-    for name, one in sorted(between.sources.items()):
+    for name in sorted({table.source for table in versions.tables.values()}):
+        one = between.sources[name]
         texts = {"new": one.new}
         if name in versions.moved:
             texts |= {"old": one.old, "minus": one.minus, "plus": one.plus}

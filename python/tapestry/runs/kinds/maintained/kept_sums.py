@@ -23,7 +23,8 @@ from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.source_versions import SourcesCompared
 from tapestry.runs.query.holding import SMALL
 from tapestry.runs.tables.state_row import StateRow
-from tapestry.sql.operators.read_sums import SIGN, over_sums, sums_apart, sums_at
+from tapestry.sql.operators.changed_rows import SIGN
+from tapestry.sql.operators.read_sums import over_sums, sums_apart, sums_at
 from tapestry.sql.operators.sums import SummedBlock, SummedQuery
 from tapestry.sql.operators.texts import Between
 
@@ -76,14 +77,13 @@ class KeptSums:
 
     def answer(self, sources: Mapping[str, str], columns: Sequence[str], t: datetime) -> str:
         """The SELECT of the query's answer at t, which reads these groups."""
-        beside = {name: sources[name] for name in self.summed.beside}
         texts = [
             _relation(block, types, groups)
             for block, types, groups in zip(
                 self.summed.blocks, self.types, self.groups, strict=True
             )
         ]
-        return over_sums(self.summed, texts, beside, columns, t)
+        return over_sums(self.summed, texts, sources, columns, t)
 
 
 @dataclass(frozen=True)
