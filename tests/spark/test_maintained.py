@@ -267,8 +267,9 @@ def test_sums_go_on_where_no_row_changes(shop: Shop, monkeypatch: pytest.MonkeyP
     (row,) = shop.session.rows(
         f"select own from {shop.schema}.tapestry_state where t = {literal(50)}"
     )
-    assert json.loads(row[0])["sums"] == [[["1", "1", "1", "1.00"], ["2", "2", "2", "2.00"],
-                                           ["3", "4", "4", "4.00"]]]  # fmt: skip
+    assert json.loads(row[0])["sums"] == [
+        [["1", "1", "1", "1", "1.00"], ["2", "2", "2", "2", "2.00"], ["3", "4", "4", "4", "4.00"]]
+    ]
 
 
 @pytest.mark.more

@@ -96,19 +96,25 @@ class Overwriting(Appending):
 
 @dataclass(frozen=True)
 class Replacing(Appending):
-    """The rows take the place of those for which ``instead_of`` holds, as ``rests_on_table`` says.
+    """The rows take the place of those for which ``instead_of`` holds.
 
     It holds for each of the new rows, too.
     """
 
     action: ClassVar[str] = "replace"
-    rests_on_table: ClassVar[bool] = True
 
     instead_of: str = "true"
 
     def statement(self, select: str, attempt: str = "") -> str:
         """One INSERT OVERWRITE of a part of the table."""
         return append_sql(self.row, self.columns, select, attempt, instead_of=self.instead_of)
+
+
+@dataclass(frozen=True)
+class Remaking(Replacing):
+    """The same, and the rows are made from those of the table."""
+
+    rests_on_table: ClassVar[bool] = True
 
 
 def create_sql(

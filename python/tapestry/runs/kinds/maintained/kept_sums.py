@@ -15,11 +15,11 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import partial
 from typing import Any
 
-from tapestry.quoting import Sql, identifier, string
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.engine.column_types import columns_of_query, sql_type
+from tapestry.runs.engine.column_types import columns_of_query
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
+from tapestry.runs.kinds.maintained.rows_as_text import as_text, is_exact, select_of
 from tapestry.runs.kinds.maintained.source_versions import SourcesCompared
 from tapestry.runs.query.holding import SMALL
 from tapestry.runs.tables.state_row import StateRow
@@ -34,18 +34,6 @@ LONGEST = 90_000
 """So many characters have the counts and sums of a model, at most."""
 _ROWS = 20_000
 """So many rows are read of them."""
-_EXACT = (
-    "boolean",
-    "tinyint",
-    "smallint",
-    "int",
-    "bigint",
-    "string",
-    "date",
-    "timestamp",
-    "decimal",
-)
-"""Types of groups that are written as texts and read again as the same values."""
 _WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
 
 Group = tuple[str | None, ...]
@@ -150,7 +138,7 @@ class SumsOfRun:
             text = sums_at(summed, block, self.query.scans(self.t), means=True)
             key = ("columns of counts and sums", block.typed().sql(), self.query.relations.catalog)
             columns = self.invocation.remember(key, partial(columns_of_query, self.session, text))
-            if not all(_is_exact(kind) for _, kind in columns[: len(block.groups)]):
+            if not all(is_exact(kind) for _, kind in columns[: len(block.groups)]):
                 return None
             found.append(tuple((name, kind.lower()) for name, kind in columns))
         return tuple(found)
@@ -160,25 +148,14 @@ def _bounded(sums: KeptSums) -> KeptSums | None:
     return sums if len(json.dumps(sums.own)) <= LONGEST else None
 
 
-def _is_exact(kind: str) -> bool:
-    bare = kind.lower()
-    return bare in _EXACT or bare.startswith("decimal(")
-
-
 def _read(
     session: Session, block: SummedBlock, types: Sequence[tuple[str, str]], text: str
 ) -> Sequence[Sequence[Any]] | None:
     """Rows of signs, groups and their counts and sums, as texts; None: they are too many."""
-    listed = [_as_text(name, kind) for name, kind in types[: len(block.columns)]]
+    listed = [as_text(name, kind) for name, kind in types[: len(block.columns)]]
     sign = SIGN if SIGN in text else "1"
     rows = session.rows(f"SELECT {sign}, {', '.join(listed)} FROM ({text}\n) LIMIT {_ROWS + 1}")
     return rows if len(rows) <= _ROWS else None
-
-
-def _as_text(name: str, kind: str) -> Sql:
-    column = identifier(name)
-    value = f"unix_micros({column})" if kind == "timestamp" else column
-    return Sql(f"CAST({value} AS STRING)")
 
 
 def _added(
@@ -206,26 +183,7 @@ def _kept(block: SummedBlock, rows: Iterable[Sequence[Any]]) -> Groups:
 
 def _relation(block: SummedBlock, types: Sequence[tuple[str, str]], groups: Groups) -> str:
     """A SELECT of the groups, with the types that Spark gives them."""
-    names = [name for name, _ in types]
-    listed = json.dumps(
-        [
-            dict(zip(names, _values(block, group, sums, types), strict=True))
-            for group, sums in groups.items()
-        ]
-    )
-    schema = ", ".join(f"{identifier(name)}: STRING" for name in names)
-    items = ", ".join(_as_value(name, kind) for name, kind in types)
-    return (
-        f"SELECT {items} FROM (SELECT inline(from_json({string(listed)},"
-        f" {string(f'ARRAY<STRUCT<{schema}>>')})))"
-    )
-
-
-def _as_value(name: str, kind: str) -> Sql:
-    column = identifier(name)
-    if kind == "timestamp":
-        return Sql(f"timestamp_micros(CAST({column} AS BIGINT)) AS {column}")
-    return Sql(f"CAST({column} AS {sql_type(kind)}) AS {column}")
+    return select_of(types, [_values(block, group, sums, types) for group, sums in groups.items()])
 
 
 def _values(

@@ -14,7 +14,7 @@ from tapestry.runs.kinds.maintained.config import config_of
 from tapestry.runs.kinds.maintained.kept_sums import KeptSums, SumsOfRun
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import NotIncremental, Reason, Whole
-from tapestry.runs.kinds.maintained.replace_rows import Replacement, appended, replaced
+from tapestry.runs.kinds.maintained.replace_rows import Replacement, replacement
 from tapestry.runs.kinds.maintained.source_versions import compare_sources
 from tapestry.runs.kinds.maintained.table_change import (
     Comparing,
@@ -154,9 +154,7 @@ class NextRun:
         change, row = told, replace(row, after=self.after(sums))
         if change.empty:
             return self.unchanged(last, row, views)
-        made = replaced(row, self.query, table, change) if change.deleted or change.updated else (
-            appended(row, self.query, change)
-        )  # fmt: skip
+        made = replacement(self.query, table, change)
         return self.written(row, made, views, whole, change)
 
     def whole_in_any_case(self) -> Whole | None:

@@ -1,5 +1,6 @@
 """From what changes in the table to the statement that writes it: one commit.
 
+    very few rows change   they are named with their values
     few rows change        the rows that have the hash of one that changes are replaced by those
                            that the new version has with such a hash
     rows come in only      they are added
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from tapestry.quoting import identifiers, string
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.table_change import DELTA, TableChange, row_hash
-from tapestry.runs.protocol.writing import Appending, Replacing
+from tapestry.runs.protocol.writing import Appending, Remaking, Replacing
 from tapestry.runs.tables.state_row import StateRow
 
 _ODD = "the table is not what its last run wrote: a row that is to go is not there"
@@ -27,27 +28,39 @@ _ODD = "the table is not what its last run wrote: a row that is to go is not the
 class Replacement:
     """``select`` gives the rows that come in.
 
-    ``instead_of`` holds for those that go out; None: none does.
+    ``instead_of`` holds for those that go out; None: none does. ``named``: ``select`` does not read
+    the table.
     """
 
     select: str
     instead_of: str | None
+    named: bool = False
 
     def writing(self, row: StateRow, columns: tuple[str, ...]) -> Appending:
         """How they are written."""
         if self.instead_of is None:
             return Appending(row, columns)
-        return Replacing(row, columns, self.instead_of)
+        made = Replacing if self.named else Remaking
+        return made(row, columns, self.instead_of)
 
 
-def appended(row: StateRow, query: MaintainedQuery, change: TableChange) -> Replacement:
+def replacement(query: MaintainedQuery, table: str, change: TableChange) -> Replacement:
+    """What a change of a table takes."""
+    if change.few is not None:
+        return Replacement(change.few.select, change.few.instead_of or None, named=True)
+    if change.deleted or change.updated:
+        return replaced(query, table, change)
+    return appended(query, change)
+
+
+def appended(query: MaintainedQuery, change: TableChange) -> Replacement:
     """Rows come in only."""
     names = identifiers(query.names)
     copies = _copies(f"SELECT {names}, {DELTA} AS _tap_n FROM {change.relation}", query.names)
     return Replacement(copies, None)
 
 
-def replaced(row: StateRow, query: MaintainedQuery, table: str, change: TableChange) -> Replacement:
+def replaced(query: MaintainedQuery, table: str, change: TableChange) -> Replacement:
     """Rows go out, too."""
     names, hashed = identifiers(query.names), row_hash(query.names)
     where, instead_of = "", "true"

@@ -18,6 +18,7 @@ from tapestry.errors import Refusal
 from tapestry.quoting import Sql, identifier, identifiers, relation_name
 from tapestry.runs.engine.errors_of_delta import history_gone
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.maintained.few_rows import FewRows, few_rows
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.runs.kinds.maintained.source_versions import SourcesCompared
@@ -32,6 +33,9 @@ NAMED = 10_000
 DELTA = "_tap_d"
 """By how many copies a row is more in the new version."""
 
+LITTLE = 1_000
+"""Where so many rows of the sources changed, the rows of the table that do may be few."""
+
 
 @dataclass(frozen=True)
 class TableChange:
@@ -43,6 +47,8 @@ class TableChange:
         Their hashes; None where they are too many to be named.
     inserted, updated, deleted
         How many rows come in, take the place of others of their key, and go out.
+    few
+        All of them, where they are few; ``relation`` is "" then.
     """
 
     relation: str
@@ -50,6 +56,7 @@ class TableChange:
     inserted: int
     updated: int
     deleted: int
+    few: FewRows | None = None
 
     @property
     def empty(self) -> bool:
@@ -73,6 +80,7 @@ class Comparing:
         kept = self.query.kept.keyed
         assert kept is not None
         between = Between((self.last.t, self.t), sources.versions)
+        few = bool(self._shown_key()) and sources.rows <= LITTLE
         try:
             sides = [self._sides(kept, arm, between) for arm in kept.arms]
         except Refusal as refusal:
@@ -81,7 +89,7 @@ class Comparing:
             if not history_gone(error):
                 raise
             return Whole(Reason.HISTORY_GONE)
-        return self._change([side for pair in sides for side in pair])
+        return self._change([side for pair in sides for side in pair], few)
 
     def with_answer(self, answer: str = "") -> TableChange:
         """Tell it from the whole answer, which takes the place of all rows.
@@ -91,7 +99,7 @@ class Comparing:
         names = identifiers(self.query.names)
         old = f"SELECT {names}, -1 AS {DELTA} FROM {self.table}"
         new = f"SELECT {names}, 1 AS {DELTA} FROM ({answer or self.query.answer(self.t)})"
-        return self._change([old, new])
+        return self._change([old, new], few=True)
 
     def _sides(self, kept: KeptQuery, arm: KeptArm, between: Between) -> Iterator[str]:
         """The old and the new rows of the keys of an arm that can differ, with their signs."""
@@ -102,7 +110,7 @@ class Comparing:
         else:
             keys = self.views.keep(compare(kept, arm, between).keys)
             texts = compare(kept, arm, between, among=keys.strip("`"))
-            among = self._among_shown(kept, arm, keys)
+            among = self._among_shown(arm, keys)
             if among:
                 there = f"{self.table} AS _tap_t WHERE {among}"
                 yield f"SELECT {identifiers(own)}, -1 AS {DELTA} FROM {there}"
@@ -111,15 +119,10 @@ class Comparing:
         yield _signed(texts.old, names, own, -1)
         yield _signed(texts.new, names, own, 1)
 
-    def _among_shown(self, kept: KeptQuery, arm: KeptArm, keys: str) -> str:
-        """The condition that a row of the table has one of the keys; '' where it does not show it.
-
-        A column of the table shows a key only with the very type that it has: the answer is one
-        arm, whose columns are those of the table.
-        """
-        if len(kept.arms) > 1 or arm.key is None or None in arm.shown:
+    def _among_shown(self, arm: KeptArm, keys: str) -> str:
+        """The condition that a row of the table has one of the keys; '' where it shows none."""
+        if arm.key is None or not (places := self._shown_key()):
             return ""
-        places = [place for place in arm.shown if place is not None]
         pairs = zip(key_names(arm.key), places, strict=True)
         same = " AND ".join(
             f"_tap_t.{identifier(self.query.names[place])} <=> _tap_k.{name}"
@@ -127,9 +130,13 @@ class Comparing:
         )
         return f"EXISTS (SELECT 1 FROM {keys} AS _tap_k WHERE {same})"
 
-    def _change(self, sides: Sequence[str]) -> TableChange:
+    def _change(self, sides: Sequence[str], few: bool) -> TableChange:
+        """``few``: the changed rows may be few, and all copies of each stand in the sides."""
         names = identifiers(self.query.names)
         both = " UNION ALL ".join(f"({side}\n)" for side in sides)
+        found = few_rows(self.session, self.query.columns, both, Sql(DELTA)) if few else None
+        if found is not None:
+            return TableChange("", (), *found.counts(self._shown_key()), few=found)
         change = self.views.keep(
             f"SELECT {names}, sum({DELTA}) AS {DELTA} FROM ({both}) GROUP BY {names}"
             f" HAVING sum({DELTA}) <> 0"
@@ -151,18 +158,25 @@ class Comparing:
 
     def _updated(self, change: str) -> int:
         """Rows that take the place of others with their key, where the table shows keys."""
-        kept = self.query.kept.keyed
-        if kept is None or len(kept.arms) > 1:
+        if not (places := self._shown_key()):
             return 0
-        (arm,) = kept.arms
-        if arm.key is None or None in arm.shown:
-            return 0
-        key = identifiers([self.query.names[place] for place in arm.shown if place is not None])
+        key = identifiers([self.query.names[place] for place in places])
         ((updated,),) = self.session.rows(
             f"SELECT coalesce(sum(_u), 0) FROM (SELECT least(sum(greatest({DELTA}, 0)),"
             f" sum(-least({DELTA}, 0))) AS _u FROM {change} GROUP BY {key})"
         )
         return int(updated)
+
+    def _shown_key(self) -> list[int]:
+        """The places of the columns that show a row's key; none where they do not.
+
+        A column of the table shows a key only with the very type that it has: the answer is one
+        arm, whose columns are those of the table.
+        """
+        kept = self.query.kept.keyed
+        if kept is None or len(kept.arms) > 1 or None in kept.arms[0].shown:
+            return []
+        return [place for place in kept.arms[0].shown if place is not None]
 
 
 def row_hash(names: Sequence[str]) -> Sql:

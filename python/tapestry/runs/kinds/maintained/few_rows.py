@@ -1,0 +1,94 @@
+"""Few changed rows, told to the driver: they are named in the statement that replaces them.
+
+No view of the session holds them then, nothing is staged, and the condition on the rows that go
+compares columns with values: Delta reads only files that may have them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tapestry.quoting import Sql, identifier, identifiers
+from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.maintained.rows_as_text import (
+    Texts,
+    as_text,
+    is_exact,
+    literal,
+    select_of,
+)
+from tapestry.sql.catalog import Column
+
+FEW = 200
+"""So many changed rows are named one by one, each of them with all its columns."""
+WIDE = 2_000
+"""So many values in all."""
+
+
+@dataclass(frozen=True)
+class FewRows:
+    """Changed rows, each once, with how many copies there were and are, of all that there are."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Texts, int, int], ...]
+
+    @property
+    def select(self) -> Sql:
+        """The copies that there are."""
+        columns = [(column.name, column.type) for column in self.columns]
+        return select_of(columns, [row for row, _, now in self.rows for _ in range(now)])
+
+    @property
+    def instead_of(self) -> Sql:
+        """The condition that a row is one of them; "": none was there."""
+        if not any(was for _, was, _ in self.rows):
+            return Sql("")
+        return Sql(" OR ".join(f"({self._is(row)})" for row, _, _ in self.rows))
+
+    def counts(self, key: Sequence[int]) -> tuple[int, int, int]:
+        """How many rows come in, take the place of others with their key, and go out.
+
+        ``key``: the places of its columns; none: no row takes another's place.
+        """
+        came, went = Counter[Texts](), Counter[Texts]()
+        for row, was, now in self.rows:
+            of = tuple(row[place] for place in key)
+            came[of] += max(now - was, 0)
+            went[of] += max(was - now, 0)
+        updated = sum(min(came[of], went[of]) for of in came) if key else 0
+        return sum(came.values()) - updated, updated, sum(went.values()) - updated
+
+    def _is(self, row: Texts) -> Sql:
+        pairs = zip(self.columns, row, strict=True)
+        return Sql(
+            " AND ".join(
+                f"{identifier(column.name)} <=> {literal(text, column.type)}"
+                for column, text in pairs
+            )
+        )
+
+
+def few_rows(
+    session: Session, columns: Sequence[Column], signed: str, delta: Sql
+) -> FewRows | None:
+    """The rows that differ of ``signed``, whose column ``delta`` is -1 or 1; None: not so few.
+
+    All copies of a row that differs must be among them.
+    """
+    names = identifiers(column.name for column in columns)
+    if not all(is_exact(column.type) for column in columns):
+        return None
+    listed = ", ".join(as_text(column.name, column.type) for column in columns)
+    most = min(FEW, WIDE // len(columns))
+    rows = session.rows(
+        f"SELECT {listed}, _was, _now FROM (SELECT {names}, count_if({delta} < 0) AS _was,"
+        f" count_if({delta} > 0) AS _now FROM ({signed}) GROUP BY {names}"
+        f" HAVING sum({delta}) <> 0) LIMIT {most + 1}"
+    )
+    if len(rows) > most:
+        return None
+    return FewRows(
+        tuple(columns), tuple((tuple(row[:-2]), int(row[-2]), int(row[-1])) for row in rows)
+    )
