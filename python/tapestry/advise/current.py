@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tapestry.errors import Refusal
 from tapestry.runs.kinds.maintained.how_kept import how_kept, refuse
-from tapestry.runs.kinds.maintained.reasons import Whole
 from tapestry.sql import Catalog
 from tapestry.sql.operators.steady import unsteady_places
 from tapestry.sql.work import bounded
@@ -22,6 +21,7 @@ def kept_by_changes(sql: str, catalog: Catalog) -> bool:
         with bounded(sql):
             query = refuse(sql, catalog)
             decides = unsteady_places(query.tree, query.catalog) is None
-            return not isinstance(how_kept(query, decides), Whole)
+            kept = how_kept(query, decides, {})
+            return kept.whole is None or kept.summed is not None
     except Refusal:
         return False

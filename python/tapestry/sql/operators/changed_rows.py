@@ -72,7 +72,7 @@ class ChangedRows:
             sides = {one: self.versions.difference(node.name, one) for one in apart}
         elif self.reach.is_touched(node, frozenset()):
             tree = opened(node.this)
-            key = None if self._is_taken_apart(tree) else choose_key(tree, self.versions.tables)
+            key = None if self._is_taken_apart(tree) else self._key(tree)
             found = self.of(tree) if key is None else self._among_keys(tree, key)
             sides = {one: build.table(name, node.alias) for one, name in found.items()}
         parts = []
@@ -86,12 +86,15 @@ class ChangedRows:
         """The relation of the keys of a query that can differ, each once."""
         found = self.reach.of(query, key)
         if not found:
-            return self.versions.keep(_no_keys(query, key, self.versions), "keys")
+            return self.versions.keep_computed(_no_keys(query, key, self.versions), "keys")
         together = build.union_all(found) if len(found) > 1 else found[0]
         outer = build.select_all()
         outer.set("distinct", exp.Distinct())
         build.add_from(outer, build.subquery(together, "_all"))
-        return self.versions.keep(outer, "keys")
+        return self.versions.keep_computed(outer, "keys")
+
+    def _key(self, query: exp.Expr) -> Key | None:
+        return choose_key(query, self.versions.tables, weights=self.versions.weights)
 
     def _made(self, query: exp.Query) -> Changed:
         if (
@@ -113,7 +116,7 @@ class ChangedRows:
                 version: self.versions.keep(self._row_by_row(query, version), "rows")
                 for version in VERSIONS
             }
-        return self._compared(query, choose_key(query, self.versions.tables))
+        return self._compared(query, self._key(query))
 
     def _is_taken_apart(self, query: exp.Query) -> bool:
         """Does its change follow from that of what it reads, row by row?"""

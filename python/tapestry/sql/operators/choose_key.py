@@ -2,7 +2,7 @@
 
     GROUP BY, PARTITION BY, DISTINCT    what all of them name
     set operations                      all columns
-    filter, project, join               all columns that are read of the first table of FROM whose
+    filter, project, join               all columns that are read of the largest table of FROM whose
                                         rows no outer join may leave out, or those of `unique_key`
     LIMIT, a global aggregate           none
 
@@ -54,12 +54,15 @@ class Key:
 
 
 def choose_key(
-    query: exp.Expr, tables: Mapping[str, SourceTable], preferred: Sequence[str] = ()
+    query: exp.Expr,
+    tables: Mapping[str, SourceTable],
+    preferred: Sequence[str] = (),
+    weights: Mapping[str, int] | None = None,
 ) -> Key | None:
     """The key that a query is kept by; None where it has none.
 
     ``preferred`` are columns of its select list (``unique_key``), which are taken where they are
-    columns of the tables.
+    columns of the tables. ``weights``: how large the sources are.
     """
     finder = Finder(tables)
     tree = opened(query)
@@ -71,7 +74,7 @@ def choose_key(
     if is_limited(tree) or any(one.side == "FULL" for one in block.relations):
         return None
     wanted = [one for one in _named(block, preferred) if _may_be(one, block)]
-    candidates = wanted or list(_candidates(block))
+    candidates = wanted or list(_candidates(block, _Sizes(tables, weights or {})))
     parts = tuple(dict.fromkeys(one for one in candidates if _may_be(one, block)))
     covered = [finder.commuting(tree, part) for part in parts]
     return Key(parts, _reached(covered)) if parts else None
@@ -90,11 +93,22 @@ def names_of(query: exp.Query) -> list[str]:
     return list(query.named_selects)
 
 
-def _candidates(block: SelectBlock) -> Iterator[exp.Expr]:
+@dataclass(frozen=True)
+class _Sizes:
+    tables: Mapping[str, SourceTable]
+    weights: Mapping[str, int]
+
+    def of(self, node: exp.Expr) -> int:
+        """How large what a relation reads is."""
+        used = (self.tables.get(one.name) for one in node.find_all(exp.Table))
+        return sum(self.weights.get(table.source, 0) for table in used if table is not None)
+
+
+def _candidates(block: SelectBlock, sizes: _Sizes) -> Iterator[exp.Expr]:
     """What all that takes rows of the block together tells them apart by."""
     lists = list(_lists(block))
     if not lists:
-        yield from _driving(block)
+        yield from _driving(block, sizes)
         return
     for one in lists[0]:
         if all(one in other for other in lists[1:]):
@@ -126,9 +140,12 @@ def _in_every_set(group: exp.Expr) -> Iterator[exp.Expr]:
             yield from (one for one in sets[0] if all(one in other for other in sets[1:]))
 
 
-def _driving(block: SelectBlock) -> Iterator[exp.Expr]:
-    """All that is read of the first relation that no outer join may leave out."""
-    for relation in block.relations:
+def _driving(block: SelectBlock, sizes: _Sizes) -> Iterator[exp.Expr]:
+    """All that is read of the largest relation that no outer join may leave out, of the first one.
+
+    Its rows are the finest: a change reaches few of them.
+    """
+    for relation in sorted(block.relations, key=lambda one: -sizes.of(one.node)):
         if relation.alias in block.supplied:
             continue
         found = [

@@ -10,7 +10,7 @@ right (maintained, section 2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -57,6 +57,7 @@ class KeptQuery:
     arms: tuple[KeptArm, ...]
     tables: Mapping[str, SourceTable]
     zone: str
+    weights: Mapping[str, int]
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -64,10 +65,13 @@ class KeptQuery:
         return tuple(sorted({table.source for table in self.tables.values()}))
 
 
-def keep_by_keys(read: ReadQuery, preferred: Sequence[str] = ()) -> KeptQuery:
+def keep_by_keys(
+    read: ReadQuery, preferred: Sequence[str] = (), weights: Mapping[str, int] | None = None
+) -> KeptQuery:
     """Write a query out, and choose the key of each of its arms.
 
     ``preferred`` are columns of the select list by which an arm is kept where they commute with it.
+    ``weights``: how large the sources are; an arm is kept by the rows of the largest one.
     Raises Refusal for what cannot be written out, NotComparedError for what is not compared.
     """
     tree, catalog = read.tree, read.catalog
@@ -76,18 +80,24 @@ def keep_by_keys(read: ReadQuery, preferred: Sequence[str] = ()) -> KeptQuery:
     written = writer.query(tree, Scope({}, {}), {})
     arms = []
     for query in _arms(written):
-        key = choose_key(query, writer.tables, preferred)
+        key = choose_key(query, writer.tables, preferred, weights)
         arms.append(KeptArm(query, key, _shown(query, key)))
-    return KeptQuery(read.columns, written, tuple(arms), writer.tables, catalog.time_zone)
+    zone = catalog.time_zone
+    return KeptQuery(read.columns, written, tuple(arms), writer.tables, zone, weights or {})
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The SELECTs that keep an arm; ``keys`` is "" where it has no key."""
+    """The SELECTs that keep an arm; ``keys`` is "" where it has no key.
+
+    among
+        What the relation of its keys is called.
+    """
 
     keys: str
     new: str
     old: str
+    among: str = ""
 
 
 def read_columns(kept: KeptQuery) -> dict[str, set[str]]:
@@ -100,15 +110,19 @@ def read_columns(kept: KeptQuery) -> dict[str, set[str]]:
 
 
 def compare(
-    kept: KeptQuery, arm: KeptArm, between: Between, among: str = "", dialect: str = "spark"
+    kept: KeptQuery,
+    arm: KeptArm,
+    between: Between,
+    dialect: str = "spark",
+    hold: Callable[[str], str] | None = None,
 ) -> Texts:
     """The SQL of an arm between two versions.
 
-    ``among`` is a relation that holds the rows of ``keys``; without it they are found once more in
-    each text. Raises Refusal for a comparison with now() whose change cannot be
+    ``hold`` computes the keys at once, and those of derived tables; without it they are found once
+    more in each text. Raises Refusal for a comparison with now() whose change cannot be
     foretold.
     """
-    versions = two_versions(kept.tables, kept.zone, between)
+    versions = two_versions(kept, between, hold)
     sources = sources_of(versions, between)
     if arm.key is None:
         both = (versions.query_at(arm.query, one) for one in (Version.NEW, Version.OLD))
@@ -116,14 +130,10 @@ def compare(
     keys = ChangedRows(versions).keys(arm.query, arm.key)
     names = map(build.column, key_names(arm.key))
     listed = build.add_from(build.select(names), exp.to_table(keys))
-    rows = [
-        cut(arm.query, arm.key, among or keys, versions, one) for one in (Version.NEW, Version.OLD)
-    ]
-    made = () if among else versions.ctes
-    return Texts(
-        text_of(listed, versions.ctes, sources, dialect),
-        *(text_of(one, made, sources, dialect) for one in rows),
-    )
+    rows = [cut(arm.query, arm.key, keys, versions, one) for one in (Version.NEW, Version.OLD)]
+    made = versions.ctes if hold is None else ()
+    new, old = (text_of(one, made, sources, dialect) for one in rows)
+    return Texts(text_of(listed, versions.ctes, sources, dialect), new, old, keys)
 
 
 def _arms(query: exp.Expr) -> list[exp.Query]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from tapestry.sql.operators.changed_rows import ChangedRows
@@ -27,19 +27,23 @@ def sums_at(
 ) -> str:
     """The counts and sums of a block over SELECTs of its sources; ``means``: its averages, too."""
     now = _now(sources)
-    versions = two_versions(summed.tables, summed.zone, now)
+    versions = two_versions(summed, now)
     query = versions.query_at(block.typed() if means else block.summing(), Version.NEW)
     return text_of(query, (), sources_of(versions, now), dialect)
 
 
 def sums_apart(
-    summed: SummedQuery, block: SummedBlock, between: Between, dialect: str = "spark"
+    summed: SummedQuery,
+    block: SummedBlock,
+    between: Between,
+    dialect: str = "spark",
+    hold: Callable[[str], str] | None = None,
 ) -> str:
     """The counts and sums that a change takes off and adds, as ``SIGN`` says; '': none.
 
     A group may have several rows.
     """
-    versions = two_versions(summed.tables, summed.zone, between)
+    versions = two_versions(summed, between, hold)
     terms = list(ChangedRows(versions).signed(block))
     if not terms:
         return ""
@@ -60,7 +64,7 @@ def over_sums(
     ``columns`` are the names of its columns.
     """
     now = _now(sources, t)
-    versions = two_versions(summed.tables, summed.zone, now)
+    versions = two_versions(summed, now)
     query = versions.query_at(summed.query, Version.NEW)
     texts = [*sources_of(versions, now), *zip(summed.names, groups, strict=True)]
     pairs = zip(query.named_selects, columns, strict=True)

@@ -100,6 +100,7 @@ class SummedQuery:
     blocks: tuple[SummedBlock, ...]
     tables: Mapping[str, SourceTable]
     zone: str
+    weights: Mapping[str, int]
 
     @property
     def names(self) -> list[str]:
@@ -119,7 +120,10 @@ class SummedQuery:
 
 
 def sum_blocks(
-    query: exp.Query, tables: Mapping[str, SourceTable], zone: str
+    query: exp.Query,
+    tables: Mapping[str, SourceTable],
+    zone: str,
+    weights: Mapping[str, int] | None = None,
 ) -> SummedQuery | None:
     """Take the outermost blocks out that are told by counts and sums; None: there is none."""
     wrapped = build.subquery(query.copy(), "_all")
@@ -134,7 +138,9 @@ def sum_blocks(
         assert isinstance(node, exp.Select)
         _read_instead(node, found, _name(len(blocks)))
         blocks.append(found)
-    return SummedQuery(wrapped.this, tuple(blocks), tables, zone) if blocks else None
+    if not blocks:
+        return None
+    return SummedQuery(wrapped.this, tuple(blocks), tables, zone, weights or {})
 
 
 def _name(number: int) -> str:

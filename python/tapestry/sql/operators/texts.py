@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from sqlglot import exp
 
@@ -12,6 +13,22 @@ from tapestry.sql import timing
 from tapestry.sql.ir import SourceTable
 from tapestry.sql.operators.versions import TwoVersions, Version
 from tapestry.sql.write.dialects import for_dialect
+
+
+class WrittenQuery(Protocol):
+    """A query that is written out: its uses of sources by alias, its zone, its sources' sizes."""
+
+    @property
+    def tables(self) -> Mapping[str, SourceTable]:
+        """The uses of sources, by alias."""
+
+    @property
+    def zone(self) -> str:
+        """The zone in which local times are instants."""
+
+    @property
+    def weights(self) -> Mapping[str, int]:
+        """How large each source is, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +65,20 @@ class Between:
         return found
 
 
-def two_versions(tables: Mapping[str, SourceTable], zone: str, between: Between) -> TwoVersions:
-    """What a query over these uses of sources reads in both versions."""
+def two_versions(
+    query: WrittenQuery, between: Between, hold: Callable[[str], str] | None = None
+) -> TwoVersions:
+    """What a query reads in both versions.
+
+    ``hold`` computes a text at once and says what its relation is called.
+    """
     old, new = map(timing.literal, between.instants)
-    return TwoVersions(tables, between.moved, {Version.OLD: old, Version.NEW: new}, zone)
+    instants = {Version.OLD: old, Version.NEW: new}
+    found = TwoVersions(query.tables, between.moved, instants, query.zone, weights=query.weights)
+    if hold is not None:
+        # sql: text_of writes a tree
+        found.hold = lambda one: hold(text_of(one, found.ctes, sources_of(found, between)))
+    return found
 
 
 def sources_of(versions: TwoVersions, between: Between) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ and until which rows have arrived.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -38,6 +38,10 @@ class TwoVersions:
         The sources whose rows differ, and which of their versions has rows of its own.
     instants
         What now() is in each version.
+    weights
+        How large each source is, where that is known.
+    hold
+        Computes a query at once and says what its relation is called; None: nobody does.
     """
 
     tables: Mapping[str, SourceTable]
@@ -45,6 +49,8 @@ class TwoVersions:
     instants: Mapping[Version, exp.Expr]
     zone: str
     ctes: list[tuple[str, exp.Query]] = field(default_factory=list)
+    weights: Mapping[str, int] = field(default_factory=dict)
+    hold: Callable[[exp.Query], str] | None = None
 
     def name(self, source: str, what: str) -> str:
         """What a relation of a source is called in the texts: old | new | minus | plus."""
@@ -77,6 +83,10 @@ class TwoVersions:
         name = f"_{wanted}_{len(self.ctes) + 1}_"
         self.ctes.append((name, query))
         return name
+
+    def keep_computed(self, query: exp.Query, wanted: str) -> str:
+        """The same; computed at once where somebody does that, for it is read several times."""
+        return self.keep(query, wanted) if self.hold is None else self.hold(query)
 
     def at(self, node: exp.Expr, version: Version) -> exp.Expr:
         """A copy of what stands over uses of sources, over this version of them."""

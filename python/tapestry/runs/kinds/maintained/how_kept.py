@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tapestry.errors import Refusal
@@ -50,16 +51,19 @@ class HowKept:
         return self.written if self.whole is None else None
 
 
-def how_kept(query: ReadQuery, decides: bool) -> HowKept:
-    """How a query is kept, or why it is not; ``decides``: something unsteady does."""
+def how_kept(query: ReadQuery, decides: bool, weights: Mapping[str, int]) -> HowKept:
+    """How a query is kept, or why it is not.
+
+    ``decides``: something unsteady does. ``weights``: how large its sources are.
+    """
     if decides:
         return HowKept(None, Whole(Reason.INEXACT))
     try:
-        kept = keep_by_keys(query)
+        kept = keep_by_keys(query, weights=weights)
     except Refusal as refusal:
         return HowKept(None, Whole(Reason.NOT_TAKEN_APART, refusal.code))
     except NotComparedError as error:
         return HowKept(None, Whole(Reason.NOT_TAKEN_APART, str(error)))
     keyless = all(arm.key is None for arm in kept.arms)
-    summed = sum_blocks(kept.query, kept.tables, kept.zone)
+    summed = sum_blocks(kept.query, kept.tables, kept.zone, weights)
     return HowKept(kept, Whole(Reason.NO_KEY) if keyless else None, summed)

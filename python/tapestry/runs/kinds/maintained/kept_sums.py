@@ -8,7 +8,7 @@ that they belong to: the table and its sums are of one run or neither is.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
@@ -30,6 +30,8 @@ from tapestry.sql.operators.texts import Between
 
 OWN = "sums"
 """Their name in the state row."""
+MANY = "many"
+"""Stands there where they are too many to be kept."""
 LONGEST = 90_000
 """So many characters have the counts and sums of a model, at most."""
 _ROWS = 20_000
@@ -83,9 +85,14 @@ class SumsOfRun:
     query: MaintainedQuery
     worth: bool
 
-    def first(self) -> KeptSums | None:
-        """Those of the sources as they are now; None: they are not kept."""
+    def first(self, last: StateRow | None = None) -> KeptSums | None:
+        """Those of the sources as they are now; None: they are not kept.
+
+        Where those of the ``last`` run were too many they still are.
+        """
         summed = self.summed
+        if last is not None and last.after.own.get(OWN) == MANY:
+            return None
         if summed is None or (types := self._types(summed)) is None:
             return None
         found = []
@@ -97,16 +104,35 @@ class SumsOfRun:
             found.append(groups)
         return _bounded(KeptSums(summed, types, tuple(found)))
 
-    def later(self, last: StateRow, sources: SourcesCompared) -> KeptSums | None:
-        """What those of the last run become by a change; None: they are not kept."""
+    def anew(self, last: StateRow) -> KeptSums | None:
+        """Those of now, where the last run had no reason to keep any."""
+        return self.first() if OWN not in last.after.own else None
+
+    def go_on(self, last: StateRow) -> bool:
+        """Did the last run leave some to which a change can be added?"""
+        return self.summed is not None and isinstance(last.after.own.get(OWN), list)
+
+    def own(self, sums: KeptSums | None) -> dict[str, Any]:
+        """What the state row of the run keeps."""
+        if sums is not None:
+            return sums.own
+        return {} if self.summed is None else {OWN: MANY}
+
+    def later(
+        self, last: StateRow, sources: SourcesCompared, hold: Callable[[str], str]
+    ) -> KeptSums | None:
+        """What those of the last run become by a change; None: they are not kept.
+
+        ``hold`` computes a SELECT at once and says what its relation is called.
+        """
         summed, kept = self.summed, last.after.own.get(OWN)
-        if summed is None or kept is None or len(kept) != len(summed.blocks):
+        if summed is None or not isinstance(kept, list) or len(kept) != len(summed.blocks):
             return None
         if (types := self._types(summed)) is None:
             return None
         between, found = Between((last.after.t, self.t), sources.versions), []
         for block, of, rows in zip(summed.blocks, types, kept, strict=True):
-            text = sums_apart(summed, block, between)
+            text = sums_apart(summed, block, between, hold=hold)
             changed = _read(self.session, block, of, text) if text else ()
             groups = _added(_kept(block, rows), changed, block)
             if groups is None:

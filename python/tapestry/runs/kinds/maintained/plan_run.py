@@ -105,9 +105,8 @@ class NextRun:
 
     def after(self, sums: KeptSums | None = None) -> Position:
         """Where the run ends, with the counts and sums that it keeps."""
-        own = {} if sums is None else sums.own
         t = self.invocation.clock.instant
-        return Position(t, self.query.pins, self.query.canonical, own)
+        return Position(t, self.query.pins, self.query.canonical, self.sums.own(sums))
 
     def following(self, last: StateRow) -> Plan:
         """The run after the last one: what changes where that can be told, else all."""
@@ -128,7 +127,7 @@ class NextRun:
         told: TableChange | Whole | None = whole
         if whole is None:
             told, found = self.query.kept.whole, None
-            if self.query.kept.written is not None:
+            if told is None or self.sums.go_on(last):
                 found = compare_sources(views, self.query, last.after, t)
             if isinstance(found, Whole):
                 told = found
@@ -136,16 +135,16 @@ class NextRun:
                 if not found.moved and not self.query.reads_clock:
                     same = replace(row, after=replace(row.after, own=last.after.own))
                     return self.unchanged(last, same, views)
-                sums = self.sums.later(last, found) if self.small else None
+                sums = self.sums.later(last, found, comparing.computed) if self.small else None
                 if sums is not None:
                     told = comparing.with_answer(self.sums.answer(sums))
                 elif told is None:
-                    told = comparing.between(found)
+                    told, sums = comparing.between(found), self.sums.anew(last)
         assert told is not None
         if isinstance(told, Whole):
             whole = told
             self.refuse_full(whole)
-            sums = self.sums.first()
+            sums = self.sums.first(last)
             row = replace(row, after=self.after(sums))
             if not self.small or self.query.uncomparable:
                 views.release()

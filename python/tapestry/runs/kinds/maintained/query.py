@@ -120,7 +120,8 @@ def read_query(
     unsteady = unsteady_places(query.tree, query.catalog)
     shown = frozenset(columns[place].name for place in unsteady or ())
     expected = _expected(session, model, invocation, columns)
-    kept = how_kept(query, unsteady is None)
+    weights = {name: one.table.size for name, one in relations.tables.items()}
+    kept = how_kept(query, unsteady is None, weights)
     text = _canonical(query, relations, invocation)
     return MaintainedQuery(query, relations, text, columns, kept, shown, expected)
 

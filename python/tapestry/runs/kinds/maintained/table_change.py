@@ -105,19 +105,19 @@ class Comparing:
         """The old and the new rows of the keys of an arm that can differ, with their signs."""
         own = self.query.names
         names = arm.query.named_selects
-        if arm.key is None:
-            texts = compare(kept, arm, between)
-        else:
-            keys = self.views.keep(compare(kept, arm, between).keys)
-            texts = compare(kept, arm, between, among=keys.strip("`"))
-            among = self._among_shown(arm, keys)
-            if among:
-                there = f"{self.table} AS _tap_t WHERE {among}"
-                yield f"SELECT {identifiers(own)}, -1 AS {DELTA} FROM {there}"
-                yield _signed(texts.new, names, own, 1)
-                return
+        texts = compare(kept, arm, between, hold=self.computed)
+        among = self._among_shown(arm, texts.among)
+        if among:
+            there = f"{self.table} AS _tap_t WHERE {among}"
+            yield f"SELECT {identifiers(own)}, -1 AS {DELTA} FROM {there}"
+            yield _signed(texts.new, names, own, 1)
+            return
         yield _signed(texts.old, names, own, -1)
         yield _signed(texts.new, names, own, 1)
+
+    def computed(self, select: str) -> str:
+        """The name of a view over a SELECT that is computed now."""
+        return self.views.compute(select).strip("`")
 
     def _among_shown(self, arm: KeptArm, keys: str) -> str:
         """The condition that a row of the table has one of the keys; '' where it shows none."""
@@ -128,7 +128,7 @@ class Comparing:
             f"_tap_t.{identifier(self.query.names[place])} <=> _tap_k.{name}"
             for name, place in pairs
         )
-        return f"EXISTS (SELECT 1 FROM {keys} AS _tap_k WHERE {same})"
+        return f"EXISTS (SELECT 1 FROM {identifier(keys)} AS _tap_k WHERE {same})"
 
     def _change(self, sides: Sequence[str], few: bool) -> TableChange:
         """``few``: the changed rows may be few, and all copies of each stand in the sides."""
