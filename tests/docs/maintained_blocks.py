@@ -13,15 +13,10 @@ from tests.docs.pages import Part
 from tests.docs.tables import Data, instant, show, value
 
 from tapestry.runs.kinds.maintained.how_kept import how_kept, refuse
-from tapestry.runs.kinds.maintained.reasons import Whole
 from tapestry.sql import Catalog, Scan, static_answer
-from tapestry.sql.operators.compare_versions import (
-    Between,
-    KeptQuery,
-    SourceVersions,
-    compare,
-)
+from tapestry.sql.operators.compare_versions import KeptQuery, compare
 from tapestry.sql.operators.steady import unsteady_places
+from tapestry.sql.operators.texts import Between, SourceVersions
 
 VERSIONS = ("old", "new")
 
@@ -35,7 +30,7 @@ class KeptTable:
     """
 
     text: str
-    how: KeptQuery | Whole
+    how: KeptQuery | None
     columns: tuple[str, ...]
     data: Mapping[str, Data] = field(default_factory=dict)
     t: datetime | None = None
@@ -45,8 +40,9 @@ class KeptTable:
     def of(cls, text: str, catalog: Catalog, refresh: str) -> KeptTable:
         """Read a query; AssertionError where it says ``incremental`` and is not."""
         read = refuse(text, catalog)
-        how = how_kept(read, unsteady_places(read.tree, read.catalog) is None)
-        assert refresh != "incremental" or isinstance(how, KeptQuery), str(how)
+        kept = how_kept(read, unsteady_places(read.tree, read.catalog) is None, {})
+        how = kept.keyed
+        assert refresh != "incremental" or how is not None, str(kept.whole)
         return cls(text, how, tuple(read.columns))
 
     def check(self, data: Mapping[str, Data], part: Part) -> None:
@@ -61,7 +57,7 @@ class KeptTable:
         found = Counter(tuple(map(show, row)) for row in now.elements())
         lines = "\n".join("| " + " | ".join(row) + " |" for row in sorted(found.elements()))
         assert found == wanted, f"the answer is\n{lines}"
-        if self.t is not None and isinstance(self.how, KeptQuery):
+        if self.t is not None and self.how is not None:
             kept = self._kept(database, self.how, data, (self.t, t))
             assert kept == now, f"kept by what changed it would be {kept}"
         self.data, self.t, self.rows = dict(data), t, now

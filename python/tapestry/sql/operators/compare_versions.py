@@ -15,12 +15,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from tapestry.quoting import Sql
 from tapestry.sql.facts.from_clause import opened
 from tapestry.sql.facts.grouping import is_limited
 from tapestry.sql.facts.values import Names
 from tapestry.sql.ir import SourceTable
 from tapestry.sql.normalize.scope import Scope
 from tapestry.sql.normalize.write_out import WriteOut
+from tapestry.sql.operators.block import SelectBlock
 from tapestry.sql.operators.changed_rows import ChangedRows
 from tapestry.sql.operators.choose_key import Key, choose_key
 from tapestry.sql.operators.cut import cut, key_names
@@ -77,7 +79,7 @@ def keep_by_keys(
     tree, catalog = read.tree, read.catalog
     tree = total_orders(tree, catalog) if has_orders(tree) else tree
     writer = WriteOut(catalog, Names())
-    written = writer.query(tree, Scope({}, {}), {})
+    written = _bare_exists(writer.query(tree, Scope({}, {}), {}))
     arms = []
     for query in _arms(written):
         key = choose_key(query, writer.tables, preferred, weights)
@@ -114,7 +116,7 @@ def compare(
     arm: KeptArm,
     between: Between,
     dialect: str = "spark",
-    hold: Callable[[str], str] | None = None,
+    hold: Callable[[Sql], str] | None = None,
 ) -> Texts:
     """The SQL of an arm between two versions.
 
@@ -134,6 +136,15 @@ def compare(
     made = versions.ctes if hold is None else ()
     new, old = (text_of(one, made, sources, dialect) for one in rows)
     return Texts(text_of(listed, versions.ctes, sources, dialect), new, old, keys)
+
+
+def _bare_exists(query: exp.Query) -> exp.Query:
+    """The query without what an EXISTS lists, which nobody looks at; it becomes that."""
+    for exists in query.find_all(exp.Exists):
+        inner = opened(exists.this)
+        if isinstance(inner, exp.Select) and SelectBlock(inner).plain:
+            inner.set("expressions", [exp.Literal.number(1)])
+    return query
 
 
 def _arms(query: exp.Expr) -> list[exp.Query]:

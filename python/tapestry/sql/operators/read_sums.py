@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
+from tapestry.quoting import Sql
 from tapestry.sql.operators.changed_rows import ChangedRows
 from tapestry.sql.operators.sums import SummedBlock, SummedQuery
 from tapestry.sql.operators.texts import (
@@ -37,7 +38,7 @@ def sums_apart(
     block: SummedBlock,
     between: Between,
     dialect: str = "spark",
-    hold: Callable[[str], str] | None = None,
+    hold: Callable[[Sql], str] | None = None,
 ) -> str:
     """The counts and sums that a change takes off and adds, as ``SIGN`` says; '': none.
 

@@ -104,7 +104,7 @@ class SummedQuery:
 
     @property
     def names(self) -> list[str]:
-        """What the tables of the blocks are called in ``query``, in their order."""
+        """Names of the tables of the blocks in ``query``, in their order."""
         return [_name(number) for number in range(len(self.blocks))]
 
     @property

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from tapestry.quoting import Sql
 from tapestry.sql import timing
 from tapestry.sql.ir import SourceTable
 from tapestry.sql.operators.versions import TwoVersions, Version
@@ -66,9 +67,9 @@ class Between:
 
 
 def two_versions(
-    query: WrittenQuery, between: Between, hold: Callable[[str], str] | None = None
+    query: WrittenQuery, between: Between, hold: Callable[[Sql], str] | None = None
 ) -> TwoVersions:
-    """What a query reads in both versions.
+    """The versions that a query reads.
 
     ``hold`` computes a text at once and says what its relation is called.
     """
@@ -76,13 +77,17 @@ def two_versions(
     instants = {Version.OLD: old, Version.NEW: new}
     found = TwoVersions(query.tables, between.moved, instants, query.zone, weights=query.weights)
     if hold is not None:
-        # sql: text_of writes a tree
-        found.hold = lambda one: hold(text_of(one, found.ctes, sources_of(found, between)))
+
+        def held(query: exp.Query) -> str:
+            # sql: a tree's text
+            return hold(Sql(text_of(query, found.ctes, sources_of(found, between))))
+
+        found.hold = held
     return found
 
 
 def sources_of(versions: TwoVersions, between: Between) -> list[tuple[str, str]]:
-    """What the relations of the sources are called in texts, and the SELECT of each."""
+    """Relations of the sources: what each is called in texts, and its SELECT."""
     found = []
     for name in sorted({table.source for table in versions.tables.values()}):
         one = between.sources[name]

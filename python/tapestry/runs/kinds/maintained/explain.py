@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tapestry.quoting import relation_name
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
@@ -55,7 +56,7 @@ def explain(
 
 def _of_sums(summed: SummedQuery) -> Iterator[Step]:
     """The counts and sums of its blocks, while their groups are few."""
-    sources = {name: f"SELECT * FROM {name}" for name in summed.sources}
+    sources = {name: f"SELECT * FROM {relation_name(name)}" for name in summed.sources}
     for block in summed.blocks:
         why = "Kept while the groups are few: what a change adds to these is added, not all summed."
         yield Step("sums", why, sums_at(summed, block, sources))

@@ -28,7 +28,7 @@ WIDE = 2_000
 
 
 @dataclass(frozen=True)
-class FewRows:
+class NamedRows:
     """Changed rows, each once, with how many copies there were and are, of all that there are."""
 
     columns: tuple[Column, ...]
@@ -72,7 +72,7 @@ class FewRows:
 
 def few_rows(
     session: Session, columns: Sequence[Column], signed: str, delta: Sql
-) -> FewRows | None:
+) -> NamedRows | None:
     """The rows that differ of ``signed``, whose column ``delta`` is -1 or 1; None: not so few.
 
     All copies of a row that differs must be among them.
@@ -89,6 +89,6 @@ def few_rows(
     )
     if len(rows) > most:
         return None
-    return FewRows(
+    return NamedRows(
         tuple(columns), tuple((tuple(row[:-2]), int(row[-2]), int(row[-1])) for row in rows)
     )

@@ -30,7 +30,7 @@ def refuse(sql: str, catalog: Catalog) -> ReadQuery:
 
 @dataclass(frozen=True)
 class HowKept:
-    """What a change of the sources is followed by.
+    """Ways to follow a change of the sources.
 
     written
         The query written out, with the key of each arm that has one; None where ``whole`` says why

@@ -15,6 +15,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import partial
 from typing import Any
 
+from tapestry.quoting import Sql
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_query
 from tapestry.runs.engine.session import Session
@@ -113,15 +114,15 @@ class SumsOfRun:
         return self.summed is not None and isinstance(last.after.own.get(OWN), list)
 
     def own(self, sums: KeptSums | None) -> dict[str, Any]:
-        """What the state row of the run keeps."""
+        """An object for the state row of the run."""
         if sums is not None:
             return sums.own
         return {} if self.summed is None else {OWN: MANY}
 
     def later(
-        self, last: StateRow, sources: SourcesCompared, hold: Callable[[str], str]
+        self, last: StateRow, sources: SourcesCompared, hold: Callable[[Sql], str]
     ) -> KeptSums | None:
-        """What those of the last run become by a change; None: they are not kept.
+        """Those of the last run and what a change adds; None: they are not kept.
 
         ``hold`` computes a SELECT at once and says what its relation is called.
         """
@@ -158,7 +159,7 @@ class SumsOfRun:
         return found
 
     def _types(self, summed: SummedQuery) -> tuple[tuple[tuple[str, str], ...], ...] | None:
-        """Of each block; None where a group's values are not written exactly."""
+        """Types by block; None where a group's values are not written exactly."""
         found = []
         for block in summed.blocks:
             text = sums_at(summed, block, self.query.scans(self.t), means=True)

@@ -22,7 +22,6 @@ from tapestry.runs.kinds.maintained.table_change import (
     at_version,
 )
 from tapestry.runs.kinds.maintained.verify import AnswerVerified, is_verified
-from tapestry.runs.kinds.maintained.views import Views
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.claimed_rows import closing, first_row, following_row
 from tapestry.runs.protocol.plan import (
@@ -104,26 +103,25 @@ class NextRun:
         )
 
     def after(self, sums: KeptSums | None = None) -> Position:
-        """Where the run ends, with the counts and sums that it keeps."""
+        """The position at which the run ends, with the counts and sums that it keeps."""
         t = self.invocation.clock.instant
         return Position(t, self.query.pins, self.query.canonical, self.sums.own(sums))
 
     def following(self, last: StateRow) -> Plan:
         """The run after the last one: what changes where that can be told, else all."""
         row = following_row(self.model, last, self.standing, self.after())
-        views = Views(self.session)
+        table = at_version(self.model.relation, self.standing.version)
+        comparing = Comparing.starting(self.session, self.query, table, last.after, row.after.t)
         try:
-            return self.changing(last, row, views)
+            return self.changing(last, row, comparing)
         except BaseException:
-            views.release()
+            comparing.views.release()
             raise
 
-    def changing(self, last: StateRow, row: StateRow, views: Views) -> Plan:
-        """The same; ``views`` are those that it makes."""
+    def changing(self, last: StateRow, row: StateRow, comparing: Comparing) -> Plan:
+        """The same."""
         whole, sums = self.whole_in_any_case(), None
-        table = at_version(self.model.relation, self.standing.version)
-        t = row.after.t
-        comparing = Comparing(self.session, views, self.query, table, last.after, t)
+        table, views, t = comparing.table, comparing.views, comparing.t
         told: TableChange | Whole | None = whole
         if whole is None:
             told, found = self.query.kept.whole, None
@@ -134,7 +132,7 @@ class NextRun:
             elif found is not None:
                 if not found.moved and not self.query.reads_clock:
                     same = replace(row, after=replace(row.after, own=last.after.own))
-                    return self.unchanged(last, same, views)
+                    return self.unchanged(last, same, comparing)
                 sums = self.sums.later(last, found, comparing.computed) if self.small else None
                 if sums is not None:
                     told = comparing.with_answer(self.sums.answer(sums))
@@ -152,9 +150,9 @@ class NextRun:
             told = comparing.with_answer()
         change, row = told, replace(row, after=self.after(sums))
         if change.empty:
-            return self.unchanged(last, row, views)
+            return self.unchanged(last, row, comparing)
         made = replacement(self.query, table, change)
-        return self.written(row, made, views, whole, change)
+        return self.written(row, made, comparing, whole, change)
 
     def whole_in_any_case(self) -> Whole | None:
         """Why the whole answer is computed whatever has changed; None: that is to be seen."""
@@ -172,14 +170,14 @@ class NextRun:
         target = self.standing.target
         return target is not None and (target.size or 0) <= SMALL
 
-    def unchanged(self, last: StateRow, row: StateRow, views: Views) -> Plan:
+    def unchanged(self, last: StateRow, row: StateRow, comparing: Comparing) -> Plan:
         """No row of the table changes: nothing is written, or, after long, that it is so."""
-        views.release()
+        comparing.views.release()
         if row.after.t - last.after.t < QUIET or self.query.pins == last.after.pins:
             return Nothing(self.model, row.after.t)
         nothing = f"SELECT * FROM ({self.query.answer(row.after.t)}) LIMIT 0"
         made = Replacement(nothing, None)
-        return self.written(row, made, views, None, TableChange("", (), 0, 0, 0))
+        return self.written(row, made, comparing, None, TableChange("", (), 0, 0, 0))
 
     def overwriting(self, row: StateRow, whole: Whole) -> Planned:
         """The whole answer in the place of all rows."""
@@ -193,7 +191,7 @@ class NextRun:
         self,
         row: StateRow,
         made: Replacement,
-        views: Views,
+        comparing: Comparing,
         whole: Whole | None,
         change: TableChange,
     ) -> Planned:
@@ -204,7 +202,7 @@ class NextRun:
             answer = self.query.answer(row.after.t)
             verification = AnswerVerified(self.query, answer, row, table, made.instead_of)
         told = Told((), self.figures(whole, change))
-        holding = Holding(made=tuple(views.names))
+        holding = Holding(made=tuple(comparing.views.names))
         return Planned(
             row,
             self.new_rows(row, made.select, holding),

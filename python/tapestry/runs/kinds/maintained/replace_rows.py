@@ -45,7 +45,7 @@ class Replacement:
 
 
 def replacement(query: MaintainedQuery, table: str, change: TableChange) -> Replacement:
-    """What a change of a table takes."""
+    """The rows that a change of a table takes, and those that it gives up."""
     if change.few is not None:
         return Replacement(change.few.select, change.few.instead_of or None, named=True)
     if change.deleted or change.updated:

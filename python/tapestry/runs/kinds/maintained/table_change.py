@@ -18,7 +18,7 @@ from tapestry.errors import Refusal
 from tapestry.quoting import Sql, identifier, identifiers, relation_name
 from tapestry.runs.engine.errors_of_delta import history_gone
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.maintained.few_rows import FewRows, few_rows
+from tapestry.runs.kinds.maintained.few_rows import NamedRows, few_rows
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.runs.kinds.maintained.source_versions import SourcesCompared
@@ -34,7 +34,7 @@ DELTA = "_tap_d"
 """By how many copies a row is more in the new version."""
 
 LITTLE = 1_000
-"""Where so many rows of the sources changed, the rows of the table that do may be few."""
+"""With so many changed rows of the sources, the changed rows of the table may be few."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class TableChange:
     inserted: int
     updated: int
     deleted: int
-    few: FewRows | None = None
+    few: NamedRows | None = None
 
     @property
     def empty(self) -> bool:
@@ -68,12 +68,23 @@ class TableChange:
 class Comparing:
     """A query between two positions, over a table at a version."""
 
-    session: Session
     views: Views
     query: MaintainedQuery
     table: str
     last: Position
     t: datetime
+
+    @classmethod
+    def starting(
+        cls, session: Session, query: MaintainedQuery, table: str, last: Position, t: datetime
+    ) -> Comparing:
+        """One without views."""
+        return cls(Views(session), query, table, last, t)
+
+    @property
+    def session(self) -> Session:
+        """The session of its views."""
+        return self.views.session
 
     def between(self, sources: SourcesCompared) -> TableChange | Whole:
         """Tell it from what changed in the sources; a ``Whole`` says why that cannot be told."""
@@ -115,7 +126,7 @@ class Comparing:
         yield _signed(texts.old, names, own, -1)
         yield _signed(texts.new, names, own, 1)
 
-    def computed(self, select: str) -> str:
+    def computed(self, select: Sql) -> str:
         """The name of a view over a SELECT that is computed now."""
         return self.views.compute(select).strip("`")
 
