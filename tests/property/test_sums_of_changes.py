@@ -25,7 +25,7 @@ from tapestry.sql.operators import changed_rows
 from tapestry.sql.operators.block import NotComparedError
 from tapestry.sql.operators.read_sums import over_sums, sums_apart, sums_at
 from tapestry.sql.operators.sums import SummedBlock, sum_blocks
-from tapestry.sql.operators.texts import Between
+from tapestry.sql.operators.texts import Between, SourceVersions
 from tapestry.sql.operators.versions import TwoVersions, Version
 
 CASES = 120
@@ -71,7 +71,12 @@ def check(connection: duckdb.DuckDBPyConnection, change: Change) -> int:
     sources = {name: without_empty(connection, one) for name, one in read.items()}
     instants = (at(change.instants[0]), at(change.instants[1]))
     between = Between(instants, sources)
-    old, new = ({name: getattr(one, side) for name, one in read.items()} for side in ("old", "new"))
+    old, new = (
+        Between(instants[1:] * 2, {
+            name: SourceVersions("", getattr(one, side), "", "") for name, one in read.items()
+        })
+        for side in ("old", "new")
+    )  # fmt: skip
     groups = []
     for block in summed.blocks:
         text = sums_at(summed, block, new, dialect="duckdb")
@@ -83,7 +88,7 @@ def check(connection: duckdb.DuckDBPyConnection, change: Change) -> int:
         assert found == expected, f"{change}\n{apart}"
         groups.append(text)
     columns = [f"c{number}" for number, _ in enumerate(query.columns)]
-    shown = over_sums(summed, groups, new, columns, instants[1], dialect="duckdb")
+    shown = over_sums(summed, groups, new, columns, dialect="duckdb")
     rows = Counter(connection.execute(shown).fetchall())
     assert rows == answer(connection, change, 1), f"{change}\n{shown}"
     return len(summed.blocks)

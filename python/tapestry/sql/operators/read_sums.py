@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Sequence
 
 from tapestry.quoting import Sql
 from tapestry.sql.operators.changed_rows import ChangedRows
 from tapestry.sql.operators.sums import SummedBlock, SummedQuery
 from tapestry.sql.operators.texts import (
     Between,
-    SourceVersions,
     sources_of,
     text_of,
     two_versions,
@@ -22,12 +20,11 @@ from tapestry.sql.write import build
 def sums_at(
     summed: SummedQuery,
     block: SummedBlock,
-    sources: Mapping[str, str],
+    now: Between,
     means: bool = False,
     dialect: str = "spark",
 ) -> str:
-    """The counts and sums of a block over SELECTs of its sources; ``means``: its averages, too."""
-    now = _now(sources)
+    """The counts and sums of a block in the new version; ``means``: its averages, too."""
     versions = two_versions(summed, now)
     query = versions.query_at(block.typed() if means else block.summing(), Version.NEW)
     return text_of(query, (), sources_of(versions, now), dialect)
@@ -55,16 +52,14 @@ def sums_apart(
 def over_sums(
     summed: SummedQuery,
     groups: Sequence[str],
-    sources: Mapping[str, str],
+    now: Between,
     columns: Sequence[str],
-    t: datetime,
     dialect: str = "spark",
 ) -> str:
-    """The query over SELECTs of its blocks' groups, and of its sources.
+    """The query over SELECTs of its blocks' groups, and of its sources in the new version.
 
     ``columns`` are the names of its columns.
     """
-    now = _now(sources, t)
     versions = two_versions(summed, now)
     query = versions.query_at(summed.query, Version.NEW)
     texts = [*sources_of(versions, now), *zip(summed.names, groups, strict=True)]
@@ -72,9 +67,3 @@ def over_sums(
     listed = [build.named(build.column(own, "_all"), wanted) for own, wanted in pairs]
     whole = build.add_from(build.select(listed), build.subquery(query, "_all"))
     return text_of(whole, (), texts, dialect)
-
-
-def _now(sources: Mapping[str, str], t: datetime | str = "") -> Between:
-    return Between(
-        (t, t), {name: SourceVersions("", text, "", "") for name, text in sources.items()}
-    )

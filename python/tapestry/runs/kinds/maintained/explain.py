@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tapestry.quoting import relation_name
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
@@ -29,8 +28,10 @@ def explain(
     """
     t = invocation.clock.instant
     steps = [Step("answer", "The query at the instant of the run.", query.answer(t))]
-    if query.kept.summed is not None:
-        steps += _of_sums(query.kept.summed)
+    if (summed := query.kept.summed) is not None:
+        names = enumerate(summed.sources, start=1)
+        versions = {name: _versions(number) for number, name in names}
+        steps += _of_sums(summed, Between((t, t), versions))
     kept, whole = query.kept.keyed, query.kept.whole
     if kept is None:
         assert whole is not None
@@ -54,12 +55,11 @@ def explain(
     return Explained(tuple(steps), strategy="incremental")
 
 
-def _of_sums(summed: SummedQuery) -> Iterator[Step]:
+def _of_sums(summed: SummedQuery, between: Between) -> Iterator[Step]:
     """The counts and sums of its blocks, while their groups are few."""
-    sources = {name: f"SELECT * FROM {relation_name(name)}" for name in summed.sources}
     for block in summed.blocks:
         why = "Kept while the groups are few: what a change adds to these is added, not all summed."
-        yield Step("sums", why, sums_at(summed, block, sources))
+        yield Step("sums", why, sums_at(summed, block, between))
 
 
 def _versions(number: int) -> SourceVersions:

@@ -8,7 +8,7 @@ that they belong to: the table and its sums are of one run or neither is.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
@@ -66,15 +66,15 @@ class KeptSums:
             ]
         }
 
-    def answer(self, sources: Mapping[str, str], columns: Sequence[str], t: datetime) -> str:
-        """The SELECT of the query's answer at t, which reads these groups."""
+    def answer(self, now: Between, columns: Sequence[str]) -> str:
+        """The SELECT of the query's answer, which reads these groups."""
         texts = [
             _relation(block, types, groups)
             for block, types, groups in zip(
                 self.summed.blocks, self.types, self.groups, strict=True
             )
         ]
-        return over_sums(self.summed, texts, sources, columns, t)
+        return over_sums(self.summed, texts, now, columns)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class SumsOfRun:
             return None
         found = []
         for block, of in zip(summed.blocks, types, strict=True):
-            text = sums_at(summed, block, self.query.scans(self.t))
+            text = sums_at(summed, block, self.query.now(self.t))
             groups = _added({}, _read(self.session, block, of, text), block)
             if groups is None:
                 return None
@@ -143,7 +143,7 @@ class SumsOfRun:
 
     def answer(self, sums: KeptSums) -> str:
         """The SELECT of the query's answer, which reads these groups."""
-        return sums.answer(self.query.scans(self.t), self.query.names, self.t)
+        return sums.answer(self.query.now(self.t), self.query.names)
 
     @property
     def t(self) -> datetime:
@@ -162,7 +162,7 @@ class SumsOfRun:
         """Types by block; None where a group's values are not written exactly."""
         found = []
         for block in summed.blocks:
-            text = sums_at(summed, block, self.query.scans(self.t), means=True)
+            text = sums_at(summed, block, self.query.now(self.t), means=True)
             key = ("columns of counts and sums", block.typed().sql(), self.query.relations.catalog)
             columns = self.invocation.remember(key, partial(columns_of_query, self.session, text))
             if not all(is_exact(kind) for _, kind in columns[: len(block.groups)]):

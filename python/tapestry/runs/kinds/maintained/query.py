@@ -23,6 +23,7 @@ from tapestry.sql import static_answer, timing
 from tapestry.sql.catalog import Column
 from tapestry.sql.operators.compare_versions import read_columns
 from tapestry.sql.operators.steady import unsteady_places
+from tapestry.sql.operators.texts import Between, SourceVersions
 from tapestry.sql.read.read_query import ReadQuery
 
 
@@ -65,9 +66,12 @@ class MaintainedQuery:
         """Bytes of some of them."""
         return sum(self.relations.tables[name].table.size for name in sources)
 
-    def scans(self, t: datetime) -> dict[str, str]:
-        """By source: a SELECT of the rows that have arrived by t."""
-        return {name: one.rows(self.pins[name].version, t) for name, one in self.sources().items()}
+    def now(self, t: datetime) -> Between:
+        """Its sources at their pins with the rows that have arrived by t, as both versions."""
+        found = {}
+        for name, one in self.sources().items():
+            found[name] = SourceVersions("", one.rows(self.pins[name].version, t), "", "")
+        return Between((t, t), found)
 
     @property
     def uncomparable(self) -> str:
