@@ -9,9 +9,10 @@ of the files'.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeAlias
 
 from tapestry.quoting import identifier, identifiers, relation_name, string, timestamp
 from tapestry.runs.engine.session import Session
@@ -25,6 +26,10 @@ from tapestry.sql.catalog import Column
 
 _FEED = "delta.enableChangeDataFeed"
 _SIGNS = "CASE WHEN _change_type IN ('insert', 'update_postimage') THEN 1 ELSE -1 END"
+
+
+Shared: TypeAlias = Callable[[Hashable, str], str]
+"""Has a SELECT computed once for all that give this key; the name of its view, "" for none."""
 
 
 class SchemaChangedError(Exception):
@@ -115,12 +120,19 @@ class SourceDifference:
 
 
 def difference(
-    session: Session, source: ReadSource, old: SourceAt, new: SourceAt, small: bool = False
+    session: Session,
+    source: ReadSource,
+    old: SourceAt,
+    new: SourceAt,
+    small: bool = False,
+    shared: Shared | None = None,
 ) -> SourceDifference | None:
     """Find out what the positions differ by; None: by nothing.
 
     ``small``: both versions are read whole, which takes less than to look into the log. That is
     not asked then where the table is the same one, and no column can be another under its name.
+
+    ``shared``: a change feed is read once for all that ask for it.
 
     Raises SourceHistoryGone where the old version cannot be read or stands in another log,
     SchemaChangedError, NotComparableError.
@@ -144,7 +156,7 @@ def difference(
         return SourceDifference(source, old, new, "", "time") if in_time else None
     versions = _versions(source, old, new, commits)
     feed = _has_feed(session, source.table, old.pin, new.pin, commits)
-    counted = _by_feed(source, old, new) if feed else _named(source, versions.counts())
+    counted = _by_feed(source, old, new, shared) if feed else _named(source, versions.counts())
     files = len(versions.files) or None
     means = "feed" if feed else ("files" if files else "whole")
     return SourceDifference(source, old, new, counted, means, files)
@@ -173,11 +185,15 @@ def _named(source: ReadSource, counts: str) -> str:
     return f"SELECT {listed}, _tap_arr, _d FROM ({counts})"
 
 
-def _by_feed(source: ReadSource, old: SourceAt, new: SourceAt) -> str:
+def _by_feed(source: ReadSource, old: SourceAt, new: SourceAt, shared: Shared | None) -> str:
     names = identifiers(column.name for column in source.columns)
     arrival = source.arrival
     arr = "CAST(NULL AS TIMESTAMP)" if arrival is None else arrival_sql(arrival)
-    feed = _feed(source.table, old.pin.version + 1, new.pin.version)
+    first, last = old.pin.version + 1, new.pin.version
+    feed = _feed(source.table, first, last)
+    if shared is not None:
+        key = ("change feed", source.table.name, new.pin.table_id, first, last)
+        feed = shared(key, f"SELECT * FROM {feed}") or feed
     return (
         f"SELECT {names}, _tap_arr, sum(_d) AS _d FROM"
         f" (SELECT {names}, {arr} AS _tap_arr, {_SIGNS} AS _d FROM {feed})"

@@ -108,6 +108,12 @@ class SummedQuery:
         return [_name(number) for number in range(len(self.blocks))]
 
     @property
+    def by_rows(self) -> bool:
+        """Do the changed rows of its sources alone tell what changes, without keys?"""
+        nodes = (node for block in self.blocks for node in mentions(block.rows))
+        return all(isinstance(node, exp.Table) for node in nodes)
+
+    @property
     def sources(self) -> list[str]:
         """The names of its sources."""
         return sorted({table.source for table in self.tables.values()})

@@ -79,12 +79,15 @@ class KeptSums:
 
 @dataclass(frozen=True)
 class SumsOfRun:
-    """The counts and sums of a query in one run; ``worth``: are they kept?"""
+    """The counts and sums of a query in one run.
+
+    ``asked``: they are kept wherever they can be, not only where that costs less than the answer.
+    """
 
     session: Session
     invocation: Invocation
     query: MaintainedQuery
-    worth: bool
+    asked: bool
 
     def first(self, last: StateRow | None = None) -> KeptSums | None:
         """Those of the sources as they are now; None: they are not kept.
@@ -154,9 +157,9 @@ class SumsOfRun:
     def summed(self) -> SummedQuery | None:
         """The query over its blocks, where those are all that it takes long to read."""
         found = self.query.kept.summed
-        if found is None or not self.worth or self.query.size_of(found.beside) > SMALL:
+        if found is None or self.query.size_of(found.beside) > SMALL:
             return None
-        return found
+        return found if self.asked or (self.query.size > SMALL and found.by_rows) else None
 
     def _types(self, summed: SummedQuery) -> tuple[tuple[tuple[str, str], ...], ...] | None:
         """Types by block; None where a group's values are not written exactly."""

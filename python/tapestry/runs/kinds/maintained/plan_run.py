@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.context.clock import window_end
@@ -42,6 +43,8 @@ from tapestry.runs.tables.state_row import Position, StateRow
 NEVER_A_FAILURE = (Reason.FIRST_RUN, Reason.ASKED)
 """Reasons that ``refresh: incremental`` does not mind."""
 INCREMENTAL = "incremental"
+BESIDE = 20
+"""A table of a smaller part of its sources' bytes is computed whole: a guess (TPC-H, scale 1)."""
 QUIET = timedelta(days=1)
 """After so long a run lands that changes no row: else the old versions of its sources go."""
 
@@ -125,8 +128,12 @@ class NextRun:
         told: TableChange | Whole | None = whole
         if whole is None:
             told, found = self.query.kept.whole, None
-            if told is None or self.sums.go_on(last):
-                found = compare_sources(views, self.query, last.after, t)
+            go_on = self.sums.go_on(last)
+            if told is None and not go_on:
+                told = self.small_table()
+            if told is None or go_on:
+                shared = partial(self.invocation.shared.shared_view, self.session)
+                found = compare_sources(views, self.query, last.after, t, shared)
             if isinstance(found, Whole):
                 told = found
             elif found is not None:
@@ -164,11 +171,25 @@ class NextRun:
             return Whole(Reason.SMALL)
         return None
 
+    def small_table(self) -> Whole | None:
+        """The whole answer where all that a run saves is to write a small table.
+
+        Both versions of the sources are read for the keys that a change reaches, and their rows.
+        """
+        if self.refresh != "auto" or self.target_size * BESIDE >= self.query.size:
+            return None
+        return Whole(Reason.SMALL_TABLE)
+
+    @property
+    def target_size(self) -> int:
+        """Bytes of the table."""
+        target = self.standing.target
+        return 0 if target is None else target.size or 0
+
     @property
     def small(self) -> bool:
         """Is the table small enough to be compared with the whole answer?"""
-        target = self.standing.target
-        return target is not None and (target.size or 0) <= SMALL
+        return self.standing.target is not None and self.target_size <= SMALL
 
     def unchanged(self, last: StateRow, row: StateRow, comparing: Comparing) -> Plan:
         """No row of the table changes: nothing is written, or, after long, that it is so."""
@@ -244,8 +265,8 @@ class NextRun:
     @property
     def sums(self) -> SumsOfRun:
         """The counts and sums of the query's groups."""
-        worth = self.refresh == "incremental" or self.query.size > SMALL
-        return SumsOfRun(self.session, self.invocation, self.query, worth)
+        asked = self.refresh == "incremental"
+        return SumsOfRun(self.session, self.invocation, self.query, asked)
 
     def refuse_full(self, whole: Whole) -> None:
         """Raise NotIncremental where the model wants no such run."""

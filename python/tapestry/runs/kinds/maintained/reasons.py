@@ -24,6 +24,7 @@ class Reason(Enum):
     INEXACT = "a sum of DOUBLEs, or what depends on the order of rows, decides more than it shows"
     NOT_TAKEN_APART = "the query has a form that is not taken apart"
     SMALL = "all that it reads is small: to compare versions would cost more"
+    SMALL_TABLE = "the table is small beside what is read for it: to find its keys would cost more"
     TARGET_CHANGED = "somebody else wrote to the table"
     CHANGE_TOO_LARGE = "so much has changed that the whole answer costs less"
 

@@ -20,6 +20,7 @@ from tapestry.runs.sources.difference import (
     NotComparableError,
     ReadSource,
     SchemaChangedError,
+    Shared,
     SourceAt,
     difference,
 )
@@ -45,16 +46,19 @@ class SourcesCompared:
 
 
 def compare_sources(
-    views: Views, query: MaintainedQuery, last: Position, t: datetime
+    views: Views, query: MaintainedQuery, last: Position, t: datetime, shared: Shared
 ) -> SourcesCompared | Whole:
-    """Compare them; a ``Whole`` says why that cannot be done."""
+    """Compare them; a ``Whole`` says why that cannot be done.
+
+    ``shared`` reads a change feed once for all models of an invocation.
+    """
     found, rows, means = {}, 0, {}
     for name, source in query.sources().items():
         if name not in last.pins:
             return Whole(Reason.QUERY_CHANGED, name)
         places = (SourceAt(last.pins[name], last.t), SourceAt(query.pins[name], t))
         try:
-            one, count, told = _compared(views, source, *places)
+            one, count, told = _compared(views, source, *places, shared=shared)
         except SchemaChangedError as error:
             return Whole(Reason.SCHEMA_CHANGED, f"{name}: {error}")
         except NotComparableError as error:
@@ -72,11 +76,11 @@ def compare_sources(
 
 
 def _compared(
-    views: Views, source: ReadSource, old: SourceAt, new: SourceAt
+    views: Views, source: ReadSource, old: SourceAt, new: SourceAt, shared: Shared
 ) -> tuple[SourceVersions, int, str]:
     """A source, how many of its rows differ, and by what means that was told."""
     small = source.table.size <= HELD
-    one = difference(views.session, source, old, new, small)
+    one = difference(views.session, source, old, new, small, shared)
     text = source.rows(new.pin.version, new.until)
     if one is None:
         return SourceVersions("", text, "", ""), 0, ""
