@@ -35,7 +35,11 @@ CHANGING = (
     "tests/seeds.py",
 )
 """What the judges judge, and they themselves."""
-APART = ("python/tapestry/sql/operators", "tests/property/test_kept_by_keys.py")
+APART = (
+    "python/tapestry/sql/operators",
+    "tests/property/test_kept_by_keys.py",
+    "tests/property/test_sums_of_changes.py",
+)
 """What lies among it and is judged by itself: the comparison of two versions of a query."""
 ENGINES = ("sqlglot", "sqlglotc", "duckdb")
 QUERIES, FEW = 250, 50
