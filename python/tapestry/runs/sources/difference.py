@@ -9,10 +9,10 @@ of the files'.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeAlias
+from typing import Protocol
 
 from tapestry.quoting import identifier, identifiers, relation_name, string, timestamp
 from tapestry.runs.engine.session import Session
@@ -28,8 +28,11 @@ _FEED = "delta.enableChangeDataFeed"
 _SIGNS = "CASE WHEN _change_type IN ('insert', 'update_postimage') THEN 1 ELSE -1 END"
 
 
-Shared: TypeAlias = Callable[[Hashable, str], str]
-"""Has a SELECT computed once for all that give this key; the name of its view, "" for none."""
+class FeedViews(Protocol):
+    """Change feeds that are read once for all that ask for them."""
+
+    def feed_view(self, table: DeltaSource, first: int, last: int) -> str:
+        """The view of the feed of these versions; "": it is read where it is asked for."""
 
 
 class SchemaChangedError(Exception):
@@ -125,14 +128,14 @@ def difference(
     old: SourceAt,
     new: SourceAt,
     small: bool = False,
-    shared: Shared | None = None,
+    feeds: FeedViews | None = None,
 ) -> SourceDifference | None:
     """Find out what the positions differ by; None: by nothing.
 
     ``small``: both versions are read whole, which takes less than to look into the log. That is
     not asked then where the table is the same one, and no column can be another under its name.
 
-    ``shared``: a change feed is read once for all that ask for it.
+    ``feeds`` reads a change feed once for all that ask for it.
 
     Raises SourceHistoryGone where the old version cannot be read or stands in another log,
     SchemaChangedError, NotComparableError.
@@ -156,7 +159,7 @@ def difference(
         return SourceDifference(source, old, new, "", "time") if in_time else None
     versions = _versions(source, old, new, commits)
     feed = _has_feed(session, source.table, old.pin, new.pin, commits)
-    counted = _by_feed(source, old, new, shared) if feed else _named(source, versions.counts())
+    counted = _by_feed(source, old, new, feeds) if feed else _named(source, versions.counts())
     files = len(versions.files) or None
     means = "feed" if feed else ("files" if files else "whole")
     return SourceDifference(source, old, new, counted, means, files)
@@ -185,15 +188,13 @@ def _named(source: ReadSource, counts: str) -> str:
     return f"SELECT {listed}, _tap_arr, _d FROM ({counts})"
 
 
-def _by_feed(source: ReadSource, old: SourceAt, new: SourceAt, shared: Shared | None) -> str:
+def _by_feed(source: ReadSource, old: SourceAt, new: SourceAt, feeds: FeedViews | None) -> str:
     names = identifiers(column.name for column in source.columns)
     arrival = source.arrival
     arr = "CAST(NULL AS TIMESTAMP)" if arrival is None else arrival_sql(arrival)
     first, last = old.pin.version + 1, new.pin.version
-    feed = _feed(source.table, first, last)
-    if shared is not None:
-        key = ("change feed", source.table.name, new.pin.table_id, first, last)
-        feed = shared(key, f"SELECT * FROM {feed}") or feed
+    feed = feeds.feed_view(source.table, first, last) if feeds is not None else ""
+    feed = feed or feed_of(source.table, first, last)
     return (
         f"SELECT {names}, _tap_arr, sum(_d) AS _d FROM"
         f" (SELECT {names}, {arr} AS _tap_arr, {_SIGNS} AS _d FROM {feed})"
@@ -201,7 +202,8 @@ def _by_feed(source: ReadSource, old: SourceAt, new: SourceAt, shared: Shared | 
     )
 
 
-def _feed(table: DeltaSource, first: int, last: int) -> str:
+def feed_of(table: DeltaSource, first: int, last: int) -> str:
+    """The change feed of these versions, as it stands behind FROM."""
     return f"table_changes({string(relation_name(table.name))}, {first:d}, {last:d})"
 
 
@@ -218,7 +220,7 @@ def _has_feed(
     if table.remembered or old.table_id != new.table_id or any(c.metadata for c in commits):
         return False
     try:
-        session.rows(f"SELECT 1 FROM {_feed(table, old.version + 1, new.version)} LIMIT 0")
+        session.rows(f"SELECT 1 FROM {feed_of(table, old.version + 1, new.version)} LIMIT 0")
     except Exception:
         return False
     return True

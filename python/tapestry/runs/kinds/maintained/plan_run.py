@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
 
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.context.clock import window_end
@@ -16,7 +15,7 @@ from tapestry.runs.kinds.maintained.kept_sums import KeptSums, SumsOfRun
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import NotIncremental, Reason, Whole
 from tapestry.runs.kinds.maintained.replace_rows import Replacement, replacement
-from tapestry.runs.kinds.maintained.source_versions import compare_sources
+from tapestry.runs.kinds.maintained.source_versions import SharedFeeds, compare_sources
 from tapestry.runs.kinds.maintained.table_change import (
     Comparing,
     TableChange,
@@ -132,8 +131,8 @@ class NextRun:
             if told is None and not go_on:
                 told = self.small_table()
             if told is None or go_on:
-                shared = partial(self.invocation.shared.shared_view, self.session)
-                found = compare_sources(views, self.query, last.after, t, shared)
+                feeds = SharedFeeds(self.session, self.invocation.shared)
+                found = compare_sources(views, self.query, last.after, t, feeds)
             if isinstance(found, Whole):
                 told = found
             elif found is not None:

@@ -12,23 +12,41 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tapestry.errors import SourceHistoryGone
+from tapestry.runs.context.shared_views import SharedViews
 from tapestry.runs.engine.errors_of_delta import history_gone
+from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.runs.kinds.maintained.views import Views
+from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.difference import (
+    FeedViews,
     NotComparableError,
     ReadSource,
     SchemaChangedError,
-    Shared,
     SourceAt,
     difference,
+    feed_of,
 )
 from tapestry.runs.tables.state_row import Position
 from tapestry.sql.operators.texts import SourceVersions
 
 HELD = 2 * 2**20
 """Bytes of a source up to which both versions are read whole: the log takes longer to ask."""
+
+
+@dataclass(frozen=True)
+class SharedFeeds:
+    """Change feeds in views that all models of an invocation read."""
+
+    session: Session
+    shared: SharedViews
+
+    def feed_view(self, table: DeltaSource, first: int, last: int) -> str:
+        """The view of the feed of these versions; "": there is none."""
+        key = ("change feed", table.name, table.table_id, first, last)
+        select = f"SELECT * FROM {feed_of(table, first, last)}"
+        return self.shared.shared_view(self.session, key, select)
 
 
 @dataclass(frozen=True)
@@ -46,11 +64,11 @@ class SourcesCompared:
 
 
 def compare_sources(
-    views: Views, query: MaintainedQuery, last: Position, t: datetime, shared: Shared
+    views: Views, query: MaintainedQuery, last: Position, t: datetime, feeds: FeedViews
 ) -> SourcesCompared | Whole:
     """Compare them; a ``Whole`` says why that cannot be done.
 
-    ``shared`` reads a change feed once for all models of an invocation.
+    ``feeds`` reads a change feed once for all models of an invocation.
     """
     found, rows, means = {}, 0, {}
     for name, source in query.sources().items():
@@ -58,7 +76,7 @@ def compare_sources(
             return Whole(Reason.QUERY_CHANGED, name)
         places = (SourceAt(last.pins[name], last.t), SourceAt(query.pins[name], t))
         try:
-            one, count, told = _compared(views, source, *places, shared=shared)
+            one, count, told = _compared(views, source, *places, feeds=feeds)
         except SchemaChangedError as error:
             return Whole(Reason.SCHEMA_CHANGED, f"{name}: {error}")
         except NotComparableError as error:
@@ -76,11 +94,11 @@ def compare_sources(
 
 
 def _compared(
-    views: Views, source: ReadSource, old: SourceAt, new: SourceAt, shared: Shared
+    views: Views, source: ReadSource, old: SourceAt, new: SourceAt, feeds: FeedViews
 ) -> tuple[SourceVersions, int, str]:
     """A source, how many of its rows differ, and by what means that was told."""
     small = source.table.size <= HELD
-    one = difference(views.session, source, old, new, small, shared)
+    one = difference(views.session, source, old, new, small, feeds)
     text = source.rows(new.pin.version, new.until)
     if one is None:
         return SourceVersions("", text, "", ""), 0, ""
