@@ -309,6 +309,11 @@ def test_a_slip_is_noticed(
             "SELECT m.id FROM m JOIN r ON r.k = m.k AND EXISTS (SELECT 1 FROM l WHERE l.k = m.v)",
             "a subquery in ON",
         ),
+        (
+            "SELECT x.k, count(*) AS n FROM (SELECT m.k, count(*) AS c FROM m LEFT JOIN r ON r.k ="
+            " m.k AND EXISTS (SELECT 1 FROM l WHERE l.k = m.v) GROUP BY m.k) AS x GROUP BY x.k",
+            "a subquery in ON",
+        ),
     ],
 )
 def test_what_is_not_compared_says_so(sql: str, what: str) -> None:

@@ -308,6 +308,20 @@ def test_what_is_overlooked_is_noticed(shop: Shop, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.more
+def test_columns_may_be_called_as_signs_are(shop: Shop) -> None:
+    deals = f"{shop.schema}.deals"
+    shop.session.run(f"create table {deals} (is_signed boolean, _sign int) using delta")
+    shop.session.run(f"insert into {deals} values (true, 1), (false, -1)")
+    sql = "select is_signed, count(*) as n, sum(_sign) as s from {s}.deals group by is_signed"
+    model = shop.maintained(sql)
+    shop.run(model, 10)
+    shop.session.run(f"insert into {deals} values (true, 1)")
+    shop.session.run(f"delete from {deals} where _sign < 0")
+    assert str(shop.run(model, 20)) == "0 inserted, 1 updated, 1 deleted; incremental"
+    assert shop.table() == shop.answer(model, 20)
+
+
+@pytest.mark.more
 def test_sums_go_on_where_no_row_changes(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that lands without rows keeps what the change added, too."""
     monkeypatch.setattr(plan_run, "QUIET", timedelta(0))

@@ -24,7 +24,7 @@ from tapestry.sql.operators.sums import SummedBlock, mentions
 from tapestry.sql.operators.versions import VERSIONS, TwoVersions, Version
 from tapestry.sql.write import build
 
-SIGN = "_sign"
+SIGN = "_tap_sign"
 """Is a row, or what is summed of rows, taken off (-1) or added (1)?"""
 
 

@@ -80,6 +80,8 @@ def keep_by_keys(
     tree = total_orders(tree, catalog) if has_orders(tree) else tree
     writer = WriteOut(catalog, Names())
     written = _bare_exists(writer.query(tree, Scope({}, {}), {}))
+    for select in written.find_all(exp.Select):
+        _ = SelectBlock(select).relations  # raises of a FROM clause that is not compared
     arms = []
     for query in _arms(written):
         key = choose_key(query, writer.tables, preferred, weights)

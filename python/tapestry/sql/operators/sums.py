@@ -22,7 +22,7 @@ from tapestry.sql import timing
 from tapestry.sql.facts.from_clause import opened
 from tapestry.sql.facts.grouping import GROUPINGS, is_aggregate, is_global
 from tapestry.sql.ir import SourceTable
-from tapestry.sql.operators.block import NotComparedError, SelectBlock
+from tapestry.sql.operators.block import SelectBlock
 from tapestry.sql.operators.choose_key import choose_key
 from tapestry.sql.read.exact_numbers import DECIMAL, WHOLE, kind_of_number
 from tapestry.sql.write import build
@@ -273,10 +273,7 @@ def _rows(
 def multilinear(select: exp.Select) -> bool:
     """Is every row made of one row of each relation that is mentioned, by itself?"""
     block = SelectBlock(select)
-    try:
-        relations = block.relations
-    except NotComparedError:
-        return False
+    relations = block.relations
     if any(
         one.side or one.looked_at or one.kind not in ("", "CROSS", "INNER") for one in relations
     ):
@@ -315,11 +312,8 @@ def _is_correlated(rows: exp.Select, parts: Sequence[exp.Expr]) -> bool:
     """Does a block, or what it is grouped and summed by, use a column of a block around it?"""
     own: set[str] = set()
     for select in rows.find_all(exp.Select):
-        try:
-            block = SelectBlock(select)
-            own |= block.aliases | block.generated
-        except NotComparedError:
-            return True
+        block = SelectBlock(select)
+        own |= block.aliases | block.generated
     used = [*rows.find_all(exp.Column), *(c for part in parts for c in part.find_all(exp.Column))]
     return any(not column.table or column.table not in own for column in used)
 

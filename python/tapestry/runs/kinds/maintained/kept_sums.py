@@ -102,7 +102,7 @@ class SumsOfRun:
         found = []
         for block, of in zip(summed.blocks, types, strict=True):
             text = sums_at(summed, block, self.query.now(self.t))
-            groups = _added({}, _read(self.session, block, of, text), block)
+            groups = _added({}, _read(self.session, block, of, text, "1"), block)
             if groups is None:
                 return None
             found.append(groups)
@@ -137,7 +137,7 @@ class SumsOfRun:
         between, found = Between((last.after.t, self.t), sources.versions), []
         for block, of, rows in zip(summed.blocks, types, kept, strict=True):
             text = sums_apart(summed, block, between, hold=hold)
-            changed = _read(self.session, block, of, text) if text else ()
+            changed = _read(self.session, block, of, text, SIGN) if text else ()
             groups = _added(_kept(block, rows), changed, block)
             if groups is None:
                 return None
@@ -179,11 +179,10 @@ def _bounded(sums: KeptSums) -> KeptSums | None:
 
 
 def _read(
-    session: Session, block: SummedBlock, types: Sequence[tuple[str, str]], text: str
+    session: Session, block: SummedBlock, types: Sequence[tuple[str, str]], text: str, sign: str
 ) -> Sequence[Sequence[Any]] | None:
     """Rows of signs, groups and their counts and sums, as texts; None: they are too many."""
     listed = [as_text(name, kind) for name, kind in types[: len(block.columns)]]
-    sign = SIGN if SIGN in text else "1"
     rows = session.rows(f"SELECT {sign}, {', '.join(listed)} FROM ({text}\n) LIMIT {_ROWS + 1}")
     return rows if len(rows) <= _ROWS else None
 
