@@ -62,7 +62,7 @@ def check(connection: duckdb.DuckDBPyConnection, change: Change) -> int:
     differences = loaded(connection, change)
     try:
         query = kept(change.sql)
-        summed = sum_blocks(query.query, query.tables, query.zone)
+        summed = sum_blocks(query)
     except (Refusal, NotComparedError):
         return 0
     if summed is None:

@@ -35,8 +35,7 @@ TYPES = (
 
 
 def summed(sql: str) -> SummedQuery | None:
-    kept = keep_by_keys(read(sql, CATALOG))
-    return sum_blocks(kept.query, kept.tables, kept.zone)
+    return sum_blocks(keep_by_keys(read(sql, CATALOG)))
 
 
 def block(sql: str = GROUPED) -> SummedBlock:

@@ -140,6 +140,21 @@ class SelectBlock:
         )
 
 
+def is_bag_union(node: exp.Expr) -> bool:
+    """Is a query a UNION ALL, all rows of both sides?"""
+    distinct = node.args.get("distinct")
+    return isinstance(node, exp.Union) and not distinct and not is_limited(node)
+
+
+def is_correlated(query: exp.Expr) -> bool:
+    """Does a query use a column of a block around it?"""
+    own: set[str] = set()
+    for select in query.find_all(exp.Select):
+        block = SelectBlock(select)
+        own |= block.aliases | block.generated
+    return any(column.table and column.table not in own for column in query.find_all(exp.Column))
+
+
 def tables_in(node: exp.Expr) -> set[str]:
     """The aliases whose columns an expression uses."""
     return {column.table for column in node.find_all(exp.Column)}

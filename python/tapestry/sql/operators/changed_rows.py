@@ -15,8 +15,7 @@ from sqlglot import exp
 
 from tapestry.sql.facts.bounds_of_time import atoms_in, bounds_of
 from tapestry.sql.facts.from_clause import opened
-from tapestry.sql.facts.grouping import is_limited
-from tapestry.sql.operators.block import SelectBlock
+from tapestry.sql.operators.block import SelectBlock, is_bag_union
 from tapestry.sql.operators.choose_key import Key, choose_key, names_of
 from tapestry.sql.operators.cut import cut, key_names, keyed
 from tapestry.sql.operators.reach import Changed, Reach
@@ -97,11 +96,7 @@ class ChangedRows:
         return choose_key(query, self.versions.tables, weights=self.versions.weights)
 
     def _made(self, query: exp.Query) -> Changed:
-        if (
-            isinstance(query, exp.Union)
-            and not query.args.get("distinct")
-            and not is_limited(query)
-        ):
+        if is_bag_union(query):
             sides = [(self.of(side), side) for side in (query.this, query.expression)]
             return {
                 version: self.versions.keep(
@@ -120,9 +115,8 @@ class ChangedRows:
 
     def _is_taken_apart(self, query: exp.Query) -> bool:
         """Does its change follow from that of what it reads, row by row?"""
-        if isinstance(query, exp.Union):
-            return not query.args.get("distinct") and not is_limited(query)
-        return isinstance(query, exp.Select) and _is_row_by_row(SelectBlock(query))
+        row_by_row = isinstance(query, exp.Select) and _is_row_by_row(SelectBlock(query))
+        return row_by_row or is_bag_union(query)
 
     def _row_by_row(self, query: exp.Select, version: Version) -> exp.Query:
         """A filter and projection of one relation: of its changed rows, and of those in time."""

@@ -17,17 +17,15 @@ from sqlglot import exp
 
 from tapestry.quoting import Sql
 from tapestry.sql.facts.from_clause import opened
-from tapestry.sql.facts.grouping import is_limited
 from tapestry.sql.facts.values import Names
-from tapestry.sql.ir import SourceTable
 from tapestry.sql.normalize.scope import Scope
 from tapestry.sql.normalize.write_out import WriteOut
-from tapestry.sql.operators.block import SelectBlock
+from tapestry.sql.operators.block import SelectBlock, is_bag_union
 from tapestry.sql.operators.changed_rows import ChangedRows
 from tapestry.sql.operators.choose_key import Key, choose_key
 from tapestry.sql.operators.cut import cut, key_names
 from tapestry.sql.operators.texts import Between, sources_of, text_of, two_versions
-from tapestry.sql.operators.versions import Version
+from tapestry.sql.operators.versions import Version, WrittenQuery
 from tapestry.sql.read.read_query import ReadQuery
 from tapestry.sql.read.total_orders import has_orders, total_orders
 from tapestry.sql.write import build
@@ -47,24 +45,11 @@ class KeptArm:
 
 
 @dataclass(frozen=True)
-class KeptQuery:
-    """A query that is kept by keys: its columns, its arms, the sources that it reads.
-
-    query
-        All of it, written out.
-    """
+class KeptQuery(WrittenQuery):
+    """A query that is kept by keys: its columns, and its arms."""
 
     columns: tuple[str, ...]
-    query: exp.Query
     arms: tuple[KeptArm, ...]
-    tables: Mapping[str, SourceTable]
-    zone: str
-    weights: Mapping[str, int]
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """The names of its sources."""
-        return tuple(sorted({table.source for table in self.tables.values()}))
 
 
 def keep_by_keys(
@@ -86,8 +71,8 @@ def keep_by_keys(
     for query in _arms(written):
         key = choose_key(query, writer.tables, preferred, weights)
         arms.append(KeptArm(query, key, _shown(query, key)))
-    zone = catalog.time_zone
-    return KeptQuery(read.columns, written, tuple(arms), writer.tables, zone, weights or {})
+    said = (written, writer.tables, catalog.time_zone, weights or {})
+    return KeptQuery(*said, read.columns, tuple(arms))
 
 
 @dataclass(frozen=True)
@@ -151,7 +136,7 @@ def _bare_exists(query: exp.Query) -> exp.Query:
 
 def _arms(query: exp.Expr) -> list[exp.Query]:
     node = opened(query)
-    if isinstance(node, exp.Union) and not node.args.get("distinct") and not is_limited(node):
+    if is_bag_union(node):
         return [*_arms(node.this), *_arms(node.expression)]
     return [node]
 

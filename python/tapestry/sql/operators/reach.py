@@ -29,6 +29,7 @@ from tapestry.sql.facts.grouping import is_aggregate
 from tapestry.sql.operators.block import (
     JoinedRelation,
     SelectBlock,
+    is_correlated,
     is_timeless,
     tables_in,
 )
@@ -187,7 +188,7 @@ class _Mentions:
 
     def subquery(self, query: exp.Expr) -> Iterator[exp.Query]:
         """A subquery of an expression of the block."""
-        if not _is_correlated(query):
+        if not is_correlated(query):
             for version, name in self.reach.changed(query).items():
                 beside = self.term(version)
                 rows = build.table(name, "_changed")
@@ -271,15 +272,6 @@ def _marked(node: exp.Expr, alias: str) -> exp.Subquery:
     listed = build.select_all(alias)
     listed.append("expressions", build.named(exp.true(), _MATCHED))
     return build.subquery(build.add_from(listed, relation), alias)
-
-
-def _is_correlated(query: exp.Expr) -> bool:
-    """Does a subquery use a column of a block around it?"""
-    own: set[str] = set()
-    for select in query.find_all(exp.Select):
-        block = SelectBlock(select)
-        own |= block.aliases | block.generated
-    return any(column.table and column.table not in own for column in query.find_all(exp.Column))
 
 
 def _compared(query: exp.Expr, name: str) -> Iterator[exp.Expr]:

@@ -16,6 +16,7 @@ from tapestry.errors import Refusal
 from tapestry.sql.catalog import Catalog
 from tapestry.sql.facts.from_clause import opened
 from tapestry.sql.facts.grouping import is_limited
+from tapestry.sql.operators.block import is_bag_union
 from tapestry.sql.passes.tree.refuse_inexact import refuse_inexact
 
 
@@ -56,7 +57,7 @@ def _without(tree: exp.Query, places: list[int]) -> exp.Query:
 def _arms(tree: exp.Expr) -> Iterator[exp.Select]:
     """The SELECTs of the outermost UNION ALL whose rows are shown as they are."""
     node = opened(tree)
-    if isinstance(node, exp.Union) and not node.args.get("distinct") and not is_limited(node):
+    if is_bag_union(node):
         yield from _arms(node.this)
         yield from _arms(node.expression)
     elif isinstance(node, exp.Select) and not node.args.get("distinct") and not is_limited(node):

@@ -22,8 +22,9 @@ from tapestry.sql import timing
 from tapestry.sql.facts.from_clause import opened
 from tapestry.sql.facts.grouping import GROUPINGS, is_aggregate, is_global
 from tapestry.sql.ir import SourceTable
-from tapestry.sql.operators.block import SelectBlock
+from tapestry.sql.operators.block import SelectBlock, is_correlated
 from tapestry.sql.operators.choose_key import choose_key
+from tapestry.sql.operators.versions import WrittenQuery
 from tapestry.sql.read.exact_numbers import DECIMAL, WHOLE, kind_of_number
 from tapestry.sql.write import build
 
@@ -68,11 +69,16 @@ class SummedBlock:
         groups, counts, sums = ([f"{one}{n}" for n in range(1, len(of) + 1)] for one, of in kinds)
         return [*groups, ROWS, *counts, *sums]
 
+    @property
+    def values(self) -> list[exp.Expr]:
+        """The values of these columns, over the relations of the block."""
+        sums = (one for one, _ in self.sums)
+        return [*self.groups, exp.Count(this=exp.Star()), *self.counts, *sums]
+
     def summing(self) -> exp.Select:
         """The counts and sums of each group."""
         query = self.rows.copy()
-        made = [*self.groups, exp.Count(this=exp.Star()), *self.counts, *(s for s, _ in self.sums)]
-        values = map(self._over_rows, made)
+        values = map(self._over_rows, self.values)
         listed = [
             build.named(value, name) for value, name in zip(values, self.columns, strict=True)
         ]
@@ -93,14 +99,10 @@ class SummedBlock:
 
 
 @dataclass(frozen=True)
-class SummedQuery:
+class SummedQuery(WrittenQuery):
     """A query over its summed blocks, which it reads as tables called ``names``."""
 
-    query: exp.Query
     blocks: tuple[SummedBlock, ...]
-    tables: Mapping[str, SourceTable]
-    zone: str
-    weights: Mapping[str, int]
 
     @property
     def names(self) -> list[str]:
@@ -114,25 +116,16 @@ class SummedQuery:
         return all(isinstance(node, exp.Table) for node in nodes)
 
     @property
-    def sources(self) -> list[str]:
-        """The names of its sources."""
-        return sorted({table.source for table in self.tables.values()})
-
-    @property
     def beside(self) -> set[str]:
         """The sources that are read beside the blocks."""
         found = (table.name for table in self.query.find_all(exp.Table))
         return {self.tables[name].source for name in found if name in self.tables}
 
 
-def sum_blocks(
-    query: exp.Query,
-    tables: Mapping[str, SourceTable],
-    zone: str,
-    weights: Mapping[str, int] | None = None,
-) -> SummedQuery | None:
+def sum_blocks(written: WrittenQuery) -> SummedQuery | None:
     """Take the outermost blocks out that are told by counts and sums; None: there is none."""
-    wrapped = build.subquery(query.copy(), "_all")
+    tables = written.tables
+    wrapped = build.subquery(written.query.copy(), "_all")
     blocks: list[SummedBlock] = []
     todo: list[exp.Expr] = [wrapped]
     while todo:
@@ -146,7 +139,7 @@ def sum_blocks(
         blocks.append(found)
     if not blocks:
         return None
-    return SummedQuery(wrapped.this, tuple(blocks), tables, zone, weights or {})
+    return SummedQuery(wrapped.this, tables, written.zone, written.weights, tuple(blocks))
 
 
 def _name(number: int) -> str:
@@ -254,7 +247,7 @@ def _rows(
     rows = select.copy()
     for clause in ("having", "order", "distinct", "limit", "offset", "group", "hint"):
         rows.set(clause, None)
-    if rows.args.get("from_") is None or _is_correlated(rows, parts):
+    if rows.args.get("from_") is None or is_correlated(select):
         return None
     if multilinear(rows):
         return (rows, {}) if all(_has_key(one, tables) for one in mentions(rows)) else None
@@ -308,16 +301,6 @@ def _has_key(node: exp.Expr, tables: Mapping[str, SourceTable]) -> bool:
     return not timing.contains_now(node) and choose_key(node.this, tables) is not None
 
 
-def _is_correlated(rows: exp.Select, parts: Sequence[exp.Expr]) -> bool:
-    """Does a block, or what it is grouped and summed by, use a column of a block around it?"""
-    own: set[str] = set()
-    for select in rows.find_all(exp.Select):
-        block = SelectBlock(select)
-        own |= block.aliases | block.generated
-    used = [*rows.find_all(exp.Column), *(c for part in parts for c in part.find_all(exp.Column))]
-    return any(not column.table or column.table not in own for column in used)
-
-
 def _read_instead(select: exp.Select, block: SummedBlock, name: str) -> None:
     """Have a block read the table of its counts and sums, in the place of its rows."""
     _replace(select, block, name)
@@ -331,16 +314,8 @@ def _read_instead(select: exp.Select, block: SummedBlock, name: str) -> None:
 
 def _replace(select: exp.Select, block: SummedBlock, name: str) -> None:
     """Write the block's groups and aggregates as columns of the table."""
-    columns: dict[exp.Expr, str] = {}
-    for number, one in enumerate(block.groups, start=1):
-        columns[one] = f"{_GROUP}{number}"
-    for number, one in enumerate(block.counts, start=1):
-        columns[one] = f"{_COUNT}{number}"
-    for number, (one, _) in enumerate(block.sums, start=1):
-        columns[one] = f"{_SUM}{number}"
-    for place, one in block.means.items():
-        columns[one] = f"{_MEAN}{place}"
-
+    columns = dict(zip(block.values, block.columns, strict=True))
+    columns |= {mean: f"{_MEAN}{place}" for place, mean in block.means.items()}
     found = {one: build.column(column, name) for one, column in columns.items()}
     for clause in ("expressions", "having", "order"):
         value = select.args.get(clause)

@@ -5,31 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 from sqlglot import exp
 
 from tapestry.quoting import Sql
 from tapestry.sql import timing
-from tapestry.sql.ir import SourceTable
-from tapestry.sql.operators.versions import TwoVersions, Version
+from tapestry.sql.operators.versions import TwoVersions, Version, WrittenQuery, sources_in
 from tapestry.sql.write.dialects import for_dialect
-
-
-class WrittenQuery(Protocol):
-    """A query that is written out: its uses of sources by alias, its zone, its sources' sizes."""
-
-    @property
-    def tables(self) -> Mapping[str, SourceTable]:
-        """The uses of sources, by alias."""
-
-    @property
-    def zone(self) -> str:
-        """The zone in which local times are instants."""
-
-    @property
-    def weights(self) -> Mapping[str, int]:
-        """How large each source is, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +71,7 @@ def two_versions(
 def sources_of(versions: TwoVersions, between: Between) -> list[tuple[str, str]]:
     """Relations of the sources: what each is called in texts, and its SELECT."""
     found = []
-    for name in sorted({table.source for table in versions.tables.values()}):
+    for name in sources_in(versions.tables):
         one = between.sources[name]
         texts = {"new": one.new}
         if name in versions.moved:

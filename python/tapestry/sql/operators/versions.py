@@ -28,6 +28,34 @@ class Version(Enum):
 VERSIONS = (Version.OLD, Version.NEW)
 
 
+@dataclass(frozen=True)
+class WrittenQuery:
+    """A query that is written out.
+
+    tables
+        The uses of sources, by alias.
+    zone
+        The zone in which local times are instants.
+    weights
+        How large each source is, where that is known.
+    """
+
+    query: exp.Query
+    tables: Mapping[str, SourceTable]
+    zone: str
+    weights: Mapping[str, int]
+
+    @property
+    def sources(self) -> list[str]:
+        """The names of its sources."""
+        return sources_in(self.tables)
+
+
+def sources_in(tables: Mapping[str, SourceTable]) -> list[str]:
+    """The names of the sources of these uses, each once, in order."""
+    return sorted({table.source for table in tables.values()})
+
+
 @dataclass
 class TwoVersions:
     """What a query reads in its two versions; ``ctes`` are the relations made so far, in order.
@@ -54,8 +82,7 @@ class TwoVersions:
 
     def name(self, source: str, what: str) -> str:
         """What a relation of a source is called in the texts: old | new | minus | plus."""
-        sources = sorted({table.source for table in self.tables.values()})
-        return f"_{what}_{sources.index(source) + 1}"
+        return f"_{what}_{sources_in(self.tables).index(source) + 1}"
 
     def relation(self, alias: str, version: Version) -> exp.Table:
         """A use of a source in a version."""

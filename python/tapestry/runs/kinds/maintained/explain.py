@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
@@ -14,6 +15,7 @@ from tapestry.sql.operators.compare_versions import compare
 from tapestry.sql.operators.read_sums import sums_at
 from tapestry.sql.operators.sums import SummedQuery
 from tapestry.sql.operators.texts import Between, SourceVersions
+from tapestry.sql.operators.versions import WrittenQuery
 
 WHAT = ("old", "new", "minus", "plus")
 """How the relations of a source are called in what is shown."""
@@ -29,9 +31,7 @@ def explain(
     t = invocation.clock.instant
     steps = [Step("answer", "The query at the instant of the run.", query.answer(t))]
     if (summed := query.kept.summed) is not None:
-        names = enumerate(summed.sources, start=1)
-        versions = {name: _versions(number) for number, name in names}
-        steps += _of_sums(summed, Between((t, t), versions))
+        steps += _of_sums(summed, _between(summed, t))
     kept, whole = query.kept.keyed, query.kept.whole
     if kept is None:
         assert whole is not None
@@ -40,8 +40,7 @@ def explain(
         steps.append(Step("refresh", f"Each run computes it whole: {why}.", str(whole)))
         strategy = str(whole) if query.kept.summed is None else "incremental"
         return Explained(tuple(steps), strategy=strategy)
-    versions = {name: _versions(number) for number, name in enumerate(kept.sources, start=1)}
-    between = Between((t, t), versions)
+    between = _between(kept, t)
     for number, arm in enumerate(kept.arms, start=1):
         place = f" of arm {number}" if len(kept.arms) > 1 else ""
         if arm.key is None:
@@ -60,6 +59,11 @@ def _of_sums(summed: SummedQuery, between: Between) -> Iterator[Step]:
     for block in summed.blocks:
         why = "Kept while the groups are few: what a change adds to these is added, not all summed."
         yield Step("sums", why, sums_at(summed, block, between))
+
+
+def _between(query: WrittenQuery, t: datetime) -> Between:
+    sources = enumerate(query.sources, start=1)
+    return Between((t, t), {name: _versions(number) for number, name in sources})
 
 
 def _versions(number: int) -> SourceVersions:

@@ -65,5 +65,5 @@ def how_kept(query: ReadQuery, decides: bool, weights: Mapping[str, int]) -> How
     except NotComparedError as error:
         return HowKept(None, Whole(Reason.NOT_TAKEN_APART, str(error)))
     keyless = all(arm.key is None for arm in kept.arms)
-    summed = sum_blocks(kept.query, kept.tables, kept.zone, weights)
+    summed = sum_blocks(kept)
     return HowKept(kept, Whole(Reason.NO_KEY) if keyless else None, summed)
