@@ -155,7 +155,7 @@ def _run(invocation_id: str, entry: Entry, run: Planned) -> dict[str, str]:
         "files_written": _number(written.files),
         "bytes_written": _number(written.size),
         "horizon": _instant(figures.horizon),
-        "message": string(failed) if failed else "NULL",
+        "message": _text(failed),
         "sql": string(run.rows.select),
         "pins_before": _text(before),
         **_refreshed(figures.refreshed, failed=bool(failed)),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from tapestry.quoting import Sql
@@ -153,7 +153,7 @@ class SumsOfRun:
         """The instant of the run."""
         return self.invocation.clock.instant
 
-    @property
+    @cached_property
     def summed(self) -> SummedQuery | None:
         """The query over its blocks, where those are all that it takes long to read."""
         found = self.query.kept.summed
@@ -165,13 +165,16 @@ class SumsOfRun:
         """Types by block; None where a group's values are not written exactly."""
         found = []
         for block in summed.blocks:
-            text = sums_at(summed, block, self.query.now(self.t), means=True)
             key = ("columns of counts and sums", block.typed().sql(), self.query.relations.catalog)
-            columns = self.invocation.remember(key, partial(columns_of_query, self.session, text))
+            columns = self.invocation.remember(key, partial(self._described, summed, block))
             if not all(is_exact(kind) for _, kind in columns[: len(block.groups)]):
                 return None
             found.append(tuple((name, kind.lower()) for name, kind in columns))
         return tuple(found)
+
+    def _described(self, summed: SummedQuery, block: SummedBlock) -> tuple[tuple[str, str], ...]:
+        now = self.query.now(self.t)
+        return columns_of_query(self.session, sums_at(summed, block, now, means=True))
 
 
 def _bounded(sums: KeptSums) -> KeptSums | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.context.clock import window_end
@@ -122,43 +123,50 @@ class NextRun:
 
     def changing(self, last: StateRow, row: StateRow, comparing: Comparing) -> Plan:
         """The same."""
-        whole, sums = self.whole_in_any_case(), None
-        table, views, t = comparing.table, comparing.views, comparing.t
-        told: TableChange | Whole | None = whole
-        if whole is None:
-            told, found = self.query.kept.whole, None
-            go_on = self.sums.go_on(last)
-            if told is None and not go_on:
-                told = self.small_table()
-            if told is None or go_on:
-                feeds = SharedFeeds(self.session, self.invocation.shared)
-                found = compare_sources(views, self.query, last.after, t, feeds)
-            if isinstance(found, Whole):
-                told = found
-            elif found is not None:
-                if not found.moved and not self.query.reads_clock:
-                    same = replace(row, after=replace(row.after, own=last.after.own))
-                    return self.unchanged(last, same, comparing)
-                sums = self.sums.later(last, found, comparing.computed) if self.small else None
-                if sums is not None:
-                    told = comparing.with_answer(self.sums.answer(sums))
-                elif told is None:
-                    told, sums = comparing.between(found), self.sums.anew(last)
-        assert told is not None
-        if isinstance(told, Whole):
-            whole = told
+        told, sums = self.told(last, comparing)
+        if told is None:
+            same = replace(row, after=replace(row.after, own=last.after.own))
+            return self.unchanged(last, same, comparing)
+        whole = told if isinstance(told, Whole) else None
+        if whole is not None:
             self.refuse_full(whole)
             sums = self.sums.first(last)
-            row = replace(row, after=self.after(sums))
+        row = replace(row, after=self.after(sums))
+        if isinstance(told, Whole):
             if not self.small or self.query.uncomparable:
-                views.release()
-                return self.overwriting(row, whole)
+                comparing.views.release()
+                return self.overwriting(row, told)
             told = comparing.with_answer()
-        change, row = told, replace(row, after=self.after(sums))
-        if change.empty:
+        if told.empty:
             return self.unchanged(last, row, comparing)
-        made = replacement(self.query, table, change)
-        return self.written(row, made, comparing, whole, change)
+        made = replacement(self.query, comparing.table, told)
+        return self.written(row, made, comparing, whole, told)
+
+    def told(
+        self, last: StateRow, comparing: Comparing
+    ) -> tuple[TableChange | Whole | None, KeptSums | None]:
+        """What changes in the table, or why that is not told; None: no source differs.
+
+        Beside it the counts and sums that the run keeps.
+        """
+        whole, go_on = self.whole_in_any_case(), self.sums.go_on(last)
+        if whole is None and not go_on:
+            whole = self.query.kept.whole or self.small_table()
+        if whole is not None:
+            return whole, None
+        feeds = SharedFeeds(self.session, self.invocation.shared)
+        found = compare_sources(comparing.views, self.query, last.after, comparing.t, feeds)
+        if isinstance(found, Whole):
+            return found, None
+        if not found.moved and not self.query.reads_clock:
+            return None, None
+        sums = self.sums.later(last, found, comparing.computed) if self.small else None
+        if sums is not None:
+            return comparing.with_answer(self.sums.answer(sums)), sums
+        if self.query.kept.whole is not None:
+            return self.query.kept.whole, None
+        change = comparing.between(found)
+        return change, None if isinstance(change, Whole) else self.sums.anew(last)
 
     def whole_in_any_case(self) -> Whole | None:
         """Why the whole answer is computed whatever has changed; None: that is to be seen."""
@@ -261,7 +269,7 @@ class NextRun:
             creates=creates,
         )
 
-    @property
+    @cached_property
     def sums(self) -> SumsOfRun:
         """The counts and sums of the query's groups."""
         asked = self.refresh == "incremental"

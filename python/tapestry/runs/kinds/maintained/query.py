@@ -69,7 +69,7 @@ class MaintainedQuery:
     def now(self, t: datetime) -> Between:
         """Its sources at their pins with the rows that have arrived by t, as both versions."""
         found = {}
-        for name, one in self.sources().items():
+        for name, one in self.sources.items():
             found[name] = SourceVersions("", one.rows(self.pins[name].version, t), "", "")
         return Between((t, t), found)
 
@@ -93,6 +93,7 @@ class MaintainedQuery:
         """Q(t), as the definition has it."""
         return static_answer(self.read.sql, self.relations.catalog, t, self.relations.scans())
 
+    @cached_property
     def sources(self) -> Mapping[str, ReadSource]:
         """Its sources, each with those of its columns that it reads."""
         assert self.kept.written is not None

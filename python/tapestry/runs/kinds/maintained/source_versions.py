@@ -71,7 +71,7 @@ def compare_sources(
     ``feeds`` reads a change feed once for all models of an invocation.
     """
     found, rows, means = {}, 0, {}
-    for name, source in query.sources().items():
+    for name, source in query.sources.items():
         if name not in last.pins:
             return Whole(Reason.QUERY_CHANGED, name)
         places = (SourceAt(last.pins[name], last.t), SourceAt(query.pins[name], t))
