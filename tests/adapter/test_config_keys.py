@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.tapestry.config_keys import (
+    INSTEAD,
     KEYS,
     KINDS,
     OTHERS,
@@ -31,6 +32,8 @@ MISSPELT = {
     "memorys": "memories",
     "arival": "arrival",
     "evrey": "every",
+    "uniqe_key": "unique_key",
+    "unique_keys": "unique_key",
     "beginn": "begin",
     "infre": "infer",
     "asume": "assume",
@@ -65,7 +68,7 @@ def test_a_key_is_told_where_it_does_nothing(kind: str, place: str) -> None:
             assert "buckets" in told or "clustered_by" in told  # each is nothing without the other
         elif key == "incremental_strategy" and kind.startswith("incremental"):
             continue  # it is the kind
-        elif kind in OURS and key in KEYS and kind not in WORKS[key]:
+        elif kind in OURS and key in KEYS and kind not in WORKS[key] and key not in INSTEAD:
             assert told == [], (key, kind)  # another kind's, which a folder may say
         else:
             assert told == ([] if kind in WORKS.get(key, ()) else [key]), (key, kind)
@@ -80,7 +83,7 @@ def test_a_misspelt_key_names_the_right_one(
 ) -> None:
     if meant is None:
         assert _told(kind, key, 1, place) == []
-    elif kind == "continuous" or (kind in WORKS[meant] and (kind in OURS or not KEYS[meant].word)):
+    elif kind in WORKS[meant] and (kind in OURS or not KEYS[meant].word):
         with pytest.raises(ConfigurationError, match=f"did you mean {meant}"):
             _told(kind, key, 1, place)
     else:
@@ -93,8 +96,6 @@ def test_a_misspelt_key_names_the_right_one(
 
 OF_DBT = {
     "materialised": "materialized",
-    "uniqe_key": "unique_key",
-    "unique_keys": "unique_key",
     "incremental_stratgy": "incremental_strategy",
     "partitioned_by": "partition_by",
     "liquid_cluster_by": "liquid_clustered_by",
@@ -134,7 +135,7 @@ def test_kinds_are_told_as_people_read_them() -> None:
     view = {"materialized": "view", "partition_by": "d", "unique_key": "id"}
     whys = [idle.why for idle in idle_keys(view, view)]
     assert whys[0].endswith("on table, incremental, continuous, maintained, snapshot, seed only")
-    assert "on incremental (merge), snapshot only" in whys[1]
+    assert "on incremental (merge), maintained, snapshot only" in whys[1]
 
 
 @pytest.mark.parametrize("key", ["arival", "arrivals", "Arrival", "loaded_at_feild"])
@@ -165,6 +166,7 @@ def test_values_that_say_nothing_new() -> None:
 SAMPLE = {
     "refresh": "full",
     "full_above": 0.5,
+    "unique_key": "id",
     "late_rows": "warn",
     "late_after": "2 hours",
     "on_source_rewrite": "refresh",
@@ -208,6 +210,10 @@ def test_a_key_acts_on_the_kinds_that_have_it_and_is_an_error_of_a_model_s_own_o
     said = {key: SAMPLE[key]} if place == "config" else {"meta": {key: SAMPLE[key]}}
     config, given = _config(kind) | said, {key: SAMPLE[key]} if place == "config" else {}
     acts = parse_config(kind, config) != parse_config(kind, {})
+    if key in INSTEAD and key not in registry.kind_called(kind).keys.rows:
+        assert not acts
+        assert [idle.key for idle in idle_keys(config, given, {key})] in ([key], [])  # dbt's own
+        return
     assert list(idle_keys(config, given)) == []  # inherited
     if key in registry.kind_called(kind).keys.rows:
         assert acts == (key != "arrival")  # which acts on who reads the model

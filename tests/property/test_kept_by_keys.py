@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,8 +144,8 @@ def loaded(connection: duckdb.DuckDBPyConnection, change: Change) -> dict[str, S
     return found
 
 
-def kept(sql: str, catalog: Catalog = CATALOG) -> KeptQuery:
-    return keep_by_keys(read(sql, catalog))
+def kept(sql: str, catalog: Catalog = CATALOG, wanted: Sequence[int] = ()) -> KeptQuery:
+    return keep_by_keys(read(sql, catalog), wanted)
 
 
 def answer(connection: duckdb.DuckDBPyConnection, change: Change, version: int) -> Counter[Any]:
@@ -159,12 +159,14 @@ def answer(connection: duckdb.DuckDBPyConnection, change: Change, version: int) 
     return Counter(connection.execute(text).fetchall())
 
 
-def check(connection: duckdb.DuckDBPyConnection, change: Change) -> tuple[str, int, int]:
+def check(
+    connection: duckdb.DuckDBPyConnection, change: Change, wanted: Sequence[int] = ()
+) -> tuple[str, int, int]:
     """What became of it: kept or why not; how many arms have a key, of how many."""
     differences = loaded(connection, change)
     before, after = answer(connection, change, 0), answer(connection, change, 1)
     try:
-        query = kept(change.sql)
+        query = kept(change.sql, wanted=wanted)
         instants = (at(change.instants[0]), at(change.instants[1]))
         sources = {name: without_empty(connection, one) for name, one in differences.items()}
         between = Between(instants, sources)
@@ -338,3 +340,53 @@ def test_what_is_kept_by_keys_is_the_answer(connection: duckdb.DuckDBPyConnectio
     print(outcomes, keyed, arms)
     assert outcomes["kept"] > CASES * 0.8
     assert keyed > arms * 0.6
+
+
+def may_be_key(sql: str) -> list[int]:
+    """The places of the columns that a query may be kept by."""
+    found = []
+    for place in range(len(read(sql, CATALOG).columns)):
+        try:
+            kept(sql, wanted=[place])
+        except (Refusal, NotComparedError):
+            continue
+        found.append(place)
+    return found
+
+
+def test_what_is_kept_by_the_key_of_its_author_is_the_answer(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    """Any columns that are not refused as `unique_key`, whether they are unique or not."""
+    keyed = 0
+    cases = CASES // 3
+    for number in seeds(cases):
+        change = random_change(number)
+        rng, places = random.Random(number), may_be_key(change.sql)
+        if places:
+            wanted = rng.sample(places, rng.randint(1, len(places)))
+            outcome, one, of = check(connection, change, wanted)
+            assert outcome != "kept" or one == of
+            keyed += outcome == "kept"
+    assert keyed > cases * 0.4
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("SELECT m.id + 1 AS c FROM m", r"is m.id \+ 1, not a column"),
+        ("SELECT count(*) AS c FROM m", r"is COUNT\(\*\), not a column"),
+        ("SELECT r.id AS c FROM m LEFT JOIN r ON r.k = m.k", "an outer join may fill with NULL"),
+        ("SELECT m.id AS c FROM m FULL JOIN r ON r.k = m.k", "an outer join may fill with NULL"),
+        ("SELECT m.id AS c FROM m ORDER BY m.v LIMIT 3", "which rows LIMIT takes"),
+        (
+            "SELECT m.id AS c, row_number() OVER (PARTITION BY m.k ORDER BY m.v) AS n FROM m",
+            "not among the columns of every GROUP BY, PARTITION BY",
+        ),
+        ("SELECT m.k AS c FROM m UNION ALL SELECT 1 FROM r", "is 1, not a column"),
+    ],
+)
+def test_a_column_that_is_no_key_says_why(sql: str, why: str) -> None:
+    with pytest.raises(Refusal, match=f"unique_key: .* {why}") as refused:
+        kept(sql, wanted=[0])
+    assert refused.value.code == "unique-key"

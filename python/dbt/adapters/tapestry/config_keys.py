@@ -69,7 +69,7 @@ INSTEAD: Mapping[str, str] = {
     "file_format": "the table of a continuous model is Delta's",
     "liquid_clustered_by": "it lays a table out",
 }
-"""What there is where a key does nothing."""
+"""What there is where a key does nothing; of ours these are dbt's own, too."""
 OTHERS: Mapping[str, tuple[str, str]] = {
     "cluster_by": ("Snowflake and BigQuery", "liquid_clustered_by lays a Delta table out"),
     "automatic_clustering": ("Snowflake", "liquid_clustered_by lays a Delta table out"),
@@ -141,9 +141,9 @@ def idle_keys(
 ) -> Iterator[Idle]:
     """The keys that do nothing on this node; ``given``: what its author wrote.
 
-    On a kind of ours the keys of another kind of ours do nothing, and none is told: a folder may
-    say them for models of both.  Raises ConfigurationError for one that is among the model's
-    ``own``, and for a key of ours that is misspelt, where it would do something.
+    On a kind of ours the keys of another kind of ours do nothing, and none is told but dbt's own: a
+    folder may say them for models of both.  Raises ConfigurationError for one of ours alone that is
+    among the model's ``own``, and for a misspelt one, where it would do something.
     """
     kind = kind_of(config)
     if kind not in KINDS and kind not in registry.KINDS:
@@ -155,7 +155,9 @@ def idle_keys(
         return
     for key in map(str, {**given, **{k: v for k, v in meta.items() if k in KEYS}}):
         value = config.get(key, meta.get(key))
-        if value is None or value in ([], {}, "") or (kind in OURS and key in KEYS):
+        if value is None or value in ([], {}, ""):
+            continue
+        if kind in OURS and key in KEYS and key not in INSTEAD:
             continue
         if key in OTHERS:
             of, instead = OTHERS[key]
@@ -189,7 +191,7 @@ def _refuse_keys_of_others(kind: str, own: Collection[str]) -> None:
         return
     rows = registry.kind_called(kind).keys.rows
     for key in own:
-        if key in KEYS and key not in rows:
+        if key in KEYS and key not in rows and key not in INSTEAD:
             raise ConfigurationError(
                 f"{key} does something on {told_kinds(WORKS[key])} only: this model is {kind}",
                 hint=f"take it out; valid are: {', '.join(rows)}",

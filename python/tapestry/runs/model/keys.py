@@ -141,7 +141,7 @@ def meant_key(key: str, rows: Mapping[str, ConfigKey]) -> str | None:
     long = [name for name, row in rows.items() if not row.word]
     near = get_close_matches(key.lower(), long, 1, cutoff=0.85)
     words = [name for name, row in rows.items() if row.word and len(name) > len("lag")]
-    short = [name for name in words if _one_letter_apart(plain(key), name)]
+    short = [name for name in words if _one_letter_apart(plain(key), plain(name))]
     return next(iter([*near, *short]), None)
 
 

@@ -3,8 +3,10 @@
     GROUP BY, PARTITION BY, DISTINCT    what all of them name
     set operations                      all columns
     filter, project, join               all columns that are read of the largest table of FROM whose
-                                        rows no outer join may leave out, or those of `unique_key`
+                                        rows no outer join may leave out
     LIMIT, a global aggregate           none
+
+An author's `unique_key` comes before these (``wanted_key``).
 
 A component whose uses cannot be cut to its values (``cover`` has none) is right as well: then only
 what comes out is cut. Never a column that an outer join may fill with NULL: a row that loses its
@@ -20,10 +22,11 @@ from sqlglot import exp
 
 from tapestry.sql import timing
 from tapestry.sql.facts.from_clause import opened
-from tapestry.sql.facts.grouping import GROUPINGS, is_limited
-from tapestry.sql.facts.keys_that_commute import UNCUT, Covered, Finder
+from tapestry.sql.facts.grouping import is_limited
+from tapestry.sql.facts.keys_that_commute import Covered, Finder
 from tapestry.sql.ir import SourceTable
 from tapestry.sql.operators.block import SelectBlock, tables_in
+from tapestry.sql.operators.wanted_key import is_told_apart, lists_of, wanted_key
 from tapestry.sql.write import build
 
 Reached = Mapping[str, tuple[tuple[int, exp.Expr], ...]]
@@ -56,36 +59,37 @@ class Key:
 def choose_key(
     query: exp.Expr,
     tables: Mapping[str, SourceTable],
-    preferred: Sequence[str] = (),
+    wanted: Sequence[int] = (),
     weights: Mapping[str, int] | None = None,
 ) -> Key | None:
     """The key that a query is kept by; None where it has none.
 
-    ``preferred`` are columns of its select list (``unique_key``), which are taken where they are
-    columns of the tables. ``weights``: how large the sources are.
+    ``wanted`` are places of its select list (``unique_key``); raises Refusal for one that it cannot
+    be kept by. ``weights``: how large the sources are.
     """
     finder = Finder(tables)
     tree = opened(query)
+    named = wanted_key(tree, wanted)
     if isinstance(tree, exp.SetOperation):
-        return _of_set(tree, finder)
+        return _of_set(tree, finder, wanted)
     if not isinstance(tree, exp.Select):
         return None
     block = SelectBlock(tree)
     if is_limited(tree) or any(one.side == "FULL" for one in block.relations):
         return None
-    wanted = [one for one in _named(block, preferred) if _may_be(one, block)]
-    candidates = wanted or list(_candidates(block, _Sizes(tables, weights or {})))
+    candidates = named or list(_candidates(block, _Sizes(tables, weights or {})))
     parts = tuple(dict.fromkeys(one for one in candidates if _may_be(one, block)))
     covered = [finder.commuting(tree, part) for part in parts]
     return Key(parts, _reached(covered)) if parts else None
 
 
-def _of_set(query: exp.SetOperation, finder: Finder) -> Key | None:
+def _of_set(query: exp.SetOperation, finder: Finder, wanted: Sequence[int]) -> Key | None:
     if is_limited(query):
         return None
-    columns = tuple(build.column(name) for name in names_of(query))
-    covered = [finder.output(query, place) for place in range(len(columns))]
-    return Key(columns, _reached(covered), True)
+    names = names_of(query)
+    places = wanted or range(len(names))
+    covered = [finder.output(query, place) for place in places]
+    return Key(tuple(build.column(names[place]) for place in places), _reached(covered), True)
 
 
 def names_of(query: exp.Query) -> list[str]:
@@ -106,38 +110,13 @@ class _Sizes:
 
 def _candidates(block: SelectBlock, sizes: _Sizes) -> Iterator[exp.Expr]:
     """What all that takes rows of the block together tells them apart by."""
-    lists = list(_lists(block))
+    lists = list(lists_of(block))
     if not lists:
         yield from _driving(block, sizes)
         return
     for one in lists[0]:
         if all(one in other for other in lists[1:]):
             yield one
-
-
-def _lists(block: SelectBlock) -> Iterator[list[exp.Expr]]:
-    node, group = block.node, block.node.args.get("group")
-    if group is not None:
-        yield list(_in_every_set(group))
-    elif block.grouped:
-        yield []
-    for window in block.windows:
-        yield [one.unnest() for one in window.args.get("partition_by") or []]
-    if node.args.get("distinct"):
-        yield [item.unalias() for item in node.selects]
-
-
-def _in_every_set(group: exp.Expr) -> Iterator[exp.Expr]:
-    yield from (one.unnest() for one in group.expressions if not isinstance(one, GROUPINGS))
-    for item in group.expressions:
-        if isinstance(item, exp.GroupingSets):
-            sets = [
-                [part.unnest() for part in one.expressions]
-                if isinstance(one, exp.Tuple)
-                else [one.unnest()]
-                for one in item.expressions
-            ]
-            yield from (one for one in sets[0] if all(one in other for other in sets[1:]))
 
 
 def _driving(block: SelectBlock, sizes: _Sizes) -> Iterator[exp.Expr]:
@@ -151,20 +130,11 @@ def _driving(block: SelectBlock, sizes: _Sizes) -> Iterator[exp.Expr]:
         found = [
             column
             for column in block.node.find_all(exp.Column)
-            if column.table == relation.alias and _compared(column)
+            if column.table == relation.alias and is_told_apart(column)
         ]
         if found:
             yield from dict.fromkeys(found)
             return
-
-
-def _named(block: SelectBlock, preferred: Sequence[str]) -> list[exp.Expr]:
-    """The items of these names; none where one of them is not in a list of the block."""
-    items = {item.alias_or_name.lower(): item.unalias() for item in block.node.selects}
-    found = [items[name.lower()] for name in preferred if name.lower() in items]
-    lists = list(_lists(block))
-    fits = len(found) == len(preferred) and all(one in other for one in found for other in lists)
-    return found if fits else []
 
 
 def _may_be(value: exp.Expr, block: SelectBlock) -> bool:
@@ -174,16 +144,7 @@ def _may_be(value: exp.Expr, block: SelectBlock) -> bool:
     used = tables_in(value)
     if not used or used & block.supplied or not used <= block.aliases | block.generated:
         return False
-    return _compared(value)
-
-
-def _compared(value: exp.Expr) -> bool:
-    kind = value.type
-    if kind is None:
-        return True
-    return not any(
-        str(one.this.value).lower().startswith(UNCUT) for one in kind.find_all(exp.DataType)
-    )
+    return is_told_apart(value)
 
 
 def _reached(covered: Sequence[Covered | None]) -> Reached:

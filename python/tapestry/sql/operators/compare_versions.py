@@ -22,7 +22,7 @@ from tapestry.sql.normalize.scope import Scope
 from tapestry.sql.normalize.write_out import WriteOut
 from tapestry.sql.operators.block import SelectBlock, is_bag_union
 from tapestry.sql.operators.changed_rows import ChangedRows
-from tapestry.sql.operators.choose_key import Key, choose_key
+from tapestry.sql.operators.choose_key import Key, choose_key, names_of
 from tapestry.sql.operators.cut import cut, key_names
 from tapestry.sql.operators.texts import Between, sources_of, text_of, two_versions
 from tapestry.sql.operators.versions import Version, WrittenQuery
@@ -53,13 +53,14 @@ class KeptQuery(WrittenQuery):
 
 
 def keep_by_keys(
-    read: ReadQuery, preferred: Sequence[str] = (), weights: Mapping[str, int] | None = None
+    read: ReadQuery, wanted: Sequence[int] = (), weights: Mapping[str, int] | None = None
 ) -> KeptQuery:
     """Write a query out, and choose the key of each of its arms.
 
-    ``preferred`` are columns of the select list by which an arm is kept where they commute with it.
-    ``weights``: how large the sources are; an arm is kept by the rows of the largest one.
-    Raises Refusal for what cannot be written out, NotComparedError for what is not compared.
+    ``wanted`` are the places in the select list of the author's `unique_key`. ``weights``: how
+    large the sources are; without such a key an arm is kept by the rows of the largest one.
+    Raises Refusal for what cannot be written out and for a key that a query cannot be kept by,
+    NotComparedError for what is not compared.
     """
     tree, catalog = read.tree, read.catalog
     tree = total_orders(tree, catalog) if has_orders(tree) else tree
@@ -69,7 +70,7 @@ def keep_by_keys(
         _ = SelectBlock(select).relations  # raises of a FROM clause that is not compared
     arms = []
     for query in _arms(written):
-        key = choose_key(query, writer.tables, preferred, weights)
+        key = choose_key(query, writer.tables, wanted, weights)
         arms.append(KeptArm(query, key, _shown(query, key)))
     said = (written, writer.tables, catalog.time_zone, weights or {})
     return KeptQuery(*said, read.columns, tuple(arms))
@@ -145,6 +146,6 @@ def _shown(query: exp.Query, key: Key | None) -> tuple[int | None, ...]:
     if key is None:
         return ()
     if key.outputs:
-        return tuple(range(len(key.parts)))
+        return tuple(names_of(query).index(part.name) for part in key.parts)
     items = [item.unalias() for item in query.selects]
     return tuple(items.index(part) if part in items else None for part in key.parts)

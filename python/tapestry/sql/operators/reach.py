@@ -73,14 +73,16 @@ class Reach:
         return build.add_from(query, self.versions.difference(alias, version))
 
     def _of_set(self, query: exp.SetOperation, key: Key) -> Iterator[exp.Query]:
-        """All columns are the key: the values that change in either side."""
+        """The key are columns of it: their values in the rows that change in either side."""
+        places = [names_of(query).index(part.name) for part in key.parts]
         for side in (query.this, query.expression):
             if not self.is_touched(side, frozenset()):
                 continue
+            names = names_of(side)
             for name in self.changed(side).values():
                 listed = [
-                    build.named(build.column(column), f"{KEY}{n}")
-                    for n, column in enumerate(names_of(side), start=1)
+                    build.named(build.column(names[place]), f"{KEY}{n}")
+                    for n, place in enumerate(places, start=1)
                 ]
                 yield build.add_from(build.select(listed), exp.to_table(name))
 

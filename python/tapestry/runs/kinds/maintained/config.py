@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tapestry.runs.model.keys import ConfigKey, KindKeys, keyed
 from tapestry.runs.model.model import COMMON
-from tapestry.runs.model.values import choice, portion
+from tapestry.runs.model.values import choice, portion, texts
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,14 @@ class MaintainedConfig:
         portion(0.3),
         """With `refresh: auto`: the part of what a model reads that may have changed before a run
         computes the whole answer.""",
+    )
+    unique_key: tuple[str, ...] = keyed(
+        texts("columns", "order_id or [order_id, line]"),
+        """dbt's own key: the columns that tell the rows of the table apart, by which a run finds
+        the rows that change. They are columns of what the query reads, by which it groups where it
+        groups. A run that would write two rows with one key (NULLs count as equal) publishes
+        nothing. Not needed for the answer: without it the key is chosen from the query.""",
+        word=True,
     )
     on_schema_change: str = keyed(
         choice("sync_all_columns", "fail", "ignore", "append_new_columns"),

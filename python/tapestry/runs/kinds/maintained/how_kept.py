@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tapestry.errors import Refusal
@@ -11,6 +11,7 @@ from tapestry.sql import Catalog
 from tapestry.sql.operators.block import NotComparedError
 from tapestry.sql.operators.compare_versions import KeptQuery, keep_by_keys
 from tapestry.sql.operators.sums import SummedQuery, sum_blocks
+from tapestry.sql.operators.wanted_key import CODE
 from tapestry.sql.passes.tree.refuse_misplaced import refuse_misplaced
 from tapestry.sql.passes.tree.refuse_nondeterministic import refuse_nondeterministic
 from tapestry.sql.passes.tree.refuse_subqueries import refuse_subqueries
@@ -51,19 +52,26 @@ class HowKept:
         return self.written if self.whole is None else None
 
 
-def how_kept(query: ReadQuery, decides: bool, weights: Mapping[str, int]) -> HowKept:
+def how_kept(
+    query: ReadQuery, decides: bool, weights: Mapping[str, int], wanted: Sequence[int] = ()
+) -> HowKept:
     """How a query is kept, or why it is not.
 
-    ``decides``: something unsteady does. ``weights``: how large its sources are.
+    ``decides``: something unsteady does. ``weights``: how large its sources are. ``wanted``: the
+    places of the columns of `unique_key`; raises Refusal for one that the query is not kept by.
     """
-    if decides:
+    if decides and not wanted:
         return HowKept(None, Whole(Reason.INEXACT))
     try:
-        kept = keep_by_keys(query, weights=weights)
+        kept = keep_by_keys(query, wanted, weights)
     except Refusal as refusal:
+        if refusal.code == CODE:
+            raise
         return HowKept(None, Whole(Reason.NOT_TAKEN_APART, refusal.code))
     except NotComparedError as error:
         return HowKept(None, Whole(Reason.NOT_TAKEN_APART, str(error)))
+    if decides:
+        return HowKept(None, Whole(Reason.INEXACT))
     keyless = all(arm.key is None for arm in kept.arms)
     summed = sum_blocks(kept)
     return HowKept(kept, Whole(Reason.NO_KEY) if keyless else None, summed)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from tapestry.runs.checks.new_rows import NewRows
 from tapestry.runs.context.clock import window_end
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
@@ -22,27 +21,16 @@ from tapestry.runs.kinds.maintained.table_change import (
     TableChange,
     at_version,
 )
-from tapestry.runs.kinds.maintained.verify import AnswerVerified, is_verified
+from tapestry.runs.kinds.maintained.write_run import WriteRun
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.claimed_rows import closing, first_row, following_row
-from tapestry.runs.protocol.plan import (
-    CloseRun,
-    Figures,
-    Nothing,
-    Plan,
-    Planned,
-    Proof,
-    Refreshed,
-    Told,
-)
+from tapestry.runs.protocol.plan import CloseRun, Nothing, Plan, Planned, Told
 from tapestry.runs.protocol.standing import Standing
-from tapestry.runs.protocol.writing import Creation, Overwriting
-from tapestry.runs.query.holding import NOTHING_HELD, SMALL, Holding
+from tapestry.runs.query.holding import SMALL
 from tapestry.runs.tables.state_row import Position, StateRow
 
 NEVER_A_FAILURE = (Reason.FIRST_RUN, Reason.ASKED)
 """Reasons that ``refresh: incremental`` does not mind."""
-INCREMENTAL = "incremental"
 BESIDE = 20
 """A table of a smaller part of its sources' bytes is computed whole: a guess (TPC-H, scale 1)."""
 QUIET = timedelta(days=1)
@@ -86,14 +74,10 @@ class NextRun:
     def creation(self, whole: Whole) -> Planned:
         """The first run of a new generation."""
         self.refuse_full(whole)
-        standing, state = self.standing, self.invocation.state_table
-        sums = self.sums.first()
+        standing, sums = self.standing, self.sums.first()
         row = first_row(self.model, standing, self.after(sums))
-        made = Creation(self.model, row.generation, standing.target is not None, state)
-        rows = self.new_rows(row, self.query.answer(row.after.t), creates=True)
         ready = closing(self.session, standing, row)
-        told = Told(self.anew_all_the_same(whole), self.figures(whole))
-        return Planned(row, rows, made, state, ready=ready, told=told)
+        return self.writes(row, whole).creating(ready, self.anew_all_the_same(whole))
 
     def anew_all_the_same(self, whole: Whole) -> tuple[str, ...]:
         """Say so where the author would rather have gone on with the former query."""
@@ -135,12 +119,12 @@ class NextRun:
         if isinstance(told, Whole):
             if not self.small or self.query.uncomparable:
                 comparing.views.release()
-                return self.overwriting(row, told)
+                return self.writes(row, told).overwriting()
             told = comparing.with_answer()
         if told.empty:
             return self.unchanged(last, row, comparing)
         made = replacement(self.query, comparing.table, told)
-        return self.written(row, made, comparing, whole, told)
+        return self.writes(row, whole).replacing(made, comparing.views.names, told)
 
     def told(
         self, last: StateRow, comparing: Comparing
@@ -205,69 +189,13 @@ class NextRun:
             return Nothing(self.model, row.after.t)
         nothing = f"SELECT * FROM ({self.query.answer(row.after.t)}) LIMIT 0"
         made = Replacement(nothing, None)
-        return self.written(row, made, comparing, None, TableChange("", (), 0, 0, 0))
+        same = TableChange("", (), 0, 0, 0)
+        return self.writes(row).replacing(made, comparing.views.names, same)
 
-    def overwriting(self, row: StateRow, whole: Whole) -> Planned:
-        """The whole answer in the place of all rows."""
-        rows = self.new_rows(row, self.query.answer(row.after.t))
-        made = Overwriting(row, self.query.names)
-        state, circumstances = self.invocation.state_table, self.standing.circumstances
-        told = Told((), self.figures(whole))
-        return Planned(row, rows, made, state, circumstances=circumstances, told=told)
-
-    def written(
-        self,
-        row: StateRow,
-        made: Replacement,
-        comparing: Comparing,
-        whole: Whole | None,
-        change: TableChange,
-    ) -> Planned:
-        """A run that replaces some rows."""
-        table = at_version(self.model.relation, self.standing.version)
-        verification = None
-        if is_verified(self.query, row.n, self.model.config):
-            answer = self.query.answer(row.after.t)
-            verification = AnswerVerified(self.query, answer, row, table, made.instead_of)
-        told = Told((), self.figures(whole, change))
-        holding = Holding(made=tuple(comparing.views.names))
-        return Planned(
-            row,
-            self.new_rows(row, made.select, holding),
-            made.writing(row, self.query.names),
-            self.invocation.state_table,
-            proof=Proof(verification=verification),
-            circumstances=self.standing.circumstances,
-            told=told,
-        )
-
-    def figures(self, whole: Whole | None, change: TableChange | None = None) -> Figures:
-        """Tell of a run why it computes the whole answer, and how many rows change."""
-        refreshed = Refreshed(
-            INCREMENTAL if whole is None else "full",
-            "" if whole is None else whole.reason.name,
-            "" if whole is None else whole.detail,
-            None if change is None else change.inserted,
-            None if change is None else change.updated,
-            None if change is None else change.deleted,
-            self.query.size,
-        )
-        return Figures(str(whole or INCREMENTAL), refreshed=refreshed)
-
-    def new_rows(
-        self, row: StateRow, select: str, holding: Holding = NOTHING_HELD, creates: bool = False
-    ) -> NewRows:
-        """The rows that the run writes."""
-        return NewRows(
-            self.model,
-            row.identity,
-            select,
-            selected=self.query.names,
-            columns=self.query.names,
-            expected=self.query.expected,
-            holding=holding,
-            creates=creates,
-        )
+    def writes(self, row: StateRow, whole: Whole | None = None) -> WriteRun:
+        """The run as it is carried out."""
+        state = self.invocation.state_table
+        return WriteRun(self.model, self.query, self.standing, state, row, whole)
 
     @cached_property
     def sums(self) -> SumsOfRun:

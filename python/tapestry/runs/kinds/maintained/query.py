@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from tapestry.quoting import identifier, remark
+from tapestry.quoting import remark
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.engine.column_types import columns_of_query, sql_type
+from tapestry.runs.engine.column_types import columns_of_query
 from tapestry.runs.engine.session import Session
-from tapestry.runs.expectations.validate import Expected, Prepared, prepare
+from tapestry.runs.kinds.maintained.declared import NOTHING_DECLARED, Declared, declared
 from tapestry.runs.kinds.maintained.how_kept import HowKept, how_kept, refuse
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import STATIC, Relations, read_relations
@@ -37,6 +37,8 @@ class MaintainedQuery:
         By what a change of its sources is followed.
     unsteady
         Columns whose values are not the same each time they are computed from the same rows.
+    declared
+        What the author says of its rows.
     """
 
     read: ReadQuery
@@ -45,12 +47,17 @@ class MaintainedQuery:
     columns: tuple[Column, ...]
     kept: HowKept
     unsteady: frozenset[str] = frozenset()
-    expected: tuple[Prepared, ...] = ()
+    declared: Declared = NOTHING_DECLARED
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of its columns."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def unique(self) -> tuple[str, ...]:
+        """The columns of `unique_key`."""
+        return tuple(self.names[place] for place in self.declared.unique)
 
     @property
     def pins(self) -> dict[str, Pin]:
@@ -115,8 +122,8 @@ def read_query(
 ) -> MaintainedQuery:
     """Read a model's text, or another one, over what is there now, or as ``pins`` have it.
 
-    Raises Refusal for a query that cannot be kept exactly, ConfigurationError for an expectation
-    that does not fit its columns.
+    Raises Refusal for a query that cannot be kept exactly, or not by its `unique_key`,
+    ConfigurationError for an expectation or a key that does not fit its columns.
     """
     sql, pins, zone = sql or model.sql, pins or invocation.pins, invocation.time_zone
     relations = read_relations(session, sql, model, pins, zone, unsaid=STATIC)
@@ -124,11 +131,11 @@ def read_query(
     columns = _columns(session, invocation, query, relations)
     unsteady = unsteady_places(query.tree, query.catalog)
     shown = frozenset(columns[place].name for place in unsteady or ())
-    expected = _expected(session, model, invocation, columns)
+    said = declared(session, model, invocation, columns)
     weights = {name: one.table.size for name, one in relations.tables.items()}
-    kept = how_kept(query, unsteady is None, weights)
-    text = _canonical(query, relations, invocation)
-    return MaintainedQuery(query, relations, text, columns, kept, shown, expected)
+    kept = how_kept(query, unsteady is None, weights, said.unique)
+    text = _canonical(query, relations, invocation, said.lines(columns))
+    return MaintainedQuery(query, relations, text, columns, kept, shown, said)
 
 
 def _columns(
@@ -143,17 +150,9 @@ def _columns(
     return tuple(Column(name, kind.lower()) for name, (_, kind) in named)
 
 
-def _canonical(query: ReadQuery, relations: Relations, invocation: Invocation) -> str:
+def _canonical(
+    query: ReadQuery, relations: Relations, invocation: Invocation, said: Iterable[str]
+) -> str:
     arrivals = (f"{n}: {relations.arrival(n) or STATIC}" for n in sorted(relations.tables))
-    lines = [query.canonical, *(f"-- arrival of {remark(text)}" for text in arrivals)]
+    lines = [query.canonical, *(f"-- arrival of {remark(text)}" for text in arrivals), *said]
     return "\n".join([*lines, settings_line(invocation.settings)])
-
-
-def _expected(
-    session: Session, model: Model, invocation: Invocation, columns: tuple[Column, ...]
-) -> tuple[Prepared, ...]:
-    if not model.config.expectations:
-        return ()
-    listed = ", ".join(f"CAST(NULL AS {sql_type(c.type)}) AS {identifier(c.name)}" for c in columns)
-    of = Expected(f"SELECT {listed} WHERE false", model.name, [c.name for c in columns], model.file)
-    return prepare(session, model.config.expectations, of, recall=invocation.recall)

@@ -36,6 +36,12 @@ class Replacement:
     instead_of: str | None
     named: bool = False
 
+    def staying(self, table: str) -> str:
+        """The rows of ``table`` that stay, as behind FROM."""
+        if self.instead_of is None:
+            return table
+        return f"{table} WHERE NOT coalesce({self.instead_of}, false)"
+
     def writing(self, row: StateRow, columns: tuple[str, ...]) -> Appending:
         """How they are written."""
         if self.instead_of is None:

@@ -26,23 +26,19 @@ from tapestry.sql.operators.compare_versions import KeptQuery
 class AnswerVerified:
     """Compares the table as it will be with the answer.
 
-    table
-        The table before, as it stands behind FROM; ``instead_of`` holds for its rows that go.
+    stays
+        The rows of the table that stay, as they stand behind FROM.
     """
 
     query: MaintainedQuery
     answer: str
     row: StateRow
-    table: str
-    instead_of: str | None
+    stays: str
 
     def verify(self, session: Session, model: Model, staged: str) -> list[CheckResult]:
         """Compare a bucket, or all rows, as bags."""
         names = identifiers(self.query.names)
-        stays = self.table if self.instead_of is None else (
-            f"{self.table} WHERE NOT coalesce({self.instead_of}, false)"
-        )  # fmt: skip
-        after = f"SELECT {names} FROM {stays} UNION ALL SELECT {names} FROM {staged}"
+        after = f"SELECT {names} FROM {self.stays} UNION ALL SELECT {names} FROM {staged}"
         level = model.config.verify
         bucket = self.bucket(model) if level == "sample" else ""
         return compare_bags(session, model, self.query, (self.answer, after), level, bucket)

@@ -1,0 +1,64 @@
+"""No two rows of a table have one key, where the author says so (`unique_key`).
+
+Looked at are the rows that come in, together with those of their keys that stay: no others can have
+become two. NULLs are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+from tapestry.quoting import identifier, identifiers
+from tapestry.runs.checks.checks import ERROR, FAIL, PASS, CheckResult
+from tapestry.runs.checks.verification import Verification
+from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import Model
+
+
+@dataclass(frozen=True)
+class UniqueRows:
+    """Counts the rows of each key.
+
+    stays
+        What stands behind FROM for the rows of the table that stay; "": none does.
+    verification
+        What else the new rows are checked with.
+    """
+
+    columns: Sequence[str]
+    stays: str
+    verification: Verification | None
+
+    def verify(self, session: Session, model: Model, staged: str) -> list[CheckResult]:
+        """Check the key, then what else there is."""
+        others = self.verification
+        return [self._checked(session, staged)] + (
+            [] if others is None else others.verify(session, model, staged)
+        )
+
+    def _checked(self, session: Session, staged: str) -> CheckResult:
+        names, began = identifiers(self.columns), monotonic()
+        rows = f"SELECT {names} FROM {staged}"
+        if self.stays:
+            same = " AND ".join(
+                f"_tap_t.{identifier(name)} <=> _tap_n.{identifier(name)}" for name in self.columns
+            )
+            rows += (
+                f" UNION ALL SELECT {names} FROM (SELECT * FROM {self.stays}) AS _tap_t"
+                f" WHERE EXISTS (SELECT 1 FROM {staged} AS _tap_n WHERE {same})"
+            )
+        name = f"unique_key: {', '.join(self.columns)}"
+        try:
+            ((count, shown),) = session.rows(
+                f"SELECT coalesce(sum(_tap_c), 0), min(left(to_json(struct({names})), 300)) FROM"
+                f" (SELECT {names}, count(*) AS _tap_c FROM ({rows}) GROUP BY {names})"
+                " WHERE _tap_c > 1"
+            )
+        except Exception as error:
+            message = {"message": str(error).strip().split("\n\n")[0][:600]}
+            return CheckResult("expectation", name, "fail", ERROR, None, 0, message)
+        status, details = (FAIL, {"row": shown}) if count else (PASS, {})
+        seconds = monotonic() - began
+        return CheckResult("expectation", name, "fail", status, None, int(count), details, seconds)

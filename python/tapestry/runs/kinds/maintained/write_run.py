@@ -1,0 +1,112 @@
+"""A run writes these rows and is checked by these means: as the protocol carries it out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tapestry.runs.checks.new_rows import NewRows
+from tapestry.runs.checks.verification import Verification
+from tapestry.runs.kinds.maintained.query import MaintainedQuery
+from tapestry.runs.kinds.maintained.reasons import Whole
+from tapestry.runs.kinds.maintained.replace_rows import Replacement
+from tapestry.runs.kinds.maintained.table_change import TableChange, at_version
+from tapestry.runs.kinds.maintained.unique_rows import UniqueRows
+from tapestry.runs.kinds.maintained.verify import AnswerVerified, is_verified
+from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.plan import Figures, Planned, Proof, Refreshed, Told
+from tapestry.runs.protocol.standing import Standing
+from tapestry.runs.protocol.writing import Creation, Overwriting
+from tapestry.runs.query.holding import NOTHING_HELD, Holding
+from tapestry.runs.tables.state_row import StateRow
+
+INCREMENTAL = "incremental"
+
+
+@dataclass(frozen=True)
+class WriteRun:
+    """The run ``row`` of a model; ``whole``: why it computes the whole answer."""
+
+    model: Model
+    query: MaintainedQuery
+    standing: Standing
+    state_table: str
+    row: StateRow
+    whole: Whole | None = None
+
+    def creating(self, ready: tuple[str, ...], warnings: tuple[str, ...]) -> Planned:
+        """The table is made of the whole answer."""
+        row, replaces = self.row, self.standing.target is not None
+        return Planned(
+            row,
+            self.new_rows(self.query.answer(row.after.t), creates=True),
+            Creation(self.model, row.generation, replaces, self.state_table),
+            self.state_table,
+            proof=self.proof(""),
+            ready=ready,
+            told=Told(warnings, self.figures()),
+        )
+
+    def overwriting(self) -> Planned:
+        """The whole answer in the place of all rows."""
+        return Planned(
+            self.row,
+            self.new_rows(self.query.answer(self.row.after.t)),
+            Overwriting(self.row, self.query.names),
+            self.state_table,
+            proof=self.proof(""),
+            circumstances=self.standing.circumstances,
+            told=Told((), self.figures()),
+        )
+
+    def replacing(self, made: Replacement, views: Sequence[str], change: TableChange) -> Planned:
+        """Rows take the place of others."""
+        table = at_version(self.model.relation, self.standing.version)
+        verification = None
+        if is_verified(self.query, self.row.n, self.model.config):
+            answer = self.query.answer(self.row.after.t)
+            verification = AnswerVerified(self.query, answer, self.row, made.staying(table))
+        return Planned(
+            self.row,
+            self.new_rows(made.select, Holding(made=tuple(views))),
+            made.writing(self.row, self.query.names),
+            self.state_table,
+            proof=self.proof(made.staying(table), verification),
+            circumstances=self.standing.circumstances,
+            told=Told((), self.figures(change)),
+        )
+
+    def proof(self, stays: str, verification: Verification | None = None) -> Proof:
+        """Checks of the new rows; ``stays``: rows of the table, as behind FROM."""
+        if self.query.unique:
+            verification = UniqueRows(self.query.unique, stays, verification)
+        return Proof(verification=verification)
+
+    def figures(self, change: TableChange | None = None) -> Figures:
+        """Tell of the run why it computes the whole answer, and how many rows change."""
+        whole = self.whole
+        refreshed = Refreshed(
+            INCREMENTAL if whole is None else "full",
+            "" if whole is None else whole.reason.name,
+            "" if whole is None else whole.detail,
+            None if change is None else change.inserted,
+            None if change is None else change.updated,
+            None if change is None else change.deleted,
+            self.query.size,
+        )
+        return Figures(str(whole or INCREMENTAL), refreshed=refreshed)
+
+    def new_rows(
+        self, select: str, holding: Holding = NOTHING_HELD, creates: bool = False
+    ) -> NewRows:
+        """The rows that the run writes."""
+        return NewRows(
+            self.model,
+            self.row.identity,
+            select,
+            selected=self.query.names,
+            columns=self.query.names,
+            expected=self.query.declared.expected,
+            holding=holding,
+            creates=creates,
+        )
