@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from typing import Any
 
 import pytest
-from tests.spark.test_maintained import COUNTS, Shop, into, order
+from tests.marks import more
+from tests.seeds import seeds
+from tests.spark.run_world import literal
+from tests.spark.test_commit_once import Killed
+from tests.spark.test_maintained import COUNTS, QUERIES, Shop, change, into, order
 
 from tapestry.errors import ConfigurationError, ExpectationFailed, Refusal
 from tapestry.runs.kinds.maintained.reasons import NotIncremental
+from tapestry.runs.model.model import Model
+from tapestry.runs.protocol import crash
 
 pytestmark = pytest.mark.gate
 
@@ -67,3 +75,140 @@ def test_a_key_that_is_none_is_refused_before_anything_is_written(shop: Shop) ->
     assert "did you mean cust?" in str(unknown.value)
     with pytest.raises(Refusal, match=r"unique_key: n is COUNT\(\*\)"):
         shop.run(shop.maintained(COUNTS, unique_key=["cust", "n"]), 10)
+
+
+def falls_apart(shop: Shop, model: Model, condition: str, seconds: float) -> bool:
+    """Are table and rejected rows together the answer, each row where the condition has it?"""
+    sql = model.sql.replace("now()", literal(seconds))
+    fits, broken = (
+        Counter(map(tuple, shop.session.rows(f"select * from ({sql}) where {where}")))
+        for where in (f"coalesce({condition}, true)", f"not coalesce({condition}, true)")
+    )
+    return shop.table() == fits and rejected(shop) == broken
+
+
+def rejected(shop: Shop) -> Counter[tuple[Any, ...]]:
+    """The rejected rows, without what is known of each."""
+    columns = [str(row[0]) for row in shop.session.rows(f"describe {shop.schema}.target")]
+    found = shop.session.rows(f"show tables in {shop.schema} like 'target__rejected'")
+    if not found:
+        return Counter()
+    listed = ", ".join(f"`{one}`" for one in columns)
+    rows = shop.session.rows(f"select {listed} from {shop.schema}.target__rejected")
+    return Counter(map(tuple, rows))
+
+
+def dropping(shop: Shop, sql: str, condition: str, **config: Any) -> Model:
+    expected = [{"name": "fits", "expect": condition, "on_violation": "drop"}]
+    return shop.maintained(sql, expectations=expected, **config)
+
+
+def test_rejected_rows_are_those_of_now(shop: Shop) -> None:
+    """A row that leaves the answer leaves them, too; one that is mended goes into the table."""
+    run, s = shop.session.run, shop.schema
+    into(shop, order(1, 1, 5), order(2, 2, 1), order(3, None, 1), order(4, 4, 1))
+    model = dropping(shop, "select id, cust, amount from {s}.orders", "amount > 2")
+    assert shop.run(model, 10).rejected_rows == 3
+    assert falls_apart(shop, model, "amount > 2", 10)
+    run(f"delete from {s}.orders where id = 2")
+    run(f"update {s}.orders set amount = 9 where id = 3")
+    run(f"update {s}.orders set amount = 0 where id = 1")
+    outcome = shop.run(model, 20)
+    assert str(outcome) == "1 inserted, 0 updated, 1 deleted; incremental, 1 rejected"
+    assert falls_apart(shop, model, "amount > 2", 20)
+    assert shop.run(model, 30).action == "nothing"
+    into(shop, order(5, 5, 7))
+    assert str(shop.run(model, 40)) == "1 inserted, 0 updated, 0 deleted; incremental"
+    assert falls_apart(shop, model, "amount > 2", 40)
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("here", ["staged", "rejected", "ready", "committed", "confirmed"])
+def test_no_rejected_row_is_lost_or_twice_when_a_run_is_killed(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, here: str
+) -> None:
+    into(shop, order(1, 1, 5), order(2, 2, 1), order(3, 3, 1))
+    model = dropping(shop, "select id, amount from {s}.orders", "amount > 2")
+    shop.run(model, 10)
+    shop.session.run(f"update {shop.schema}.orders set amount = 6 - amount where id < 3")
+
+    def point(name: str) -> None:
+        if name == here:
+            raise Killed(name)
+
+    monkeypatch.setattr(crash, "point", point)
+    with pytest.raises(Killed):
+        shop.run(model, 20)
+    monkeypatch.undo()
+    shop.recall = type(shop.recall)()  # another process
+    shop.run(model, 30)
+    assert falls_apart(shop, model, "amount > 2", 30)
+    into(shop, order(4, 4, 1))
+    shop.run(model, 40)
+    assert falls_apart(shop, model, "amount > 2", 40)
+
+
+DROPPED = (
+    (QUERIES[0], "n < 2"),
+    (QUERIES[6], "cust <> 2"),
+    (QUERIES[7], "cust is not null"),
+    (QUERIES[8], "region <> 'z'"),
+    (QUERIES[15], "k > 3"),
+    (QUERIES[4], "s > 5"),
+    (QUERIES[19], "amount > 5"),
+)
+
+
+@pytest.mark.parametrize(("sql", "condition"), [more(*one) for one in DROPPED])
+def test_the_table_and_its_rejected_rows_are_the_answer(
+    shop: Shop, sql: str, condition: str
+) -> None:
+    (number,) = seeds(1)
+    refresh = "auto" if "limit" in sql else "incremental"
+    model, rng = dropping(shop, sql, condition, refresh=refresh), random.Random(number)
+    for _ in range(3):
+        change(shop, rng)
+    for seconds in (10, 20, 30, 40):
+        outcome = shop.run(model, seconds)
+        assert falls_apart(shop, model, condition, seconds), f"{number} {outcome}"
+        for _ in range(rng.choice((0, 1, 2))):
+            change(shop, rng)
+
+
+@pytest.mark.more
+def test_other_expectations_make_another_table(shop: Shop) -> None:
+    into(shop, order(1, 1, 5), order(2, 2, 1))
+    sql = "select id, amount from {s}.orders"
+    shop.run(dropping(shop, sql, "amount > 2"), 10)
+    other = dropping(shop, sql, "amount > 0", refresh="auto")
+    assert str(shop.run(other, 20)).endswith("full: SETTINGS_CHANGED")
+    assert falls_apart(shop, other, "amount > 0", 20)
+
+
+@pytest.mark.parametrize(
+    ("condition", "at"),
+    [
+        ("amount > hour(now())", "the clock"),
+        ("id in (select id from x)", "other tables"),
+        ("id < 10 * rand()", r"rand\(\)"),
+    ],
+)
+@pytest.mark.more
+def test_a_row_is_dropped_for_what_it_is_alone(shop: Shop, condition: str, at: str) -> None:
+    shop.session.run(f"create view {shop.schema}.x as select 1 as id")
+    condition = condition.replace(" x)", f" {shop.schema}.x)")
+    with pytest.raises(ConfigurationError, match=f"on_violation: drop looks at {at}"):
+        shop.run(dropping(shop, "select id, amount from {s}.orders", condition), 10)
+
+
+@pytest.mark.more
+def test_what_is_expected_of_all_rows_is_asked_of_the_whole_table(shop: Shop) -> None:
+    into(shop, *(order(number, number) for number in range(1, 5)))
+    count = {"expect_table_row_count_to_be_between": {"max_value": 5}, "on_violation": "fail"}
+    model = shop.maintained("select id, cust from {s}.orders", expectations=[count])
+    shop.run(model, 10)
+    into(shop, order(5, 5))
+    shop.run(model, 20)
+    into(shop, order(6, 6))
+    with pytest.raises(ExpectationFailed):
+        shop.run(model, 30)

@@ -15,6 +15,7 @@ from typing import Any
 from tapestry import words
 from tapestry.errors import AssumptionWrong, ExpectationFailed, TapestryError
 from tapestry.quoting import identifier
+from tapestry.runs.checks.new_rows import WholeTable
 from tapestry.runs.checks.staging import Staged
 from tapestry.runs.engine.session import Session
 from tapestry.runs.expectations import great
@@ -103,8 +104,13 @@ def assumptions(session: Session, counts: Sequence[tuple[str, str]]) -> list[Che
     return results
 
 
-def expectations(session: Session, staged: Staged) -> list[CheckResult]:
-    """All expectations on the staged rows, in the order in which the author wrote them."""
+def expectations(
+    session: Session, staged: Staged, whole: WholeTable | None = None
+) -> list[CheckResult]:
+    """All expectations on the staged rows, in the order in which the author wrote them.
+
+    Those on all rows look at the whole table, where the staged rows are a part of it.
+    """
     if not staged.prepared:
         return []
     assert staged.rows is not None
@@ -115,8 +121,11 @@ def expectations(session: Session, staged: Staged) -> list[CheckResult]:
         counts = counted(session, staged.relation, identifier(staged.broken), staged.columns)
     seconds = (monotonic() - began) / max(1, len(staged.prepared))
     columns = ", ".join(identifier(column) for column in staged.columns)
-    rows = f"(SELECT {columns} FROM {staged.relation})"
-    results = results_of(staged.prepared, rows, staged.rows, counts, staged.errors, session)
+    rows = f"SELECT {columns} FROM {staged.relation}"
+    if whole is not None:
+        rows += f" WHERE NOT {staged.having(staged.drops)}"
+        rows += f" UNION ALL SELECT {columns} FROM {whole.stays}" if whole.stays else ""
+    results = results_of(staged.prepared, f"({rows})", staged.rows, counts, staged.errors, session)
     return [replace(r, seconds=r.seconds or seconds) for r in results]
 
 

@@ -16,6 +16,22 @@ from tapestry.runs.tables.run_identity import RunIdentity
 
 
 @dataclass(frozen=True)
+class WholeTable:
+    """New rows that make a table what it is as a whole: others of its rows go, or are no more.
+
+    stays
+        The rows that stay, as they stand behind FROM; "": none. What is expected of all rows is
+        expected of these and the new ones.
+    rejected
+        A SELECT of all rejected rows that there are after the run; "": those among the new rows
+        are all; None: they are those that there were.
+    """
+
+    stays: str = ""
+    rejected: str | None = None
+
+
+@dataclass(frozen=True)
 class NewRows:
     """Rows that are to be staged, checked and published.
 
@@ -31,6 +47,8 @@ class NewRows:
         What the statements of the run share in memory, once its ``before`` was executed.
     creates
         The table is made of them; else they are added to rows that are there.
+    whole
+        What becomes of the other rows of the table; None: they stay, and are nobody's concern.
     audit
         Those of ``columns`` that read the clock, which are no part of an answer.
     """
@@ -44,6 +62,7 @@ class NewRows:
     keyed: str = ""
     holding: Holding = NOTHING_HELD
     creates: bool = False
+    whole: WholeTable | None = None
     audit: tuple[str, ...] = ()
 
     @property

@@ -19,6 +19,7 @@ from tapestry.runs.engine.own_tables import exists, forget_gone, remove_rows
 from tapestry.runs.engine.session import Session
 from tapestry.runs.tables.kept import Marks, kept_name, property_of
 from tapestry.runs.tables.state_row import StateRow
+from tapestry.runs.tables.target import newest_commits
 
 OURS = ("run_id", "generation", "n", "attempt", "expectations")
 
@@ -79,11 +80,8 @@ def _in_the_way(new: NewRows, name: str) -> ConfigurationError:
 
 def before_run(session: Session, row: StateRow) -> str | None:
     """The condition that a rejected row is one of a run before ``row``; None: there is no table."""
-    name = rejected_name(row.model)
-    known = _names(session, name) if exists(session, name) else None
-    if known is None:
-        return None
-    return _marks(known).counts(row.generation, row.n)
+    known = _there(session, row.model)
+    return None if known is None else _marks(known).counts(row.generation, row.n)
 
 
 def remove(session: Session, relation: str) -> None:
@@ -127,8 +125,46 @@ def carry(
     )
 
 
-def tidy(session: Session, relation: str, generation: str, n: int, attempt: str | None) -> None:
+def rows_of_run(session: Session, row: StateRow, n: int) -> str:
+    """The rejected rows that run ``n`` wrote, as they stand behind FROM; "": there is no table.
+
+    They are read in the table's version of now.
+    """
+    known = _there(session, row.model)
+    if known is None:
+        return ""
+    version = newest_commits(session, rejected_name(row.model), 1)[0].version
+    table = f"{relation_name(rejected_name(row.model))} VERSION AS OF {version:d}"
+    return f"{table} WHERE {_of_generation(known, row)} AND {_marks(known).number} = {n:d}"
+
+
+def outdated(session: Session, row: StateRow, n: int) -> bool:
+    """Are there rows of runs before ``n``, whose rows took their place?"""
+    known = _there(session, row.model)
+    if known is None:
+        return False
+    table = relation_name(rejected_name(row.model))
+    return bool(session.rows(f"SELECT 1 FROM {table} WHERE {_before(known, row, n)} LIMIT 1"))
+
+
+def remove_outdated(session: Session, row: StateRow, n: int) -> None:
+    """Remove them, and nothing that a run may just be writing."""
+    known = _there(session, row.model)
+    if known is not None:
+        remove_rows(session, rejected_name(row.model), _before(known, row, n))
+
+
+def tidy(
+    session: Session,
+    relation: str,
+    generation: str,
+    n: int,
+    attempt: str | None,
+    since: int = 0,
+) -> None:
     """Remove what does not exist once run ``n`` of the generation is the newest that landed.
+
+    With ``since`` that is what runs before that one rejected, too.
 
     ``attempt`` is the execution of n that landed, "" one without rejected rows (its checks failed,
     or it had none), None unknown.
@@ -140,7 +176,7 @@ def tidy(session: Session, relation: str, generation: str, n: int, attempt: str 
     if known is None:
         return
     marks = _marks(known)
-    gone: str = marks.gone(generation, n)
+    gone: str = marks.gone(generation, n, since=since)
     if attempt is not None:
         execution = identifier(known["attempt"])
         gone += f" OR ({marks.number} = {n} AND {execution} <> {string(attempt)})"
@@ -175,6 +211,20 @@ def _names(session: Session, name: str) -> dict[str, str] | None:
         return dict(json.loads(property_of(session, name, REJECTED_PROPERTY)))
     except ValueError:
         return None
+
+
+def _there(session: Session, relation: str) -> dict[str, str] | None:
+    """Our columns of the table of a model's rejected rows; None: it has none."""
+    name = rejected_name(relation)
+    return _names(session, name) if exists(session, name) else None
+
+
+def _of_generation(known: Mapping[str, str], row: StateRow) -> str:
+    return f"{_marks(known).generation} = {string(row.generation)}"
+
+
+def _before(known: Mapping[str, str], row: StateRow, n: int) -> str:
+    return f"{_of_generation(known, row)} AND {_marks(known).number} < {n:d}"
 
 
 def _marks(known: Mapping[str, str]) -> Marks:

@@ -62,6 +62,12 @@ class Staged:
     in_memory: bool = False
     leftover: bool = False
 
+    @property
+    def drops(self) -> tuple[str, ...]:
+        """The conditions that keep rows out of the table."""
+        found = (one.expectation for one in self.prepared)
+        return tuple(one.name for one in found if one.on_violation == "drop")
+
     def having(self, names: Sequence[str]) -> str:
         """The condition that a staged row breaks one of the conditions of these names."""
         if not names:
@@ -136,6 +142,16 @@ def published(staged: Staged, new: NewRows, dropped: Sequence[str]) -> str:
             f" FROM {staged.relation})"
         )
     return f"{select} WHERE {' AND '.join(conditions)}" if conditions else select
+
+
+def marked(staged: Staged, new: NewRows, select: str) -> Staged:
+    """Other rows than the staged ones with the names of the conditions that they break."""
+    wanted = [one for one in new.expected if one.condition]
+    alias, broken = identifier(new.model.name), identifier(staged.broken)
+    relation = (
+        f"(SELECT {alias}.*, {broken_names(wanted)} AS {broken} FROM (\n{select}\n) AS {alias})"
+    )
+    return replace(staged, relation=relation)
 
 
 def drop(session: Session, staged: Staged) -> None:

@@ -60,7 +60,11 @@ def _checked(session: Session, claimed: Claimed, results: list[CheckResult]) -> 
     mark = "" if planned.row.n == 1 else attempt
     dropping = [r.name for r in results if r.on_violation == "drop" and r.violations]
     count = checks.dropped_rows(session, staged, results)
-    if dropping:
+    whole = planned.rows.whole
+    if whole is not None and whole.rejected:
+        kept = staging.marked(staged, planned.rows, whole.rejected)
+        rejected.reject(session, planned.rows, kept, staged.drops, mark)
+    elif dropping:
         rejected.reject(session, planned.rows, staged, dropping, mark)
     crash.point("rejected")
     select = staging.published(staged, planned.rows, dropping)
@@ -70,7 +74,7 @@ def _checked(session: Session, claimed: Claimed, results: list[CheckResult]) -> 
 
 def _checks(session: Session, planned: Planned, staged: Staged) -> list[CheckResult]:
     """All checks on the staged rows: what is found is a result, not an exception."""
-    results = checks.expectations(session, staged)
+    results = checks.expectations(session, staged, planned.rows.whole)
     verification = planned.proof.verification
     if verification is None:
         return results

@@ -65,8 +65,11 @@ def settle(session: Session, confirmed: Confirmed) -> None:
     """Remove the staged rows, and rejected ones that do not belong to what has landed."""
     planned, found, commit = confirmed.planned, confirmed.found, confirmed.commit
     row, mark = planned.row, None if commit is None else commit.attempt
-    if planned.circumstances.again or planned.replaces or mark not in (None, found.attempt):
-        rejected.tidy(session, row.model, row.generation, row.n, mark)
+    whole = planned.rows.whole
+    anew = row.n if whole is not None and whole.rejected is not None else 0
+    again = planned.circumstances.again or planned.replaces
+    if again or anew or mark not in (None, found.attempt):
+        rejected.tidy(session, row.model, row.generation, row.n, mark, anew)
     if planned.replaces or any(rows.tidies for rows in planned.before.beside):
         beside_target.tidy(session, row, row.n)
     try:

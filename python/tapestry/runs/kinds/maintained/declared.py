@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sqlglot import exp
+
 from tapestry.errors import ConfigurationError
 from tapestry.quoting import identifier, remark
 from tapestry.runs.context.invocation import Invocation
@@ -14,25 +16,47 @@ from tapestry.runs.expectations.validate import Expected, Prepared, prepare
 from tapestry.runs.kinds.maintained.config import config_of
 from tapestry.runs.model.declare import near
 from tapestry.runs.model.model import Model
+from tapestry.sql import timing
 from tapestry.sql.catalog import Column
+from tapestry.sql.passes.tree.refuse_nondeterministic import NONDETERMINISTIC, called
+from tapestry.sql.read.read_tokens import read_one
 
 
 @dataclass(frozen=True)
 class Declared:
     """A model's key and expectations, fitted to its columns.
 
+    alias
+        What conditions may call a row.
     unique
         The places of the columns of `unique_key`.
     """
 
+    alias: str = ""
     unique: tuple[int, ...] = ()
     expected: tuple[Prepared, ...] = ()
+
+    @property
+    def drops(self) -> tuple[Prepared, ...]:
+        """The expectations that keep a row out of the table."""
+        return tuple(one for one in self.expected if one.expectation.on_violation == "drop")
+
+    def taken(self, select: str, out: bool = False) -> str:
+        """The rows of a SELECT that the table takes; with ``out`` those that are kept out of it."""
+        if not self.drops:
+            return select
+        fits = " AND ".join(f"coalesce(({one.condition}\n), true)" for one in self.drops)
+        where = f"NOT ({fits})" if out else fits
+        return f"SELECT * FROM (\n{select}\n) AS {identifier(self.alias)} WHERE {where}"
 
     def lines(self, columns: Sequence[Column]) -> Iterator[str]:
         """As remarks in the canonical text: with others the table is another one."""
         if self.unique:
             listed = ", ".join(columns[place].name for place in self.unique)
             yield f"-- unique_key: {remark(listed)}"
+        for one in (prepared.expectation for prepared in self.expected):
+            said = one.condition or f"{one.kind} {one.arguments}"
+            yield f"-- expected: {remark(f'{one.name}: {said} ({one.on_violation})')}"
 
 
 NOTHING_DECLARED = Declared()
@@ -45,7 +69,32 @@ def declared(
 
     Raises ConfigurationError for a key or an expectation that does not fit the columns.
     """
-    return Declared(_places(model, columns), _expected(session, model, invocation, columns))
+    found = _expected(session, model, invocation, columns)
+    said = Declared(model.name, _places(model, columns), found)
+    for one in said.drops:
+        _refuse_changing(model, one)
+    return said
+
+
+def _refuse_changing(model: Model, one: Prepared) -> None:
+    """Raise ConfigurationError for a condition that may say another thing of the same row later.
+
+    A row that stays is not looked at again.
+    """
+    tree = read_one(f"SELECT {one.condition}")
+    looked_at = "the clock" if timing.contains_now(tree) else ""
+    if not looked_at and any(tree.find_all(exp.Table)):
+        looked_at = "other tables"
+    names = {name.lower() for node in tree.find_all(exp.Func) for name in called(node)}
+    if not looked_at and (chance := sorted(names & NONDETERMINISTIC)):
+        looked_at = f"{chance[0]}()"
+    if looked_at:
+        raise ConfigurationError(
+            f"{one.expectation.name}: on_violation: drop looks at {looked_at}: what it says of a"
+            " row that stays may change unseen",
+            where=model.file,
+            hint="write the condition into the query, which follows such changes, or use warn",
+        )
 
 
 def _places(model: Model, columns: Sequence[Column]) -> tuple[int, ...]:

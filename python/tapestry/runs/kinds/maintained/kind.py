@@ -72,6 +72,7 @@ class Maintained:
         pins = AsRead(invocation.pins, row.after.pins)
         query = read_query(session, model, invocation, row.after.canonical, pins)
         bucket = turn_of(query, turn_number, model.config.verify_share) if level == "sample" else ""
-        sides = (query.answer(row.after.t), f"SELECT * FROM {relation_name(model.relation)}")
+        answer = query.declared.taken(query.answer(row.after.t))
+        sides = (answer, f"SELECT * FROM {relation_name(model.relation)}")
         results = compare_bags(session, model, query, sides, level, bucket)
         return Audited(row.after.t, row.n, results)

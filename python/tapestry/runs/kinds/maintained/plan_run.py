@@ -14,6 +14,7 @@ from tapestry.runs.kinds.maintained.config import config_of
 from tapestry.runs.kinds.maintained.kept_sums import KeptSums, SumsOfRun
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import NotIncremental, Reason, Whole
+from tapestry.runs.kinds.maintained.rejected_rows import RejectedRows
 from tapestry.runs.kinds.maintained.replace_rows import Replacement, replacement
 from tapestry.runs.kinds.maintained.source_versions import SharedFeeds, compare_sources
 from tapestry.runs.kinds.maintained.table_change import (
@@ -21,6 +22,7 @@ from tapestry.runs.kinds.maintained.table_change import (
     TableChange,
     at_version,
 )
+from tapestry.runs.kinds.maintained.views import Views
 from tapestry.runs.kinds.maintained.write_run import WriteRun
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.claimed_rows import closing, first_row, following_row
@@ -55,6 +57,8 @@ class NextRun:
             return self.creation(self.asked or Whole(Reason.FIRST_RUN))
         if self.standing.closing or self.standing.crashed:
             return CloseRun(self.model, row)  # a new run covers all that this one was to bring
+        if (left := self.rejected.leftover(self.standing)) is not None:
+            return left
         clock = self.invocation.clock
         if clock.instant < row.after.t:
             end = window_end(clock, timedelta(0), row.after.t)
@@ -75,7 +79,7 @@ class NextRun:
         """The first run of a new generation."""
         self.refuse_full(whole)
         standing, sums = self.standing, self.sums.first()
-        row = first_row(self.model, standing, self.after(sums))
+        row = first_row(self.model, standing, self.after(sums, 1))
         ready = closing(self.session, standing, row)
         return self.writes(row, whole).creating(ready, self.anew_all_the_same(whole))
 
@@ -89,16 +93,25 @@ class NextRun:
             " notwithstanding, for it would not be the query's answer",
         )
 
-    def after(self, sums: KeptSums | None = None) -> Position:
-        """The position at which the run ends, with the counts and sums that it keeps."""
-        t = self.invocation.clock.instant
-        return Position(t, self.query.pins, self.query.canonical, self.sums.own(sums))
+    def after(self, sums: KeptSums | None = None, rejecting: int = 0) -> Position:
+        """The position at which the run ends, with the counts and sums that it keeps.
+
+        ``rejecting``: the run whose rejected rows are those that there are.
+        """
+        own = {**self.sums.own(sums), **self.rejected.own(rejecting)}
+        return Position(self.invocation.clock.instant, self.query.pins, self.query.canonical, own)
+
+    @property
+    def rejected(self) -> RejectedRows:
+        """The rows that are kept out of the table."""
+        return RejectedRows(self.session, self.query.declared)
 
     def following(self, last: StateRow) -> Plan:
         """The run after the last one: what changes where that can be told, else all."""
         row = following_row(self.model, last, self.standing, self.after())
         table = at_version(self.model.relation, self.standing.version)
-        comparing = Comparing.starting(self.session, self.query, table, last.after, row.after.t)
+        views, rejected = Views(self.session), self.rejected.of(last)
+        comparing = Comparing(views, self.query, table, last.after, row.after.t, rejected)
         try:
             return self.changing(last, row, comparing)
         except BaseException:
@@ -115,15 +128,17 @@ class NextRun:
         if whole is not None:
             self.refuse_full(whole)
             sums = self.sums.first(last)
-        row = replace(row, after=self.after(sums))
         if isinstance(told, Whole):
             if not self.small or self.query.uncomparable:
                 comparing.views.release()
+                row = replace(row, after=self.after(sums, row.n))
                 return self.writes(row, told).overwriting()
             told = comparing.with_answer()
+        rejecting = row.n if told.kept_out else self.rejected.since(last)
+        row = replace(row, after=self.after(sums, rejecting))
         if told.empty:
             return self.unchanged(last, row, comparing)
-        made = replacement(self.query, comparing.table, told)
+        made = replacement(self.query, comparing.table, comparing.rejected, told)
         return self.writes(row, whole).replacing(made, comparing.views.names, told)
 
     def told(

@@ -13,7 +13,7 @@ counted together with the change; the same ones go out, and those come in whose 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tapestry.quoting import identifiers, string
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
@@ -29,12 +29,14 @@ class Replacement:
     """``select`` gives the rows that come in.
 
     ``instead_of`` holds for those that go out; None: none does. ``named``: ``select`` does not read
-    the table.
+    the table. ``rejected``: all rows that are kept out of the table from now on; None: those that
+    were. ``select`` gives those that come to be kept out, too.
     """
 
     select: str
     instead_of: str | None
     named: bool = False
+    rejected: str | None = None
 
     def staying(self, table: str) -> str:
         """The rows of ``table`` that stay, as behind FROM."""
@@ -50,8 +52,30 @@ class Replacement:
         return made(row, columns, self.instead_of)
 
 
-def replacement(query: MaintainedQuery, table: str, change: TableChange) -> Replacement:
-    """The rows that a change of a table takes, and those that it gives up."""
+def replacement(
+    query: MaintainedQuery, table: str, rejected: str, change: TableChange
+) -> Replacement:
+    """The rows that a change of a table takes, and those that it gives up.
+
+    ``table`` and the ``rejected`` rows of before as they stand behind FROM.
+    """
+    made = _of_table(query, table, change)
+    if not change.kept_out:
+        return made
+    names = identifiers(query.names)
+    changed = f"SELECT {names}, {DELTA} FROM {change.kept_out}"
+    come = _copies(
+        f"SELECT {names}, {DELTA} AS _tap_n FROM ({changed}) WHERE {DELTA} > 0", query.names
+    )
+    if rejected:
+        changed += f" UNION ALL SELECT {names}, 1 FROM {rejected}"
+    counted = f"SELECT {names}, sum({DELTA}) AS _tap_n FROM ({changed}) GROUP BY {names}"
+    both = f"SELECT {names} FROM ({made.select}) UNION ALL SELECT {names} FROM ({come})"
+    return replace(made, select=both, rejected=_copies(counted, query.names))
+
+
+def _of_table(query: MaintainedQuery, table: str, change: TableChange) -> Replacement:
+    """The same, of the rows that the table takes."""
     if change.few is not None:
         return Replacement(change.few.select, change.few.instead_of or None, named=True)
     if change.deleted or change.updated:

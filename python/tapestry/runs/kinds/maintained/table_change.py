@@ -49,6 +49,8 @@ class TableChange:
         How many rows come in, take the place of others of their key, and go out.
     few
         All of them, where they are few; ``relation`` is "" then.
+    kept_out
+        Holds rows that an expectation keeps out of the table, and that change; "": there are none.
     """
 
     relation: str
@@ -57,29 +59,37 @@ class TableChange:
     updated: int
     deleted: int
     few: NamedRows | None = None
+    kept_out: str = ""
 
     @property
     def empty(self) -> bool:
         """Does nothing differ?"""
-        return not (self.inserted or self.updated or self.deleted)
+        return not (self.inserted or self.updated or self.deleted or self.kept_out)
 
 
 @dataclass(frozen=True)
 class Comparing:
-    """A query between two positions, over a table at a version."""
+    """A query between two positions, over a table at a version.
+
+    rejected
+        The rows that are kept out of the table, as they stand behind FROM; "": none.
+    """
 
     views: Views
     query: MaintainedQuery
     table: str
     last: Position
     t: datetime
+    rejected: str = ""
 
-    @classmethod
-    def starting(
-        cls, session: Session, query: MaintainedQuery, table: str, last: Position, t: datetime
-    ) -> Comparing:
-        """One without views."""
-        return cls(Views(session), query, table, last, t)
+    @property
+    def before(self) -> str:
+        """The answer of the last run, as it stands behind FROM: what was kept out is a part."""
+        if not self.rejected:
+            return self.table
+        names = identifiers(self.query.names)
+        both = f"SELECT {names} FROM {self.table} UNION ALL SELECT {names} FROM {self.rejected}"
+        return f"({both})"
 
     @property
     def session(self) -> Session:
@@ -108,7 +118,7 @@ class Comparing:
         ``answer``: a SELECT that gives it otherwise than by the definition.
         """
         names = identifiers(self.query.names)
-        old = f"SELECT {names}, -1 AS {DELTA} FROM {self.table}"
+        old = f"SELECT {names}, -1 AS {DELTA} FROM {self.before}"
         new = f"SELECT {names}, 1 AS {DELTA} FROM ({answer or self.query.answer(self.t)})"
         return self._change([old, new], few=True)
 
@@ -119,7 +129,7 @@ class Comparing:
         texts = compare(kept, arm, between, hold=self.computed)
         among = self._among_shown(arm, texts.among)
         if among:
-            there = f"{self.table} AS _tap_t WHERE {among}"
+            there = f"{self.before} AS _tap_t WHERE {among}"
             yield f"SELECT {identifiers(own)}, -1 AS {DELTA} FROM {there}"
             yield _signed(texts.new, names, own, 1)
             return
@@ -145,6 +155,8 @@ class Comparing:
         """``few``: the changed rows may be few, and all copies of each stand in the sides."""
         names = identifiers(self.query.names)
         both = " UNION ALL ".join(f"({side}\n)" for side in sides)
+        said = self.query.declared
+        few = few and not said.drops
         found = few_rows(self.session, self.query.columns, both, Sql(DELTA)) if few else None
         if found is not None:
             return TableChange("", (), *found.counts(self._shown_key()), few=found)
@@ -152,6 +164,12 @@ class Comparing:
             f"SELECT {names}, sum({DELTA}) AS {DELTA} FROM ({both}) GROUP BY {names}"
             f" HAVING sum({DELTA}) <> 0"
         )
+        kept_out = ""
+        if said.drops:
+            kept_out = self.views.keep(said.taken(f"SELECT * FROM {change}", out=True))
+            change = self.views.keep(said.taken(f"SELECT * FROM {change}"))
+            if not self.session.rows(f"SELECT 1 FROM {kept_out} LIMIT 1"):
+                kept_out = ""
         rows = self.session.rows(
             f"SELECT {row_hash(self.query.names)} AS _h,"
             f" sum(greatest({DELTA}, 0)), sum(-least({DELTA}, 0)) FROM {change}"
@@ -165,7 +183,8 @@ class Comparing:
                 f"SELECT sum(greatest({DELTA}, 0)), sum(-least({DELTA}, 0)) FROM {change}"
             )
         updated = self._updated(change) if came and went else 0
-        return TableChange(change, hashes, int(came) - updated, updated, int(went) - updated)
+        counts = (int(came) - updated, updated, int(went) - updated)
+        return TableChange(change, hashes, *counts, kept_out=kept_out)
 
     def _updated(self, change: str) -> int:
         """Rows that take the place of others with their key, where the table shows keys."""

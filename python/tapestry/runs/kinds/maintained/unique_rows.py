@@ -14,6 +14,7 @@ from tapestry.quoting import identifier, identifiers
 from tapestry.runs.checks.checks import ERROR, FAIL, PASS, CheckResult
 from tapestry.runs.checks.verification import Verification
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.maintained.declared import Declared
 from tapestry.runs.model.model import Model
 
 
@@ -23,18 +24,22 @@ class UniqueRows:
 
     stays
         What stands behind FROM for the rows of the table that stay; "": none does.
+    declared
+        The author's key and expectations: rows that are kept out of the table are not counted.
     verification
         What else the new rows are checked with.
     """
 
     columns: Sequence[str]
+    declared: Declared
     stays: str
     verification: Verification | None
 
     def verify(self, session: Session, model: Model, staged: str) -> list[CheckResult]:
         """Check the key, then what else there is."""
         others = self.verification
-        return [self._checked(session, staged)] + (
+        taken = self.declared.taken(f"SELECT * FROM {staged}")
+        return [self._checked(session, f"({taken})")] + (
             [] if others is None else others.verify(session, model, staged)
         )
 

@@ -38,10 +38,14 @@ class AnswerVerified:
     def verify(self, session: Session, model: Model, staged: str) -> list[CheckResult]:
         """Compare a bucket, or all rows, as bags."""
         names = identifiers(self.query.names)
-        after = f"SELECT {names} FROM {self.stays} UNION ALL SELECT {names} FROM {staged}"
+        said = self.query.declared
+        taken = said.taken(f"SELECT {names} FROM {staged}")
+        after = f"SELECT {names} FROM {self.stays} UNION ALL {taken}"
         level = model.config.verify
         bucket = self.bucket(model) if level == "sample" else ""
-        return compare_bags(session, model, self.query, (self.answer, after), level, bucket)
+        return compare_bags(
+            session, model, self.query, (said.taken(self.answer), after), level, bucket
+        )
 
     def bucket(self, model: Model) -> Sql:
         """The condition of the bucket whose turn it is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tapestry.runs.checks.new_rows import NewRows
+from tapestry.runs.checks.new_rows import NewRows, WholeTable
 from tapestry.runs.checks.verification import Verification
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import Whole
@@ -39,7 +39,7 @@ class WriteRun:
         row, replaces = self.row, self.standing.target is not None
         return Planned(
             row,
-            self.new_rows(self.query.answer(row.after.t), creates=True),
+            self.new_rows(self.query.answer(row.after.t), self.anew, creates=True),
             Creation(self.model, row.generation, replaces, self.state_table),
             self.state_table,
             proof=self.proof(""),
@@ -51,7 +51,7 @@ class WriteRun:
         """The whole answer in the place of all rows."""
         return Planned(
             self.row,
-            self.new_rows(self.query.answer(self.row.after.t)),
+            self.new_rows(self.query.answer(self.row.after.t), self.anew),
             Overwriting(self.row, self.query.names),
             self.state_table,
             proof=self.proof(""),
@@ -61,17 +61,17 @@ class WriteRun:
 
     def replacing(self, made: Replacement, views: Sequence[str], change: TableChange) -> Planned:
         """Rows take the place of others."""
-        table = at_version(self.model.relation, self.standing.version)
-        verification = None
+        stays = made.staying(at_version(self.model.relation, self.standing.version))
+        whole, verification = WholeTable(stays, made.rejected), None
         if is_verified(self.query, self.row.n, self.model.config):
             answer = self.query.answer(self.row.after.t)
-            verification = AnswerVerified(self.query, answer, self.row, made.staying(table))
+            verification = AnswerVerified(self.query, answer, self.row, stays)
         return Planned(
             self.row,
-            self.new_rows(made.select, Holding(made=tuple(views))),
+            self.new_rows(made.select, whole, Holding(made=tuple(views))),
             made.writing(self.row, self.query.names),
             self.state_table,
-            proof=self.proof(made.staying(table), verification),
+            proof=self.proof(stays, verification),
             circumstances=self.standing.circumstances,
             told=Told((), self.figures(change)),
         )
@@ -79,7 +79,8 @@ class WriteRun:
     def proof(self, stays: str, verification: Verification | None = None) -> Proof:
         """Checks of the new rows; ``stays``: rows of the table, as behind FROM."""
         if self.query.unique:
-            verification = UniqueRows(self.query.unique, stays, verification)
+            said = self.query.declared
+            verification = UniqueRows(self.query.unique, said, stays, verification)
         return Proof(verification=verification)
 
     def figures(self, change: TableChange | None = None) -> Figures:
@@ -96,8 +97,17 @@ class WriteRun:
         )
         return Figures(str(whole or INCREMENTAL), refreshed=refreshed)
 
+    @property
+    def anew(self) -> WholeTable:
+        """The table is made of the new rows alone, and so are its rejected rows."""
+        return WholeTable("", "" if self.query.declared.drops else None)
+
     def new_rows(
-        self, select: str, holding: Holding = NOTHING_HELD, creates: bool = False
+        self,
+        select: str,
+        whole: WholeTable,
+        holding: Holding = NOTHING_HELD,
+        creates: bool = False,
     ) -> NewRows:
         """The rows that the run writes."""
         return NewRows(
@@ -109,4 +119,5 @@ class WriteRun:
             expected=self.query.declared.expected,
             holding=holding,
             creates=creates,
+            whole=whole,
         )

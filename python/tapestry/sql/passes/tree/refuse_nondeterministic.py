@@ -51,7 +51,7 @@ def refuse_nondeterministic(tree: exp.Query, catalog: Catalog) -> exp.Query:
                 f" else {UPSTREAM}",
                 code="undeclared-function",
             )
-        names = {node.name.lower()} if isinstance(node, exp.Anonymous) else _names(node)
+        names = called(node)
         if not own and names & NONDETERMINISTIC:
             raise Refusal(
                 f"{sorted(names & NONDETERMINISTIC)[0]}() does not give the same value twice",
@@ -102,5 +102,8 @@ def _declared(name: str, catalog: Catalog) -> bool:
     return bool(ends & catalog.deterministic_functions)
 
 
-def _names(node: exp.Func) -> set[str]:
+def called(node: exp.Func) -> set[str]:
+    """The names of a function, in lower case."""
+    if isinstance(node, exp.Anonymous):
+        return {node.name.lower()}
     return {name.lower() for name in node.sql_names()}
