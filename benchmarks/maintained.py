@@ -10,15 +10,13 @@ query are compared as bags after each change, which is the test that they are th
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import sys
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from benchmarks.common import bench_root, save, start_spark
+from benchmarks.common import save, start_spark
+from benchmarks.dbt_project import DbtProject, with_config
 from benchmarks.options import options_of, parser
 from benchmarks.tpch_data import change, load
 from benchmarks.tpch_queries import LIMITED, QUERIES
@@ -30,59 +28,18 @@ SCHEMA, SOURCES = "bench_maintained", "tpch"
 KINDS = ("table", "maintained")
 
 
-class Project:
+class Project(DbtProject):
     """A project of every query as a table and as a maintained model."""
 
     def __init__(self, spark: SparkSession, config: dict[str, Any]) -> None:
-        self.spark = spark
-        self.folder = bench_root() / SCHEMA
-        shutil.rmtree(self.folder, ignore_errors=True)
-        spark.sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
-        spark.sql(f"CREATE SCHEMA {SCHEMA}")
-        for name, content in self._files(config).items():
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content, "utf-8")
-        self.warm: Any = None
-
-    def _files(self, config: dict[str, Any]) -> dict[str, str]:
-        warehouse = {"spark.sql.warehouse.dir": str(bench_root() / "warehouse")}
-        output = {"type": "tapestry", "method": "session", "schema": SCHEMA, "threads": 1}
-        output["server_side_parameters"] = warehouse
-        project = {
-            "name": "tpch",
-            "version": "1.0",
-            "profile": "tpch",
-            "flags": {"send_anonymous_usage_stats": False},
-        }
-        files = {
-            "dbt_project.yml": yaml.safe_dump(project),
-            "profiles.yml": yaml.safe_dump({"tpch": {"target": "it", "outputs": {"it": output}}}),
-        }
+        models = {}
         for query, text in QUERIES.items():
             for kind in KINDS:
                 given = {"materialized": kind, **(config if kind == "maintained" else {})}
                 if query in LIMITED:
                     given.pop("refresh", None)
-                listed = ", ".join(f"{key}={value!r}" for key, value in given.items())
-                body = f"{{{{ config({listed}) }}}}\n{text.strip().format(s=SOURCES)}\n"
-                files[f"models/{query}_{kind}.sql"] = body
-        return files
-
-    def run(self, at: datetime, queries: list[str]) -> dict[str, tuple[float, str]]:
-        """One invocation: of each model its seconds and what its line says."""
-        from tapestry.schedule.warm import Warm
-
-        if self.warm is None:
-            folder = str(self.folder)
-            self.warm = Warm(["--project-dir", folder, "--profiles-dir", folder, "--quiet"])
-        models = [f"{query}_{kind}" for query in queries for kind in KINDS]
-        found = {}
-        for one in self.warm.run(models, at):
-            if one.status != "ok":
-                raise SystemExit(f"{one.model}: {one.message}")
-            found[one.model] = one.seconds, one.message
-        return found
+                models[f"{query}_{kind}"] = with_config(text.format(s=SOURCES), **given)
+        super().__init__(spark, SCHEMA, models)
 
     def differing(self, query: str) -> int:
         """Rows that one of the two tables of a query has more often than the other."""
@@ -100,15 +57,17 @@ def measure(
     load(spark, SOURCES, scale)
     project = Project(spark, config)
     at = datetime.now(timezone.utc)
-    project.run(at, queries)
+    models = [f"{query}_{kind}" for query in queries for kind in KINDS]
+    project.run(at, models)
     result: dict[str, Any] = {}
     for number, share in enumerate(shares):
         change(spark, SOURCES, share, number)
         at += timedelta(minutes=1)
-        ran = project.run(at, queries)
+        ran, _ = project.run(at, models)
         rows = {}
         for query in queries:
-            (table, _), (own, told) = (ran[f"{query}_{kind}"] for kind in KINDS)
+            plain, kept = (ran[f"{query}_{kind}"] for kind in KINDS)
+            table, own, told = plain.seconds, kept.seconds, kept.message
             odd = project.differing(query) if check else None
             rows[query] = {"table": table, "maintained": own, "ratio": own / table, "how": told}
             said = f"{share:g} {query} {table:6.2f} {own:6.2f} {own / table:5.2f} {told}"

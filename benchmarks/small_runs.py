@@ -15,9 +15,7 @@ Statements, Spark jobs and commits are counted over one invocation of a single m
 from __future__ import annotations
 
 import os
-import shutil
 import statistics
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -25,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from benchmarks.common import bench_root, save, start_spark
+from benchmarks.common import save, start_spark
+from benchmarks.dbt_project import DbtProject, with_config
 from benchmarks.options import options_of, parser
 from benchmarks.tables import generated_file
 from tapestry.instants import from_micros
@@ -49,63 +48,26 @@ KINDS = {
 }
 
 
-class Project:
+class Project(DbtProject):
     """A project of every query in every kind, and the source that grows."""
 
     def __init__(self, spark: SparkSession, threads: int) -> None:
-        self.spark = spark
-        self.folder = bench_root() / SCHEMA
-        shutil.rmtree(self.folder, ignore_errors=True)
-        spark.sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
-        spark.sql(f"CREATE SCHEMA {SCHEMA}")
-        for text, content in self._files(threads).items():
-            path = self.folder / text
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content, "utf-8")
-        self.warm: Any = None
-
-    def _files(self, threads: int) -> dict[str, str]:
         source = {"name": "bboard", "schema": SCHEMA}
         source["tables"] = [{"name": "messages", "config": {"loaded_at_field": "ts"}}]
-        warehouse = {"spark.sql.warehouse.dir": str(bench_root() / "warehouse")}
-        output = {"type": "tapestry", "method": "session", "schema": SCHEMA, "threads": threads}
-        output["server_side_parameters"] = warehouse
-        files = {
-            "dbt_project.yml": yaml.safe_dump(
-                {
-                    "name": "small",
-                    "version": "1.0",
-                    "profile": "small",
-                    "flags": {"send_anonymous_usage_stats": False},
-                }
-            ),
-            "profiles.yml": yaml.safe_dump({"small": {"target": "it", "outputs": {"it": output}}}),
-            "models/sources.yml": yaml.safe_dump({"sources": [source]}),
-        }
         relation = "{{ source('bboard', 'messages') }}"
-        for query, text in QUERIES.items():
-            for kind, config in KINDS.items():
-                listed = ", ".join(f"{key}={value!r}" for key, value in config.items())
-                body = f"{{{{ config({listed}) }}}}\n{text.format(m=relation)}\n"
-                files[f"models/{query}_{kind}.sql"] = body
-        return files
+        models = {
+            f"{query}_{kind}": with_config(text.format(m=relation), **config)
+            for query, text in QUERIES.items()
+            for kind, config in KINDS.items()
+        }
+        files = {"models/sources.yml": yaml.safe_dump({"sources": [source]})}
+        super().__init__(spark, SCHEMA, models, files, threads)
 
-    def run(self, at: datetime, *models: str) -> dict[str, float]:
+    def seconds(self, at: datetime, *models: str) -> dict[str, float]:
         """One invocation as of an instant: seconds of each model, and what is left as `beside`."""
-        from tapestry.schedule.warm import Warm
-
-        if self.warm is None:
-            folder = str(self.folder)
-            places = ["--project-dir", folder, "--profiles-dir", folder, "--quiet"]
-            self.warm = Warm(places)
-        began = time.perf_counter()
-        ran = self.warm.run(models, at)
-        wall = time.perf_counter() - began
-        failed = [one for one in ran if one.status != "ok"]
-        if failed:
-            raise SystemExit(f"{failed[0].model}: {failed[0].message}")
-        seconds = {one.model: one.seconds for one in ran}
-        return {**seconds, "beside": wall - sum(seconds.values())}
+        ran, wall = self.run(at, models)
+        found = {name: one.seconds for name, one in ran.items()}
+        return {**found, "beside": wall - sum(found.values())}
 
     def grow(self, frame: Any, low: datetime, high: datetime, back: timedelta) -> None:
         """Append the generated rows of an interval, stamped so much earlier than they are."""
@@ -119,11 +81,6 @@ class Project:
             f"INSERT INTO {SCHEMA}.messages SELECT {columns} FROM generated"
             f" WHERE ts > {literal[0]} AND ts <= {literal[1]}"
         ).collect()
-
-    def commits(self) -> int:
-        """How many commits the logs of all tables of the schema have."""
-        folder = bench_root() / "warehouse" / f"{SCHEMA}.db"
-        return sum(1 for _ in folder.glob("*/_delta_log/*[0-9].json"))
 
 
 @contextmanager
@@ -183,7 +140,7 @@ def measure(spark: SparkSession, rounds: int, new: int, threads: int) -> dict[st
         for number in range(warmup + rounds):
             project.grow(frame, instants[place], instants[place + 1], back)
             place += 1
-            one = project.run(instants[place])
+            one = project.seconds(instants[place])
             print(kind, number, {name: round(took, 2) for name, took in one.items()}, flush=True)
             if number >= warmup:
                 found.append(one)
@@ -193,11 +150,11 @@ def measure(spark: SparkSession, rounds: int, new: int, threads: int) -> dict[st
                 project.grow(frame, instants[place], instants[place + 1], back)
                 place += 1
                 with counting(project) as counts_of_run:
-                    project.run(instants[place], f"{query}_{level}")
+                    project.run(instants[place], [f"{query}_{level}"])
                 result[kind]["counts"][f"{query}_{level}"] = counts_of_run
         for query in QUERIES:
             for level in ("off", "sample"):
-                project.run(instants[place], f"{query}_{level}")
+                project.run(instants[place], [f"{query}_{level}"])
     return result
 
 

@@ -17,6 +17,7 @@ from tapestry.runs.protocol.plan import NOT_REFRESHED, Figures, Planned, Refresh
 from tapestry.runs.protocol.writing import Appending
 
 WHOLE = Refreshed("full", "HISTORY_GONE", "shop.orders", bytes_full=9)
+CHANGED = Refreshed("incremental", "", "", 3, 2, 1, 9, 4)
 
 
 class _Statements:
@@ -42,19 +43,18 @@ def _logged(refreshed: Refreshed, reason: str = "") -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("refreshed", "failed", "told"),
     [
-        (Refreshed("incremental", "", "", 3, 2, 1, 9), "", ["incremental", None, None, 3, 2, 1, 9]),
-        (WHOLE, "", ["full", "HISTORY_GONE", "shop.orders", None, None, None, 9]),
-        (Refreshed("incremental", "", "", 3, 2, 1, 9), "a check",
-         ["incremental", None, None, None, None, None, 9]),
-        (NOT_REFRESHED, "", [None] * 7),
+        (CHANGED, "", ["incremental", None, None, 3, 2, 1, 9, 4]),
+        (WHOLE, "", ["full", "HISTORY_GONE", "shop.orders", None, None, None, 9, None]),
+        (CHANGED, "a check", ["incremental", None, None, None, None, None, 9, 4]),
+        (NOT_REFRESHED, "", [None] * 8),
     ],
-)  # fmt: skip
+)
 def test_how_a_table_was_kept_is_in_the_log(
     refreshed: Refreshed, failed: str, told: list[Any]
 ) -> None:
     row = _logged(refreshed, failed)
     names = ("refresh", "reason", "reason_about", "inserted_rows", "updated_rows", "deleted_rows")
-    for name, value in zip((*names, "bytes_full"), told, strict=True):
+    for name, value in zip((*names, "bytes_full", "bytes_changed"), told, strict=True):
         shown = "NULL" if value is None else str(value)
         assert row[name].strip("'").replace("r'", "") == shown, name
     assert "db.s" in row["pins_before"]

@@ -17,7 +17,10 @@ from tests.spark.test_commit_once import Killed
 
 from tapestry.errors import TargetChanged, VerificationFailed
 from tapestry.runs.context import shared_views
-from tapestry.runs.kinds.maintained import kept_sums, plan_run, source_versions
+from tapestry.runs.kinds.maintained import (
+    plan_run,
+    source_versions,
+)
 from tapestry.runs.kinds.maintained.reasons import NotIncremental
 from tapestry.runs.kinds.registry import execute, parse_config, prepare
 from tapestry.runs.model.model import Model
@@ -258,32 +261,6 @@ def test_a_change_feed_is_read_once_for_all_models_of_an_invocation(
     for model in models:
         execute(shop.session, prepare(shop.session, model, invocation, False), invocation)
     assert ["table_changes" in one for one in made] == [True]
-    for model in models:
-        assert shop.table(model.name) == shop.answer(model, 20)
-
-
-@pytest.mark.more
-def test_a_table_that_is_small_beside_its_sources_is_computed_whole(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Counts and sums are added to all the same; an incremental model goes by its keys."""
-    monkeypatch.setattr(plan_run, "SMALL", 0)
-    monkeypatch.setattr(plan_run.NextRun, "small", True)
-    monkeypatch.setattr(plan_run, "BESIDE", 0)
-    monkeypatch.setattr(kept_sums, "SMALL", 0)
-    into(shop, order(1, 1), order(2, 2))
-    most = "select cust, max(amount) as m from {s}.orders group by cust"
-    models = [
-        shop.maintained(most, "most", refresh="auto"),
-        shop.maintained(most, "keyed"),
-        shop.maintained(COUNTS, "counts", refresh="auto"),
-    ]
-    for model in models:
-        shop.run(model, 10)
-    into(shop, order(3, 2, amount=7))
-    told = [str(shop.run(model, 20)) for model in models]
-    ways = ("full: SMALL_TABLE", "incremental", "incremental")
-    assert told == [f"0 inserted, 1 updated, 0 deleted; {way}" for way in ways]
     for model in models:
         assert shop.table(model.name) == shop.answer(model, 20)
 

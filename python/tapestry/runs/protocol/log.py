@@ -55,6 +55,7 @@ RUNS: Mapping[str, str] = {
     "updated_rows": "bigint",
     "deleted_rows": "bigint",
     "bytes_full": "bigint",
+    "bytes_changed": "bigint",
 }
 CHECKS: Mapping[str, str] = {
     "invocation_id": "string",
@@ -171,6 +172,7 @@ def _refreshed(run: Refreshed, failed: bool) -> dict[str, str]:
         "reason_about": _text(run.about),
         **{f"{name}_rows": _number(None if failed else n) for name, n in rows.items()},
         "bytes_full": _number(run.bytes_full),
+        "bytes_changed": _number(run.bytes_changed),
     }
 
 

@@ -34,6 +34,8 @@ class Refreshed:
         Rows that come in, take the place of others, and go out; None: that is not counted.
     bytes_full
         The size of all that the whole answer is computed from.
+    bytes_changed
+        The size of what told which rows of the sources had changed; None: that was not asked.
     """
 
     refresh: str = ""
@@ -43,6 +45,7 @@ class Refreshed:
     updated: int | None = None
     deleted: int | None = None
     bytes_full: int | None = None
+    bytes_changed: int | None = None
 
     def told(self, rows: int | None) -> str:
         """The same for dbt's line; ``rows``: how many were written, where nothing was counted.

@@ -81,6 +81,8 @@ class SourceDifference:
         What tells them: time | files | feed | whole.
     files
         How many files were looked at; None where it was all of them.
+    size
+        Bytes that are read to tell it, as far as the log says.
     """
 
     source: ReadSource
@@ -89,6 +91,7 @@ class SourceDifference:
     counted: str
     means: str
     files: int | None = None
+    size: int = 0
 
     @property
     def in_time(self) -> bool:
@@ -162,7 +165,8 @@ def difference(
     counted = _by_feed(source, old, new, feeds) if feed else _named(source, versions.counts())
     files = len(versions.files) or None
     means = "feed" if feed else ("files" if files else "whole")
-    return SourceDifference(source, old, new, counted, means, files)
+    size = sum(commit.size for commit in commits)
+    return SourceDifference(source, old, new, counted, means, files, size)
 
 
 def _moves_rows(commit: SourceCommit) -> bool:

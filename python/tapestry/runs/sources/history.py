@@ -44,6 +44,8 @@ class SourceCommit:
         microseconds (None: unknown). ``late_count`` may exceed the names, which are at most 500.
     nulls
         Rows with NULL ts in files with new data; None where statistics do not say.
+    size
+        Bytes that tell what it changed: of its change files, else of the files that came and went.
     """
 
     version: int
@@ -57,6 +59,7 @@ class SourceCommit:
     late_count: int = 0
     late_from: int | None = None
     nulls: int | None = 0
+    size: int = 0
 
 
 def read_history(
@@ -206,8 +209,9 @@ def _query(
         early = f"NOT nothing AND (lowest IS NULL OR lowest <= {bound})"
     schema = (
         "commitInfo STRUCT<operation STRING, timestamp BIGINT>, metaData STRUCT<id STRING>,"
-        " add STRUCT<path STRING, dataChange BOOLEAN, stats STRING,"
-        " partitionValues MAP<STRING, STRING>>, remove STRUCT<path STRING, dataChange BOOLEAN>"
+        " add STRUCT<path STRING, dataChange BOOLEAN, stats STRING, size BIGINT,"
+        " partitionValues MAP<STRING, STRING>>, cdc STRUCT<size BIGINT>,"
+        " remove STRUCT<path STRING, dataChange BOOLEAN, size BIGINT>"
     )
     limit = NAMES + 1
     return f"""
@@ -234,7 +238,9 @@ SELECT version, max(action.commitInfo.operation), max(action.commitInfo.timestam
   CASE WHEN count_if(added AND {early} AND lowest IS NULL) = 0
     THEN unix_micros(min(lowest) FILTER (WHERE added AND {early}) - INTERVAL {distance}) END,
   CASE WHEN count_if(added AND nulls IS NULL) = 0
-    THEN coalesce(sum(nulls) FILTER (WHERE added), 0) END
+    THEN coalesce(sum(nulls) FILTER (WHERE added), 0) END,
+  coalesce(sum(action.cdc.size),
+    sum(coalesce(action.add.size, action.remove.size)) FILTER (WHERE added OR removed), 0)
 FROM files GROUP BY version"""
 
 
@@ -255,7 +261,7 @@ def _statistics(table: DeltaSource, arrival: Column) -> tuple[str, str]:
 
 def _commit(row: tuple[object, ...]) -> SourceCommit:
     version, operation, millis, added, removed, files, metadata, table_id = row[:8]
-    touched, late_files, late_count, late_from, nulls = row[8:]
+    touched, late_files, late_count, late_from, nulls, size = row[8:]
     kind: Kind = "metadata"
     if removed or operation in COLUMN_OPERATIONS or (added and operation == RESTORED):
         kind = "rewrite"
@@ -275,6 +281,7 @@ def _commit(row: tuple[object, ...]) -> SourceCommit:
         late_count=_int(late_count),
         late_from=None if late_from is None else _int(late_from),
         nulls=None if nulls is None else _int(nulls),
+        size=_int(size),
     )
 
 

@@ -24,8 +24,8 @@ class MaintainedConfig:
     )
     full_above: float = keyed(
         portion(0.3),
-        """With `refresh: auto`: the part of what a model reads that may have changed before a run
-        computes the whole answer.""",
+        """With `refresh: auto`: the part of what a model reads, in bytes, that may have changed
+        before a run computes the whole answer; likewise of its rows that may change.""",
     )
     unique_key: tuple[str, ...] = keyed(
         texts("columns", "order_id or [order_id, line]"),

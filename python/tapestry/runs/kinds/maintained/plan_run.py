@@ -10,6 +10,7 @@ from tapestry.runs.context.clock import window_end
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.another_table import another_table
+from tapestry.runs.kinds.maintained.cheaper import Cheaper
 from tapestry.runs.kinds.maintained.config import config_of
 from tapestry.runs.kinds.maintained.kept_sums import KeptSums, SumsOfRun
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
@@ -26,6 +27,7 @@ from tapestry.runs.kinds.maintained.views import Views
 from tapestry.runs.kinds.maintained.write_run import WriteRun
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.claimed_rows import closing, first_row, following_row
+from tapestry.runs.protocol.past_runs import past_runs
 from tapestry.runs.protocol.plan import CloseRun, Nothing, Plan, Planned, Told
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.query.holding import SMALL
@@ -33,8 +35,6 @@ from tapestry.runs.tables.state_row import Position, StateRow
 
 NEVER_A_FAILURE = (Reason.FIRST_RUN, Reason.ASKED)
 """Reasons that ``refresh: incremental`` does not mind."""
-BESIDE = 20
-"""A table of a smaller part of its sources' bytes is computed whole: a guess (TPC-H, scale 1)."""
 QUIET = timedelta(days=1)
 """After so long a run lands that changes no row: else the old versions of its sources go."""
 
@@ -133,7 +133,7 @@ class NextRun:
                 comparing.views.release()
                 row = replace(row, after=self.after(sums, row.n))
                 return self.writes(row, told).overwriting()
-            told = comparing.with_answer()
+            told = comparing.with_answer("" if sums is None else self.sums.answer(sums))
         rejecting = row.n if told.kept_out else self.rejected.since(last)
         row = replace(row, after=self.after(sums, rejecting))
         if told.empty:
@@ -150,11 +150,13 @@ class NextRun:
         """
         whole, go_on = self.whole_in_any_case(), self.sums.go_on(last)
         if whole is None and not go_on:
-            whole = self.query.kept.whole or self.small_table()
+            whole = self.query.kept.whole or self.cheaper.by_sizes()
         if whole is not None:
             return whole, None
-        feeds = SharedFeeds(self.session, self.invocation.shared)
-        found = compare_sources(comparing.views, self.query, last.after, comparing.t, feeds)
+        feeds, views = SharedFeeds(self.session, self.invocation.shared), comparing.views
+        found = compare_sources(
+            views, self.query, last.after, comparing.t, feeds, worth=self.cheaper
+        )
         if isinstance(found, Whole):
             return found, None
         if not found.moved and not self.query.reads_clock:
@@ -164,7 +166,7 @@ class NextRun:
             return comparing.with_answer(self.sums.answer(sums)), sums
         if self.query.kept.whole is not None:
             return self.query.kept.whole, None
-        change = comparing.between(found)
+        change = comparing.between(found, self.cheaper)
         return change, None if isinstance(change, Whole) else self.sums.anew(last)
 
     def whole_in_any_case(self) -> Whole | None:
@@ -177,14 +179,14 @@ class NextRun:
             return Whole(Reason.SMALL)
         return None
 
-    def small_table(self) -> Whole | None:
-        """The whole answer where all that a run saves is to write a small table.
-
-        Both versions of the sources are read for the keys that a change reaches, and their rows.
-        """
-        if self.refresh != "auto" or self.target_size * BESIDE >= self.query.size:
-            return None
-        return Whole(Reason.SMALL_TABLE)
+    @cached_property
+    def cheaper(self) -> Cheaper:
+        """Weighs what changed against the whole answer; never for the latter where it must not."""
+        if self.refresh != "auto" or self.query.size <= SMALL:
+            return Cheaper(0, 0, 1)
+        row, above = self.standing.row, config_of(self.model.config.own).full_above
+        past = () if row is None else past_runs(self.session, self.invocation, row.model)
+        return Cheaper(self.query.size, self.target_size, above, past)
 
     @property
     def target_size(self) -> int:
@@ -210,7 +212,7 @@ class NextRun:
     def writes(self, row: StateRow, whole: Whole | None = None) -> WriteRun:
         """The run as it is carried out."""
         state = self.invocation.state_table
-        return WriteRun(self.model, self.query, self.standing, state, row, whole)
+        return WriteRun(self.model, self.query, self.standing, state, row, self.cheaper, whole)
 
     @cached_property
     def sums(self) -> SumsOfRun:

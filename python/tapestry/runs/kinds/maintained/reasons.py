@@ -26,6 +26,7 @@ class Reason(Enum):
     SMALL = "all that it reads is small: to compare versions would cost more"
     SMALL_TABLE = "the table is small beside what is read for it: to find its keys would cost more"
     TARGET_CHANGED = "somebody else wrote to the table"
+    COSTS_MORE = "runs by what changed took longer than runs by the whole answer"
     CHANGE_TOO_LARGE = "so much has changed that the whole answer costs less"
 
 

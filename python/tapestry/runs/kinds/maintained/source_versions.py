@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from tapestry.errors import SourceHistoryGone
 from tapestry.runs.context.shared_views import SharedViews
@@ -25,6 +26,7 @@ from tapestry.runs.sources.difference import (
     ReadSource,
     SchemaChangedError,
     SourceAt,
+    SourceDifference,
     difference,
     feed_of,
 )
@@ -49,13 +51,23 @@ class SharedFeeds:
         return self.shared.shared_view(self.session, key, select)
 
 
+class WorthLooking(Protocol):
+    """Says before changed rows are read whether that is worth it."""
+
+    def whole_above(self, changed: int) -> Whole | None:
+        """Why the whole answer costs less than so many changed bytes; None: it does not."""
+
+
 @dataclass(frozen=True)
 class SourcesCompared:
-    """Each source in both positions, and how many rows of all are in one alone."""
+    """Each source in both positions, and how many rows of all are in one alone.
+
+    ``size``: bytes that told it.
+    """
 
     versions: Mapping[str, SourceVersions]
     rows: int
-    means: Mapping[str, str]
+    size: int
 
     @property
     def moved(self) -> bool:
@@ -63,46 +75,64 @@ class SourcesCompared:
         return any(one.minus or one.plus for one in self.versions.values())
 
 
+@dataclass(frozen=True)
+class _Told:
+    """A source between its positions, before its changed rows are read; None: it did not move."""
+
+    source: ReadSource
+    old: SourceAt
+    new: SourceAt
+    by: SourceDifference | None
+
+    @property
+    def small(self) -> bool:
+        return self.source.table.size <= HELD
+
+
 def compare_sources(
-    views: Views, query: MaintainedQuery, last: Position, t: datetime, feeds: FeedViews
-) -> SourcesCompared | Whole:
-    """Compare them; a ``Whole`` says why that cannot be done.
+    views: Views, query: MaintainedQuery, last: Position, t: datetime, feeds: FeedViews,
+    worth: WorthLooking,
+) -> SourcesCompared | Whole:  # fmt: skip
+    """Compare them; a ``Whole`` says why that cannot be done, or is not ``worth`` it.
 
     ``feeds`` reads a change feed once for all models of an invocation.
     """
-    found, rows, means = {}, 0, {}
-    for name, source in query.sources.items():
-        if name not in last.pins:
-            return Whole(Reason.QUERY_CHANGED, name)
-        places = (SourceAt(last.pins[name], last.t), SourceAt(query.pins[name], t))
-        try:
-            one, count, told = _compared(views, source, *places, feeds=feeds)
-        except SchemaChangedError as error:
-            return Whole(Reason.SCHEMA_CHANGED, f"{name}: {error}")
-        except NotComparableError as error:
-            return Whole(Reason.UNCOMPARABLE_TYPE, f"{name}: {error}")
-        except SourceHistoryGone:
-            return Whole(Reason.HISTORY_GONE, name)
-        except Exception as error:
-            if not history_gone(error):
-                raise
-            return Whole(Reason.HISTORY_GONE, name)
-        found[name], rows = one, rows + count
-        if told:
-            means[name] = told
-    return SourcesCompared(found, rows, means)
+    told: dict[str, _Told] = {}
+    found, rows, name = {}, 0, ""
+    try:
+        for name, source in query.sources.items():
+            if name not in last.pins:
+                return Whole(Reason.QUERY_CHANGED, name)
+            old, new = SourceAt(last.pins[name], last.t), SourceAt(query.pins[name], t)
+            small = source.table.size <= HELD
+            by = difference(views.session, source, old, new, small, feeds)
+            told[name] = _Told(source, old, new, by)
+        size = sum(one.by.size for one in told.values() if one.by is not None)
+        if (whole := worth.whole_above(size)) is not None:
+            return whole
+        for name, one in told.items():
+            found[name], count = _compared(views, one)
+            rows += count
+    except SchemaChangedError as error:
+        return Whole(Reason.SCHEMA_CHANGED, f"{name}: {error}")
+    except NotComparableError as error:
+        return Whole(Reason.UNCOMPARABLE_TYPE, f"{name}: {error}")
+    except SourceHistoryGone:
+        return Whole(Reason.HISTORY_GONE, name)
+    except Exception as error:
+        if not history_gone(error):
+            raise
+        return Whole(Reason.HISTORY_GONE, name)
+    return SourcesCompared(found, rows, size)
 
 
-def _compared(
-    views: Views, source: ReadSource, old: SourceAt, new: SourceAt, feeds: FeedViews
-) -> tuple[SourceVersions, int, str]:
-    """A source, how many of its rows differ, and by what means that was told."""
-    small = source.table.size <= HELD
-    one = difference(views.session, source, old, new, small, feeds)
-    text = source.rows(new.pin.version, new.until)
+def _compared(views: Views, told: _Told) -> tuple[SourceVersions, int]:
+    """A source, and how many of its rows differ."""
+    source, one = told.source, told.by
+    text = source.rows(told.new.pin.version, told.new.until)
     if one is None:
-        return SourceVersions("", text, "", ""), 0, ""
-    text = _held(views, text) if small else text
+        return SourceVersions("", text, "", ""), 0
+    text = _held(views, text) if told.small else text
     counted, gone, came = "", 0, 0
     if one.counted:
         counted = views.keep(one.counted)
@@ -111,15 +141,15 @@ def _compared(
             f" coalesce(sum(_d) FILTER (WHERE _d > 0), 0) FROM {counted}"
         )
     if not (gone or came or one.in_time):
-        return SourceVersions("", text, "", ""), 0, one.means
+        return SourceVersions("", text, "", ""), 0
     minus, plus = one.sides(counted)
-    before = source.rows(old.pin.version, old.until)
+    before = source.rows(told.old.pin.version, told.old.until)
     if gone or one.in_time:
-        before = _held(views, before) if small else before
+        before = _held(views, before) if told.small else before
     versions = SourceVersions(
         before, text, minus if gone else "", plus if came or one.in_time else ""
     )
-    return versions, int(gone) + int(came), one.means
+    return versions, int(gone) + int(came)
 
 
 def _held(views: Views, select: str) -> str:

@@ -18,13 +18,14 @@ from tapestry.errors import Refusal
 from tapestry.quoting import Sql, identifier, identifiers, relation_name
 from tapestry.runs.engine.errors_of_delta import history_gone
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.maintained.cheaper import Cheaper
 from tapestry.runs.kinds.maintained.few_rows import NamedRows, few_rows
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.runs.kinds.maintained.source_versions import SourcesCompared
 from tapestry.runs.kinds.maintained.views import Views
 from tapestry.runs.tables.state_row import Position
-from tapestry.sql.operators.compare_versions import KeptArm, KeptQuery, compare
+from tapestry.sql.operators.compare_versions import KeptArm, Texts, compare
 from tapestry.sql.operators.cut import key_names
 from tapestry.sql.operators.texts import Between
 
@@ -96,21 +97,34 @@ class Comparing:
         """The session of its views."""
         return self.views.session
 
-    def between(self, sources: SourcesCompared) -> TableChange | Whole:
-        """Tell it from what changed in the sources; a ``Whole`` says why that cannot be told."""
+    def between(self, sources: SourcesCompared, cheaper: Cheaper) -> TableChange | Whole:
+        """Tell it from what changed in the sources.
+
+        A ``Whole`` says why that cannot be told, or that it is ``cheaper``.
+        """
         kept = self.query.kept.keyed
         assert kept is not None
         between = Between((self.last.t, self.t), sources.versions)
         few = bool(self._shown_key()) and sources.rows <= LITTLE
         try:
-            sides = [self._sides(kept, arm, between) for arm in kept.arms]
+            texts = [compare(kept, arm, between, hold=self.computed) for arm in kept.arms]
         except Refusal as refusal:
             return Whole(Reason.TIME_FUNCTION, refusal.reason)
         except Exception as error:
             if not history_gone(error):
                 raise
             return Whole(Reason.HISTORY_GONE)
-        return self._change([side for pair in sides for side in pair], few)
+        if (whole := self._many_keys(texts, cheaper)) is not None:
+            return whole
+        pairs = zip(kept.arms, texts, strict=True)
+        return self._change([side for pair in pairs for side in self._sides(*pair)], few)
+
+    def _many_keys(self, arms: Sequence[Texts], cheaper: Cheaper) -> Whole | None:
+        reached = sum(self.views.counts.get(f"`{texts.among}`", 0) for texts in arms)
+        if reached <= NAMED:
+            return None
+        ((rows,),) = self.session.rows(f"SELECT count(*) FROM {self.table}")
+        return cheaper.many_keys(reached, int(rows))
 
     def with_answer(self, answer: str = "") -> TableChange:
         """Tell it from the whole answer, which takes the place of all rows.
@@ -122,11 +136,10 @@ class Comparing:
         new = f"SELECT {names}, 1 AS {DELTA} FROM ({answer or self.query.answer(self.t)})"
         return self._change([old, new], few=True)
 
-    def _sides(self, kept: KeptQuery, arm: KeptArm, between: Between) -> Iterator[str]:
+    def _sides(self, arm: KeptArm, texts: Texts) -> Iterator[str]:
         """The old and the new rows of the keys of an arm that can differ, with their signs."""
         own = self.query.names
         names = arm.query.named_selects
-        texts = compare(kept, arm, between, hold=self.computed)
         among = self._among_shown(arm, texts.among)
         if among:
             there = f"{self.before} AS _tap_t WHERE {among}"

@@ -10,10 +10,14 @@ from tapestry.runs.query.holding import make, new_view
 
 @dataclass
 class Views:
-    """The views that a plan has made; ``release`` where it is not carried out."""
+    """The views that a plan has made; ``release`` where it is not carried out.
+
+    ``counts`` says of those that were computed at once how many rows they have.
+    """
 
     session: Session
     names: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
 
     def keep(self, select: str) -> str:
         """A view of the session over a SELECT, computed once."""
@@ -25,7 +29,7 @@ class Views:
     def compute(self, select: str) -> str:
         """The same, computed now: the statements that read it are planned by its size."""
         view = self.keep(select)
-        self.session.rows(f"SELECT count(*) FROM {view}")
+        ((self.counts[view],),) = self.session.rows(f"SELECT count(*) FROM {view}")
         return view
 
     def release(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tapestry.runs.checks.new_rows import NewRows, WholeTable
 from tapestry.runs.checks.verification import Verification
+from tapestry.runs.kinds.maintained.cheaper import Cheaper
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import Whole
 from tapestry.runs.kinds.maintained.replace_rows import Replacement
@@ -25,13 +26,20 @@ INCREMENTAL = "incremental"
 
 @dataclass(frozen=True)
 class WriteRun:
-    """The run ``row`` of a model; ``whole``: why it computes the whole answer."""
+    """The run ``row`` of a model.
+
+    weighed
+        What was weighed against the whole answer.
+    whole
+        Why it computes that.
+    """
 
     model: Model
     query: MaintainedQuery
     standing: Standing
     state_table: str
     row: StateRow
+    weighed: Cheaper
     whole: Whole | None = None
 
     def creating(self, ready: tuple[str, ...], warnings: tuple[str, ...]) -> Planned:
@@ -56,7 +64,7 @@ class WriteRun:
             self.state_table,
             proof=self.proof(""),
             circumstances=self.standing.circumstances,
-            told=Told((), self.figures()),
+            told=Told(self.weighed.warned(self.whole), self.figures()),
         )
 
     def replacing(self, made: Replacement, views: Sequence[str], change: TableChange) -> Planned:
@@ -73,7 +81,7 @@ class WriteRun:
             self.state_table,
             proof=self.proof(stays, verification),
             circumstances=self.standing.circumstances,
-            told=Told((), self.figures(change)),
+            told=Told(self.weighed.warned(self.whole), self.figures(change)),
         )
 
     def proof(self, stays: str, verification: Verification | None = None) -> Proof:
@@ -94,6 +102,7 @@ class WriteRun:
             None if change is None else change.updated,
             None if change is None else change.deleted,
             self.query.size,
+            self.weighed.changed,
         )
         return Figures(str(whole or INCREMENTAL), refreshed=refreshed)
 

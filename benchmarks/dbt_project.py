@@ -1,0 +1,95 @@
+"""A dbt project that a benchmark writes, and runs again and again in one process."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from benchmarks.common import bench_root
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tapestry.schedule.warm import Ran, Warm
+
+
+class DbtProject:
+    """A folder of models whose tables stand in a schema of the folder's name, made anew.
+
+    models
+        The text of each model, by its name.
+    files
+        Further files, by their paths within the project.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        name: str,
+        models: Mapping[str, str],
+        files: Mapping[str, str] | None = None,
+        threads: int = 1,
+    ) -> None:
+        self.spark, self.name = spark, name
+        self.folder = bench_root() / name
+        shutil.rmtree(self.folder, ignore_errors=True)
+        spark.sql(f"DROP SCHEMA IF EXISTS {name} CASCADE")
+        spark.sql(f"CREATE SCHEMA {name}")
+        texts = {f"models/{model}.sql": text for model, text in models.items()}
+        for place, content in {**self._frame(threads), **texts, **(files or {})}.items():
+            path = self.folder / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, "utf-8")
+
+    def _frame(self, threads: int) -> dict[str, str]:
+        warehouse = {"spark.sql.warehouse.dir": str(bench_root() / "warehouse")}
+        output = {"type": "tapestry", "method": "session", "schema": self.name, "threads": threads}
+        output["server_side_parameters"] = warehouse
+        project = {
+            "name": self.name,
+            "version": "1.0",
+            "profile": self.name,
+            "flags": {"send_anonymous_usage_stats": False},
+        }
+        profile = {self.name: {"target": "it", "outputs": {"it": output}}}
+        return {
+            "dbt_project.yml": yaml.safe_dump(project),
+            "profiles.yml": yaml.safe_dump(profile),
+        }
+
+    @cached_property
+    def _warm(self) -> Warm:
+        from tapestry.schedule.warm import Warm
+
+        folder = str(self.folder)
+        return Warm(["--project-dir", folder, "--profiles-dir", folder, "--quiet"])
+
+    def run(self, at: datetime, models: Iterable[str] = ()) -> tuple[dict[str, Ran], float]:
+        """One invocation as of an instant: what was done to each model, and the wall time.
+
+        No models: all of them. Raises SystemExit where one fails.
+        """
+        began = time.perf_counter()
+        ran = self._warm.run(list(models), at)
+        wall = time.perf_counter() - began
+        for one in ran:
+            if one.status != "ok":
+                raise SystemExit(f"{one.model}: {one.message}")
+        return {one.model: one for one in ran}, wall
+
+    def commits(self) -> int:
+        """How many commits the logs of all tables of the schema have."""
+        folder = bench_root() / "warehouse" / f"{self.name}.db"
+        return sum(1 for _ in folder.glob("*/_delta_log/*[0-9].json"))
+
+
+def with_config(text: str, **config: Any) -> str:
+    """A model's text below its configuration."""
+    listed = ", ".join(f"{key}={value!r}" for key, value in config.items())
+    return f"{{{{ config({listed}) }}}}\n{text.strip()}\n"

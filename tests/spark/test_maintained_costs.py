@@ -1,0 +1,97 @@
+"""When a maintained model goes by what changed, and when by its whole answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.spark.test_maintained import COUNTS, Shop, into, order
+
+from tapestry.runs.kinds.maintained import (
+    cheaper,
+    kept_sums,
+    plan_run,
+    source_versions,
+    table_change,
+)
+from tapestry.runs.kinds.registry import execute, prepare
+from tapestry.runs.protocol.log import write_log
+from tapestry.runs.protocol.past_runs import past_runs
+
+pytestmark = [pytest.mark.gate, pytest.mark.more]
+
+
+@pytest.fixture
+def shop(session: Any, schema: str) -> Shop:
+    return Shop(session, schema).create()
+
+
+def test_a_table_that_is_small_beside_its_sources_is_computed_whole(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts and sums are added to all the same; an incremental model goes by its keys."""
+    monkeypatch.setattr(plan_run, "SMALL", 0)
+    monkeypatch.setattr(plan_run.NextRun, "small", True)
+    monkeypatch.setattr(cheaper, "BESIDE", 0)
+    monkeypatch.setattr(kept_sums, "SMALL", 0)
+    into(shop, order(1, 1), order(2, 2))
+    most = "select cust, max(amount) as m from {s}.orders group by cust"
+    models = [
+        shop.maintained(most, "most", refresh="auto"),
+        shop.maintained(most, "keyed"),
+        shop.maintained(COUNTS, "counts", refresh="auto"),
+    ]
+    for model in models:
+        shop.run(model, 10)
+    into(shop, order(3, 2, amount=7))
+    told = [str(shop.run(model, 20)) for model in models]
+    ways = ("full: SMALL_TABLE", "incremental", "incremental")
+    assert told == [f"0 inserted, 1 updated, 0 deleted; {way}" for way in ways]
+    for model in models:
+        assert shop.table(model.name) == shop.answer(model, 20)
+
+
+def test_what_costs_less_is_weighed_by_changes_keys_and_past_runs(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in (plan_run, cheaper, kept_sums):
+        monkeypatch.setattr(place, "SMALL", 0)
+    monkeypatch.setattr(plan_run.NextRun, "small", True)
+    monkeypatch.setattr(cheaper, "BESIDE", 10**6)
+    monkeypatch.setattr(source_versions, "HELD", 0)
+    orders = f"{shop.schema}.orders"
+    shop.session.run(f"alter table {orders} set tblproperties (delta.enableChangeDataFeed = true)")
+    shop.session.run(
+        f"insert into {orders} select id, id % 100, id, id, timestamp_seconds(id)"
+        " from range(0, 20000, 1, 1)"
+    )
+    most = "select cust, max(amount) as m from {s}.orders group by cust"
+    model = shop.maintained(most, refresh="auto")
+    told: list[str] = []
+
+    def then(seconds: float, change: str) -> None:
+        shop.session.run(change)
+        invocation = shop.invocation(seconds)
+        plan = prepare(shop.session, model, invocation, False)
+        told.append(str(execute(shop.session, plan, invocation)).rpartition("; ")[2])
+        write_log(shop.session, f"{shop.schema}.tapestry_runs", invocation.id, invocation.log)
+        assert shop.table() == shop.answer(model, seconds)
+
+    then(10, f"update {orders} set amount = 30000 where id = 19901")
+    then(20, f"update {orders} set amount = 40000 where id = 19901")
+    then(30, f"update {orders} set amount = amount + 1")
+    monkeypatch.setattr(table_change, "NAMED", 0)
+    then(40, f"update {orders} set amount = 50000 where id >= 19950")
+    assert told[1:] == ["incremental", "full: CHANGE_TOO_LARGE", "full: CHANGE_TOO_LARGE"]
+    rows = shop.session.rows(
+        f"select refresh, reason, reason_about, bytes_changed, bytes_full"
+        f" from {shop.schema}.tapestry_runs order by n"
+    )
+    assert rows[1][3] < rows[2][3]
+    assert rows[0][3] is None
+    assert "of the bytes that are read" in rows[2][2]
+    assert rows[3][2] == "50 keys of a table of 100 rows"
+    invocation = shop.invocation(50)
+    found = past_runs(shop.session, invocation, f"{shop.schema}.target")
+    assert [run.reason for run in found][1:] == ["CHANGE_TOO_LARGE", "", "FIRST_RUN"]
+    assert [run.refresh for run in found] == ["full", "full", "incremental", "full"]
