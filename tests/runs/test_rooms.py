@@ -76,7 +76,7 @@ def _source(delta: FakeDelta) -> list[tuple[Any, ...]]:
 def _log(delta: FakeDelta) -> list[tuple[Any, ...]]:
     """The log of the source: its newest commit added a file without early rows."""
     newest = delta.table("s.messages").newest
-    return [(newest.version, "WRITE", 0, 1, 0, 1, 0, None, '["f"]', "[]", 0, None, 0)]
+    return [(newest.version, "WRITE", 0, 1, 0, 1, 0, None, '["f"]', "[]", 0, None, 0, 9)]
 
 
 FORMS: list[tuple[str, Any]] = [

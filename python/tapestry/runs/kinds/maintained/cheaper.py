@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from itertools import takewhile
 from statistics import median
 
+from tapestry.runs.context.invocation import Invocation
+from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.reasons import Reason, Whole
-from tapestry.runs.protocol.past_runs import PastRun
+from tapestry.runs.protocol.past_runs import PastRun, past_runs
 from tapestry.runs.query.holding import SMALL
 
 BESIDE = 20
@@ -115,3 +117,10 @@ class Cheaper:
         apart = (Reason.FIRST_RUN.name, Reason.ASKED.name, Reason.QUERY_CHANGED.name)
         runs = (run for run in self.past if run.refresh == "full" and run.reason not in apart)
         return [run.seconds * self.size / max(run.size, 1) for run in runs][:LAST]
+
+
+def weigh(
+    session: Session, invocation: Invocation, model: str, sizes: tuple[int, int], above: float
+) -> Cheaper:
+    """A model by its sizes and its last runs; ``model`` is its relation in lower case."""
+    return Cheaper(*sizes, above, past_runs(session, invocation, model))

@@ -10,7 +10,7 @@ from tapestry.runs.context.clock import window_end
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.another_table import another_table
-from tapestry.runs.kinds.maintained.cheaper import Cheaper
+from tapestry.runs.kinds.maintained.cheaper import Cheaper, weigh
 from tapestry.runs.kinds.maintained.config import config_of
 from tapestry.runs.kinds.maintained.kept_sums import KeptSums, SumsOfRun
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
@@ -23,11 +23,9 @@ from tapestry.runs.kinds.maintained.table_change import (
     TableChange,
     at_version,
 )
-from tapestry.runs.kinds.maintained.views import Views
 from tapestry.runs.kinds.maintained.write_run import WriteRun
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.claimed_rows import closing, first_row, following_row
-from tapestry.runs.protocol.past_runs import past_runs
 from tapestry.runs.protocol.plan import CloseRun, Nothing, Plan, Planned, Told
 from tapestry.runs.protocol.standing import Standing
 from tapestry.runs.query.holding import SMALL
@@ -110,8 +108,8 @@ class NextRun:
         """The run after the last one: what changes where that can be told, else all."""
         row = following_row(self.model, last, self.standing, self.after())
         table = at_version(self.model.relation, self.standing.version)
-        views, rejected = Views(self.session), self.rejected.of(last)
-        comparing = Comparing(views, self.query, table, last.after, row.after.t, rejected)
+        between, rejected = (last.after, row.after.t), self.rejected.of(last)
+        comparing = Comparing.starting(self.session, self.query, table, *between, rejected)
         try:
             return self.changing(last, row, comparing)
         except BaseException:
@@ -182,11 +180,11 @@ class NextRun:
     @cached_property
     def cheaper(self) -> Cheaper:
         """Weighs what changed against the whole answer; never for the latter where it must not."""
-        if self.refresh != "auto" or self.query.size <= SMALL:
+        row, size = self.standing.row, self.query.size
+        if self.refresh != "auto" or row is None or size <= SMALL:
             return Cheaper(0, 0, 1)
-        row, above = self.standing.row, config_of(self.model.config.own).full_above
-        past = () if row is None else past_runs(self.session, self.invocation, row.model)
-        return Cheaper(self.query.size, self.target_size, above, past)
+        above, sizes = config_of(self.model.config.own).full_above, (size, self.target_size)
+        return weigh(self.session, self.invocation, row.model, sizes, above)
 
     @property
     def target_size(self) -> int:

@@ -83,6 +83,19 @@ class Comparing:
     t: datetime
     rejected: str = ""
 
+    @classmethod
+    def starting(
+        cls,
+        session: Session,
+        query: MaintainedQuery,
+        table: str,
+        last: Position,
+        t: datetime,
+        rejected: str,
+    ) -> Comparing:
+        """One without views."""
+        return cls(Views(session), query, table, last, t, rejected)
+
     @property
     def before(self) -> str:
         """The answer of the last run, as it stands behind FROM: what was kept out is a part."""
@@ -120,7 +133,7 @@ class Comparing:
         return self._change([side for pair in pairs for side in self._sides(*pair)], few)
 
     def _many_keys(self, arms: Sequence[Texts], cheaper: Cheaper) -> Whole | None:
-        reached = sum(self.views.counts.get(f"`{texts.among}`", 0) for texts in arms)
+        reached = self.views.rows_of([identifier(texts.among) for texts in arms])
         if reached <= NAMED:
             return None
         ((rows,),) = self.session.rows(f"SELECT count(*) FROM {self.table}")

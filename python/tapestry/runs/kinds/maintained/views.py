@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from tapestry.runs.engine.session import Session
 from tapestry.runs.query.holding import make, new_view
 
 
+@dataclass(frozen=True)
+class ComputedView:
+    """A view that was computed at once, and how many rows it has."""
+
+    name: str
+    rows: int
+
+
 @dataclass
 class Views:
-    """The views that a plan has made; ``release`` where it is not carried out.
-
-    ``counts`` says of those that were computed at once how many rows they have.
-    """
+    """The views that a plan has made; ``release`` where it is not carried out."""
 
     session: Session
     names: list[str] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
+    computed: list[ComputedView] = field(default_factory=list)
 
     def keep(self, select: str) -> str:
         """A view of the session over a SELECT, computed once."""
@@ -29,8 +35,13 @@ class Views:
     def compute(self, select: str) -> str:
         """The same, computed now: the statements that read it are planned by its size."""
         view = self.keep(select)
-        ((self.counts[view],),) = self.session.rows(f"SELECT count(*) FROM {view}")
+        ((rows,),) = self.session.rows(f"SELECT count(*) FROM {view}")
+        self.computed.append(ComputedView(view, int(rows)))
         return view
+
+    def rows_of(self, names: Collection[str]) -> int:
+        """How many rows the views of these names have that were computed at once."""
+        return sum(one.rows for one in self.computed if one.name in names)
 
     def release(self) -> None:
         """Drop them, those first that others do not read."""
