@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from tapestry.advise.beside import PACKAGES, PROJECT_FILE, local_packages, neighbours
 from tapestry.advise.described import mapping
 from tapestry.advise.files import Found, find_files
 
-PROJECT_FILE = "dbt_project.yml"
 DEEPEST = 20
 _OF_FOLDERS = ("materialized", "unique_key", "incremental_strategy", "enabled")
 _PACKAGES = ("dbt_packages", "dbt_modules")
@@ -41,6 +41,8 @@ class ProjectFolder:
     models: Found = field(default_factory=Found)
     macros: list[tuple[str, Path]] = field(default_factory=list)
     """The package of each file of macros ('' for the project's own), and the file."""
+    found_macros: list[tuple[str, Path]] = field(default_factory=list)
+    """The same of macros that only lie beside it: they count where no other has their name."""
     others: dict[str, str] = field(default_factory=dict)
     """Seeds and snapshots by name: which of the two."""
     described: dict[str, Described] = field(default_factory=dict)
@@ -82,7 +84,11 @@ def read_project(root: Path, reads: ReadsFiles, beside: Sequence[Path] = ()) -> 
     for path in find_files(snapshots, (".sql",)).files:
         project.others[path.stem.lower()] = "snapshot"
     macros = find_files(_inside(project, said, ("macro-paths",), "macros"), (".sql",))
-    for folder in beside:
+    named = [one for file in PACKAGES for one in _local(project, root / file, reads)]
+    for folder in neighbours(root):
+        if folder not in (one.resolve() for one in (*named, *beside)):
+            project.found_macros += _of_folder(project, folder, reads)
+    for folder in (*named, *beside):
         project.macros += _of_folder(project, folder.resolve(), reads)
     project.macros += [*_of_packages(root), *(("", path) for path in macros.files)]
     for path in find_files([*models, *seeds, *snapshots], (".yml", ".yaml")).files:
@@ -94,6 +100,11 @@ def _said(project: ProjectFolder, path: Path, reads: ReadsFiles) -> Mapping[str,
     found = reads.values(path)
     _note_unread(project, path, found)
     return mapping(found.get("said"))
+
+
+def _local(project: ProjectFolder, file: Path, reads: ReadsFiles) -> list[Path]:
+    """The local packages that a file of packages names."""
+    return list(local_packages(project.root, _said(project, file, reads))) if file.is_file() else []
 
 
 def _note_unread(project: ProjectFolder, path: Path, found: Mapping[str, Any]) -> None:

@@ -68,8 +68,10 @@ class Reader(AbstractContextManager["Reader"]):
 
     def begin(self, project: ProjectFolder) -> None:
         """Have the project's macros and variables known, but for files that cannot be read."""
-        for package, path in project.macros:
-            self._keep({"do": "macros", "package": package, "path": os.path.abspath(path)})
+        known = [(one, False) for one in project.found_macros]
+        for (package, path), counts in [*known, *((one, True) for one in project.macros)]:
+            asked = {"do": "macros", "package": package, "path": os.path.abspath(path)}
+            self._keep({**asked, "counts": counts})
         self._keep({"do": "begin", "name": project.name, "variables": project.variables})
 
     def read(self, name: str, path: Path, config: Mapping[str, Any]) -> ReadFile:

@@ -38,7 +38,8 @@ def survey(
 
     ``seconds`` bounds what one file may take to be read.  ``variables`` is YAML, as dbt's
     ``--vars``; ``macros`` are folders with macros beside the project.  Nothing is written, no macro
-    is run outside of a process of its own, nothing outside of these folders is read.
+    is run outside of a process of its own. Outside of these folders nothing is read but macros that
+    lie beside the project in its repository (``beside``).
 
     Raises ConfigurationError for variables that are no mapping.
     """

@@ -71,11 +71,16 @@ class TemplateWorker:
         return {"tables": list(described(said, self.dialect))}
 
     def macros(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Have the macros of a file known; '' is the project's own package."""
+        """Have the macros of a file known; '' is the project's own package.
+
+        Macros that do not ``count`` are known where no other one has their name.
+        """
         found = self._macros_of(Path(asked["path"]))
         if asked["package"]:
             self.packages.setdefault(asked["package"], {}).update(found)
-        self.known |= found
+        for name, macro in found.items():
+            if asked["counts"] or name not in self.known:
+                self.known[name] = macro
         return {}
 
     def begin(self, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,9 @@ first.
 Jinja is rendered with stand-ins, in a process of its own: ref() and source() are names, var() has
 its value of --vars, dbt_project.yml or its default, target.name is prod, execute is false, and
 is_incremental() is false, then true to see what it compares. The project's macros count, those of
-packages where `dbt deps` has installed them, those of --macros, and the common ones of dbt_utils.
+packages where `dbt deps` has installed them or packages.yml names them as local, those of --macros,
+and the common ones of dbt_utils. In a git repository macros of other projects beside DIR, and of a
+folder macros there, fill in names that are not known otherwise.
 
 The columns of tables are those that the project's queries ask for and its YAML lists. Types are
 those of the YAML, else guesses. --json has them all under columns_taken.
