@@ -23,6 +23,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from tapestry.sql.copies import copied
 from tapestry.sql.work import size, spend
 
 NOTHING = "-"
@@ -34,12 +35,12 @@ WIDTH = 18
 
 def of_row(row_id: exp.Expr) -> exp.Expr:
     """The part of a table's row, which is there."""
-    return exp.cast(row_id.copy(), "text")
+    return exp.cast(copied(row_id), "text")
 
 
 def perhaps(part: exp.Expr) -> exp.Expr:
     """The part of a relation that may have no row: its columns, and so the part, are NULL then."""
-    return exp.Coalesce(this=part.copy(), expressions=[nothing()])
+    return exp.Coalesce(this=copied(part), expressions=[nothing()])
 
 
 def nothing() -> exp.Expr:
@@ -52,8 +53,8 @@ def of_values(values: Sequence[exp.Expr]) -> exp.Expr:
     parts = []
     for value in values:
         spend(8 + 3 * size(value), "what identifies an answer")
-        text = exp.cast(value.copy(), "text")
-        length = exp.cast(exp.Length(this=text.copy()), "text")
+        text = exp.cast(copied(value), "text")
+        length = exp.cast(exp.Length(this=copied(text)), "text")
         written = _concat([length, exp.Literal.string(":"), text])
         parts.append(exp.Coalesce(this=written, expressions=[nothing()]))
     return exp.MD5(this=_concat(parts))
@@ -64,7 +65,7 @@ def of_arm(number: int, parts: Sequence[exp.Expr]) -> exp.Expr:
     pieces: list[exp.Expr] = [exp.Literal.string(str(number))]
     for part in parts:
         spend(size(part), "what identifies an answer")
-        pieces += [exp.Literal.string(PART), part.copy()]
+        pieces += [exp.Literal.string(PART), copied(part)]
     return _concat(pieces)
 
 
@@ -72,7 +73,7 @@ def nested(key: exp.Expr) -> exp.Expr:
     """The part of a row of a derived table, whose own key this is."""
     spend(2 + size(key), "what identifies an answer")
     pair = [exp.Literal.string(PART), exp.Literal.string(INNER)]
-    return exp.Anonymous(this="REPLACE", expressions=[key.copy(), *pair])
+    return exp.Anonymous(this="REPLACE", expressions=[copied(key), *pair])
 
 
 def stamped(row_id: str, micros: str) -> str:

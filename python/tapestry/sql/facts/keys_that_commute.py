@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -66,6 +67,34 @@ class _Block:
     weak: list[tuple[exp.Column, exp.Column]] = field(default_factory=list)
     whole: bool = True
     """False where a FULL JOIN leaves nothing to say."""
+
+    @cached_property
+    def mixed(self) -> bool:
+        """Does it take rows of all keys together: LIMIT, or one row of all rows?"""
+        return is_limited(self.node) or is_global(self.node)
+
+    @cached_property
+    def partitions(self) -> list[list[exp.Expr]]:
+        """What each window function of its own partitions by."""
+        windows = [one for one in own_parts(self.node) if isinstance(one, exp.Window)]
+        return [one.args.get("partition_by") or [] for one in windows]
+
+    @cached_property
+    def subqueries(self) -> list[exp.Expr]:
+        """The subqueries of its expressions, each as it stands there."""
+        return list(_subqueries(self.node))
+
+    def apart(self, equal: set[Column]) -> bool:
+        """Does it tell rows of different keys apart wherever it takes several together?"""
+        if self.mixed:
+            return False
+        group = self.node.args.get("group")
+        if group is not None and not _grouped_by(group, equal):
+            return False
+        shown = [item.unalias() for item in self.node.selects]
+        if self.node.args.get("distinct") and not _among(shown, equal):
+            return False
+        return all(_among(one, equal) for one in self.partitions)
 
     @classmethod
     def made(cls, node: exp.Select) -> _Block:
@@ -138,11 +167,15 @@ def _closed(start: set[Column], steps: Sequence[Pair]) -> set[Column]:
 
 
 class Finder:
-    """Asks the blocks of one written-out query; each is taken apart once."""
+    """Asks the blocks of one written-out query; each is taken apart once, and asked once a column.
+
+    The query must stay as it is meanwhile.
+    """
 
     def __init__(self, tables: Mapping[str, SourceTable]) -> None:
         self.tables = tables
         self.blocks: dict[int, _Block] = {}
+        self.outputs: dict[tuple[int, int], Covered | None] = {}
 
     def block(self, node: exp.Select) -> _Block:
         """A SELECT, taken apart."""
@@ -165,7 +198,7 @@ class Finder:
                 continue
             seen.add(_column(value))
             yield self.commuting(node, value) or {}
-        if block.whole and _apart(node, set()):  # rows of FROM: they fall apart as those do
+        if block.whole and block.apart(set()):  # rows of FROM: they fall apart as those do
             for alias, relation in block.relations.items():
                 if isinstance(relation, exp.Subquery) and alias not in block.perhaps:
                     yield from self.components(relation.this)
@@ -176,11 +209,11 @@ class Finder:
         if not block.whole or alias in block.perhaps or not _cut(value):
             return None
         if not isinstance(value, exp.Column):
-            if alias not in self.tables or not _apart(node, {_column(value)}):
+            if alias not in self.tables or not block.apart({_column(value)}):
                 return None
             return {alias: value}
         equal = block.equal_to({_column(value)})
-        if not _apart(node, equal) or not any(self.cuts(block, *one) for one in equal):
+        if not block.apart(equal) or not any(self.cuts(block, *one) for one in equal):
             return None
         return self.covered(block, equal)
 
@@ -200,6 +233,12 @@ class Finder:
 
     def output(self, node: exp.Expr, place: int) -> Covered | None:
         """What a column of a query's select list covers; None where it does not commute."""
+        asked = (id(node), place)
+        if asked not in self.outputs:
+            self.outputs[asked] = self._output(node, place)
+        return self.outputs[asked]
+
+    def _output(self, node: exp.Expr, place: int) -> Covered | None:
         if is_limited(node):
             return None
         node = opened(node)
@@ -222,7 +261,7 @@ class Finder:
                 inside = self.inside(block, alias, name)
             for use, column in (inside or {}).items():
                 found.setdefault(use, column)
-        for query in _subqueries(block.node):
+        for query in block.subqueries:
             for use, column in self.in_expression(query, equal).items():
                 found.setdefault(use, column)
         return found
@@ -249,24 +288,6 @@ class Finder:
                 found.add(_column(inner))
         found = {one for one in found if one[0] in block.relations and one[0] not in block.perhaps}
         return self.covered(block, block.equal_to(found)) if found else {}
-
-
-def _apart(node: exp.Select, equal: set[Column]) -> bool:
-    """Does a block tell rows of different keys apart wherever it takes several together?"""
-    if is_limited(node):
-        return False
-    if is_global(node):
-        return False
-    group = node.args.get("group")
-    if group is not None and not _grouped_by(group, equal):
-        return False
-    if node.args.get("distinct") and not _among([i.unalias() for i in node.selects], equal):
-        return False
-    return all(
-        _among(part.args.get("partition_by") or [], equal)
-        for part in own_parts(node)
-        if isinstance(part, exp.Window)
-    )
 
 
 def _grouped_by(group: exp.Expr, equal: set[Column]) -> bool:

@@ -15,6 +15,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.names import ROW_ID
 from tapestry.sql import timing
+from tapestry.sql.copies import copied
 from tapestry.sql.facts import keys
 from tapestry.sql.facts.from_clause import encloses_relation, opened
 from tapestry.sql.facts.grouping import by_values, is_global, is_limited
@@ -87,12 +88,12 @@ class Lift:
         """One SELECT; ``outer`` is the case of the row around a subquery."""
         query, case, parts = self.from_clause(node, outer)
         for lateral in node.args.get("laterals") or []:  # of each row, whatever its case
-            query.append("laterals", lateral.copy())
+            query.append("laterals", copied(lateral))
         selects = [self.value(item, case) for item in node.selects]
         where = node.args.get("where")
         conditions = [] if where is None else [self.value(where.this, case)]
         if outer is not None and case != outer:
-            conditions.append(exp.EQ(this=case.copy(), expression=outer.copy()))
+            conditions.append(exp.EQ(this=copied(case), expression=copied(outer)))
         build.add_where(query, [build.operand(one) for one in conditions])
         query.set("expressions", selects)
         for clause in ("group", "having", "distinct"):
@@ -105,7 +106,7 @@ class Lift:
             return over_all_cases(self, query, case)
         if query.args.get("group") is not None:
             _group_by(query, case)
-        query.append("expressions", exp.alias_(case.copy(), AT))
+        query.append("expressions", exp.alias_(copied(case), AT))
         if keyed:
             query.append("expressions", exp.alias_(keys.of_arm(1, parts), ROWS_KEY))
         return query
@@ -142,7 +143,7 @@ class Lift:
         """One more relation, of the same case."""
         relation, right, others = self.relation(node.this)
         side, kind = node.side, node.kind
-        on: exp.Expr = exp.EQ(this=left.copy(), expression=right.copy())
+        on: exp.Expr = exp.EQ(this=copied(left), expression=copied(right))
         if node.args.get("on") is not None:
             at = right if side == "RIGHT" else left
             written = build.operand(self.value(node.args["on"], at))
@@ -156,7 +157,7 @@ class Lift:
         if side in ("LEFT", "FULL"):
             others = [keys.perhaps(part) for part in others]
         if side == "FULL":
-            left = exp.Coalesce(this=left.copy(), expressions=[right.copy()])
+            left = exp.Coalesce(this=copied(left), expressions=[copied(right)])
         return (right if side == "RIGHT" else left), parts + others
 
     def relation(self, node: exp.Expr) -> tuple[exp.Expr, exp.Expr, list[exp.Expr]]:
@@ -197,7 +198,7 @@ class Lift:
     # -- values -------------------------------------------------------------------------------
     def value(self, node: exp.Expr, case: exp.Expr) -> exp.Expr:
         """A value or condition in a case: the clock and the subqueries in it replaced."""
-        copy = node.copy()
+        copy = copied(node)
         for part in list(copy.walk(prune=lambda one: timing.is_now(one) or _is_query(one))):
             new = self.at(part, case)
             if new is part:
@@ -219,7 +220,7 @@ class Lift:
 
     def inner(self, node: exp.Expr, case: exp.Expr, exists: bool) -> exp.Query:
         """A subquery of an expression, at the case of the row around it."""
-        node = opened(node).copy()
+        node = copied(opened(node))
         limit = node.args.get("limit")
         if exists and limit is not None and int(limit.expression.name) > 0:
             node.set("limit", None)
@@ -228,7 +229,7 @@ class Lift:
             alias = self.name("q")
             listed = [build.column(name, alias) for name in node.named_selects]
             query = build.add_from(build.select(listed), build.subquery(self.rows(node), alias))
-            same = exp.EQ(this=exp.column(AT, table=alias), expression=case.copy())
+            same = exp.EQ(this=exp.column(AT, table=alias), expression=copied(case))
             return build.add_where(query, [same])
         if isinstance(node, exp.SetOperation):
             raise Refusal(
@@ -240,7 +241,7 @@ class Lift:
         assert isinstance(node, exp.Select)
         query = self.block(node, case)
         if node.args.get("limit") is not None:  # of the rows at that case, which WHERE says
-            query.set("limit", node.args["limit"].copy())
+            query.set("limit", copied(node.args["limit"]))
             if node.args.get("order") is not None:
                 query.set("order", self.value(node.args["order"], case))
         return query
@@ -263,7 +264,7 @@ def _part_of(query: exp.Expr, alias: str) -> exp.Expr:
 def _group_by(query: exp.Select, case: exp.Expr) -> None:
     """Each case is grouped by itself, in every grouping set."""
     group = query.args["group"]
-    group.append("expressions", case.copy())
+    group.append("expressions", copied(case))
 
 
 def _is_query(node: exp.Expr) -> bool:

@@ -13,6 +13,7 @@ from sqlglot import exp
 from tapestry.errors import Refusal
 from tapestry.sql import timing
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.copies import copied
 from tapestry.sql.facts.from_clause import derived_tables, encloses_relation, leaf_selects
 from tapestry.sql.facts.grouping import by_values
 from tapestry.sql.facts.values import Names
@@ -132,7 +133,7 @@ class WriteOut:
                 f"write the condition on time in WHERE, or {UPSTREAM}",
                 code="generator",
             )
-        lateral = node.copy()
+        lateral = copied(node)
         lateral.set("this", self.part(call, scope, inner))
         name = self.names.new(alias.name)
         inner[alias.name] = name
@@ -206,7 +207,7 @@ class WriteOut:
                     code="correlated",
                 )
             if isinstance(part, exp.Column) and part.table in aliases:
-                column = part.copy()
+                column = copied(part)
                 column.set("table", exp.to_identifier(aliases[part.table]))
                 column.type = self.kinds.get((column.table, column.name), column.type)
                 return column
@@ -216,7 +217,7 @@ class WriteOut:
                 return self.query(part, scope, aliases)
             return part
 
-        return _transformed(node.copy(), replace)
+        return _transformed(copied(node), replace)
 
 
 def _transformed(node: exp.Expr, replace: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:

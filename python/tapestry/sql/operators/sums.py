@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tapestry.sql import timing
+from tapestry.sql.copies import copied
 from tapestry.sql.facts.from_clause import opened
 from tapestry.sql.facts.grouping import GROUPINGS, is_aggregate, is_global
 from tapestry.sql.ir import SourceTable
@@ -77,7 +78,7 @@ class SummedBlock:
 
     def summing(self) -> exp.Select:
         """The counts and sums of each group."""
-        query = self.rows.copy()
+        query = copied(self.rows)
         values = map(self._over_rows, self.values)
         listed = [
             build.named(value, name) for value, name in zip(values, self.columns, strict=True)
@@ -95,7 +96,7 @@ class SummedBlock:
         return query
 
     def _over_rows(self, part: exp.Expr) -> exp.Expr:
-        return replaced(part.copy(), self.input)
+        return replaced(copied(part), self.input)
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class SummedQuery(WrittenQuery):
 def sum_blocks(written: WrittenQuery) -> SummedQuery | None:
     """Take the outermost blocks out that are told by counts and sums; None: there is none."""
     tables = written.tables
-    wrapped = build.subquery(written.query.copy(), "_all")
+    wrapped = build.subquery(copied(written.query), "_all")
     blocks: list[SummedBlock] = []
     todo: list[exp.Expr] = [wrapped]
     while todo:
@@ -192,7 +193,7 @@ class _Aggregates:
         kind = kind_of_number(value)
         if kind not in ((DECIMAL, WHOLE) if type(bare) is exp.Sum else (DECIMAL,)):
             return False
-        place = self.sum(_instead_of(aggregate, exp.Sum(this=value.copy())), value, aggregate)
+        place = self.sum(_instead_of(aggregate, exp.Sum(this=copied(value))), value, aggregate)
         if type(bare) is exp.Avg:
             self.means[place] = aggregate
         return True
@@ -205,7 +206,7 @@ class _Aggregates:
 
     def sum(self, summed: exp.Expr, value: exp.Expr, aggregate: exp.Expr) -> int:
         """The place of a sum."""
-        values = self.count(_instead_of(aggregate, exp.Count(this=value.copy())))
+        values = self.count(_instead_of(aggregate, exp.Count(this=copied(value))))
         if (summed, values) not in self.sums:
             self.sums.append((summed, values))
         return self.sums.index((summed, values))
@@ -215,7 +216,7 @@ def _instead_of(aggregate: exp.Expr, other: exp.Expr) -> exp.Expr:
     """Another aggregate under the same FILTER."""
     if not isinstance(aggregate, exp.Filter):
         return other
-    return exp.Filter(this=other, expression=aggregate.expression.copy())
+    return exp.Filter(this=other, expression=copied(aggregate.expression))
 
 
 def _own_aggregates(select: exp.Select) -> Iterator[exp.Expr]:
@@ -244,7 +245,7 @@ def _rows(
 
     Where they are no inner join, row by row, they are a derived table that is compared by a key.
     """
-    rows = select.copy()
+    rows = copied(select)
     for clause in ("having", "order", "distinct", "limit", "offset", "group", "hint"):
         rows.set(clause, None)
     if rows.args.get("from_") is None or is_correlated(select):
@@ -255,7 +256,7 @@ def _rows(
     if not columns or timing.contains_now(rows):
         return None
     names = {column: f"{_INPUT}{number}" for number, column in enumerate(columns, start=1)}
-    rows.set("expressions", [build.named(one.copy(), name) for one, name in names.items()])
+    rows.set("expressions", [build.named(copied(one), name) for one, name in names.items()])
     if choose_key(rows, tables) is None:
         return None
     alias = f"{_INPUT}_{SelectBlock(select).relations[0].alias}"
@@ -328,7 +329,7 @@ def _replace(select: exp.Select, block: SummedBlock, name: str) -> None:
 def replaced(node: exp.Expr, found: Mapping[exp.Expr, exp.Column]) -> exp.Expr:
     """The tree with columns in the place of these parts, the outermost ones; not in subqueries."""
     if node in found:
-        return found[node].copy()
+        return copied(found[node])
     if not isinstance(node, exp.Query):
         for part in list(node.iter_expressions()):
             new = replaced(part, found)
@@ -339,7 +340,7 @@ def replaced(node: exp.Expr, found: Mapping[exp.Expr, exp.Column]) -> exp.Expr:
 
 def _tells(select: exp.Select, block: SummedBlock) -> bool:
     """Is all that a block shows read from its groups, counts and sums?"""
-    copy = select.copy()
+    copy = copied(select)
     own = SelectBlock(select).aliases | SelectBlock(select).generated
     _replace(copy, block, _name(0))
     clauses = [*copy.selects, *(copy.args[c] for c in ("having", "order") if copy.args.get(c))]

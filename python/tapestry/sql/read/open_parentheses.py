@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from tapestry.errors import Refusal
+from tapestry.sql.copies import copied
 from tapestry.sql.facts.from_clause import encloses_relation, relations_of
 
 
@@ -24,7 +25,7 @@ def open_parentheses(tree: exp.Query) -> exp.Query:
     >>> open_parentheses(query).sql()
     'SELECT q.*, r.*, u.*, x.* FROM m AS q JOIN r ON r.a = q.a JOIN (u JOIN x ON x.b) ON u.c'
     """
-    tree = tree.copy()
+    tree = copied(tree)
     for node in reversed(list(tree.find_all(exp.Subquery))):
         if encloses_relation(node):
             _open(node)
@@ -41,9 +42,9 @@ def _open(node: exp.Subquery) -> None:
     inner, name, around = node.this, node.args.get("alias"), node.parent
     joins, pivots = inner.args.get("joins") or [], node.args.get("pivots")
     if inner.args.get("pivots") or (pivots and joins):
-        body = exp.select("*").from_(inner.copy(), copy=False)
+        body = exp.select("*").from_(copied(inner), copy=False)
         body.args["from_"].this.set("joins", None)
-        body.set("joins", [join.copy() for join in joins])
+        body.set("joins", [copied(join) for join in joins])
         node.set("this", body)
         return
     if joins and name is not None:
@@ -111,5 +112,5 @@ def list_relations(
             if not relation.alias_or_name:
                 raise nameless(relation)
             name = exp.to_identifier(relation.alias_or_name)
-            items.append(exp.Column(this=item.copy(), table=name))
+            items.append(exp.Column(this=copied(item), table=name))
     select.set("expressions", items)

@@ -18,6 +18,7 @@ from itertools import compress
 from sqlglot import exp
 
 from tapestry.sql.catalog import Catalog, Source
+from tapestry.sql.copies import copied
 from tapestry.sql.facts.from_clause import encloses_relation
 from tapestry.sql.facts.identifiers import identifier
 from tapestry.sql.read.inline_inner_ctes import cte_of
@@ -36,7 +37,7 @@ def has_orders(tree: exp.Expr) -> bool:
 
 def total_orders(tree: exp.Query, catalog: Catalog) -> exp.Query:
     """The query, its names resolved, with total orders; a copy."""
-    tree = tree.copy()
+    tree = copied(tree)
     one_value(tree)
     for node in list(tree.find_all(exp.Select, exp.SetOperation)):
         if isinstance(node, exp.Select):
@@ -52,7 +53,7 @@ def _outputs(node: exp.Expr) -> Iterator[exp.Expr]:
         yield from (exp.column(identifier(name)) for name in _ordered_columns(node))
     elif isinstance(node, exp.Select):
         items = [item.unalias() for item in node.selects if not has_map(item)]
-        yield from (item.copy() for item in items if not isinstance(item, exp.Literal | exp.Null))
+        yield from (copied(item) for item in items if not isinstance(item, exp.Literal | exp.Null))
 
 
 def _ordered_columns(query: exp.Expr, names: Sequence[str] = ()) -> list[str]:
@@ -107,7 +108,7 @@ def _tellers(select: exp.Select, catalog: Catalog) -> Iterator[exp.Expr]:
     if group is not None:
         for item in group.expressions:
             sets = isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets)
-            yield from (one.copy() for one in (item.find_all(exp.Column) if sets else [item]))
+            yield from (copied(one) for one in (item.find_all(exp.Column) if sets else [item]))
         return
     for relation in relations_in_order(select):
         alias = relation.alias_or_name
@@ -116,7 +117,7 @@ def _tellers(select: exp.Select, catalog: Catalog) -> Iterator[exp.Expr]:
     for lateral in select.args.get("laterals") or []:
         if not has_map(lateral.this.this):
             for column in lateral.args["alias"].columns:
-                yield exp.column(column.copy(), table=exp.to_identifier(lateral.alias))
+                yield exp.column(copied(column), table=exp.to_identifier(lateral.alias))
 
 
 def has_map(node: exp.Expr) -> bool:
