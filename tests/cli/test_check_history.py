@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 from tests.cli.answers import Answers, manifest
 
-from tapestry.cli.check_history import DEFAULT, GUARD, RETENTION, check_history, retention
+from tapestry.cli.check_history import (
+    DEFAULT,
+    GUARD,
+    LOG,
+    RETENTION,
+    check_history,
+    retention,
+)
 from tapestry.cli.check_sources import check_sources
 from tapestry.cli.models import Manifest
 from tapestry.runs.sources.describe import DeltaSource
@@ -24,7 +31,7 @@ def _found(quiet: int, every: str | None, kept: str | None, guard: str = "true")
     table = DeltaSource("db.orders", (), "id", "", properties, changed=changed)
     readers = {"revenue": {"config": {"materialized": "maintained", "every": every}}}
     session = Answers({f"SET {GUARD}": [(GUARD, guard)]})
-    return list(check_history(session, table, readers, NOW))  # type: ignore[arg-type]
+    return list(check_history(session, table, readers, NOW, {}))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -52,6 +59,27 @@ def test_a_source_whose_old_versions_go_too_early(
         assert f"'{RETENTION}' = 'interval {days} days'" in one.fix
 
 
+@pytest.mark.parametrize(
+    ("every", "usual", "log", "told"),
+    [
+        (None, 10, None, "revenue runs every 10 days"),
+        ("1 day", 10, None, "revenue runs every 10 days"),
+        ("10 days", 1, None, ""),
+        (None, 4, "interval 3 days", "can be read for 3 days, and revenue runs every 4 days"),
+    ],
+)
+def test_how_often_a_model_has_run_counts_before_what_it_says(
+    every: str | None, usual: int, log: str | None, told: str
+) -> None:
+    properties = {} if log is None else {LOG: log}
+    table = DeltaSource("db.orders", (), "id", "", properties, changed=NOW)
+    node = {"config": {"every": every}, "relation_name": "`db`.`Revenue`"}
+    past = {"db.revenue": timedelta(days=usual)}
+    session: Any = Answers({})
+    found = list(check_history(session, table, {"revenue": node}, NOW, past))
+    assert [told in one.told for one in found] == [True] * bool(told)
+
+
 def test_a_retention_that_nobody_can_read_counts_as_the_default() -> None:
     table = DeltaSource("db.orders", (), "id", "", {RETENTION: "for ever"})
     assert retention(table) == DEFAULT
@@ -75,7 +103,7 @@ def test_a_source_need_not_say_when_its_rows_arrive(kind: str) -> None:
         f"SET {GUARD}": [(GUARD, "false")],
     })  # fmt: skip
     both = _with(manifest(None), {"first": kind})
-    first, *_ = check_sources(answers, both)  # type: ignore[arg-type]
+    first, *_ = check_sources(answers, both, "db")  # type: ignore[arg-type]
     assert (first.status, "read as it is" in first.told) == ("ok", True)
-    dated, *_ = check_sources(answers, manifest(None))  # type: ignore[arg-type]
+    dated, *_ = check_sources(answers, manifest(None), "db")  # type: ignore[arg-type]
     assert (dated.status, "says nothing of when" in dated.told) == ("wrong", True)

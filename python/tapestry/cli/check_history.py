@@ -18,20 +18,31 @@ from tapestry.report.text import length
 from tapestry.runs.engine.instants import parse_length
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import schedule_of
+from tapestry.runs.query.relations import plain
 from tapestry.runs.sources.describe import DeltaSource
 
 RETENTION = "delta.deletedFileRetentionDuration"
 GUARD = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
 """With it Delta refuses a version by its age, whether VACUUM has run or not; on by default."""
 DEFAULT = timedelta(days=7)
+LOG = "delta.logRetentionDuration"
+DEFAULT_LOG = timedelta(days=30)
 
 
 def check_history(
-    session: Session, table: DeltaSource, readers: Mapping[str, Mapping[str, Any]], now: datetime
+    session: Session,
+    table: DeltaSource,
+    readers: Mapping[str, Mapping[str, Any]],
+    now: datetime,
+    usual: Mapping[str, timedelta],
 ) -> Iterator[Diagnosis]:
-    """A note for each reason why a run of one of the models would be a full one; else nothing."""
-    what, kept = f"source {table.name}", retention(table)
-    rare = {name: every for name, every in _intervals(readers).items() if every > kept}
+    """A note for each reason why a run of one of the models would be a full one; else nothing.
+
+    ``usual``: relation of a model -> how long it was between two of its runs.
+    """
+    what, kept = f"source {table.name}", min(retention(table), kept_log(table))
+    every_one = _intervals(readers, usual)
+    rare = {name: every for name, every in every_one.items() if every > kept}
     longest = max([*rare.values(), kept])
     if rare:
         yield Diagnosis(
@@ -63,10 +74,25 @@ def retention(table: DeltaSource) -> timedelta:
         return DEFAULT
 
 
-def _intervals(readers: Mapping[str, Mapping[str, Any]]) -> dict[str, timedelta]:
-    """How often the models say that they run."""
+def kept_log(table: DeltaSource) -> timedelta:
+    """How long the log of a table says what each version was."""
+    said = table.properties.get(LOG)
+    try:
+        return DEFAULT_LOG if said is None else parse_length(said, LOG)
+    except ConfigurationError:
+        return DEFAULT_LOG
+
+
+def _intervals(
+    readers: Mapping[str, Mapping[str, Any]], usual: Mapping[str, timedelta]
+) -> dict[str, timedelta]:
+    """How often the models have run, else how often they say that they do."""
     found = {}
     for name, node in readers.items():
+        past = usual.get(plain(node.get("relation_name") or ""))
+        if past is not None:
+            found[name] = past
+            continue
         try:
             every = schedule_of(node["config"]).every
         except ConfigurationError:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from tapestry.cli.check_history import check_history
+from tapestry.cli.check_kept import check_feed, check_target, large_models
 from tapestry.cli.checks import NOTE, OK, WRONG, Diagnosis, trouble
 from tapestry.cli.models import Manifest
+from tapestry.cli.past_intervals import past_intervals
 from tapestry.errors import TapestryError
 from tapestry.quoting import identifier, relation_name, string
 from tapestry.runs.engine.session import Session
@@ -32,23 +34,39 @@ INDEXED = 32
 """Delta keeps minimum and maximum of so many of the first columns."""
 
 
-def check_sources(session: Session, manifest: Manifest) -> Iterator[Diagnosis]:
-    """One or more findings for every table or view that a model of ours refers to."""
+def check_sources(session: Session, manifest: Manifest, schema: str) -> Iterator[Diagnosis]:
+    """One or more findings for every table or view that a model of ours refers to.
+
+    ``schema`` holds the log of runs, which says how often they are.
+    """
     from dbt.adapters.tapestry.nodes import arrival_said
 
+    names = [name for name in manifest.of_ours() if manifest.kind(name) == MAINTAINED]
+    maintained = {name: manifest.model(name) for name in names}
+    seen = _Seen(past_intervals(session, schema), large_models(session, maintained))
     for name, read in sorted(_read_by_ours(manifest).items()):
         node = read.node
         materialized = node.get("config", {}).get("materialized")
         if materialized == "ephemeral" or kind_named(materialized):
             continue
         try:
-            yield from _check(session, name, read, arrival_said(node))
+            yield from _check(session, name, read, arrival_said(node), seen)
         except TapestryError as error:
             found = trouble(f"source {name}", error)
             if "there is no table" in error.reason and node["resource_type"] != "source":
                 build = "seed" if node["resource_type"] == "seed" else "run"
                 found = replace(found, fix=f"dbt {build} --select {node['name']}")
             yield found
+    for name in sorted(seen.large):
+        yield from check_target(session, name, maintained[name])
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Facts of the maintained models: how often each relation was written, and which are large."""
+
+    usual: Mapping[str, timedelta]
+    large: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -81,14 +99,18 @@ def _read_by_ours(manifest: Manifest) -> dict[str, _Read]:
     return found
 
 
-def _check(session: Session, name: str, read: _Read, arrival: str | None) -> Iterator[Diagnosis]:
+def _check(
+    session: Session, name: str, read: _Read, arrival: str | None, seen: _Seen
+) -> Iterator[Diagnosis]:
     what, node = f"source {name}", read.node
     table = describe(session, name)
     if isinstance(table, View):
         yield Diagnosis(what, OK, "a view: what counts are the tables that it reads")
         return
     if read.maintained:
-        yield from check_history(session, table, read.maintained, datetime.now(timezone.utc))
+        now = datetime.now(timezone.utc)
+        yield from check_history(session, table, read.maintained, now, seen.usual)
+        yield from check_feed(table, read.maintained, seen.large)
     if arrival is None and not read.dated:
         yield Diagnosis(what, OK, "read as it is at each run: maintained models need no more")
         return

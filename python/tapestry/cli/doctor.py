@@ -169,6 +169,6 @@ def _connected(manifest: Manifest | None, given: DbtOptions) -> Iterator[Diagnos
                 yield check_server(project.session)
             yield from check_state(project.session, project.schema)
             if manifest is not None:
-                yield from check_sources(project.session, manifest)
+                yield from check_sources(project.session, manifest, project.schema)
     except Exception as error:
         yield trouble("connection", error, "logs/spark.log and logs/dbt.log have the whole message")
