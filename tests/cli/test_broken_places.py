@@ -174,7 +174,7 @@ def test_wrong_names_have_near_ones(
         (["explain", "unansered"], "did you mean unanswered?"),
         (["eject", "unansered"], "did you mean unanswered?"),
         (["eject", "--dialect", "postgre"], "did you mean postgres?"),
-        (["eject", "messages"], "is not continuous but incremental"),
+        (["eject", "messages"], "is not continuous or maintained but incremental"),
         (["rewind", "unansered", "--to", "2026-01-01"], "did you mean unanswered?"),
         (["rewind", "messages", "--to", "2026-01-01"], "is not a continuous model"),
         (["adopt", "messages"], "is not a continuous model"),

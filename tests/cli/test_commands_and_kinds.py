@@ -46,7 +46,6 @@ WORDS: Mapping[str, list[str]] = {
 REFUSED: Mapping[tuple[str, str], str] = {
     ("adopt", "maintained"): "dbt run --full-refresh takes the table's place",
     ("deliver", "maintained"): "A continuous model over the same sources delivers",
-    ("eject", "maintained"): "Give it materialized='table' there",
     ("replay", "maintained"): "dbt run brings it up to date",
     ("rewind", "maintained"): "TIMESTAMP AS OF",
     ("verify --memories", "maintained"): "Without --memories its table is checked",

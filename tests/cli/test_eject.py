@@ -13,7 +13,7 @@ from tapestry.errors import ConfigurationError
 
 def test_upstream_continuous_models_are_ejected_too() -> None:
     assert with_upstream(manifest("ts"), ["second"]) == ["first", "second"]
-    with pytest.raises(ConfigurationError, match="is not continuous"):
+    with pytest.raises(ConfigurationError, match="is not continuous or maintained"):
         with_upstream(manifest("ts"), ["view"])
 
 

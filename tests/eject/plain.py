@@ -16,9 +16,15 @@ from tests.eject.board import ejected_files
 class PlainProject:
     """An ejected project in a folder with a profile for one engine."""
 
-    def __init__(self, root: Path, dialect: str, output: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        dialect: str,
+        output: Mapping[str, Any],
+        files: Mapping[str, str] | None = None,
+    ) -> None:
         self.root = root
-        for name, text in ejected_files(dialect).items():
+        for name, text in (files or ejected_files(dialect)).items():
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)

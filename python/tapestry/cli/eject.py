@@ -1,4 +1,4 @@
-"""`tapestry eject`: continuous models as plain dbt incremental models, for any adapter."""
+"""`tapestry eject`: models of ours as plain dbt incremental models, for any adapter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = """\b
 Example:
-  tapestry eject                                # all continuous models, for dbt-spark
+  tapestry eject                                # all that can be, for dbt-spark
   tapestry eject unanswered --dialect duckdb --into ../plain
   tapestry eject --dialect postgres --json
 
@@ -27,20 +27,17 @@ Writes a small dbt project: one incremental model each, guarded by is_incrementa
 give a run's window, and tests for enough and not too much. Continuous models that a model reads are
 ejected with it; seeds and other models that it reads must be in the project where it goes.
 
+A maintained model is ejected where plain dbt keeps it exactly: over sources that say when their
+rows arrive and, by 'delta.appendOnly' = 'true', that none is updated or deleted, a query of which
+no answer ever ends (filters, joins, EXISTS, DISTINCT), or a GROUP BY of columns that are NOT NULL
+over one source. Others are left out, with the reason: as a table they have the same rows.
+
 Run and compared with the adapter's tables: spark, duckdb, postgres. Other dialects are those of
 sqlglot; they are marked UNTESTED in the files.
 
 Rows in time only: late rows, updates and deletes in a source need the versions of the tables, which
 a plain incremental model does not look at. Each file says so.
 """
-
-
-INSTEAD = {
-    "maintained": "plain dbt cannot tell which rows of its sources were updated or deleted, so no"
-    " merge or delete+insert is exact. Give it materialized='table' there: the same query, the same"
-    " rows, computed whole by each run",
-}
-"""What to do with a model of another kind."""
 
 
 @click.command(epilog=EXAMPLE)
@@ -69,25 +66,26 @@ def eject(
     as_json: bool,
     given: DbtOptions,
 ) -> None:
-    """Write continuous models as plain dbt incremental models with an is_incremental() guard."""
+    """Write models of ours as plain dbt incremental models with an is_incremental() guard."""
     from tapestry.cli.eject_files import TESTED, eject_files
     from tapestry.cli.models import read_manifest
 
     known_dialect(dialect)
     manifest = read_manifest(given)
-    names = with_upstream(manifest, models or manifest.continuous())
+    names = with_upstream(manifest, models or manifest.of_ours())
     if not names:
         raise ConfigurationError(
-            "the project has no continuous models",
+            "the project has no continuous or maintained models",
             str(manifest.root),
             "write {{ config(materialized='continuous') }} into one",
         )
     folder = into or manifest.root / "ejected" / dialect
-    ejected = _read(manifest, names)
+    left: dict[str, str] = {}
+    ejected = _read(manifest, names, None if models else left)
+    names = [one.model.name for one in ejected]
     files = eject_files(ejected, manifest.graph, dialect, f"ejected_{dialect}")
     write_files(folder, files, overwrite)
     needs = _others(manifest, names)
-    left = [] if models else [one for one in manifest.of_ours() if one not in manifest.continuous()]
     told = {
         "folder": str(folder),
         "dialect": dialect,
@@ -95,7 +93,7 @@ def eject(
         "models": names,
         "files": sorted(files),
         "needs": needs,
-        "left": left,
+        "left": list(left),
     }
     if as_json:
         click.echo(json.dumps(told, indent=2))
@@ -105,8 +103,8 @@ def eject(
         click.echo(f"  {dialect} is untested: compare the tables before you rely on them")
     if needs:
         click.echo(f"  they also read, and the project there must have: {', '.join(needs)}")
-    for name in left:
-        click.echo(f"  left out: {name} is {manifest.kind(name)}: {INSTEAD[manifest.kind(name)]}")
+    for why in left.values():
+        click.echo(f"  left out: {why}")
 
 
 def known_dialect(dialect: str) -> None:
@@ -125,16 +123,15 @@ def known_dialect(dialect: str) -> None:
 
 def with_upstream(manifest: Manifest, names: Iterable[str]) -> list[str]:
     """The models and the continuous ones that they read, directly or through others."""
-    from tapestry.cli.models import refuse_kinds
-
     nodes, wanted, open_names = manifest.graph["nodes"], set[str](), list(names)
-    continuous = set(manifest.continuous())
+    continuous, ours = set(manifest.continuous()), set(manifest.of_ours())
     for name in open_names:
         node = manifest.model(name)
-        refuse_kinds(node, INSTEAD)
-        if node["name"] not in continuous:
+        wanted |= {node["name"]}
+        if node["name"] not in ours:
+            kind = node["config"]["materialized"]
             raise ConfigurationError(
-                f"{node['name']} is not continuous but {node['config']['materialized']}",
+                f"{node['name']} is not continuous or maintained but {kind}",
                 str(node["original_file_path"]),
                 "it is plain dbt already: leave it as it is",
             )
@@ -167,18 +164,31 @@ def write_files(folder: Path, files: Mapping[str, str], overwrite: bool) -> None
         path.write_text(text)
 
 
-def _read(manifest: Manifest, names: list[str]) -> list[Any]:
-    """The models with the tables that they read, looked up through the adapter."""
-    from tapestry.cli.eject_files import Ejected
-    from tapestry.cli.models import open_models
-    from tapestry.runs.query.relations import read_relations
+def _read(manifest: Manifest, names: list[str], left: dict[str, str] | None) -> list[Any]:
+    """The models with the tables that they read, looked up through the adapter.
 
-    found = []
+    ``left`` takes those that plain dbt cannot keep, with the reason; None: they are refused.
+    """
+    from tapestry.cli.eject_files import Ejected
+    from tapestry.cli.eject_maintained import exact_way
+    from tapestry.cli.models import open_models
+    from tapestry.runs.query.relations import STATIC, read_relations
+
+    found, continuous = [], set(manifest.continuous())
     with open_models(manifest, names) as opened:
-        pins, zone = opened.invocation.pins, opened.invocation.time_zone
+        session, invocation = opened.session, opened.invocation
+        pins, zone = invocation.pins, invocation.time_zone
         for name, model in opened.models.items():
-            relations = read_relations(opened.session, model.sql, model, pins, zone)
-            found.append(Ejected(model, relations, opened.nodes[name]))
+            unsaid = None if name in continuous else STATIC
+            relations = read_relations(session, model.sql, model, pins, zone, unsaid)
+            try:
+                way = None if name in continuous else exact_way(model, relations)
+            except ConfigurationError as error:
+                if left is None:
+                    raise
+                left[name] = error.reason
+                continue
+            found.append(Ejected(model, relations, opened.nodes[name], way))
     return found
 
 

@@ -17,20 +17,29 @@ from dbt.adapters.tapestry.guarded_model import (
     dbt_names,
     fill,
     guarded_model,
+    scan_for,
     scans_for,
 )
-from tapestry.cli.eject_macros import ZONES, model_tests, test_macros, window_macros
+from tapestry.cli.eject_groups import groups_config, groups_model
+from tapestry.cli.eject_macros import ZONES, group_tests, model_tests, test_macros, window_macros
+from tapestry.cli.eject_maintained import Groups
 from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT
 from tapestry.runs.kinds.continuous.config import ContinuousConfig
 from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import Relations, plain
-from tapestry.sql import Scan, rewrite, static_answer
+from tapestry.sql import Rewriting, Scan, rewrite, static_answer
 from tapestry.sql.timing import mark
 
 TESTED: Final = ("spark", "duckdb", "postgres")
 """Ejected models were run in these, and gave the tables that the adapter gives."""
 ANSWER_AT: Final = mark("s")
+APPEND: Final = ("incremental_strategy='append'",)
+HOW_GROUPS: Final = (
+    f"tau is max({MATCHED_AT}) of the table itself, the newest arrival in any group. A group that",
+    "a row after tau belongs to is computed again, whole, and takes the place of its row. A run",
+    "that is killed leaves rows and tau as they were.",
+)
 LOST: Final = (
     "A plain incremental model takes rows to come in time: one that becomes readable after a run",
     "whose window it belongs to is missed, or counted too late; keeping such rows needs the",
@@ -40,11 +49,27 @@ LOST: Final = (
 
 @dataclass(frozen=True)
 class Ejected:
-    """One model to be ejected: as a run sees it, what it reads, and its dbt node."""
+    """One model to be ejected: as a run sees it, what it reads, and its dbt node.
+
+    way
+        How plain dbt keeps a model that is not continuous.
+    """
 
     model: Model
     relations: Relations
     node: Mapping[str, Any]
+    way: Rewriting | Groups | None = None
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """A model's file and that of its tests, and what stands of it in the YAML."""
+
+    model: str
+    macros: str
+    tests: tuple[str, ...]
+    unique: str = ""
+    """A column that no two rows share."""
 
 
 def eject_files(
@@ -65,11 +90,11 @@ def eject_files(
     for one in models:
         said = {name: names.get(name, name) for name in one.relations.tables}
         read |= set(said)
-        text, tests, columns, by_value = _texts(one, said, dialect)
+        texts = _texts(one, said, dialect)
         name = one.model.name
-        files[f"models/{name}.sql"] = text
-        files[f"macros/{name}_tests.sql"] = tests
-        described.append(_described(one, columns, by_value))
+        files[f"models/{name}.sql"] = texts.model
+        files[f"macros/{name}_tests.sql"] = texts.macros
+        described.append(_described(one, texts))
     files["models/models.yml"] = _yaml({"version": 2, "models": described})
     sources = _sources(graph, read)
     if sources:
@@ -77,18 +102,19 @@ def eject_files(
     return files
 
 
-def _texts(
-    one: Ejected, said: Mapping[str, str], dialect: str
-) -> tuple[str, str, tuple[str, ...], bool]:
-    """The model's file, the file of its tests, what it compares, and does it count by value?
+def _texts(one: Ejected, said: Mapping[str, str], dialect: str) -> _Texts:
+    """The files of a model.
 
     Rewritten without `assume`: exact whether or not it holds, for nothing here checks it.
     """
-    config: ContinuousConfig = one.model.config.own
+    if isinstance(one.way, Groups):
+        return _of_groups(one, one.way, said, dialect)
+    own = one.model.config.own
+    config = own if isinstance(own, ContinuousConfig) else ContinuousConfig()
     model, catalog = one.model, one.relations.catalog
     _refuse_commits(one)
     infer = config.infer == "on"
-    rewriting = rewrite(model.sql, catalog, begin=config.begin, infer=infer)
+    rewriting = one.way or rewrite(model.sql, catalog, begin=config.begin, infer=infer)
     rewriting = rewriting.joining(config.join_order)
     scans = scans_for(rewriting, one.relations, dialect)
     lag = config.lag // timedelta(microseconds=1)
@@ -98,20 +124,39 @@ def _texts(
             said,
             scans,
             dialect,
-            _config(one.node, dialect, catalog.time_zone),
-            _head(one, dialect),
+            _config(one.node, dialect, catalog.time_zone, APPEND),
+            _head(one, dialect, HOW_TAU),
             str(lag) if lag else "",
         )
     )
     bare = {name: Scan(scan.relation, scan.arrival, "1") for name, scan in scans.items()}
-    q = static_answer(model.sql, catalog, ANSWER_AT, bare, dialect)
-    q = fill(q, said, {ANSWER_AT: "{{ s }}"})
     begin = config.begin
     micros = None if begin is None else int(begin.timestamp()) * 10**6 + begin.microsecond
-    columns = tuple(_stored(name, dialect) for name in rewriting.values)
-    tests = model_tests(model.name, q, [one.sql(dialect) for one in columns], micros)
-    names = tuple(one.name for one in columns)
-    return text, tests, names, any(part.by_value for part in rewriting.parts)
+    names = list(rewriting.values)
+    columns = [_stored(name, dialect).sql(dialect) for name in names]
+    macros = model_tests(model.name, _answer(one, said, bare, dialect), columns, micros)
+    alone = len(names) == 1 and any(part.by_value for part in rewriting.parts)
+    tests = (f"{model.name}_enough", f"{model.name}_not_too_much")
+    return _Texts(text, macros, tests, _stored(names[0], dialect).name if alone else "")
+
+
+def _of_groups(one: Ejected, groups: Groups, said: Mapping[str, str], dialect: str) -> _Texts:
+    """The same of a model whose groups take each other's place."""
+    relations, name = one.relations, one.model.name
+    common = _config(one.node, dialect, relations.catalog.time_zone, groups_config(groups, dialect))
+    head = _head(one, dialect, HOW_GROUPS)
+    text = groups_model(groups, relations, said, dialect, common, head)
+    bare = {groups.source: scan_for(groups.source, relations, dialect, numbered=False)}
+    columns = [_stored(column, dialect).sql(dialect) for column in groups.compared]
+    macros = group_tests(name, _answer(one, said, bare, dialect), columns, dialect)
+    key = _stored(groups.keys[0], dialect).name if len(groups.keys) == 1 else ""
+    return _Texts(text, macros, (f"{name}_is_the_answer",), key)
+
+
+def _answer(one: Ejected, said: Mapping[str, str], scans: Mapping[str, Scan], dialect: str) -> str:
+    """Q(s), for a macro whose argument is s."""
+    q = static_answer(one.model.sql, one.relations.catalog, ANSWER_AT, scans, dialect)
+    return fill(q, said, {ANSWER_AT: "{{ s }}"})
 
 
 def _stored(name: str, dialect: str) -> exp.Identifier:
@@ -137,9 +182,9 @@ def _refuse_commits(one: Ejected) -> None:
             )
 
 
-def _config(node: Mapping[str, Any], dialect: str, zone: str) -> list[str]:
+def _config(node: Mapping[str, Any], dialect: str, zone: str, strategy: Sequence[str]) -> list[str]:
     """What the ejected model's config() says; what belongs to the adapter alone is left out."""
-    config = ["materialized='incremental'", "incremental_strategy='append'"]
+    config = ["materialized='incremental'", *strategy]
     if dialect in ("spark", "databricks"):
         config.append("file_format='delta'")
     if dialect in ZONES:
@@ -149,21 +194,22 @@ def _config(node: Mapping[str, Any], dialect: str, zone: str) -> list[str]:
     return config
 
 
-def _head(one: Ejected, dialect: str) -> list[str]:
-    config: ContinuousConfig = one.model.config.own
+def _head(one: Ejected, dialect: str, how: Sequence[str]) -> list[str]:
     model = one.model
+    assume = getattr(model.config.own, "assume", ())
+    kind = "continuous" if one.way is None else "maintained"
     tested = "run and compared" if dialect in TESTED else "UNTESTED"
     head = [
-        f"{model.name}, ejected from the continuous model {model.file} for {dialect} ({tested}).",
+        f"{model.name}, ejected from the {kind} model {model.file} for {dialect} ({tested}).",
         "",
         *(f"  {line}" for line in model.sql.strip().splitlines()),
         "",
-        *HOW_TAU,
+        *how,
         *LOST,
         "tapestry_t and tapestry_tau are in macros/tapestry_window.sql.",
     ]
-    if config.assume:
-        head.append(f"assume: {', '.join(config.assume)} is not made use of here.")
+    if assume:
+        head.append(f"assume: {', '.join(assume)} is not made use of here.")
     for expectation in model.config.expectations:
         rule = expectation.on_violation
         head.append(
@@ -174,12 +220,11 @@ def _head(one: Ejected, dialect: str) -> list[str]:
     return [line.replace("#}", "# }").replace("{#", "{ #").rstrip() for line in head]
 
 
-def _described(one: Ejected, columns: tuple[str, ...], by_value: bool) -> dict[str, Any]:
-    tests = [f"{one.model.name}_enough", f"{one.model.name}_not_too_much"]
+def _described(one: Ejected, texts: _Texts) -> dict[str, Any]:
     listed: list[dict[str, Any]] = [{"name": MATCHED_AT, "data_tests": ["not_null"]}]
-    if by_value and len(columns) == 1:
-        listed.append({"name": columns[0], "quote": True, "data_tests": ["unique"]})
-    described = {"name": one.model.name, "data_tests": tests, "columns": listed}
+    if texts.unique:
+        listed.append({"name": texts.unique, "quote": True, "data_tests": ["unique"]})
+    described = {"name": one.model.name, "data_tests": [*texts.tests], "columns": listed}
     text = one.node.get("description")
     return {**described, "description": text} if text else described
 

@@ -131,6 +131,30 @@ MODEL_TESTS = """\
 {% endtest %}
 """
 
+GROUP_TESTS = """\
+{#- Q(s), the query of @name@ by its definition: over the rows that had arrived. -#}
+{% macro @name@_answer(s) %}
+@answer@
+{% endmacro %}
+
+{#- The table holds what the query answers at the newest arrival that it has seen, and no more. -#}
+{% test @name@_is_the_answer(model) %}
+  {%- set s = (tapestry_tau(model) if execute else none) or tapestry_text(0) -%}
+  {%- set columns = @columns@ | join(', ') %}
+  select * from (
+    select {{ columns }} from ({{ @name@_answer(s) }}) as answers
+    @except@
+    select {{ columns }} from {{ model }}
+  ) as missing
+  union all
+  select * from (
+    select {{ columns }} from {{ model }}
+    @except@
+    select {{ columns }} from ({{ @name@_answer(s) }}) as answers
+  ) as surplus
+{% endtest %}
+"""
+
 
 def window_macros(dialect: str) -> str:
     """The macros that give t and tau."""
@@ -145,7 +169,17 @@ def test_macros(dialect: str) -> str:
     spark = dialect in ("spark", "databricks")
     text = TESTS.replace("@matched@", MATCHED_AT)
     text = text.replace("@timestamp@", "timestamp" if spark else "timestamptz")
-    return text.replace("@except@", "except" if dialect in NO_EXCEPT_ALL else "except all")
+    return text.replace("@except@", _except(dialect))
+
+
+def _except(dialect: str) -> str:
+    return "except" if dialect in NO_EXCEPT_ALL else "except all"
+
+
+def group_tests(name: str, answer: str, columns: Sequence[str], dialect: str) -> str:
+    """The generic test of a model whose groups take each other's place; ``answer`` is Q(s)."""
+    text = GROUP_TESTS.replace("@name@", name).replace("@columns@", repr(list(columns)))
+    return text.replace("@except@", _except(dialect)).replace("@answer@", answer)
 
 
 def model_tests(name: str, answer: str, columns: Sequence[str], begin: int | None) -> str:

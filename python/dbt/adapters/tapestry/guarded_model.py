@@ -45,18 +45,23 @@ class Guarded:
 
 def guarded_model(model: Guarded) -> str:
     """The text of the model's file."""
-    first = _filled(model, model.rewriting.template(model.scans, None, T, model.dialect))
-    later = _filled(
-        model, model.rewriting.template(model.scans, TAU, T, model.dialect, "{{ this }}")
-    )
-    config = ", ".join(model.config)
+    first = model.rewriting.template(model.scans, None, T, model.dialect)
+    later = model.rewriting.template(model.scans, TAU, T, model.dialect, "{{ this }}")
+    first, later = (filled(text, model.relations) for text in (first, later))
+    return guarded_text(model.config, model.head, first, later, model.lag)
+
+
+def guarded_text(
+    config: Sequence[str], head: Sequence[str], first: str, later: str, lag: str = ""
+) -> str:
+    """A model's file: the query of its first run, and that of each later one."""
     return "\n".join(
         [
             "{#-",
-            *(f"  {line}" for line in model.head),
+            *(f"  {line}" for line in head),
             "-#}",
-            f"{{{{ config({config}) }}}}",
-            f"{{%- set t = tapestry_t({model.lag}) -%}}",
+            f"{{{{ config({', '.join(config)}) }}}}",
+            f"{{%- set t = tapestry_t({lag}) -%}}",
             "{%- set tau = tapestry_tau(this) if is_incremental() else none %}",
             "{% if is_incremental() and tau is not none %}",
             "-- what became an answer after tau and up to t",
@@ -80,16 +85,15 @@ def scans_for(rewriting: Rewriting, relations: Relations, dialect: str) -> dict[
         numbered |= {rewriting.catalog.root(name) for name, used in columns.items()
                      if ROW_ID in used or rewriting.catalog.root(name) != name}  # fmt: skip
     return {
-        name: _scan(
-            relations.tables[name].table,
-            relations.arrival(name),
-            # sql: a mark, in whose place `fill` puts what dbt calls the source
-            token(name),
-            dialect,
-            name in numbered,
-        )
-        for name in rewriting.sources
+        name: scan_for(name, relations, dialect, name in numbered) for name in rewriting.sources
     }
+
+
+def scan_for(name: str, relations: Relations, dialect: str, numbered: bool) -> Scan:
+    """One source by its token; ``numbered``: the query tells its rows apart."""
+    # sql: a mark, in whose place `fill` puts what dbt calls the source
+    return _scan(relations.tables[name].table, relations.arrival(name), token(name), dialect,
+                 numbered)  # fmt: skip
 
 
 def _scan(
@@ -140,8 +144,9 @@ def fill(text: str, relations: Mapping[str, str], instants: Mapping[str, str]) -
     return text
 
 
-def _filled(model: Guarded, text: str) -> str:
-    return fill(text, model.relations, {TAU: "{{ tau }}", T: "{{ t }}"})
+def filled(text: str, relations: Mapping[str, str]) -> str:
+    """Rendered SQL over the window of a run as a template."""
+    return fill(text, relations, {TAU: "{{ tau }}", T: "{{ t }}"})
 
 
 def dbt_names(graph: Mapping[str, Any]) -> dict[str, str]:
