@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +21,11 @@ if TYPE_CHECKING:
     from tapestry.cli.models import Manifest
     from tapestry.schedule.pool import Pool
     from tapestry.schedule.ticks import Ticks
+    from tapestry.schedule.wakes import Wakes
+    from tapestry.schedule.watcher import Pace
     from tapestry.schedule.worker import Task
 
+MAINTAINED = "maintained"
 EXAMPLE = """\b
 Examples:
   tapestry watch
@@ -29,9 +34,11 @@ Examples:
 
 A model runs every `every:` of its configuration, or as often as --every says; of two that are due
 the one with the greater `priority:` goes first, with what it reads. One that `tapestry queries` has
-switched off is skipped. Ticks do not drift: those that pass while a model runs are counted, not
-made up for. A model that fails is left alone for a while, twice as long each time, up to ten
-minutes; the others go on. SIGTERM or Ctrl-C ends it after what is under way; a second one at once.
+switched off is skipped. A maintained model runs before its tick, too, when a table that it reads
+has a new version, if that lies on this machine. Ticks do not drift: those that pass while a model
+runs are counted, not made up for. A model that fails is left alone for a while, twice as long each
+time, up to ten minutes; the others go on. SIGTERM or Ctrl-C ends it after what is under way; a
+second one at once.
 Started again it goes on where the tables are.
 
 Exit codes: 0 it was ended, or --for is over, and no model is failing; 1 the last run of a model
@@ -65,6 +72,8 @@ def watch(
     from tapestry.schedule.pool import Pool
     from tapestry.schedule.ticks import Ticks
     from tapestry.schedule.timings import by_graph, timings
+    from tapestry.schedule.wakes import Wakes
+    from tapestry.schedule.watcher import Pace
 
     length = parse_every(every, "--every")
     seconds = parse_length(lasting, "--for").total_seconds() if lasting else None
@@ -81,9 +90,9 @@ def watch(
         pool = Pool(workers, lambda number: _task(manifest, config, engine, number))
         stack.callback(lambda: pool.close())
         pool.start()
-        failing = _watch(
-            Ticks(planned, time.monotonic()), pool, engine, config.threads, seconds, as_json
-        )
+        wakes = Wakes(read_by_kept(manifest, {one.name for one in planned}))
+        ticks = Ticks(planned, time.monotonic())
+        failing = _watch(ticks, pool, engine, wakes, Pace(config.threads), seconds, as_json)
     if failing:
         click.echo(f"failing: {', '.join(failing)}", err=True)
         click.get_current_context().exit(1)
@@ -126,14 +135,44 @@ def _task(manifest: Manifest, config: Any, engine: Engine, number: int) -> Task:
     return Task(arguments, environment, logs / "worker.log")
 
 
+def read_by_kept(manifest: Manifest, names: Collection[str]) -> dict[str, set[str]]:
+    """The tables that each of the maintained models reads, through views too."""
+    from tapestry.runs.kinds.registry import kind_named
+    from tapestry.runs.query.relations import plain
+    from tapestry.schedule.warm import name_of
+
+    nodes = {**manifest.graph["nodes"], **manifest.graph["sources"]}
+    found: dict[str, set[str]] = {}
+    for unique_id, node in manifest.graph["nodes"].items():
+        if name_of(unique_id) not in names or node["resource_type"] != "model":
+            continue
+        if kind_named(node["config"].get("materialized")) != MAINTAINED:
+            continue
+        left, tables = [*node["depends_on"]["nodes"]], set[str]()
+        while left:
+            one = nodes.get(left.pop(), {})
+            if one.get("config", {}).get("materialized") in ("view", "ephemeral"):
+                left += one["depends_on"]["nodes"]
+            elif one.get("relation_name"):
+                tables.add(plain(one["relation_name"]))
+        found[name_of(unique_id)] = tables
+    return found
+
+
 def _watch(
-    ticks: Ticks, pool: Pool, engine: Engine, threads: int, seconds: float | None, as_json: bool
+    ticks: Ticks,
+    pool: Pool,
+    engine: Engine,
+    wakes: Wakes,
+    pace: Pace,
+    seconds: float | None,
+    as_json: bool,
 ) -> list[str]:
     """Watch until the end; the models that fail then."""
     from tapestry.cli.show import console
     from tapestry.cli.watch_view import JsonView, LiveView, TextView
     from tapestry.schedule.stop import Stop
-    from tapestry.schedule.watcher import Pace, Watcher, WatchView
+    from tapestry.schedule.watcher import Watcher, WatchView
 
     to = console()
     ends_at = None if seconds is None else ticks.start + seconds
@@ -141,7 +180,8 @@ def _watch(
         stop = stack.enter_context(Stop())
         live = LiveView(to, ticks, time.monotonic) if to.is_terminal and not as_json else None
         view: WatchView = live or (JsonView(ticks) if as_json else TextView(to))
-        watcher = Watcher(ticks, pool, view, stop, Pace(threads, ends_at=ends_at))
+        watcher = Watcher(ticks, pool, view, stop, replace(pace, ends_at=ends_at))
+        watcher.wakes = wakes
         if live is not None:
             live.lines = watcher.lines
             stack.enter_context(live)

@@ -103,6 +103,12 @@ class Ticks:
             return tuple(turn.timing.name for turn in batch)
         return ()
 
+    def wake(self, name: str, now: float) -> None:
+        """Let a model that waits for its tick run now; the tick stays."""
+        turn = self.turns[name]
+        if not turn.running and turn.due > now:
+            turn.tick, turn.due = turn.tick - 1, now
+
     def ended(self, name: str, now: float, seconds: float | None, failed: bool) -> None:
         """A model's run is over: its next tick is the next one, or a later one after failures.
 

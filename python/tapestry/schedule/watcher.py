@@ -14,8 +14,9 @@ from typing import Any, Protocol
 
 from tapestry.schedule.pool import LOST
 from tapestry.schedule.ticks import Ticks
+from tapestry.schedule.wakes import Wakes
 from tapestry.schedule.warm import FAILED, OK, Ran
-from tapestry.schedule.worker import RAN, STARTED, WARNED, Event
+from tapestry.schedule.worker import RAN, READ, STARTED, WARNED, Event
 
 WAITING, RUNNING, BACKING_OFF = "waiting", "running", "backing off"
 REFRESH = 0.5
@@ -110,6 +111,8 @@ class Watcher:
         self._together, self._clock, self._ends_at = pace.together, pace.clock, pace.ends_at
         self.lines = {name: Line() for name in ticks.turns}
         self._warned: dict[str, float] = {}
+        self.wakes = Wakes()
+        """What wakes a model before its tick: nothing, until somebody says what it reads."""
         self.healthy: Callable[[], None] = lambda: None
         """Called each time round; may raise to end the watch."""
 
@@ -139,6 +142,11 @@ class Watcher:
         return [name for name, turn in self.ticks.turns.items() if turn.failures]
 
     def _give(self, now: float) -> None:
+        for name in list(self.wakes.seen):
+            turn = self.ticks.turns[name]
+            idle = not turn.running and not turn.failures and turn.due > now
+            if idle and self.wakes.moved(name, now, turn.seconds):
+                self.ticks.wake(name, now)
         while self._pool.idle:
             names = self.ticks.take(now, self._pool.idle, self._pool.size, self._together)
             if not names:
@@ -156,6 +164,8 @@ class Watcher:
             self.lines[event.model].status = RUNNING
         elif event.kind == LOST:
             self._view.note(f"a worker was lost: {event.message}")
+        elif event.kind == READ and event.model in self.wakes.reads:
+            self.wakes.note(event.model, event.versions, self._clock())
         elif event.kind == WARNED:
             self._warn(event.message)
         elif event.kind == RAN and event.ran is not None:

@@ -14,15 +14,17 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from tapestry.children import start_tracker
-from tapestry.schedule.warm import FAILED, SKIPPED, Ran, Warm, name_of, ran_of
+from tapestry.schedule.wakes import Versions
+from tapestry.schedule.warm import FAILED, OK, SKIPPED, Ran, Warm, name_of, ran_of
 
 READY, BROKEN, STARTED, RAN, FREE = "ready", "broken", "started", "ran", "free"
+READ = "read"
 WARNED = "warned"
 _WARNINGS = ("AdapterEventWarning", "JinjaLogWarning")
 """What dbt calls the warnings of an adapter, and those of a model's own macros."""
@@ -35,14 +37,15 @@ class Event:
 
     kind
         ``ready`` and ``broken`` once, when the project is parsed or cannot be; ``started`` and
-        ``ran`` for each model; ``warned`` for what the adapter or a model warned of; ``free`` when
-        an invocation is over.
+        ``ran`` for each model, then ``read`` with the tables that its invocation has found;
+        ``warned`` for what the adapter or a model warned of; ``free`` when an invocation is over.
     """
 
     kind: str
     model: str = ""
     ran: Ran | None = None
     message: str = ""
+    versions: Versions = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,9 @@ class Worker:
         outside = next((one.message for one in ran if one.model not in self._open), "")
         for name in [name for name, is_open in self._open.items() if is_open]:
             self._ran(known.get(name) or Ran(name, FAILED, message=outside or message))
+        versions = _versions_read() if ran else {}
+        for name in [one.model for one in ran if one.status == OK and versions]:
+            self._tell(Event(READ, name, versions=versions))
         self._tell(Event(FREE))
 
     def _on_event(self, message: Any) -> None:
@@ -136,6 +142,13 @@ class Worker:
                 self._pipe.send(event)
             except OSError:  # nobody is there any more: the loop will find out
                 return
+
+
+def _versions_read() -> Versions:
+    """The tables that the invocation has looked at, and their versions."""
+    from dbt.adapters.tapestry.invocations import versions_read
+
+    return versions_read()
 
 
 def _text(error: BaseException) -> str:

@@ -65,6 +65,19 @@ def current_invocation(
         return _known[key]
 
 
+def versions_read() -> dict[str, tuple[str, int]]:
+    """Where each table lies that the newest invocation of this process has read, and its version.
+
+    The names are in lower case, without backticks.
+    """
+    with _lock:
+        newest = next(reversed(_known.values()), None)
+    if newest is None:
+        return {}
+    found = newest.pins.seen().items()
+    return {name: (one.table.location, one.pin.version) for name, one in found}
+
+
 def note_entry(config: Any, entry: Any) -> None:
     """Keep what was checked of a model that is not continuous for the logs."""
     with _lock:

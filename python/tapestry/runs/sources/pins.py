@@ -61,6 +61,11 @@ class Pins:
                 self._known[name] = _look(session, name)
             return self._known[name]
 
+    def seen(self) -> dict[str, Pinned]:
+        """The tables that were looked at so far, by name."""
+        with self._lock:
+            return {name: one for name, one in self._known.items() if isinstance(one, Pinned)}
+
     def committed(self, session: Session, name: str, pinned: Pinned) -> Pinned:
         """What ``of`` gave for ``name``, with the times of its commits.
 
