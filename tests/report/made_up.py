@@ -83,6 +83,7 @@ def kept(model: str, count: int, **more: Any) -> list[Row]:
             inserted_rows=None if number == 0 else number,
             updated_rows=None if number == 0 else 2 * number,
             deleted_rows=None if number == 0 else 1,
+            bytes_full=12_000_000 + 1000 * number,
         )
     return found
 

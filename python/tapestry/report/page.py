@@ -25,6 +25,7 @@ from tapestry.report.figures import model_figure, project_figures
 from tapestry.report.graph import graph
 from tapestry.report.plots import Plot
 from tapestry.report.record import Record, Run
+from tapestry.report.savings import savings
 from tapestry.report.standing import GONE, LOOK, NEVER, NOT_WELL, WELL, ModelStanding, Verdict
 from tapestry.report.strips import strips
 from tapestry.whole_file import write_whole
@@ -203,7 +204,12 @@ def environment() -> Environment:
         svg=lambda plot: Markup(plot.svg),  # Vega escapes what it draws
     )
     made.globals.update(
-        icons=ICONS, classes=CLASSES, counted=counted, ago=text.ago, style=_file("style.css")
+        icons=ICONS,
+        classes=CLASSES,
+        counted=counted,
+        ago=text.ago,
+        style=_file("style.css"),
+        savings=savings,
     )
     made.globals["live_script"] = _file("live.js")
     return made

@@ -62,6 +62,7 @@ RUN_COLUMNS = (
     "inserted_rows",
     "updated_rows",
     "deleted_rows",
+    "bytes_full",
 )
 """Read of ``tapestry_runs``: not the pins; the SQL is read for one run a model only."""
 
@@ -124,6 +125,7 @@ class Run:
     inserted_rows: int | None = None
     updated_rows: int | None = None
     deleted_rows: int | None = None
+    bytes_full: int | None = None
 
     @property
     def came(self) -> int | None:

@@ -35,6 +35,7 @@ _RUN_COUNTS: Final = (
     "inserted_rows",
     "updated_rows",
     "deleted_rows",
+    "bytes_full",
 )
 
 
