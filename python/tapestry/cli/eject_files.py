@@ -22,7 +22,7 @@ from dbt.adapters.tapestry.guarded_model import (
 )
 from tapestry.cli.eject_groups import groups_config, groups_model
 from tapestry.cli.eject_macros import ZONES, group_tests, model_tests, test_macros, window_macros
-from tapestry.cli.eject_maintained import Groups
+from tapestry.cli.eject_maintained import MergedGroups
 from tapestry.errors import ConfigurationError
 from tapestry.names import MATCHED_AT
 from tapestry.runs.kinds.continuous.config import ContinuousConfig
@@ -58,7 +58,7 @@ class Ejected:
     model: Model
     relations: Relations
     node: Mapping[str, Any]
-    way: Rewriting | Groups | None = None
+    way: Rewriting | MergedGroups | None = None
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _texts(one: Ejected, said: Mapping[str, str], dialect: str) -> _Texts:
 
     Rewritten without `assume`: exact whether or not it holds, for nothing here checks it.
     """
-    if isinstance(one.way, Groups):
+    if isinstance(one.way, MergedGroups):
         return _of_groups(one, one.way, said, dialect)
     own = one.model.config.own
     config = own if isinstance(own, ContinuousConfig) else ContinuousConfig()
@@ -140,7 +140,7 @@ def _texts(one: Ejected, said: Mapping[str, str], dialect: str) -> _Texts:
     return _Texts(text, macros, tests, _stored(names[0], dialect).name if alone else "")
 
 
-def _of_groups(one: Ejected, groups: Groups, said: Mapping[str, str], dialect: str) -> _Texts:
+def _of_groups(one: Ejected, groups: MergedGroups, said: Mapping[str, str], dialect: str) -> _Texts:
     """The same of a model whose groups take each other's place."""
     relations, name = one.relations, one.model.name
     common = _config(one.node, dialect, relations.catalog.time_zone, groups_config(groups, dialect))

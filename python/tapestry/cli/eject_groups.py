@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from dbt.adapters.tapestry.guarded_model import TAU, T, filled, guarded_text, scan_for
-from tapestry.cli.eject_maintained import Groups
+from tapestry.cli.eject_maintained import MergedGroups
 from tapestry.names import MATCHED_AT
 from tapestry.quoting import Sql
 from tapestry.runs.query.relations import Relations
@@ -21,17 +21,17 @@ from tapestry.sql import Scan, static_answer, timing
 from tapestry.sql.write import build
 
 MERGE = ("spark", "databricks", "snowflake", "bigquery")
-"""Where dbt merges; elsewhere it deletes the rows with a key and inserts."""
+"""Dbt merges in these; elsewhere it deletes the rows with a key and inserts."""
 
 
-def groups_config(groups: Groups, dialect: str) -> list[str]:
-    """What the config() of such a model says of how rows take each other's place."""
+def groups_config(groups: MergedGroups, dialect: str) -> list[str]:
+    """The part of the model's config() by which rows take each other's place."""
     strategy = "merge" if dialect in MERGE else "delete+insert"
     return [f"incremental_strategy='{strategy}'", f"unique_key={list(groups.keys)!r}"]
 
 
 def groups_model(
-    groups: Groups,
+    groups: MergedGroups,
     relations: Relations,
     said: Mapping[str, str],
     dialect: str,
@@ -48,7 +48,7 @@ def groups_model(
     return guarded_text(config, head, filled(first, said), filled(after, said))
 
 
-def _narrowed(scan: Scan, groups: Groups, dialect: str) -> Scan:
+def _narrowed(scan: Scan, groups: MergedGroups, dialect: str) -> Scan:
     """The rows of groups that a row after tau belongs to, where columns of the source tell them."""
     if not groups.carried:
         return scan

@@ -41,7 +41,7 @@ KEYS = frozenset(
 
 
 @dataclass(frozen=True)
-class Groups:
+class MergedGroups:
     """A query that groups the rows of one source.
 
     text
@@ -61,7 +61,7 @@ class Groups:
     carried: tuple[str, ...]
 
 
-def exact_way(model: Model, relations: Relations) -> Rewriting | Groups:
+def exact_way(model: Model, relations: Relations) -> Rewriting | MergedGroups:
     """How plain dbt keeps a maintained model: by appending what the rewriting finds, or groups.
 
     Raises ConfigurationError with the reason where neither is exact.
@@ -126,7 +126,7 @@ class _Grouped:
     model: Model
     query: ReadQuery
 
-    def groups(self) -> Groups:
+    def groups(self) -> MergedGroups:
         """The query as groups."""
         blocks = self._blocks()
         (source,) = set(self.query.named)
@@ -149,7 +149,7 @@ class _Grouped:
         carried = tuple(bases) if all(bases) else ()
         unsteady = unsteady_places(self.query.tree, self.query.catalog) or ()
         steady = [n for place, n in enumerate(self.query.columns) if place not in unsteady]
-        return Groups(source, text, tuple(steady), tuple(shown[key] for key in keys), carried)
+        return MergedGroups(source, text, tuple(steady), tuple(shown[key] for key in keys), carried)
 
     def _no(self, why: str) -> ConfigurationError:
         return _no(self.model, why)
@@ -190,8 +190,8 @@ class _Grouped:
             raise self._no(f"= does not tell the values of {key.name} ({kind}) apart")
         if not _not_null(blocks, key.name.lower()):
             raise self._no(
-                f"{key.name} may be NULL, and merge finds no row by NULL: say WHERE {key.name} IS"
-                " NOT NULL if that is meant"
+                f"{key.name} may be NULL, and merge finds no row by NULL: let its condition leave"
+                " NULLs out if that is meant"
             )
 
     def _with_newest(self, newest: exp.Column) -> str:

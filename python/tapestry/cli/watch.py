@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Collection
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +91,9 @@ def watch(
         pool.start()
         wakes = Wakes(read_by_kept(manifest, {one.name for one in planned}))
         ticks = Ticks(planned, time.monotonic())
-        failing = _watch(ticks, pool, engine, wakes, Pace(config.threads), seconds, as_json)
+        ends_at = None if seconds is None else ticks.start + seconds
+        pace = Pace(config.threads, ends_at=ends_at)
+        failing = _watch(ticks, pool, engine, wakes, pace, as_json)
     if failing:
         click.echo(f"failing: {', '.join(failing)}", err=True)
         click.get_current_context().exit(1)
@@ -165,7 +166,6 @@ def _watch(
     engine: Engine,
     wakes: Wakes,
     pace: Pace,
-    seconds: float | None,
     as_json: bool,
 ) -> list[str]:
     """Watch until the end; the models that fail then."""
@@ -175,12 +175,11 @@ def _watch(
     from tapestry.schedule.watcher import Watcher, WatchView
 
     to = console()
-    ends_at = None if seconds is None else ticks.start + seconds
     with ExitStack() as stack:
         stop = stack.enter_context(Stop())
         live = LiveView(to, ticks, time.monotonic) if to.is_terminal and not as_json else None
         view: WatchView = live or (JsonView(ticks) if as_json else TextView(to))
-        watcher = Watcher(ticks, pool, view, stop, replace(pace, ends_at=ends_at))
+        watcher = Watcher(ticks, pool, view, stop, pace)
         watcher.wakes = wakes
         if live is not None:
             live.lines = watcher.lines

@@ -1,4 +1,4 @@
-"""What it saved to bring a table up to date by what had changed, as far as the runs tell."""
+"""Say what it saved to bring a table up to date by what had changed, as far as the runs tell."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ PAUSE = 1.0
 
 @dataclass
 class Wakes:
-    """Of each model that is woken what it reads, and at which versions it last did.
+    """The tables that each model reads which is woken, and at which versions it last did.
 
     reads
         Model -> the tables that it reads, through views too.

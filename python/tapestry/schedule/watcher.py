@@ -112,7 +112,7 @@ class Watcher:
         self.lines = {name: Line() for name in ticks.turns}
         self._warned: dict[str, float] = {}
         self.wakes = Wakes()
-        """What wakes a model before its tick: nothing, until somebody says what it reads."""
+        """They wake a model before its tick, once somebody says what it reads."""
         self.healthy: Callable[[], None] = lambda: None
         """Called each time round; may raise to end the watch."""
 

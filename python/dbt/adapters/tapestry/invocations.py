@@ -66,7 +66,7 @@ def current_invocation(
 
 
 def versions_read() -> dict[str, tuple[str, int]]:
-    """Where each table lies that the newest invocation of this process has read, and its version.
+    """The place and the version of each table that this process's newest invocation has read.
 
     The names are in lower case, without backticks.
     """

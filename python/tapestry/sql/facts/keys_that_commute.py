@@ -75,7 +75,7 @@ class _Block:
 
     @cached_property
     def partitions(self) -> list[list[exp.Expr]]:
-        """What each window function of its own partitions by."""
+        """The expressions that each window function of its own partitions by."""
         windows = [one for one in own_parts(self.node) if isinstance(one, exp.Window)]
         return [one.args.get("partition_by") or [] for one in windows]
 

@@ -14,7 +14,7 @@ import pytest
 from tests.eject.maintained import MODELS, compiled, ejected, maintained_files
 from tests.eject.plain import PlainProject
 
-from tapestry.cli.eject_maintained import Groups
+from tapestry.cli.eject_maintained import MergedGroups
 from tapestry.errors import ConfigurationError
 from tapestry.sql import Rewriting
 
@@ -110,9 +110,9 @@ def test_any_life_of_the_sources_gives_what_is_recomputed(seed: int) -> None:
 
 def test_which_class_a_query_is_of() -> None:
     ways = {name: ejected(name, compiled(text)).way for name, text in MODELS.items()}
-    assert {name for name, way in ways.items() if isinstance(way, Groups)} == GROUPED.keys()
+    assert {name for name, way in ways.items() if isinstance(way, MergedGroups)} == GROUPED.keys()
     assert all(isinstance(way, Rewriting) for name, way in ways.items() if name not in GROUPED)
-    narrowed = {name for name, way in ways.items() if isinstance(way, Groups) and way.carried}
+    narrowed = {name for name, way in ways.items() if isinstance(way, MergedGroups) and way.carried}
     assert narrowed == {"totals", "extremes"}, "where the key is computed all rows are grouped"
 
 
