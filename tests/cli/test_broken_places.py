@@ -160,7 +160,7 @@ def test_an_empty_project(
     code, _, error = run(monkeypatch, capsys, "explain", "unanswered")
     assert (code, "the project has no models yet" in error) == (2, True)
     code, _, error = run(monkeypatch, capsys, "eject")
-    assert (code, "no continuous models" in error) == (2, True)
+    assert (code, "no continuous or maintained models" in error) == (2, True)
     code, _, error = run(monkeypatch, capsys, "replay", "--from", "2026-01-01")
     assert (code, "there is nothing to replay" in error) == (2, True)
     code, _, error = run(monkeypatch, capsys, "watch")

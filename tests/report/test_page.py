@@ -122,7 +122,8 @@ def test_each_run_says_what_it_changed_and_how_the_table_was_kept(tmp_path: Path
     report_of(tmp_path, made, []).write(tmp_path / "report.html")
     page = re.sub(r"\s+", " ", (tmp_path / "report.html").read_text("utf-8"))
     assert "<dt>kept</dt><dd>incremental</dd>" in page
-    assert "<td>full: HISTORY_GONE (shop.orders)</td>" in page
+    assert "full: HISTORY_GONE (shop.orders)</td>" in page
+    assert "by what had changed" in page
     assert page.count('<th scope="col">how kept</th>') == 1  # of one model
     told = summary(report_of(tmp_path, made, []).verdict, "s")
     last = {one["model"]: one["last_run"] for one in told["models"]}
