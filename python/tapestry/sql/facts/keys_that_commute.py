@@ -108,7 +108,7 @@ class _Block:
                 here |= block.join(join, here)
         where = node.args.get("where")
         if where is not None:
-            block.strong += _equalities(where.this)
+            block.strong += equalities(where.this)
         return block
 
     def relation(self, node: exp.Expr) -> set[str]:
@@ -126,7 +126,7 @@ class _Block:
         """Take a join in; the aliases of its right side."""
         right = self.relation(node.this)
         side, on = node.side, node.args.get("on")
-        equal = list(_equalities(on)) if on is not None else []
+        equal = list(equalities(on)) if on is not None else []
         if side == "FULL":
             self.whole = False
         elif side in ("LEFT", "RIGHT") or node.kind in ("SEMI", "ANTI"):
@@ -217,6 +217,13 @@ class Finder:
             return None
         return self.covered(block, equal)
 
+    def of(self, node: exp.Select, column: exp.Column) -> Iterator[tuple[str, exp.Expr]]:
+        """The uses that a column of a relation of FROM is read of, each with its column there."""
+        if column.table in self.tables:
+            yield column.table, column
+        else:
+            yield from (self.inside(self.block(node), *_column(column)) or {}).items()
+
     def cuts(self, block: _Block, alias: str, name: str) -> bool:
         """Has every row of a block its κ from a use that is cut to the keys looked at?"""
         return alias in self.tables or self.inside(block, alias, name) is not None
@@ -282,7 +289,7 @@ class Finder:
             return {}
         found: set[Column] = set()
         where = node.args.get("where")
-        equal = list(_equalities(where.this)) if where is not None else []
+        equal = list(equalities(where.this)) if where is not None else []
         for inner, around in _both_ways(equal):
             if _column(around) in outer and inner.table in block.relations:
                 found.add(_column(inner))
@@ -319,12 +326,12 @@ def _compared_in(query: exp.Expr) -> exp.Column | None:
     return compared if isinstance(node, exp.Where) else None
 
 
-def _equalities(condition: exp.Expr) -> Iterator[tuple[exp.Column, exp.Column]]:
+def equalities(condition: exp.Expr) -> Iterator[tuple[exp.Column, exp.Column]]:
     """The conjuncts ``a.x = b.y`` of a condition, both of one type that rows are looked up by."""
     for part in condition.flatten() if isinstance(condition, exp.And) else [condition]:
         part = part.unnest()
         if isinstance(part, exp.And):
-            yield from _equalities(part)
+            yield from equalities(part)
         if not isinstance(part, exp.EQ) or timing.contains_now(part):
             continue
         one, two = part.this.unnest(), part.expression.unnest()

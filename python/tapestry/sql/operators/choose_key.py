@@ -4,6 +4,7 @@
     set operations                      all columns
     filter, project, join               all columns that are read of the largest table of FROM whose
                                         rows no outer join may leave out
+    FULL JOIN … ON a.k = b.k            coalesce(a.k, b.k), which GROUP BY has to name so
     LIMIT, a global aggregate           none
 
 An author's `unique_key` comes before these (``wanted_key``).
@@ -23,7 +24,7 @@ from sqlglot import exp
 from tapestry.sql import timing
 from tapestry.sql.facts.from_clause import opened
 from tapestry.sql.facts.grouping import is_limited
-from tapestry.sql.facts.keys_that_commute import Covered, Finder
+from tapestry.sql.facts.keys_that_commute import Covered, Finder, equalities
 from tapestry.sql.ir import SourceTable
 from tapestry.sql.operators.block import SelectBlock, tables_in
 from tapestry.sql.operators.wanted_key import is_told_apart, lists_of, wanted_key
@@ -75,8 +76,10 @@ def choose_key(
     if not isinstance(tree, exp.Select):
         return None
     block = SelectBlock(tree)
-    if is_limited(tree) or any(one.side == "FULL" for one in block.relations):
+    if is_limited(tree):
         return None
+    if any(one.side == "FULL" for one in block.relations):
+        return _of_full_join(block, finder)
     candidates = named or list(_candidates(block, _Sizes(tables, weights or {})))
     parts = tuple(dict.fromkeys(one for one in candidates if _may_be(one, block)))
     covered = [finder.commuting(tree, part) for part in parts]
@@ -90,6 +93,28 @@ def _of_set(query: exp.SetOperation, finder: Finder, wanted: Sequence[int]) -> K
     places = wanted or range(len(names))
     covered = [finder.output(query, place) for place in places]
     return Key(tuple(build.column(names[place]) for place in places), _reached(covered), True)
+
+
+def _of_full_join(block: SelectBlock, finder: Finder) -> Key | None:
+    """Take the value that the rows of both sides are joined by (aggregates, 2.5).
+
+    A row that finds no partner has it from its own side, one that finds one from either. Another
+    outer join might fill that of both with NULL.
+    """
+    joins = [one for one in block.relations if one.side or one.looked_at]
+    if len(joins) > 1:
+        return None
+    lists, parts, covered = list(lists_of(block)), [], []
+    for pair in (pair for one in joins[0].on for pair in equalities(one)):
+        if joins[0].alias not in {one.table for one in pair} or pair[0].table == pair[1].table:
+            continue
+        orders = (pair, pair[::-1])
+        values = (exp.Coalesce(this=a.copy(), expressions=[b.copy()]) for a, b in orders)
+        named = [one for one in values if all(one in listed for listed in lists)]
+        if named:
+            parts.append(named[0])
+            covered.append({use: one for side in pair for use, one in finder.of(block.node, side)})
+    return Key(tuple(parts), _reached(covered)) if parts else None
 
 
 def names_of(query: exp.Query) -> list[str]:
