@@ -212,3 +212,99 @@ def test_what_is_expected_of_all_rows_is_asked_of_the_whole_table(shop: Shop) ->
     into(shop, order(6, 6))
     with pytest.raises(ExpectationFailed):
         shop.run(model, 30)
+
+
+STAMPED = (
+    "select now() as at, id, cust, amount from {s}.orders",
+    "select now() as at, cust from {s}.orders",
+    QUERIES[0].replace("select", "select now() as at,", 1),
+    QUERIES[7].replace("distinct", "distinct now() as at,", 1),
+    "select now() as at, cust as k from {s}.orders union all select now(), id from {s}.customers",
+    "select now() as at, id, case when due < now() then 'late' else 'open' end as status"
+    " from {s}.orders",
+)
+
+
+def moved_on(before: Counter[Any], answer: Counter[Any], at: Any) -> Counter[Any]:
+    """The definition: of each row the copies that were written first stay, new ones bear ``at``."""
+    written: dict[Any, list[Any]] = {}
+    for (stamp, *row), n in before.items():
+        written.setdefault(tuple(row), []).extend([stamp] * n)
+    found: Counter[Any] = Counter()
+    for (_, *row), n in answer.items():
+        old = sorted(written.get(tuple(row), []))[:n]
+        found.update((stamp, *row) for stamp in [*old, *[at] * (n - len(old))])
+    return found
+
+
+@pytest.mark.parametrize("refresh", ["incremental", more("auto")])
+@pytest.mark.parametrize("sql", [STAMPED[1], *(more(sql) for sql in STAMPED if "," in sql)])
+def test_a_row_keeps_the_time_at_which_it_was_written(shop: Shop, sql: str, refresh: str) -> None:
+    (number,) = seeds(1)
+    model, rng, before = (
+        shop.maintained(sql, refresh=refresh),
+        random.Random(number),
+        Counter[Any](),
+    )
+    into(shop, order(1, 1), order(2, 1), order(3, 2))
+    for seconds in (10, 20, 30):
+        outcome = shop.run(model, seconds)
+        ((at,),) = shop.session.rows(f"select {literal(seconds)}")
+        before = moved_on(before, shop.answer(model, seconds), at)
+        assert shop.table() == before, f"{number} {outcome}"
+        assert all(one.status == "pass" for one in outcome.results)
+        change(shop, rng)
+        into(shop, order(4, 1))
+    assert str(shop.run(model, 40)) != "nothing new"
+    assert str(shop.run(model, 50)) == "nothing new" or "due" in sql
+
+
+@pytest.mark.more
+def test_what_reads_the_clock_and_a_column_is_a_value(shop: Shop) -> None:
+    into(shop, order(1, 1))
+    model = shop.maintained("select id, hour(now()) + id as h from {s}.orders")
+    shop.run(model, 10)
+    into(shop, order(2, 2))
+    with pytest.raises(NotIncremental, match=r"\[TIME_FUNCTION\]"):
+        shop.run(model, 3610)
+    whole = shop.maintained(model.sql, refresh="auto")
+    shop.run(whole, 3610)
+    assert shop.table() == shop.answer(whole, 3610)
+
+
+@pytest.mark.more
+def test_a_rejected_row_keeps_its_time_and_its_time_drops_none(shop: Shop) -> None:
+    into(shop, order(1, 1, 1), order(2, 2, 5))
+    sql = "select id, amount, now() as at from {s}.orders"
+    model = dropping(shop, sql, "amount > 2")
+    shop.run(model, 10)
+    into(shop, order(3, 3, 1))
+    shop.run(model, 20)
+    found = shop.session.rows(f"select id, at from {shop.schema}.target__rejected order by id")
+    ((first,),), ((second,),) = (shop.session.rows(f"select {literal(t)}") for t in (10, 20))
+    assert [tuple(row) for row in found] == [(1, first), (3, second)]
+    with pytest.raises(ConfigurationError, match="on_violation: drop looks at the clock"):
+        shop.run(dropping(shop, sql, "at is not null"), 30)
+
+
+@pytest.mark.more
+def test_a_row_whose_sum_differs_by_rounding_alone_stays(shop: Shop) -> None:
+    """Not NULL and a number, not infinite and a number; of two equal groups each by itself."""
+    run, s = shop.session.run, shop.schema
+    into(shop, order(1, 1), order(2, 2), order(3, 3), order(4, 4), order(5, 5))
+    run(f"update {s}.orders set rate = double('infinity') where id = 4")
+    sql = "select cust, now() as at, sum(rate) as r from {s}.orders group by cust"
+    model = shop.maintained(sql)
+    shop.run(model, 10)
+    before = shop.table()
+    run(f"update {s}.orders set rate = rate + 1e-14 where id in (1, 2)")
+    run(f"update {s}.orders set rate = NULL where id = 3")
+    run(f"update {s}.orders set rate = 5 where id = 4")
+    run(f"update {s}.orders set rate = rate + 1e-7 where id = 5")
+    shop.run(model, 20)
+    after = {row[0]: row for row in shop.table()}
+    stays = {row[0] for row in before if after[row[0]] == row}
+    assert stays == {1, 2}
+    assert (after[3][2], after[4][2]) == (None, 5)
+    run(f"update {s}.orders set rate = rate - 1e-14 where id in (1, 2)")
+    assert str(shop.run(model, 30)) == "nothing new"

@@ -30,7 +30,7 @@ def another_table(
     query where ``on_configuration_change`` does.
     """
     old, new = row.after.canonical, query.canonical
-    types = tuple((one.name, one.type) for one in query.columns)
+    types = tuple((one.name, one.type) for one in query.shown)
     key = ("maintained columns", row.generation, types)
     columns = not invocation.recall.analysed(key) and types != _there(session, model)
     if columns and config_of(model.config.own).on_schema_change == "fail":

@@ -1,8 +1,8 @@
-"""An author says more of the rows than the query: their key, and what is expected of them."""
+"""An author says more than the query: what the key of rows is, what is expected of them, …"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -30,11 +30,14 @@ class Declared:
         What conditions may call a row.
     unique
         The places of the columns of `unique_key`.
+    functions
+        The functions that give equal values for equal arguments.
     """
 
     alias: str = ""
     unique: tuple[int, ...] = ()
     expected: tuple[Prepared, ...] = ()
+    functions: tuple[str, ...] = ()
 
     @property
     def drops(self) -> tuple[Prepared, ...]:
@@ -54,6 +57,8 @@ class Declared:
         if self.unique:
             listed = ", ".join(columns[place].name for place in self.unique)
             yield f"-- unique_key: {remark(listed)}"
+        if self.functions:
+            yield f"-- deterministic functions: {remark(', '.join(sorted(self.functions)))}"
         for one in (prepared.expectation for prepared in self.expected):
             said = one.condition or f"{one.kind} {one.arguments}"
             yield f"-- expected: {remark(f'{one.name}: {said} ({one.on_violation})')}"
@@ -63,26 +68,35 @@ NOTHING_DECLARED = Declared()
 
 
 def declared(
-    session: Session, model: Model, invocation: Invocation, columns: tuple[Column, ...]
+    session: Session,
+    model: Model,
+    invocation: Invocation,
+    columns: tuple[Column, ...],
+    shown: tuple[Column, ...],
 ) -> Declared:
-    """Read them.
+    """Read them; ``shown`` are the columns of the table, ``columns`` those that make a row.
 
     Raises ConfigurationError for a key or an expectation that does not fit the columns.
     """
-    found = _expected(session, model, invocation, columns)
-    said = Declared(model.name, _places(model, columns), found)
+    found = _expected(session, model, invocation, shown)
+    stamps = {column.name.lower() for column in shown if column not in columns}
+    said = Declared(
+        model.name, _places(model, columns), found, model.config.deterministic_functions
+    )
     for one in said.drops:
-        _refuse_changing(model, one)
+        _refuse_changing(model, one, stamps)
     return said
 
 
-def _refuse_changing(model: Model, one: Prepared) -> None:
+def _refuse_changing(model: Model, one: Prepared, stamps: Collection[str]) -> None:
     """Raise ConfigurationError for a condition that may say another thing of the same row later.
 
     A row that stays is not looked at again.
     """
     tree = read_one(f"SELECT {one.condition}")
-    looked_at = "the clock" if timing.contains_now(tree) else ""
+    clock = timing.contains_now(tree)
+    clock = clock or any(column.name.lower() in stamps for column in tree.find_all(exp.Column))
+    looked_at = "the clock" if clock else ""
     if not looked_at and any(tree.find_all(exp.Table)):
         looked_at = "other tables"
     names = {name.lower() for node in tree.find_all(exp.Func) for name in called(node)}

@@ -47,6 +47,11 @@ class NamedRows:
             return Sql("")
         return Sql(" OR ".join(f"({self._is(row)})" for row, _, _ in self.rows))
 
+    @property
+    def some_stay(self) -> bool:
+        """Is there one of which some copies were there, and some are?"""
+        return any(was and now for _, was, now in self.rows)
+
     def counts(self, key: Sequence[int]) -> tuple[int, int, int]:
         """How many rows come in, take the place of others with their key, and go out.
 

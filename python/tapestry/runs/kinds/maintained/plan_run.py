@@ -136,7 +136,7 @@ class NextRun:
         row = replace(row, after=self.after(sums, rejecting))
         if told.empty:
             return self.unchanged(last, row, comparing)
-        made = replacement(self.query, comparing.table, comparing.rejected, told)
+        made = replacement(comparing, told)
         return self.writes(row, whole).replacing(made, comparing.views.names, told)
 
     def told(
@@ -202,10 +202,9 @@ class NextRun:
         comparing.views.release()
         if row.after.t - last.after.t < QUIET or self.query.pins == last.after.pins:
             return Nothing(self.model, row.after.t)
-        nothing = f"SELECT * FROM ({self.query.answer(row.after.t)}) LIMIT 0"
-        made = Replacement(nothing, None)
-        same = TableChange("", (), 0, 0, 0)
-        return self.writes(row).replacing(made, comparing.views.names, same)
+        same, run = TableChange("", (), 0, 0, 0), self.writes(row)
+        made = Replacement(f"SELECT * FROM ({run.answer}) LIMIT 0", None)
+        return run.replacing(made, comparing.views.names, same)
 
     def writes(self, row: StateRow, whole: Whole | None = None) -> WriteRun:
         """The run as it is carried out."""

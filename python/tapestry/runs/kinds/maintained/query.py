@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-from tapestry.quoting import remark
+from tapestry.quoting import Sql, identifier, remark
 from tapestry.runs.context.invocation import Invocation
-from tapestry.runs.engine.column_types import columns_of_query
+from tapestry.runs.engine.column_types import columns_of_query, sql_type
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.declared import NOTHING_DECLARED, Declared, declared
 from tapestry.runs.kinds.maintained.how_kept import HowKept, how_kept, refuse
@@ -22,6 +22,7 @@ from tapestry.runs.sources.pins import Pin, Pins
 from tapestry.sql import static_answer, timing
 from tapestry.sql.catalog import Column
 from tapestry.sql.operators.compare_versions import read_columns
+from tapestry.sql.operators.run_stamps import Stamp, apart_from_stamps
 from tapestry.sql.operators.steady import unsteady_places
 from tapestry.sql.operators.texts import Between, SourceVersions
 from tapestry.sql.read.read_query import ReadQuery
@@ -31,6 +32,8 @@ from tapestry.sql.read.read_query import ReadQuery
 class MaintainedQuery:
     """A text over the sources as they are pinned now.
 
+    read
+        It, without the columns that say when a row was written.
     columns
         Those of the answer, as Spark names their types.
     kept
@@ -39,6 +42,9 @@ class MaintainedQuery:
         Columns whose values are not the same each time they are computed from the same rows.
     declared
         What the author says of its rows.
+    shown
+        The columns of the table: those of the answer, and of ``stamps`` those that say when a row
+        was written.
     """
 
     read: ReadQuery
@@ -48,11 +54,36 @@ class MaintainedQuery:
     kept: HowKept
     unsteady: frozenset[str] = frozenset()
     declared: Declared = NOTHING_DECLARED
+    shown: tuple[Column, ...] = ()
+    stamps: tuple[Stamp, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of its columns."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The names of the columns of the table."""
+        return tuple(column.name for column in self.shown)
+
+    @property
+    def stamp_names(self) -> tuple[str, ...]:
+        """The names of those that say when a row was written."""
+        return tuple(self.written[one.place] for one in self.stamps)
+
+    def stamped(self, select: str, t: datetime) -> str:
+        """Rows of the answer as a run at t writes them."""
+        if not self.stamps:
+            return select
+        stamps, listed = {one.place: one for one in self.stamps}, []
+        for place, column in enumerate(self.shown):
+            name = identifier(column.name)
+            stamp = stamps.get(place)
+            if stamp is not None:
+                name = Sql(f"CAST({stamp.at(t)} AS {sql_type(column.type)}) AS {name}")
+            listed.append(name)
+        return f"SELECT {', '.join(listed)} FROM (\n{select}\n)"
 
     @property
     def unique(self) -> tuple[str, ...]:
@@ -127,15 +158,19 @@ def read_query(
     """
     sql, pins, zone = sql or model.sql, pins or invocation.pins, invocation.time_zone
     relations = read_relations(session, sql, model, pins, zone, unsaid=STATIC)
-    query = refuse(sql, relations.catalog)
-    columns = _columns(session, invocation, query, relations)
+    whole = refuse(sql, relations.catalog)
+    shown = _columns(session, invocation, whole, relations)
+    query, stamps = apart_from_stamps(whole)
+    places = {one.place for one in stamps}
+    columns = tuple(column for place, column in enumerate(shown) if place not in places)
     unsteady = unsteady_places(query.tree, query.catalog)
-    shown = frozenset(columns[place].name for place in unsteady or ())
-    said = declared(session, model, invocation, columns)
+    names = frozenset(columns[place].name for place in unsteady or ())
+    said = declared(session, model, invocation, columns, shown)
     weights = {name: one.table.size for name, one in relations.tables.items()}
     kept = how_kept(query, unsteady is None, weights, said.unique)
-    text = _canonical(query, relations, invocation, said.lines(columns))
-    return MaintainedQuery(query, relations, text, columns, kept, shown, said)
+    text = _canonical(whole, relations, invocation, said.lines(columns))
+    found = MaintainedQuery(query, relations, text, columns, kept, names, said)
+    return replace(found, shown=shown, stamps=stamps)
 
 
 def _columns(

@@ -7,17 +7,19 @@
     many change            all rows are replaced
 
 Exact, whatever hashes collide: rows of the table with such a hash are read from the table and
-counted together with the change; the same ones go out, and those come in whose count is left.
+counted together with the change; the same ones go out, and those come in whose count is left. Of
+equal rows those stay that were written first: what says when a row was written stays with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
-from tapestry.quoting import identifiers, string
+from tapestry.quoting import identifier, identifiers, string
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
-from tapestry.runs.kinds.maintained.table_change import DELTA, TableChange, row_hash
+from tapestry.runs.kinds.maintained.table_change import DELTA, Comparing, TableChange, row_hash
 from tapestry.runs.protocol.writing import Appending, Remaking, Replacing
 from tapestry.runs.tables.state_row import StateRow
 
@@ -52,56 +54,71 @@ class Replacement:
         return made(row, columns, self.instead_of)
 
 
-def replacement(
-    query: MaintainedQuery, table: str, rejected: str, change: TableChange
-) -> Replacement:
-    """The rows that a change of a table takes, and those that it gives up.
-
-    ``table`` and the ``rejected`` rows of before as they stand behind FROM.
-    """
-    made = _of_table(query, table, change)
+def replacement(comparing: Comparing, change: TableChange) -> Replacement:
+    """The rows that a change of a table takes, and those that it gives up."""
+    query, t, rejected = comparing.query, comparing.t, comparing.rejected
+    made = _of_table(query, comparing.table, change, t)
     if not change.kept_out:
         return made
-    names = identifiers(query.names)
+    names, written = identifiers(query.names), identifiers(query.written)
     changed = f"SELECT {names}, {DELTA} FROM {change.kept_out}"
-    come = _copies(
-        f"SELECT {names}, {DELTA} AS _tap_n FROM ({changed}) WHERE {DELTA} > 0", query.names
-    )
-    if rejected:
-        changed += f" UNION ALL SELECT {names}, 1 FROM {rejected}"
-    counted = f"SELECT {names}, sum({DELTA}) AS _tap_n FROM ({changed}) GROUP BY {names}"
-    both = f"SELECT {names} FROM ({made.select}) UNION ALL SELECT {names} FROM ({come})"
-    return replace(made, select=both, rejected=_copies(counted, query.names))
+    come = _come(query, changed, t)
+    both = f"SELECT {written} FROM ({made.select}) UNION ALL SELECT {written} FROM ({come})"
+    there = f"SELECT {written} FROM {rejected}" if rejected else ""
+    stay = _counted_together(query, there, changed, t) if rejected else come
+    return replace(made, select=both, rejected=stay)
 
 
-def _of_table(query: MaintainedQuery, table: str, change: TableChange) -> Replacement:
+def _of_table(query: MaintainedQuery, table: str, change: TableChange, t: datetime) -> Replacement:
     """The same, of the rows that the table takes."""
     if change.few is not None:
-        return Replacement(change.few.select, change.few.instead_of or None, named=True)
-    if change.deleted or change.updated:
-        return replaced(query, table, change)
-    return appended(query, change)
-
-
-def appended(query: MaintainedQuery, change: TableChange) -> Replacement:
-    """Rows come in only."""
-    names = identifiers(query.names)
-    copies = _copies(f"SELECT {names}, {DELTA} AS _tap_n FROM {change.relation}", query.names)
-    return Replacement(copies, None)
-
-
-def replaced(query: MaintainedQuery, table: str, change: TableChange) -> Replacement:
-    """Rows go out, too."""
-    names, hashed = identifiers(query.names), row_hash(query.names)
-    where, instead_of = "", "true"
+        select = query.stamped(change.few.select, t)
+        return Replacement(select, change.few.instead_of or None, named=True)
+    changed = f"SELECT {identifiers(query.names)}, {DELTA} FROM {change.relation}"
+    if not (change.deleted or change.updated):
+        return Replacement(_come(query, changed, t), None)
+    hashed, where, instead_of = row_hash(query.names), "", "true"
     if change.hashes is not None:
         where = f" WHERE {hashed} IN (SELECT {hashed} FROM {change.relation})"
         instead_of = f"{hashed} IN ({', '.join(f'{one:d}L' for one in change.hashes)})"
-    counted = (
-        f"SELECT {names}, sum({DELTA}) AS _tap_n FROM (SELECT {names}, 1 AS {DELTA} FROM {table}"
-        f"{where} UNION ALL SELECT {names}, {DELTA} FROM {change.relation}) GROUP BY {names}"
+    there = f"SELECT {identifiers(query.written)} FROM {table}{where}"
+    return Replacement(_counted_together(query, there, changed, t), instead_of)
+
+
+def _come(query: MaintainedQuery, changed: str, t: datetime) -> str:
+    """The copies that come in, as a run at t writes them."""
+    names = identifiers(query.names)
+    more = f"SELECT {names}, {DELTA} AS _tap_n FROM ({changed}) WHERE {DELTA} > 0"
+    return query.stamped(_copies(more, query.names), t)
+
+
+def _counted_together(query: MaintainedQuery, there: str, changed: str, t: datetime) -> str:
+    """The rows of ``there`` after a change: those that stay as they are, and those that come in."""
+    names = identifiers(query.names)
+    if not query.stamps:
+        counted = (
+            f"SELECT {names}, sum({DELTA}) AS _tap_n FROM (SELECT {names}, 1 AS {DELTA} FROM"
+            f" ({there}) UNION ALL {changed}) GROUP BY {names}"
+        )
+        return _copies(counted, query.names)
+    written, stamps = identifiers(query.written), identifiers(query.stamp_names)
+    none = ", ".join(f"NULL AS {identifier(name)}" for name in query.stamp_names)
+    together = (
+        f"SELECT {names}, {stamps}, 0 AS {DELTA}, true AS _tap_there FROM ({there})"
+        f" UNION ALL SELECT {names}, {none}, {DELTA}, false FROM ({changed})"
     )
-    return Replacement(_copies(counted, query.names), instead_of)
+    counted = (
+        f"SELECT *, count_if(_tap_there) OVER (PARTITION BY {names}) AS _tap_was,"
+        f" sum({DELTA}) OVER (PARTITION BY {names}) AS _tap_more,"
+        f" row_number() OVER (PARTITION BY {names}, _tap_there ORDER BY {stamps}) AS _tap_i"
+        f" FROM ({together})"
+    )
+    stay = (
+        f"SELECT {written} FROM ({counted}) WHERE IF(_tap_was + _tap_more < 0,"
+        f" CAST(raise_error({string(_ODD)}) AS BOOLEAN),"
+        " _tap_there AND _tap_i <= _tap_was + least(_tap_more, 0))"
+    )
+    return f"{stay} UNION ALL SELECT {written} FROM ({_come(query, changed, t)})"
 
 
 def _copies(counted: str, columns: Sequence[str]) -> str:

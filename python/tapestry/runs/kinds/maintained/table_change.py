@@ -20,6 +20,7 @@ from tapestry.runs.engine.errors_of_delta import history_gone
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.cheaper import Cheaper
 from tapestry.runs.kinds.maintained.few_rows import NamedRows, few_rows
+from tapestry.runs.kinds.maintained.nearly_equal import but_for_rounding
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
 from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.runs.kinds.maintained.source_versions import SourcesCompared
@@ -184,12 +185,14 @@ class Comparing:
         said = self.query.declared
         few = few and not said.drops
         found = few_rows(self.session, self.query.columns, both, Sql(DELTA)) if few else None
-        if found is not None:
+        if found is not None and not (self.query.stamps and found.some_stay):
             return TableChange("", (), *found.counts(self._shown_key()), few=found)
         change = self.views.keep(
             f"SELECT {names}, sum({DELTA}) AS {DELTA} FROM ({both}) GROUP BY {names}"
             f" HAVING sum({DELTA}) <> 0"
         )
+        rounded = but_for_rounding(change, Sql(DELTA), self.query.columns, self.query.unsteady)
+        change = self.views.keep(rounded) if rounded else change
         kept_out = ""
         if said.drops:
             kept_out = self.views.keep(said.taken(f"SELECT * FROM {change}", out=True))

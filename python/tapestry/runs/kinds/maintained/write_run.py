@@ -47,7 +47,7 @@ class WriteRun:
         row, replaces = self.row, self.standing.target is not None
         return Planned(
             row,
-            self.new_rows(self.query.answer(row.after.t), self.anew, creates=True),
+            self.new_rows(self.answer, self.anew, creates=True),
             Creation(self.model, row.generation, replaces, self.state_table),
             self.state_table,
             proof=self.proof(""),
@@ -59,8 +59,8 @@ class WriteRun:
         """The whole answer in the place of all rows."""
         return Planned(
             self.row,
-            self.new_rows(self.query.answer(self.row.after.t), self.anew),
-            Overwriting(self.row, self.query.names),
+            self.new_rows(self.answer, self.anew),
+            Overwriting(self.row, self.query.written),
             self.state_table,
             proof=self.proof(""),
             circumstances=self.standing.circumstances,
@@ -77,7 +77,7 @@ class WriteRun:
         return Planned(
             self.row,
             self.new_rows(made.select, whole, Holding(made=tuple(views))),
-            made.writing(self.row, self.query.names),
+            made.writing(self.row, self.query.written),
             self.state_table,
             proof=self.proof(stays, verification),
             circumstances=self.standing.circumstances,
@@ -107,6 +107,12 @@ class WriteRun:
         return Figures(str(whole or INCREMENTAL), refreshed=refreshed)
 
     @property
+    def answer(self) -> str:
+        """All rows, as the run writes them."""
+        t = self.row.after.t
+        return self.query.stamped(self.query.answer(t), t)
+
+    @property
     def anew(self) -> WholeTable:
         """The table is made of the new rows alone, and so are its rejected rows."""
         return WholeTable("", "" if self.query.declared.drops else None)
@@ -123,8 +129,9 @@ class WriteRun:
             self.model,
             self.row.identity,
             select,
-            selected=self.query.names,
-            columns=self.query.names,
+            selected=self.query.written,
+            columns=self.query.written,
+            audit=self.query.stamp_names,
             expected=self.query.declared.expected,
             holding=holding,
             creates=creates,
