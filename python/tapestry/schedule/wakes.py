@@ -37,7 +37,7 @@ class Wakes:
         self.ended[model] = now
 
     def moved(self, model: str, now: float, seconds: float | None) -> bool:
-        """Has a table moved that a model reads? Not sooner than its last run took (seconds)."""
+        """Has a table moved that a model reads? Not sooner than a run takes, if that is known."""
         pause = max(PAUSE, seconds or 0.0)
         if now - self.ended.get(model, now) < pause:
             return False

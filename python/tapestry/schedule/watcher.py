@@ -145,7 +145,7 @@ class Watcher:
         for name in list(self.wakes.seen):
             turn = self.ticks.turns[name]
             idle = not turn.running and not turn.failures and turn.due > now
-            if idle and self.wakes.moved(name, now, turn.seconds):
+            if idle and self.wakes.moved(name, now, turn.expected):
                 self.ticks.wake(name, now)
         while self._pool.idle:
             names = self.ticks.take(now, self._pool.idle, self._pool.size, self._together)
