@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
@@ -227,6 +227,14 @@ def rows_of(
 def test_what_is_not_compared_says_so(sql: str, what: str) -> None:
     with pytest.raises(NotComparedError, match=what):
         kept(sql)
+
+
+@pytest.mark.parametrize("name", ["exists", "any_match", "forall"])
+def test_a_function_over_an_array_is_no_subquery(name: str) -> None:
+    sql = f"SELECT m.id, {name}(array(m.k, m.v), x -> x > 1) AS b FROM m"
+    catalog = replace(CATALOG, deterministic_functions=frozenset({"any_match"}))
+    (arm,) = kept(sql, catalog).arms
+    assert arm.key is not None
 
 
 @pytest.fixture(scope="module")

@@ -75,6 +75,16 @@ def test_too_many_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kept_sums._bounded(KeptSums(found, (TYPES,), (few,))) is not None
 
 
+def test_totals_that_do_not_fit_their_types_are_not_kept() -> None:
+    found = summed(GROUPED)
+    assert found is not None
+    for totals, fits in (("999999999999999999.99", True), ("1000000000000000000.00", False),
+                         ("-1000000000000000000.00", False)):  # fmt: skip
+        groups = {("a",): (Decimal(1), Decimal(1), Decimal(totals))}
+        assert (kept_sums._bounded(KeptSums(found, (TYPES,), (groups,))) is not None) == fits
+    assert added({}, (1, "a", "2", "2", None)) is None  # too large for one sum of Spark's
+
+
 def test_they_are_read_again_as_they_were_written() -> None:
     odd = ["it's", 'say "a"', "a\\b", "новый\n\t", "😀", "", None, "null"]
     groups = {(one,): (Decimal(3), Decimal(2), Decimal("-1.10")) for one in odd}

@@ -83,6 +83,8 @@ QUERIES = (
     " group by cust having count(*) > 1",
     "select cust as k from {s}.orders union all select id from {s}.customers",
     "select cust as k from {s}.orders except select id from {s}.customers",
+    "select id, exists (select 1 from {s}.customers c where c.id = o.cust) as e,"
+    " cust in (select id from {s}.customers where region = 'x') as i from {s}.orders o",
     "select max(amount) as m, count(*) as n from {s}.orders",
     "select cust, sum(rate) as r from {s}.orders group by cust",
     "select id, amount from {s}.orders order by amount desc, id limit 3",

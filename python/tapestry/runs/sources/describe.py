@@ -234,7 +234,7 @@ def refuse_reserved(
         raise Refusal(
             f"{name} has a column {taken[0]}, a name that a run needs for itself",
             where=name,
-            hint=f"rename the column {taken[0]} in the source",
+            hint=f"call the column {taken[0]} otherwise",
             code="own-column",
         )
 

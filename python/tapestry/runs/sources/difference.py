@@ -24,6 +24,8 @@ from tapestry.runs.sources.rewrites import Versions, columns_at, touched_files
 from tapestry.runs.sources.too_old import version_gone
 from tapestry.sql.catalog import Column
 
+COPIES = "_tap_copies"
+"""By how many copies a row is more in the new version."""
 _FEED = "delta.enableChangeDataFeed"
 _SIGNS = "CASE WHEN _change_type IN ('insert', 'update_postimage') THEN 1 ELSE -1 END"
 
@@ -75,8 +77,8 @@ class SourceDifference:
     source, old, new
         What differs.
     counted
-        A SELECT of the columns, of ``_tap_arr``, and of ``_d``, by how many more the new version
-        has of each row; "" where the versions do not differ.
+        A SELECT of the columns, of ``_tap_arr``, and of ``COPIES``, by how many more the new
+        version has of each row; "" where the versions do not differ.
     means
         What tells them: time | files | feed | whole.
     files
@@ -114,8 +116,8 @@ class SourceDifference:
                 arrived = f" AND _tap_arr <= {timestamp(self.old.until)}"
             minus, plus = (
                 f"SELECT {names} FROM (SELECT {names},"
-                f" explode(array_repeat(0, CAST(abs(_d) AS INT))) AS _tap_c FROM {counted}"
-                f" WHERE _d {sign} 0{arrived})"
+                f" explode(array_repeat(0, CAST(abs({COPIES}) AS INT))) AS _tap_c FROM {counted}"
+                f" WHERE {COPIES} {sign} 0{arrived})"
                 for sign in "<>"
             )
         if arrival is not None and self.in_time:
@@ -189,7 +191,7 @@ def _named(source: ReadSource, counts: str) -> str:
     """The counts by contents, under the columns' own names."""
     pairs = zip(key_names(source.columns).split(", "), source.columns, strict=True)
     listed = ", ".join(f"{key} AS {identifier(column.name)}" for key, column in pairs)
-    return f"SELECT {listed}, _tap_arr, _d FROM ({counts})"
+    return f"SELECT {listed}, _tap_arr, _d AS {COPIES} FROM ({counts})"
 
 
 def _by_feed(source: ReadSource, old: SourceAt, new: SourceAt, feeds: FeedViews | None) -> str:
@@ -200,9 +202,9 @@ def _by_feed(source: ReadSource, old: SourceAt, new: SourceAt, feeds: FeedViews 
     feed = feeds.feed_view(source.table, first, last) if feeds is not None else ""
     feed = feed or feed_of(source.table, first, last)
     return (
-        f"SELECT {names}, _tap_arr, sum(_d) AS _d FROM"
-        f" (SELECT {names}, {arr} AS _tap_arr, {_SIGNS} AS _d FROM {feed})"
-        f" GROUP BY {names}, _tap_arr HAVING sum(_d) <> 0"
+        f"SELECT {names}, _tap_arr, sum({COPIES}) AS {COPIES} FROM"
+        f" (SELECT {names}, {arr} AS _tap_arr, {_SIGNS} AS {COPIES} FROM {feed})"
+        f" GROUP BY {names}, _tap_arr HAVING sum({COPIES}) <> 0"
     )
 
 

@@ -155,6 +155,16 @@ def is_correlated(query: exp.Expr) -> bool:
     return any(column.table and column.table not in own for column in query.find_all(exp.Column))
 
 
+def asks_in_list(query: exp.Expr) -> bool:
+    """Does a select list ask whether a subquery has a row, by EXISTS or IN?"""
+    return any(
+        isinstance(part, exp.Exists | exp.In) and part.find(exp.Query) is not None
+        for select in query.find_all(exp.Select)
+        for item in select.selects
+        for part in item.walk(prune=lambda node: isinstance(node, exp.Query))
+    )
+
+
 def tables_in(node: exp.Expr) -> set[str]:
     """The aliases whose columns an expression uses."""
     return {column.table for column in node.find_all(exp.Column)}

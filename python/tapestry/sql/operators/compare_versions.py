@@ -129,6 +129,8 @@ def compare(
 def _bare_exists(query: exp.Query) -> exp.Query:
     """The query without what an EXISTS lists, which nobody looks at; it becomes that."""
     for exists in query.find_all(exp.Exists):
+        if not isinstance(exists.this, exp.Query):
+            continue  # over the elements of an array
         inner = opened(exists.this)
         if isinstance(inner, exp.Select) and SelectBlock(inner).plain:
             inner.set("expressions", [exp.Literal.number(1)])

@@ -15,9 +15,9 @@ from tapestry.sql.operators.choose_key import Key, names_of
 from tapestry.sql.operators.versions import TwoVersions, Version
 from tapestry.sql.write import build
 
-KEY = "_key_"
+KEY = "_tap_key_"
 """The components of a key are called so, with their numbers from 1."""
-_OUT, _AMONG = "_rows", "_keys"
+_OUT, _AMONG = "_tap_rows", "_tap_keys"
 
 
 def key_names(key: Key) -> list[str]:

@@ -40,8 +40,9 @@ from tapestry.sql.write import build
 
 Changed = Mapping[Version, str]
 """The names of the relations with the rows of a query that are in one version alone."""
-_MATCHED = "_matched"
-_BOUNDS = "_bounds"
+_MATCHED = "_tap_matched"
+_BOUNDS = "_tap_bounds"
+_CHANGED = "_tap_changed"
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,7 @@ class _Mentions:
         if not is_correlated(query):
             for version, name in self.reach.changed(query).items():
                 beside = self.term(version)
-                rows = build.table(name, "_changed")
+                rows = build.table(name, _CHANGED)
                 beside.append("joins", exp.Join(this=rows, kind="CROSS"))
                 yield _also(beside, _compared(query, names_of(opened(query))[0]))
             return
@@ -286,7 +287,7 @@ def _compared(query: exp.Expr, name: str) -> Iterator[exp.Expr]:
     node = query.parent
     if not isinstance(node, exp.In) or isinstance(node.this, exp.Tuple):
         return
-    value, row = timing.wrapped(node.this.copy()), build.column(name, "_changed")
+    value, row = timing.wrapped(node.this.copy()), build.column(name, _CHANGED)
     if timing.contains_now(value) or value.find(exp.Query, exp.AggFunc, exp.Window):
         return
     equal = exp.EQ(this=value, expression=row)

@@ -14,6 +14,7 @@ from tapestry.quoting import Sql, identifier, identifiers
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.rows_as_text import (
     Texts,
+    are_exact,
     as_text,
     is_exact,
     literal,
@@ -25,6 +26,8 @@ FEW = 200
 """So many changed rows are named one by one, each of them with all its columns."""
 WIDE = 2_000
 """So many values in all."""
+LONG = 2_000
+"""So many characters has the text of each: longer ones would fill a statement, and the log."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +88,15 @@ def few_rows(
     names = identifiers(column.name for column in columns)
     if not all(is_exact(column.type) for column in columns):
         return None
-    listed = ", ".join(as_text(column.name, column.type) for column in columns)
+    listed = ", ".join(f"left({as_text(c.name, c.type)}, {LONG + 1})" for c in columns)
     most = min(FEW, WIDE // len(columns))
     rows = session.rows(
-        f"SELECT {listed}, _was, _now FROM (SELECT {names}, count_if({delta} < 0) AS _was,"
-        f" count_if({delta} > 0) AS _now FROM ({signed}) GROUP BY {names}"
+        f"SELECT {listed}, _tap_was, _tap_now FROM (SELECT {names},"
+        f" count_if({delta} < 0) AS _tap_was, count_if({delta} > 0) AS _tap_now"
+        f" FROM ({signed}) GROUP BY {names}"
         f" HAVING sum({delta}) <> 0) LIMIT {most + 1}"
     )
-    if len(rows) > most:
+    if len(rows) > most or not all(are_exact(row[:-2], LONG) for row in rows):
         return None
     return NamedRows(
         tuple(columns), tuple((tuple(row[:-2]), int(row[-2]), int(row[-1])) for row in rows)

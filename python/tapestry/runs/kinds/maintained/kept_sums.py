@@ -20,7 +20,12 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_query
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.query import MaintainedQuery
-from tapestry.runs.kinds.maintained.rows_as_text import as_text, is_exact, select_of
+from tapestry.runs.kinds.maintained.rows_as_text import (
+    are_exact,
+    as_text,
+    is_exact,
+    select_of,
+)
 from tapestry.runs.kinds.maintained.source_versions import SourcesCompared
 from tapestry.runs.query.holding import SMALL
 from tapestry.runs.tables.state_row import StateRow
@@ -37,6 +42,7 @@ LONGEST = 90_000
 """So many characters have the counts and sums of a model, at most."""
 _ROWS = 20_000
 """So many rows are read of them."""
+_BIGINT = Decimal(2**63)
 _WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
 
 Group = tuple[str | None, ...]
@@ -178,16 +184,34 @@ class SumsOfRun:
 
 
 def _bounded(sums: KeptSums) -> KeptSums | None:
+    """The sums; None where they are too long, or a total does not fit its type.
+
+    What Spark makes of that (an error, NULL, another number) is for the whole answer to say.
+    """
+    for block, types, groups in zip(sums.summed.blocks, sums.types, sums.groups, strict=True):
+        kinds = [dict(types)[name] for name in block.columns[len(block.groups) :]]
+        for values in groups.values():
+            if any(abs(one) >= _end(kind) for one, kind in zip(values, kinds, strict=True)):
+                return None
     return sums if len(json.dumps(sums.own)) <= LONGEST else None
+
+
+def _end(kind: str) -> Decimal:
+    """The least number beyond a type of counts or sums."""
+    if not kind.startswith("decimal"):
+        return _BIGINT
+    precision, scale = map(int, kind.removeprefix("decimal(").rstrip(")").split(","))
+    return Decimal(1).scaleb(precision - scale)
 
 
 def _read(
     session: Session, block: SummedBlock, types: Sequence[tuple[str, str]], text: str, sign: str
 ) -> Sequence[Sequence[Any]] | None:
-    """Rows of signs, groups and their counts and sums, as texts; None: they are too many."""
+    """Rows of signs, groups and their counts and sums, as texts; None: too many, or not exact."""
     listed = [as_text(name, kind) for name, kind in types[: len(block.columns)]]
     rows = session.rows(f"SELECT {sign}, {', '.join(listed)} FROM ({text}\n) LIMIT {_ROWS + 1}")
-    return rows if len(rows) <= _ROWS else None
+    exact = all(are_exact(row[1 : 1 + len(block.groups)]) for row in rows)
+    return rows if len(rows) <= _ROWS and exact else None
 
 
 def _added(
@@ -202,10 +226,19 @@ def _added(
         found.setdefault((), nothing)
     for sign, *values in rows:
         group = tuple(values[:many])
+        if _overflowed(values[many:], block):
+            return None
         more = (_WIDE.multiply(Decimal(sign), Decimal(one or 0)) for one in values[many:])
         old = found.get(group, nothing)
         found[group] = tuple(_WIDE.add(a, b) for a, b in zip(old, more, strict=True))
     return {group: sums for group, sums in found.items() if sums[0] or block.is_global}
+
+
+def _overflowed(values: Sequence[Any], block: SummedBlock) -> bool:
+    """Is a sum NULL although it has values? So Spark says it without ANSI's rules."""
+    counts, sums = values[1 : 1 + len(block.counts)], values[1 + len(block.counts) :]
+    pairs = zip(sums, block.sums, strict=True)
+    return any(one is None and int(counts[place]) > 0 for one, (_, place) in pairs)
 
 
 def _kept(block: SummedBlock, rows: Iterable[Sequence[Any]]) -> Groups:

@@ -17,10 +17,12 @@ from tapestry.runs.model.model import Model
 from tapestry.runs.query.relations import STATIC, Relations, read_relations
 from tapestry.runs.query.settings import settings_line
 from tapestry.runs.sources.contents import canonical
+from tapestry.runs.sources.describe import refuse_reserved
 from tapestry.runs.sources.difference import ReadSource
 from tapestry.runs.sources.pins import Pin, Pins
 from tapestry.sql import static_answer, timing
 from tapestry.sql.catalog import Column
+from tapestry.sql.operators.block import asks_in_list
 from tapestry.sql.operators.compare_versions import read_columns
 from tapestry.sql.operators.run_stamps import Stamp, apart_from_stamps
 from tapestry.sql.operators.steady import unsteady_places
@@ -127,6 +129,15 @@ class MaintainedQuery:
         """May its answer change while nothing is written?"""
         return timing.contains_now(self.read.tree)
 
+    @cached_property
+    def read_apart(self) -> bool:
+        """Is the query to be computed before a UNION reads it?
+
+        Spark 4.1 infers of a column that asks EXISTS or IN a condition with columns of the
+        subquery, and fails where a filter stands over a UNION of it ("key not found").
+        """
+        return asks_in_list(self.read.tree)
+
     def answer(self, t: datetime) -> str:
         """Q(t), as the definition has it."""
         return static_answer(self.read.sql, self.relations.catalog, t, self.relations.scans())
@@ -160,6 +171,7 @@ def read_query(
     relations = read_relations(session, sql, model, pins, zone, unsaid=STATIC)
     whole = refuse(sql, relations.catalog)
     shown = _columns(session, invocation, whole, relations)
+    refuse_reserved(model.name, shown, ())
     query, stamps = apart_from_stamps(whole)
     places = {one.place for one in stamps}
     columns = tuple(column for place, column in enumerate(shown) if place not in places)

@@ -14,11 +14,22 @@ EXACT = (
 """Types whose values a text tells exactly, besides DECIMAL; not strings of another collation."""
 
 Texts = Sequence[str | None]
+_NO_CHARACTER = "\ufffd"
 
 
 def is_exact(kind: str) -> bool:
     """Does a text tell the values of a type exactly?"""
     return kind.lower() in EXACT or kind.lower().startswith("decimal(")
+
+
+def are_exact(row: Texts, longest: int | None = None) -> bool:
+    """Did nothing get lost on the way of these texts to the driver, and is none too long?
+
+    Bytes that are no UTF-8, which Spark's strings may hold, come as U+FFFD.
+    """
+    texts = [text for text in row if text is not None]
+    long = longest is not None and any(len(text) > longest for text in texts)
+    return not long and not any(_NO_CHARACTER in text for text in texts)
 
 
 def as_text(name: str, kind: str) -> Sql:

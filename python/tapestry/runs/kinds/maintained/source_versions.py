@@ -21,6 +21,7 @@ from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.runs.kinds.maintained.views import Views
 from tapestry.runs.sources.describe import DeltaSource
 from tapestry.runs.sources.difference import (
+    COPIES,
     FeedViews,
     NotComparableError,
     ReadSource,
@@ -137,8 +138,8 @@ def _compared(views: Views, told: _Told) -> tuple[SourceVersions, int]:
     if one.counted:
         counted = views.keep(one.counted)
         ((gone, came),) = views.session.rows(
-            "SELECT coalesce(-sum(_d) FILTER (WHERE _d < 0), 0),"
-            f" coalesce(sum(_d) FILTER (WHERE _d > 0), 0) FROM {counted}"
+            f"SELECT coalesce(-sum({COPIES}) FILTER (WHERE {COPIES} < 0), 0),"
+            f" coalesce(sum({COPIES}) FILTER (WHERE {COPIES} > 0), 0) FROM {counted}"
         )
     if not (gone or came or one.in_time):
         return SourceVersions("", text, "", ""), 0

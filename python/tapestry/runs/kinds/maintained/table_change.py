@@ -146,8 +146,9 @@ class Comparing:
         ``answer``: a SELECT that gives it otherwise than by the definition.
         """
         names = identifiers(self.query.names)
+        answer = self.apart(answer or self.query.answer(self.t))
         old = f"SELECT {names}, -1 AS {DELTA} FROM {self.before}"
-        new = f"SELECT {names}, 1 AS {DELTA} FROM ({answer or self.query.answer(self.t)})"
+        new = f"SELECT {names}, 1 AS {DELTA} FROM ({answer})"
         return self._change([old, new], few=True)
 
     def _sides(self, arm: KeptArm, texts: Texts) -> Iterator[str]:
@@ -158,14 +159,18 @@ class Comparing:
         if among:
             there = f"{self.before} AS _tap_t WHERE {among}"
             yield f"SELECT {identifiers(own)}, -1 AS {DELTA} FROM {there}"
-            yield _signed(texts.new, names, own, 1)
+            yield _signed(self.apart(texts.new), names, own, 1)
             return
-        yield _signed(texts.old, names, own, -1)
-        yield _signed(texts.new, names, own, 1)
+        yield _signed(self.apart(texts.old), names, own, -1)
+        yield _signed(self.apart(texts.new), names, own, 1)
 
     def computed(self, select: Sql) -> str:
         """The name of a view over a SELECT that is computed now."""
         return self.views.compute(select).strip("`")
+
+    def apart(self, select: str) -> str:
+        """A SELECT of rows of the query, which a UNION may read."""
+        return f"SELECT * FROM {self.views.keep(select)}" if self.query.read_apart else select
 
     def _among_shown(self, arm: KeptArm, keys: str) -> str:
         """The condition that a row of the table has one of the keys; '' where it shows none."""
@@ -200,9 +205,9 @@ class Comparing:
             if not self.session.rows(f"SELECT 1 FROM {kept_out} LIMIT 1"):
                 kept_out = ""
         rows = self.session.rows(
-            f"SELECT {row_hash(self.query.names)} AS _h,"
+            f"SELECT {row_hash(self.query.names)} AS _tap_h,"
             f" sum(greatest({DELTA}, 0)), sum(-least({DELTA}, 0)) FROM {change}"
-            f" GROUP BY _h LIMIT {NAMED + 1}"
+            f" GROUP BY _tap_h LIMIT {NAMED + 1}"
         )
         hashes: tuple[int, ...] | None = tuple(int(row[0]) for row in rows)
         came, went = (sum(int(row[place]) for row in rows) for place in (1, 2))
@@ -221,8 +226,8 @@ class Comparing:
             return 0
         key = identifiers([self.query.names[place] for place in places])
         ((updated,),) = self.session.rows(
-            f"SELECT coalesce(sum(_u), 0) FROM (SELECT least(sum(greatest({DELTA}, 0)),"
-            f" sum(-least({DELTA}, 0))) AS _u FROM {change} GROUP BY {key})"
+            f"SELECT coalesce(sum(_tap_u), 0) FROM (SELECT least(sum(greatest({DELTA}, 0)),"
+            f" sum(-least({DELTA}, 0))) AS _tap_u FROM {change} GROUP BY {key})"
         )
         return int(updated)
 
