@@ -1,8 +1,10 @@
-"""The tables of TPC-H on Delta, and changes of orders and lineitems.
+"""The tables of TPC-H on Delta, and their changes.
 
 A change is TPC-H's two refresh functions and updates, a third of the share each: orders come in
-with their lineitems, orders go out with theirs, and orders are changed with theirs. Which ones is
-drawn by a hash, so that a change has the same rows wherever it is made.
+with their lineitems, orders go out with theirs, and orders are changed with theirs. The refresh
+functions touch no other table and no key; :func:`change_all` does, for who compares tables and
+takes no times. Which rows is drawn by a hash, so that a change has the same rows wherever it is
+made.
 """
 
 from __future__ import annotations
@@ -76,6 +78,79 @@ def change(spark: SparkSession, schema: str, share: float, number: int) -> None:
         f"UPDATE {orders} SET o_totalprice = o_totalprice + 1, o_orderpriority = '1-URGENT'"
         f" WHERE {_drawn('o_orderkey', number, 2, count)}"
     )
+
+
+UPDATES: Final = {
+    "orders": (
+        ("o_custkey = pmod(o_custkey * 7, 150) + 1", "o_orderkey"),
+        ("o_orderdate = o_orderdate + INTERVAL 45 DAYS, o_comment = 'no requests'", "o_orderkey"),
+        ("o_orderstatus = 'F', o_orderpriority = '5-LOW'", "o_orderkey"),
+    ),
+    "lineitem": (
+        ("l_orderkey = l_orderkey + 32", "l_orderkey"),
+        ("l_partkey = pmod(l_partkey * 3, 20000) + 1", "l_partkey"),
+        ("l_suppkey = pmod(l_suppkey * 3, 1000) + 1", "l_partkey"),
+        ("l_shipdate = l_shipdate - INTERVAL 1 YEAR, l_receiptdate = l_commitdate", "l_orderkey"),
+        ("l_extendedprice = l_extendedprice * 2, l_returnflag = 'R'", "l_orderkey"),
+        ("l_shipmode = 'MAIL', l_shipinstruct = 'DELIVER IN PERSON'", "l_orderkey"),
+    ),
+    "customer": (
+        ("c_acctbal = -c_acctbal, c_phone = '13-000-000-0000'", "c_custkey"),
+        ("c_nationkey = pmod(c_nationkey + 1, 25), c_mktsegment = 'BUILDING'", "c_custkey"),
+        ("c_custkey = -c_custkey", "c_custkey"),
+    ),
+    "part": (
+        ("p_brand = 'Brand#23', p_container = 'MED BOX'", "p_partkey"),
+        ("p_type = 'PROMO BRUSHED BRASS', p_size = 15", "p_partkey"),
+        ("p_name = 'forest green almond', p_mfgr = 'Manufacturer#9'", "p_partkey"),
+    ),
+    "supplier": (
+        ("s_nationkey = pmod(s_nationkey + 3, 25)", "s_suppkey"),
+        ("s_comment = 'Customer had Complaints', s_acctbal = 9999.99", "s_suppkey"),
+        ("s_suppkey = -s_suppkey", "s_suppkey"),
+    ),
+    "partsupp": (
+        ("ps_supplycost = ps_supplycost / 2", "ps_partkey"),
+        ("ps_availqty = 1", "ps_partkey"),
+        ("ps_suppkey = pmod(ps_suppkey + 1, 1000) + 1", "ps_partkey"),
+    ),
+}
+"""By table: what its updates set, and the column by which rows of each are drawn."""
+DELETED: Final = {
+    "customer": "c_custkey",
+    "lineitem": "l_orderkey",
+    "orders": "o_orderkey",
+    "part": "p_partkey",
+    "partsupp": "ps_partkey",
+    "supplier": "s_suppkey",
+}
+"""By table: the column by which rows are drawn that go, or stand twice from then on, each
+without the rows of other tables that point to them."""
+NATIONS: Final = (
+    "n_regionkey = pmod(n_regionkey + 1, 5)",
+    "n_name = 'GERMANY'",
+    "n_name = concat(n_name, '2')",
+    "n_nationkey = 100 + n_nationkey",
+)
+
+
+def change_all(spark: SparkSession, schema: str, share: float, number: int) -> None:
+    """Change rows of every table but regions: keys, prices, dates; rows without their others.
+
+    One nation is changed too, in another way each time, however small the share is.
+    """
+    count = max(1, round(_DRAWS * share / 3))
+    for table, updates in UPDATES.items():
+        for turn, (what, column) in enumerate(updates):
+            drawn = _drawn(column, number, 3 + turn, count)
+            spark.sql(f"UPDATE {schema}.{table} SET {what} WHERE {drawn}")
+    for table, column in DELETED.items():
+        twice, gone = (_drawn(column, number, turn, count) for turn in (10, 11))
+        name = f"{schema}.{table}"
+        spark.sql(f"INSERT INTO {name} SELECT * FROM {name} WHERE {twice}")
+        spark.sql(f"DELETE FROM {name} WHERE {gone}")
+    what = NATIONS[number % len(NATIONS)]
+    spark.sql(f"UPDATE {schema}.nation SET {what} WHERE pmod(n_nationkey * 3, 25) = {number % 25}")
 
 
 def _drawn(column: str, number: int, turn: int, count: int) -> str:
