@@ -229,6 +229,46 @@ def test_what_is_not_compared_says_so(sql: str, what: str) -> None:
         kept(sql)
 
 
+NULL_SIDES = (
+    "SELECT m.id FROM m WHERE EXISTS (SELECT 1 FROM r LEFT JOIN l ON l.k = r.v WHERE r.k = m.k"
+    " AND l.v IS NULL)",
+    "SELECT m.id FROM m WHERE NOT EXISTS (SELECT 1 FROM r LEFT JOIN l ON l.k = r.v"
+    " WHERE r.k = m.k AND coalesce(l.v, 5) > 4)",
+    "SELECT m.id FROM m WHERE NOT EXISTS (SELECT 1 FROM r WHERE r.k = m.k AND NOT EXISTS"
+    " (SELECT 1 FROM r AS s LEFT JOIN l ON l.k = s.v WHERE s.k = r.k AND l.v IS NULL))",
+    "SELECT m.id FROM m WHERE m.k IN (SELECT r.k FROM r LEFT JOIN l ON l.k = r.v"
+    " WHERE l.v IS NULL AND r.k = m.k)",
+    "SELECT m.id, (SELECT count(*) FROM r LEFT JOIN l ON l.k = r.v WHERE r.k = m.k"
+    " AND l.v IS NULL) AS n FROM m",
+    "SELECT m.k, count(*) AS n FROM m GROUP BY m.k HAVING count(*) <= (SELECT count(*) FROM r"
+    " LEFT JOIN l ON l.k = r.v WHERE r.k = m.k AND l.v IS NULL)",
+    "SELECT m.id FROM m WHERE EXISTS (SELECT 1 FROM l RIGHT JOIN r ON l.k = r.v WHERE r.k = m.k"
+    " AND l.v IS NULL)",
+    "SELECT m.id, l.v FROM m LEFT JOIN l ON l.k = m.k WHERE l.v IS NULL AND EXISTS"
+    " (SELECT 1 FROM r WHERE r.k = m.k)",
+)
+
+
+@pytest.mark.parametrize("sql", NULL_SIDES)
+def test_a_row_of_nulls_may_fulfil_what_the_changed_row_does_not(
+    sql: str, connection: duckdb.DuckDBPyConnection
+) -> None:
+    """Where an outer join has no row, also inside of subqueries: every row of it comes and goes."""
+    when = at(1)
+    still = {
+        "m": [(0, 1, 3, when), (1, 2, 3, when)],
+        "r": [(0, 1, 2, when), (1, 2, 1, when), (2, 2, 3, when)],
+    }
+    rows = [(2, 1), (2, None), (1, 7), (3, None)]
+    for number in range(2 ** len(rows)):
+        chosen = [row for place, row in enumerate(rows) if number >> place & 1]
+        for row in chosen:
+            fewer = [one for one in chosen if one != row]
+            for old, new in ((chosen, fewer), (fewer, chosen)):
+                one = Change(sql, {**still, "l": old}, {**still, "l": new}, (5, 5))
+                assert check(connection, one)[0] == "kept"
+
+
 @pytest.mark.parametrize("name", ["exists", "any_match", "forall"])
 def test_a_function_over_an_array_is_no_subquery(name: str) -> None:
     sql = f"SELECT m.id, {name}(array(m.k, m.v), x -> x > 1) AS b FROM m"

@@ -7,9 +7,9 @@ For every mention u of a relation, in FROM and in subqueries of any depth:
 
 Deleted rows meet the old state, inserted rows the new one: a partner that moved in the same commit
 is found in the version that the row was in. Conditions that are left out make the set larger, and
-larger is right. Left out are those that read the clock or ask a subquery, and in the block itself
-those over a relation that an outer join may leave out: where it has a row the condition was false,
-and the row of NULLs that took its place is what changes.
+larger is right. Left out are those that read the clock or ask a subquery, and those over a relation
+that an outer join may leave out: where it has a row the condition was false, and the row of NULLs
+that took its place is what changes.
 
 Time: a row that is there in both versions, over a comparison with now() that changes its truth
 between the two instants.
@@ -253,11 +253,10 @@ class _Mentions:
     def where(self, block: SelectBlock) -> list[exp.Expr]:
         """The conjuncts of a block's WHERE that its changed rows fulfil.
 
-        One over what may be left out says nothing of the outermost block's own rows; inside of a
-        subquery it decides whether the row is looked at.
+        None over what an outer join may leave out: the row of NULLs may fulfil what the changed row
+        does not, in a subquery too.
         """
-        outermost = block is (*self.around, self.block)[0]
-        unsaid = block.supplied if outermost else frozenset()
+        unsaid = block.supplied
         return [
             one.copy() for one in block.where if is_timeless(one) and not tables_in(one) & unsaid
         ]
