@@ -22,7 +22,6 @@ from tapestry.runs.sources.difference import ReadSource
 from tapestry.runs.sources.pins import Pin, Pins
 from tapestry.sql import static_answer, timing
 from tapestry.sql.catalog import Column
-from tapestry.sql.operators.block import asks_in_list
 from tapestry.sql.operators.compare_versions import read_columns
 from tapestry.sql.operators.run_stamps import Stamp, apart_from_stamps
 from tapestry.sql.operators.steady import unsteady_places
@@ -128,15 +127,6 @@ class MaintainedQuery:
     def reads_clock(self) -> bool:
         """May its answer change while nothing is written?"""
         return timing.contains_now(self.read.tree)
-
-    @cached_property
-    def read_apart(self) -> bool:
-        """Is the query to be computed before a UNION reads it?
-
-        Spark 4.1 infers of a column that asks EXISTS or IN a condition with columns of the
-        subquery, and fails where a filter stands over a UNION of it ("key not found").
-        """
-        return asks_in_list(self.read.tree)
 
     def answer(self, t: datetime) -> str:
         """Q(t), as the definition has it."""

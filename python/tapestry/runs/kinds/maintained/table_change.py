@@ -26,6 +26,7 @@ from tapestry.runs.kinds.maintained.reasons import Reason, Whole
 from tapestry.runs.kinds.maintained.source_versions import SourcesCompared
 from tapestry.runs.kinds.maintained.views import Views
 from tapestry.runs.tables.state_row import Position
+from tapestry.sql.operators.block import asks_in_list
 from tapestry.sql.operators.compare_versions import KeptArm, Texts, compare
 from tapestry.sql.operators.cut import key_names
 from tapestry.sql.operators.texts import Between
@@ -169,8 +170,14 @@ class Comparing:
         return self.views.compute(select).strip("`")
 
     def apart(self, select: str) -> str:
-        """A SELECT of rows of the query, which a UNION may read."""
-        return f"SELECT * FROM {self.views.keep(select)}" if self.query.read_apart else select
+        """A SELECT of rows of the query, which a UNION may read.
+
+        Spark 4.1 infers of a column that asks EXISTS or IN a condition with columns of the
+        subquery, and fails where a filter stands over a UNION of it ("key not found"): such a query
+        is computed before.
+        """
+        asks = asks_in_list(self.query.read.tree)
+        return f"SELECT * FROM {self.views.keep(select)}" if asks else select
 
     def _among_shown(self, arm: KeptArm, keys: str) -> str:
         """The condition that a row of the table has one of the keys; '' where it shows none."""
