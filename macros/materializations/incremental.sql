@@ -13,6 +13,9 @@
   {%- endif -%}
   {%- set existing = load_cached_relation(this) -%}
   {%- set made = existing is none or existing.is_view or should_full_refresh() -%}
+  {%- if not made -%}
+    {%- do adapter.refuse_kept(this, model) -%}
+  {%- endif -%}
   {%- if model.language == 'sql' and made -%}
     {%- do adapter.check_merge_keys(model, compiled_code) -%}
   {%- endif -%}

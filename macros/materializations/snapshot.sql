@@ -4,5 +4,6 @@
   {%- if limited is not none -%}
     {{ return(tapestry__limited_snapshot(limited)) }}
   {%- endif -%}
+  {%- do adapter.refuse_kept(this, model) -%}
   {{ return(dbt.materialization_snapshot_spark()) }}
 {% endmaterialization %}

@@ -35,6 +35,7 @@ from tapestry.runs.query.settings import (
     same_query,
     settings_line,
 )
+from tapestry.runs.sources.too_old import GUARD
 
 CASE, CTES = "spark.sql.caseSensitive", "spark.sql.legacy.ctePrecedencePolicy"
 
@@ -149,6 +150,7 @@ def test_a_server_that_is_as_usual_is_asked_once() -> None:
     assert unusual(_opened(server, {}).handle.opened) == ()
     assert server.texts == ["SET", ASKS_CORES, BY_CORES]
     assert server.values["spark.databricks.delta.snapshotPartitions"] == "1"
+    assert server.values[GUARD] == "false"
     sized = Server({"spark.sql.shuffle.partitions": "200"})
     _opened(sized, {"spark.databricks.delta.snapshotPartitions": "9"})
     assert sized.texts == ["SET"]

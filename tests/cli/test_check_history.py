@@ -10,17 +10,11 @@ from typing import Any
 import pytest
 from tests.cli.answers import Answers, manifest
 
-from tapestry.cli.check_history import (
-    DEFAULT,
-    GUARD,
-    LOG,
-    RETENTION,
-    check_history,
-    retention,
-)
+from tapestry.cli.check_history import LOG, check_history
 from tapestry.cli.check_sources import check_sources
 from tapestry.cli.models import Manifest
 from tapestry.runs.sources.describe import DeltaSource
+from tapestry.runs.sources.too_old import DEFAULT, GUARD, RETENTION, retention
 
 NOW = datetime(2026, 3, 1, tzinfo=timezone.utc)
 

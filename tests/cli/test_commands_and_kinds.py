@@ -44,10 +44,8 @@ WORDS: Mapping[str, list[str]] = {
 }
 """Command -> how it gets a name."""
 REFUSED: Mapping[tuple[str, str], str] = {
-    ("adopt", "maintained"): "dbt run --full-refresh takes the table's place",
     ("deliver", "maintained"): "A continuous model over the same sources delivers",
     ("replay", "maintained"): "dbt run brings it up to date",
-    ("rewind", "maintained"): "TIMESTAMP AS OF",
     ("verify --memories", "maintained"): "Without --memories its table is checked",
 }
 """Command and kind -> the way out that a refusal names."""

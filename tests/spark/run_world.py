@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -64,6 +66,18 @@ def forget(session: Session, table: str) -> None:
     folder.rename(away)
     session.run(f"drop table {table}")
     away.rename(folder)
+
+
+def make_old(world: World, table: str, days: float = 8) -> None:
+    """Make all commits of a table as old as that, one after the other."""
+    detail = world.session.rows(f"describe detail {world.schema}.{table}")
+    log = Path(detail[0][4].removeprefix("file:")) / "_delta_log"
+    for place, file in enumerate(sorted(log.glob("*.json"))):
+        made = time.time() - days * 86_400 + place
+        os.utime(file, (made, made))
+    # Another process, days later, has not seen the files before.
+    spark: Any = world.session.spark  # type: ignore[attr-defined]
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
 @dataclass

@@ -9,8 +9,10 @@ import pytest
 from tests.spark.run_world import UNANSWERED, World, at, literal
 
 from tapestry.errors import ConfigurationError, StateMissing
-from tapestry.runs.kinds.continuous.after.adopt import compare
+from tapestry.runs.kinds.registry import kind_called
+from tapestry.runs.protocol.adoption import compare
 
+CONTINUOUS = kind_called("continuous")
 MISSED = {"id": "3", "author": "a"}
 
 
@@ -34,7 +36,7 @@ def test_missing_and_extra(world: World) -> None:
     model = world.model(UNANSWERED)
     with pytest.raises(StateMissing, match="no run of this model made"):
         world.run(model, 20)
-    found = compare(world.session, model, world.invocation(20), "loaded_at")
+    found = compare(world.session, CONTINUOUS, model, world.invocation(20), "loaded_at")
     assert (found.rows, found.answers, found.version) == (3, 2, 3)
     assert (found.missing.rows, found.missing.examples) == (1, (MISSED,))
     assert found.missing_from == at(15)
@@ -55,25 +57,27 @@ def test_missing_and_extra(world: World) -> None:
 
 def test_a_right_table(world: World) -> None:
     hand_made(world, (1, "a", 9), (3, "a", 16))
-    found = compare(world.session, world.model(UNANSWERED), world.invocation(20), "loaded_at")
+    found = compare(
+        world.session, CONTINUOUS, world.model(UNANSWERED), world.invocation(20), "loaded_at"
+    )
     assert found.same
     assert (found.early, found.late) == (1, 1.0)
-    found = compare(world.session, world.model(UNANSWERED), world.invocation(20))
+    found = compare(world.session, CONTINUOUS, world.model(UNANSWERED), world.invocation(20))
     assert (found.early, found.late, found.other_columns) == (None, None, ("loaded_at",))
 
 
 def test_what_cannot_be_adopted(world: World) -> None:
     model = world.model(UNANSWERED)
     with pytest.raises(ConfigurationError, match="no table"):
-        compare(world.session, model, world.invocation(20))
+        compare(world.session, CONTINUOUS, model, world.invocation(20))
     hand_made(world)
     renamed = replace(model, sql=model.sql.replace("m.author", "m.author as autor"))
     with pytest.raises(ConfigurationError, match="has no column autor") as raised:
-        compare(world.session, renamed, world.invocation(20))
+        compare(world.session, CONTINUOUS, renamed, world.invocation(20))
     assert "did you mean author?" in raised.value.hint
     with pytest.raises(ConfigurationError, match="has no column loaded"):
-        compare(world.session, model, world.invocation(20), "loaded")
+        compare(world.session, CONTINUOUS, model, world.invocation(20), "loaded")
     world.session.run(f"drop table {world.schema}.target")
     world.run(model, 20)
     with pytest.raises(ConfigurationError, match="already, up to 2026-01-01 00:00:20"):
-        compare(world.session, model, world.invocation(30))
+        compare(world.session, CONTINUOUS, model, world.invocation(30))

@@ -18,7 +18,6 @@ from tests.spark.test_commit_once import Killed
 from tapestry.errors import TargetChanged, VerificationFailed
 from tapestry.runs.context import shared_views
 from tapestry.runs.kinds.maintained import (
-    plan_run,
     source_versions,
 )
 from tapestry.runs.kinds.maintained.reasons import NotIncremental
@@ -303,7 +302,7 @@ def test_columns_may_be_called_as_signs_are(shop: Shop) -> None:
 @pytest.mark.more
 def test_sums_go_on_where_no_row_changes(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that lands without rows keeps what the change added, too."""
-    monkeypatch.setattr(plan_run, "QUIET", timedelta(0))
+    monkeypatch.setattr("tapestry.runs.sources.pins.retention", lambda table: timedelta(0))
     model = shop.maintained(f"{COUNTS} having count(*) > 1")
     into(shop, order(1, 1), order(2, 2), order(3, 2))
     shop.run(model, 10)

@@ -1,4 +1,4 @@
-"""`tapestry adopt`: an existing incremental table becomes the table of a continuous model."""
+"""`tapestry adopt`: an existing table becomes the table of a model of ours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tapestry.report.text import length
 from tapestry.words import counted
 
 if TYPE_CHECKING:
-    from tapestry.runs.kinds.continuous.after.adopt import AdoptionComparison, Differences
+    from tapestry.runs.protocol.adoption import AdoptionComparison, Differences
     from tapestry.schedule.warm import Warm
 
 EXAMPLE = """\b
@@ -32,16 +32,11 @@ name of its table, then adopt it. Everything that was ever an answer up to an in
 and what it has too much. Then the table is built anew, in one commit, with exactly the answers and
 the instant at which each began; its old content stays readable under its version.
 
+A maintained model takes over a table with the columns of its query: the rows that differ from the
+answer are written, in one commit, and the others stay.
+
 Exit codes: 0 adopted (--dry-run: the table is right), 1 not adopted (--dry-run: it is not).
 """
-
-
-INSTEAD = {
-    "maintained": "nothing of its table is kept, for the answer is computed from its sources alone."
-    " dbt run --full-refresh takes the table's place; what it held stays readable: SELECT …"
-    " VERSION AS OF",
-}
-"""What to do with a model of another kind."""
 
 
 class ExtraRows(TapestryError):
@@ -78,14 +73,16 @@ def adopt(
     given: DbtOptions,
 ) -> None:
     """Compare MODEL's existing table with its query, and take it over."""
-    from tapestry.cli.models import continuous_names, read_manifest
+    from tapestry.cli.models import names_of_ours, read_manifest
+    from tapestry.runs.kinds.registry import kind_of
     from tapestry.schedule.warm import Warm
 
     manifest = read_manifest(given)
     warm = Warm(manifest.arguments, manifest.parsed)  # before anything is compiled
-    why = "write its query with materialized: continuous first"
-    (name,) = continuous_names(manifest, [model], why, INSTEAD)
+    why = "write its query with materialized: continuous, or maintained, first"
+    (name,) = names_of_ours(manifest, [model], why)
     found = _compared(manifest, name, up_to, arrived)
+    anew = kind_of(found.model).arrival is not None
     if as_json:
         click.echo(json.dumps(_described(found), indent=2, default=str))
     else:
@@ -93,7 +90,7 @@ def adopt(
             click.echo(line)
     if dry_run:
         click.get_current_context().exit(0 if found.same else 1)
-    if found.extra.rows and extra == "refuse":
+    if anew and found.extra.rows and extra == "refuse":
         raise ExtraRows(
             f"{found.model.relation} has {counted(found.extra.rows, 'row')} that are no answers"
             " of the query",
@@ -101,8 +98,9 @@ def adopt(
             hint="--extra drop leaves them out; correct the query if they ought to be answers",
         )
     if not yes:
-        confirm(f"Build {found.model.relation} anew with the answers?", as_json)
-    _take_over(warm, name, found)
+        did = "Build {} anew with the answers?" if anew else "Write the rows that differ into {}?"
+        confirm(did.format(found.model.relation), as_json)
+    _take_over(warm, name, found) if anew else _write_what_differs(manifest, name, found)
     if not as_json:
         click.echo(f"{name}: adopted. As it was: {_as_it_was(found)}")
 
@@ -114,10 +112,12 @@ def _compared(
     arrived: str | None,
 ) -> AdoptionComparison:
     from tapestry.cli.models import open_models
-    from tapestry.runs.kinds.continuous.after.adopt import compare
+    from tapestry.runs.kinds.registry import kind_of
+    from tapestry.runs.protocol.adoption import compare
 
     with open_models(manifest, [name], up_to) as opened:
-        return compare(opened.session, opened.models[name], opened.invocation, arrived)
+        model = opened.models[name]
+        return compare(opened.session, kind_of(model), model, opened.invocation, arrived)
 
 
 def _take_over(warm: Warm, name: str, found: AdoptionComparison) -> None:
@@ -130,6 +130,21 @@ def _take_over(warm: Warm, name: str, found: AdoptionComparison) -> None:
     if failed or not ran:
         reason = failed[0].message if failed else "dbt ran nothing"
         raise BrokenProject(reason, found.model.file, "nothing was changed; see logs/dbt.log")
+
+
+def _write_what_differs(manifest: Any, name: str, found: AdoptionComparison) -> None:
+    """The table stays, and rows that are as they are to be stay in it."""
+    from tapestry.cli.carry_out import carry_out
+    from tapestry.cli.models import open_models
+    from tapestry.runs.engine.instants import show
+    from tapestry.runs.kinds.registry import kind_of
+    from tapestry.runs.protocol.kind import BroughtToState
+
+    with open_models(manifest, [name], f"{show(found.t)}Z") as opened:
+        model, session, invocation = opened.models[name], opened.session, opened.invocation
+        kind = kind_of(model)
+        assert isinstance(kind, BroughtToState)  # its table has no instants to be built anew by
+        carry_out(opened, kind.adopting(session, model, invocation))
 
 
 def _as_it_was(found: AdoptionComparison) -> str:

@@ -20,11 +20,8 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.model.model import schedule_of
 from tapestry.runs.query.relations import plain
 from tapestry.runs.sources.describe import DeltaSource
+from tapestry.runs.sources.too_old import GUARD, RETENTION, retention
 
-RETENTION = "delta.deletedFileRetentionDuration"
-GUARD = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
-"""With it Delta refuses a version by its age, whether VACUUM has run or not; on by default."""
-DEFAULT = timedelta(days=7)
 LOG = "delta.logRetentionDuration"
 DEFAULT_LOG = timedelta(days=30)
 
@@ -63,15 +60,6 @@ def check_history(
             " whole answer [HISTORY_GONE]",
             _keep(table, quiet),
         )
-
-
-def retention(table: DeltaSource) -> timedelta:
-    """How long after its commit a version of a table can be read when it is not the newest."""
-    said = table.properties.get(RETENTION)
-    try:
-        return DEFAULT if said is None else parse_length(said, RETENTION)
-    except ConfigurationError:
-        return DEFAULT
 
 
 def kept_log(table: DeltaSource) -> timedelta:

@@ -1,4 +1,4 @@
-"""`tapestry rewind`: forget everything that a model answered after an instant."""
+"""`tapestry rewind`: a model's table as it was at an instant, to go on from there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from tapestry.errors import TapestryError
 from tapestry.words import counted
 
 if TYPE_CHECKING:
+    from tapestry.cli.models import Opened
     from tapestry.runs.kinds.continuous.after.rewind import Rewind
+    from tapestry.runs.protocol.kind import BroughtToState
 
 EXAMPLE = """\b
 Example:
@@ -31,16 +33,11 @@ had ended at it. Rows that turned up later count anew: by their arrival column w
 after the instant, else just after the instant. Continuous models that have read what is forgotten
 are listed; --downstream rewinds them too.
 
+The table of a maintained model is brought to where its last run up to the instant left it, in one
+commit that writes the rows that differ; its next run goes on from the versions that this one read.
+
 Exit codes: 0 rewound, or nothing to forget; 1 not rewound; 3 another run of the model got ahead.
 """
-
-
-INSTEAD = {
-    "maintained": "its table is the answer as it is now, and its next run would bring it there"
-    " again. As it was: SELECT … TIMESTAMP AS OF. As of an instant, by the rows that had arrived"
-    " then: TAPESTRY_AS_OF=… dbt run --full-refresh",
-}
-"""What to do with a model of another kind."""
 
 
 class ReadDownstream(TapestryError):
@@ -78,21 +75,68 @@ def rewind(
     given: DbtOptions,
 ) -> None:
     """Forget everything that MODEL answered after an instant."""
-    from tapestry.cli.models import continuous_names, open_models, read_manifest
+    from tapestry.cli.models import names_of_ours, open_models, read_manifest
     from tapestry.runs.engine.instants import parse_instant, parse_zone
+    from tapestry.runs.kinds.registry import kind_of
+    from tapestry.runs.protocol.kind import BroughtToState
 
     manifest = read_manifest(given)
-    (name,) = continuous_names(manifest, [model], "there is nothing to rewind", INSTEAD)
-    with open_models(manifest, manifest.continuous()) as opened:
-        invocation = opened.invocation
+    (name,) = names_of_ours(manifest, [model], "there is nothing to rewind")
+    wish = _Wish(to, downstream, yes, as_json)
+    opening = manifest.continuous() if name in manifest.continuous() else [name]
+    with open_models(manifest, opening) as opened:
+        invocation, root = opened.invocation, opened.models[name]
         instant = parse_instant(to, "--to", parse_zone(invocation.time_zone))
-        models = list(opened.models.values())
-        wish = _Wish(to, downstream, yes, as_json)
-        done = _rewound(opened.session, invocation, opened.models[name], models, instant, wish)
+        kind = kind_of(root)
+        if isinstance(kind, BroughtToState):
+            done = _brought_back(opened, kind, root, instant, wish)
+        else:
+            models = list(opened.models.values())
+            forgotten = _rewound(opened.session, invocation, root, models, instant, wish)
+            done = [_described(one) for one in forgotten]
     if as_json:
-        click.echo(json.dumps([_described(one) for one in done], indent=2))
+        click.echo(json.dumps(done, indent=2))
     elif not done:
         click.echo(f"{name}: nothing to forget")
+
+
+def _brought_back(
+    opened: Opened, kind: BroughtToState, root: Any, to: datetime, wish: _Wish
+) -> list[dict[str, Any]]:
+    """Plan, ask, and carry out: the table is as one of its runs left it."""
+    from tapestry.cli.carry_out import carry_out
+    from tapestry.runs.engine.instants import show
+    from tapestry.runs.query.holding import release
+
+    planned = kind.rewinding(opened.session, root, opened.invocation, to)
+    if planned is None:
+        return []
+    try:
+        rows = planned.told.figures.refreshed
+        if not wish.as_json:
+            came = counted(rows.inserted or 0, "row")
+            click.echo(
+                f"{root.name}: back to the run of {show(planned.t)}: {came} come in,"
+                f" {rows.updated} take the place of others, {rows.deleted} go"
+            )
+        if not wish.yes:
+            confirm("Bring the table there?", wish.as_json)
+    except BaseException:
+        release(opened.session, planned.rows.holding)
+        raise
+    carry_out(opened, planned)
+    if not wish.as_json:
+        click.echo(f"{root.name}: rewound to {show(planned.t)}")
+    return [
+        {
+            "model": root.name,
+            "to": show(planned.t),
+            "inserted": rows.inserted,
+            "updated": rows.updated,
+            "deleted": rows.deleted,
+            "generation": planned.row.generation,
+        }
+    ]
 
 
 def _rewound(

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import Any
 
-from dbt.adapters.base import available
+from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -33,9 +33,9 @@ from dbt.adapters.tapestry.session import DbtSession
 from dbt.adapters.tapestry.switched_off import skipped
 from dbt.adapters.tapestry.unit_tests import as_compiled, refuse_as_a_run, tested_model
 from dbt.adapters.tapestry.write_beside_compiled import write_beside_compiled
-from tapestry.errors import TapestryError
+from tapestry.errors import QueryChanged, TapestryError, TargetChanged
 from tapestry.names import COMMITS_TABLE
-from tapestry.quoting import authored
+from tapestry.quoting import authored, relation_name
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.query import read_query
@@ -45,6 +45,7 @@ from tapestry.runs.protocol.plan import Decided, Planned
 from tapestry.runs.protocol.writing import Creation
 from tapestry.runs.query.answer_as_of import AskedQuery, answer_at, clock_only
 from tapestry.runs.query.unit_test import UnitTest
+from tapestry.runs.tables.target import look
 from tapestry.sql.read.open_qualify import without_qualify
 
 CONTINUOUS = "continuous"
@@ -66,6 +67,24 @@ class RunDoors(metaclass=AdapterMeta):
         with dbt_errors():
             switches = self._invocation(session, said).switches
             return skipped(session, switches, node, noted=not said["limited"])
+
+    @available.parse_none
+    def refuse_kept(self, relation: BaseRelation, node: dict[str, Any]) -> None:
+        """Raise the error of a model of dbt's own kinds that would add to a table of ours."""
+        try:
+            found = look(DbtSession(self), str(relation))  # type: ignore[arg-type]
+        except TargetChanged:
+            return  # of another format: none of ours
+        if found is None or found.generation is None:
+            return
+        with dbt_errors():
+            raise QueryChanged(
+                f"{relation} was made by a model that was {found.kind}: {node['name']} is"
+                f" {node['config']['materialized']} now, and would add to its rows",
+                where=node["original_file_path"],
+                hint=f"write materialized='{found.kind}' again; or build the table anew:"
+                f" --full-refresh, for a snapshot DROP TABLE {relation_name(str(relation))}",
+            )
 
     def _invocation(self, session: DbtSession, said: dict[str, Any]) -> Invocation:
         """The invocation that a command is of."""

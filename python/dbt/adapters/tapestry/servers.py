@@ -27,6 +27,7 @@ from dbt.adapters.tapestry.log import hush_pyspark
 from dbt.adapters.tapestry.outages import outage, place_of, within
 from dbt.adapters.tapestry.workers import ASKS_CORES, SMALL_SNAPSHOTS, sizes_there
 from tapestry.errors import ConfigurationError
+from tapestry.runs.sources.too_old import READS_OLD
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -192,8 +193,9 @@ def _settled(
 def _to_open_with(credentials: TapestryCredentials) -> dict[str, str]:
     """What a session is opened with: what no answer depends on, too."""
     left_alone = credentials.left_alone
-    sizes = {k: v for k, v in SMALL_SNAPSHOTS.items() if k not in left_alone}
-    return {**sizes, **to_open_with(credentials.server_side_parameters, left_alone)}
+    ours = {**SMALL_SNAPSHOTS, **READS_OLD}
+    ours = {k: v for k, v in ours.items() if k not in left_alone}
+    return {**ours, **to_open_with(credentials.server_side_parameters, left_alone)}
 
 
 def _explained(session: SparkSession) -> list[Any]:

@@ -11,6 +11,7 @@ from dbt.adapters.tapestry.jars import jar_settings
 from dbt.adapters.tapestry.measure_reads import LATEST
 from dbt.adapters.tapestry.warehouse import warehouse_settings
 from dbt.adapters.tapestry.workers import MOST_CORES
+from tapestry.runs.sources.too_old import READS_OLD
 
 SESSION_DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
@@ -18,6 +19,7 @@ SESSION_DEFAULTS = {
     "spark.databricks.delta.snapshotPartitions": "1",
     # dbt-spark's own choice, so that the same project means the same on Spark 3 and 4.
     "spark.sql.ansi.enabled": "false",
+    **READS_OLD,
 }
 """Set again in every new session: Spark hands them down only from the settings it started with."""
 

@@ -34,14 +34,15 @@ class WarmPins(Pins):
     def __init__(self, recall: Recall, zone: str, commits_table: str = "") -> None:
         super().__init__(commits_table)
         self._recall, self._zone = recall, zone
-        self._warm: dict[str, Pinned] = {}
         self._warm_lock = Lock()
 
     def of(self, session: Session, name: str) -> Pinned | View:
         """The source behind ``name`` at this invocation's pin."""
         with self._warm_lock:
-            if name in self._warm:
-                return self._warm[name]
+            if name in self.left:
+                self.look_again(name)
+            if name in self._known:
+                return self._known[name]
             now = _detail(session, name)
             pinned = None if now is None else self._recall.source(name, self._zone, now)
             if pinned is None:
@@ -54,8 +55,10 @@ class WarmPins(Pins):
                     now = replace(now, definition="")  # redefined meanwhile: by whom, who knows
             assert now is not None  # what is remembered was looked at
             self._recall.note_source(name, self._zone, now, pinned)
-            self._warm[name] = pinned
-            return pinned
+            log = (pinned.table.location, pinned.table.table_id)
+            pin = self.logs.setdefault(log, pinned.pin)
+            self._known[name] = found = pinned if pin == pinned.pin else replace(pinned, pin=pin)
+            return found
 
     def _with_commits(self, session: Session, pinned: Pinned) -> DeltaSource:
         def find() -> DeltaSource:

@@ -11,7 +11,13 @@ from tapestry.runs.engine.session import Session
 from tapestry.runs.protocol import crash
 from tapestry.runs.protocol.plan import Planned
 from tapestry.runs.protocol.states import Checked, Committed
-from tapestry.runs.protocol.writing import CREATE, REPLACE, failed_sql
+from tapestry.runs.protocol.writing import (
+    CREATE,
+    REPLACE,
+    Creation,
+    failed_sql,
+    name_generation_sql,
+)
 from tapestry.runs.tables import beside_target
 from tapestry.runs.tables.state import mark_failed, runs_of
 from tapestry.runs.tables.state_row import StateRow
@@ -24,8 +30,40 @@ def commit(session: Session, checked: Checked) -> Committed:
     for text in planned.ready:
         session.run(text)
     crash.point("ready")
+    goes_on = planned.row.before is None and planned.action != Creation.action
+    if goes_on:
+        _refuse_moved(session, planned.row)
     publish(session, planned.row, checked.statement, planned.state_table)
+    if goes_on:
+        _name(session, planned)
     return Committed(planned, checked.found)
+
+
+def _refuse_moved(session: Session, row: StateRow) -> bool:
+    """Has the run landed in a table that was there before?
+
+    Raises ConcurrentRun where others have written to it below that since the version that the run
+    has looked at: its rows are no longer those that the table lacks.
+    """
+    commits = commits_after(session, row.model, row.target.version)
+    ours = landed(commits, row.generation, row.n)
+    below = [one for one in commits if ours is None or one.version < ours.version]
+    if any(not one.harmless and one.run_id != row.run_id for one in below):
+        raise concurrent(row)
+    return ours is not None and ours.run_id == row.run_id
+
+
+def _name(session: Session, planned: Planned) -> None:
+    """Give the table the name of its generation; without it the next run takes it for nobody's."""
+    row = planned.row
+    if not _refuse_moved(session, row):
+        raise concurrent(row)
+    named = name_generation_sql(row.model, row.generation, row.kind, planned.state_table)
+    try:
+        session.run(named)
+    except Exception as error:
+        if not lost_race(error):
+            raise  # else ``confirm`` sees whose name the table has
 
 
 def publish(session: Session, row: StateRow, main: str, state_table: str = "") -> None:
@@ -98,7 +136,7 @@ def concurrent(row: StateRow) -> ConcurrentRun:
 
 def overtaken(session: Session, planned: Planned) -> bool:
     """Has another first run made the table, and removed the staged rows that both wrote?"""
-    if planned.row.n > 1 or planned.replaces:
+    if planned.row.n > 1 or planned.replaces or planned.row.continues:
         return False
     target = look(session, planned.row.model)
     return target is not None and target.generation not in (None, planned.row.generation)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from datetime import datetime
+from typing import Any, Protocol, runtime_checkable
 
 from tapestry.errors import Refusal
 from tapestry.quoting import Sql
@@ -13,7 +14,7 @@ from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
 from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import Model
-from tapestry.runs.protocol.plan import Plan
+from tapestry.runs.protocol.plan import Plan, Planned
 from tapestry.sql import Catalog, Step
 
 
@@ -68,4 +69,23 @@ class Kind(Protocol):
 
         ``level`` is sample or full; ``turn_number`` says which part a sample looks at. Raises
         NotRunYet for a model that has not run.
+        """
+
+
+@runtime_checkable
+class BroughtToState(Protocol):
+    """A kind whose tables are brought to any earlier or other state by the rows that differ."""
+
+    def adopting(self, session: Session, model: Model, invocation: Invocation) -> Planned:
+        """A run that makes the table that stands there the model's own.
+
+        Raises ConfigurationError for a table whose rows cannot be those of the model.
+        """
+
+    def rewinding(
+        self, session: Session, model: Model, invocation: Invocation, to: datetime
+    ) -> Planned | None:
+        """A run that brings the table to where its last run up to ``to`` left it; None: it is.
+
+        Raises WindowError for an instant before all that is known.
         """

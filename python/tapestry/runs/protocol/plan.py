@@ -21,6 +21,8 @@ from tapestry.runs.tables.kept import KeptRows
 from tapestry.runs.tables.state_row import StateRow
 from tapestry.words import counted
 
+INCREMENTAL = "incremental"
+
 
 @dataclass(frozen=True)
 class Refreshed:
@@ -46,6 +48,11 @@ class Refreshed:
     deleted: int | None = None
     bytes_full: int | None = None
     bytes_changed: int | None = None
+
+    @property
+    def by_changes(self) -> bool:
+        """Is the table brought up to date by what has changed?"""
+        return self.refresh == INCREMENTAL
 
     def told(self, rows: int | None) -> str:
         """The same for dbt's line; ``rows``: how many were written, where nothing was counted.

@@ -75,9 +75,12 @@ def execute(session: Session, kind: Kind, planned: Decided, invocation: Invocati
         with for_little(session, planned.little):
             return _execute(session, kind, planned, invocation)
     except Exception as error:
-        if not planned.remembers or _would_be_again(error):
+        if planned.remembers and not _would_be_again(error):
+            return _without_memories(session, kind, planned, invocation, error)
+        by_changes = planned.told.figures.refreshed.by_changes
+        if not by_changes or not invocation.pins.lose(planned.model.relation, error):
             raise
-        return _without_memories(session, kind, planned, invocation, error)
+        return _by_whole_answer(session, kind, planned, invocation, error)
 
 
 def _would_be_again(error: Exception) -> bool:
@@ -103,6 +106,15 @@ def _without_memories(
         logger.warning("answers from %s were wrong: it was dropped", ", ".join(names))
     invocation.asked.requests[:] = unread(invocation.asked.requests, planned.requests, reason)
     return outcome
+
+
+def _by_whole_answer(
+    session: Session, kind: Kind, planned: Planned, invocation: Invocation, error: Exception
+) -> Outcome:
+    """The run once more, by the whole answer: a file is gone of what the last run has read."""
+    logger.warning("%s is computed whole: %s", planned.model.name, str(error).partition("\n")[0])
+    invocation.forget(planned.model.relation)
+    return execute(session, kind, prepare(session, kind, planned.model, invocation), invocation)
 
 
 def _execute(session: Session, kind: Kind, planned: Planned, invocation: Invocation) -> Outcome:
@@ -195,5 +207,8 @@ def _abandon(session: Session, claimed: Claimed, invocation: Invocation) -> None
 
 
 def _complete(invocation: Invocation, planned: Decided) -> None:
+    """The table stands as the models that read it are to read it in this invocation."""
+    name = plain(planned.model.relation)
+    invocation.pins.left.add(name)
     if planned.t is not None:
-        invocation.states.complete[plain(planned.model.relation)] = planned.t
+        invocation.states.complete[name] = planned.t

@@ -192,9 +192,13 @@ def rewind_sql(row: StateRow, columns: int, forgotten: str) -> str:
     return f"INSERT OVERWRITE {relation_name(row.model)} {under} {nothing}"
 
 
-def name_generation_sql(name: str, generation: str) -> str:
-    """Give a table that was rewound the name of its new generation."""
-    named = properties({GENERATION_PROPERTY: generation})
+def name_generation_sql(name: str, generation: str, kind: str = "", state_table: str = "") -> str:
+    """Give a table that was there before its generation the name of that.
+
+    ``kind``, ``state_table``: whose it is, and where its state is, where it does not say so yet.
+    """
+    listed = {GENERATION_PROPERTY: generation, KIND_PROPERTY: kind, STATE_PROPERTY: state_table}
+    named = properties({key: value for key, value in listed.items() if value})
     return f"ALTER TABLE {relation_name(name)} SET TBLPROPERTIES ({named})"
 
 

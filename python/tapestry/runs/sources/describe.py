@@ -80,6 +80,14 @@ def describe(session: Session, name: str) -> DeltaSource | View:
 
     Raises Refusal for names that are not there, temporary views and formats other than Delta.
     """
+    if "/" in name:
+        raise Refusal(
+            f"{name} is a path; a run pins tables of the catalog, by their names",
+            where=name,
+            hint="give it a name (create table … using delta location '…') and read that; or"
+            " materialize what it holds: materialized='table' over it",
+            code="path",
+        )
     try:
         rows = session.rows(f"DESCRIBE TABLE EXTENDED {relation_name(name)}")
     except Exception as error:

@@ -140,7 +140,7 @@ def difference(
     ``small``: both versions are read whole, which takes less than to look into the log. That is
     not asked then where the table is the same one, and no column can be another under its name.
 
-    ``feeds`` reads a change feed once for all that ask for it.
+    ``feeds`` reads a change feed once for all that ask for it; without it none is read.
 
     Raises SourceHistoryGone where the old version cannot be read or stands in another log,
     SchemaChangedError, NotComparableError.
@@ -163,11 +163,12 @@ def difference(
     if not any(_moves_rows(commit) for commit in commits):
         return SourceDifference(source, old, new, "", "time") if in_time else None
     versions = _versions(source, old, new, commits)
-    feed = _has_feed(session, source.table, old.pin, new.pin, commits)
-    counted = _by_feed(source, old, new, feeds) if feed else _named(source, versions.counts())
     files = len(versions.files) or None
-    means = "feed" if feed else ("files" if files else "whole")
     size = sum(commit.size for commit in commits)
+    if feeds is not None and _has_feed(session, source.table, old.pin, new.pin, commits):
+        counted = _by_feed(source, old, new, feeds)
+        return SourceDifference(source, old, new, counted, "feed", files, size)
+    counted, means = _named(source, versions.counts()), "files" if files else "whole"
     return SourceDifference(source, old, new, counted, means, files, size)
 
 
@@ -194,13 +195,12 @@ def _named(source: ReadSource, counts: str) -> str:
     return f"SELECT {listed}, _tap_arr, _d AS {COPIES} FROM ({counts})"
 
 
-def _by_feed(source: ReadSource, old: SourceAt, new: SourceAt, feeds: FeedViews | None) -> str:
+def _by_feed(source: ReadSource, old: SourceAt, new: SourceAt, feeds: FeedViews) -> str:
     names = identifiers(column.name for column in source.columns)
     arrival = source.arrival
     arr = "CAST(NULL AS TIMESTAMP)" if arrival is None else arrival_sql(arrival)
     first, last = old.pin.version + 1, new.pin.version
-    feed = feeds.feed_view(source.table, first, last) if feeds is not None else ""
-    feed = feed or feed_of(source.table, first, last)
+    feed = feeds.feed_view(source.table, first, last) or feed_of(source.table, first, last)
     return (
         f"SELECT {names}, _tap_arr, sum({COPIES}) AS {COPIES} FROM"
         f" (SELECT {names}, {arr} AS _tap_arr, {_SIGNS} AS {COPIES} FROM {feed})"

@@ -27,6 +27,9 @@ NAMES = 500
 
 COLUMN_OPERATIONS = frozenset({"DROP COLUMNS", "RENAME COLUMN", "REPLACE COLUMNS"})
 """Metadata alone, yet the values of old rows change: compared like a rewrite."""
+COMPACTIONS = ("OPTIMIZE", "REORG", "ROW TRACKING BACKFILL", "COMPUTE STATS", "ANALYZE", "VACUUM")
+"""Operations (how their names begin) whose files hold the rows that were there. Any other writer
+may say of its files that no data has changed: they are compared all the same."""
 RESTORED = "RESTORE"
 """May only add files, yet what is in them was committed long before: compared like a rewrite."""
 
@@ -268,7 +271,8 @@ def _commit(row: tuple[object, ...]) -> SourceCommit:
     elif added:
         kind = "append"
     elif files:
-        kind = "compaction"
+        same = str(operation or "").upper().startswith(COMPACTIONS)
+        kind = "compaction" if same else "rewrite"
     return SourceCommit(
         version=_int(version),
         kind=kind,

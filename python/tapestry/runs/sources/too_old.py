@@ -1,14 +1,35 @@
 """Versions of sources that Delta no longer reads, and what lets it read them again.
 
 Delta refuses a version that is not the newest once its commit is older than
-``delta.deletedFileRetentionDuration``, whether VACUUM has run or not.
+``delta.deletedFileRetentionDuration``, whether VACUUM has run or not: unless a session says
+otherwise, as ours do where their server lets them. Then a version is gone when files of it are.
 """
 
 from __future__ import annotations
 
-from tapestry.errors import SourceHistoryGone
+from datetime import timedelta
+
+from tapestry.errors import ConfigurationError, SourceHistoryGone
 from tapestry.quoting import relation_name
 from tapestry.runs.engine.errors_of_delta import too_old
+from tapestry.runs.engine.instants import parse_length
+from tapestry.runs.sources.describe import DeltaSource
+
+RETENTION = "delta.deletedFileRetentionDuration"
+DEFAULT = timedelta(days=7)
+GUARD = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
+"""With it Delta refuses a version by its age; on by default."""
+READS_OLD = {GUARD: "false"}
+"""Settings of a session in which a version can be read for as long as its files are there."""
+
+
+def retention(table: DeltaSource) -> timedelta:
+    """How long a table keeps files that are in no version but old ones."""
+    said = table.properties.get(RETENTION)
+    try:
+        return DEFAULT if said is None else parse_length(said, RETENTION)
+    except ConfigurationError:
+        return DEFAULT
 
 
 def to_read_again(name: str, error: BaseException | None) -> str:
@@ -20,7 +41,7 @@ def to_read_again(name: str, error: BaseException | None) -> str:
         return ""
     return (
         f"alter table {relation_name(name)} set tblproperties"
-        " ('delta.deletedFileRetentionDuration' = 'interval 30 days') lets Delta read it again"
+        f" ('{RETENTION}' = 'interval 30 days') lets Delta read it again"
         " where VACUUM has not run, and run more often than that; or "
     )
 

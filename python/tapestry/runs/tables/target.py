@@ -74,6 +74,8 @@ class Commit:
         The end of its window, as the run wrote it; '' where the commit does not say.
     predicate
         What a DELETE says of the rows that it removes.
+    kind
+        The materialization whose build made the table by it; '' where it does not say.
     """
 
     version: int
@@ -87,6 +89,7 @@ class Commit:
     successor: str = ""
     until: str = ""
     predicate: str = ""
+    kind: str = ""
 
     @property
     def harmless(self) -> bool:
@@ -289,10 +292,11 @@ def _of_info(version: int, info: Mapping[str, Any]) -> Commit:
     """What a commit says of itself, by Delta's own names."""
     operation, metrics = str(info.get("operation")), as_map(info.get("operationMetrics"))
     ours = _ours(info.get("userMetadata"))
-    generation, n = ours.get("generation"), ours.get("n")
+    generation, n, kind = ours.get("generation"), ours.get("n"), ""
     if operation in CREATIONS:
         properties = properties_of(info.get("operationParameters"))
         generation, n = properties.get(GENERATION_PROPERTY), 1
+        kind = str(properties.get(KIND_PROPERTY, ""))
     return Commit(
         version=version,
         operation=operation,
@@ -309,6 +313,7 @@ def _of_info(version: int, info: Mapping[str, Any]) -> Commit:
         successor=str(ours.get("successor", "")),
         until=str(ours.get("t", "")),
         predicate=_predicate(operation, info.get("operationParameters")),
+        kind=kind,
     )
 
 

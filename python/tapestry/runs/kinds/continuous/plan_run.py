@@ -8,7 +8,6 @@ from datetime import datetime
 from tapestry.errors import ConfigurationError, SourceHistoryGone
 from tapestry.instants import from_micros
 from tapestry.runs.context.clock import window_end
-from tapestry.runs.kinds.continuous.after.finish_rewind import finish
 from tapestry.runs.kinds.continuous.append import appending
 from tapestry.runs.kinds.continuous.begins import begins
 from tapestry.runs.kinds.continuous.config import ContinuousConfig
@@ -21,6 +20,7 @@ from tapestry.runs.kinds.continuous.window.sources_of_run import (
     as_read_by,
 )
 from tapestry.runs.protocol.claimed_rows import following_row
+from tapestry.runs.protocol.finish_rewind import finish
 from tapestry.runs.protocol.plan import (
     CloseRun,
     Decided,

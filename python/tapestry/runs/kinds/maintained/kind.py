@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import ClassVar
 
-from tapestry.errors import NotRunYet, Refusal, TargetChanged
+from tapestry.errors import NotRunYet, Refusal
 from tapestry.quoting import Sql, relation_name
 from tapestry.runs.checks.verification import Audited
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.session import Session
+from tapestry.runs.kinds.maintained.bring_to_state import adopting, rewinding
 from tapestry.runs.kinds.maintained.config import KEYS
 from tapestry.runs.kinds.maintained.explain import explain
 from tapestry.runs.kinds.maintained.how_kept import refuse
 from tapestry.runs.kinds.maintained.plan_run import NextRun
 from tapestry.runs.kinds.maintained.query import read_query
-from tapestry.runs.kinds.maintained.reasons import Reason, Whole
+from tapestry.runs.kinds.maintained.stand_or_replace import stand_or_replace
 from tapestry.runs.kinds.maintained.verify import compare_bags, turn_of
 from tapestry.runs.model.keys import KindKeys
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.kind import Explained
-from tapestry.runs.protocol.plan import Plan
+from tapestry.runs.protocol.plan import Plan, Planned
 from tapestry.runs.protocol.standing import stand
 from tapestry.runs.sources.earlier_pins import AsRead
 from tapestry.sql import Catalog
@@ -38,14 +40,7 @@ class Maintained:
     ) -> Plan:
         """Decide; writes nothing. Raises one of the errors of ``tapestry.errors``."""
         query = read_query(session, model, invocation)
-        asked = Whole(Reason.ASKED) if full_refresh else None
-        try:
-            standing = stand(session, model, invocation, full_refresh)
-        except TargetChanged:
-            if model.config.on_target_change != "refresh":
-                raise
-            asked = Whole(Reason.TARGET_CHANGED)
-            standing = stand(session, model, invocation, refresh=True)
+        standing, asked = stand_or_replace(session, model, invocation, full_refresh)
         return NextRun(session, model, invocation, standing, query, asked).plan()
 
     def refuse(self, model: Model, catalog: Catalog) -> None:
@@ -76,3 +71,13 @@ class Maintained:
         sides = (answer, f"SELECT * FROM {relation_name(model.relation)}")
         results = compare_bags(session, model, query, sides, level, bucket)
         return Audited(row.after.t, row.n, results)
+
+    def adopting(self, session: Session, model: Model, invocation: Invocation) -> Planned:
+        """The run that makes the table that stands there the model's own."""
+        return adopting(session, model, invocation)
+
+    def rewinding(
+        self, session: Session, model: Model, invocation: Invocation, to: datetime
+    ) -> Planned | None:
+        """The run that brings the table to where the last run up to an instant left it."""
+        return rewinding(session, model, invocation, to)

@@ -33,8 +33,6 @@ from tapestry.runs.tables.state_row import Position, StateRow
 
 NEVER_A_FAILURE = (Reason.FIRST_RUN, Reason.ASKED)
 """Reasons that ``refresh: incremental`` does not mind."""
-QUIET = timedelta(days=1)
-"""After so long a run lands that changes no row: else the old versions of its sources go."""
 
 
 @dataclass(frozen=True)
@@ -107,14 +105,24 @@ class NextRun:
     def following(self, last: StateRow) -> Plan:
         """The run after the last one: what changes where that can be told, else all."""
         row = following_row(self.model, last, self.standing, self.after())
-        table = at_version(self.model.relation, self.standing.version)
-        between, rejected = (last.after, row.after.t), self.rejected.of(last)
-        comparing = Comparing.starting(self.session, self.query, table, *between, rejected)
+        comparing = self.comparing(last.after, row.after.t, self.rejected.of(last))
         try:
             return self.changing(last, row, comparing)
-        except BaseException:
+        except BaseException as error:
             comparing.views.release()
-            raise
+            if not self.invocation.pins.lose(self.model.relation, error):
+                raise
+            return self.following(last)
+
+    def comparing(self, last: Position, t: datetime, rejected: str = "") -> Comparing:
+        """The query between two positions, over the table as it stands; to be released."""
+        table = at_version(self.model.relation, self.standing.version)
+        return Comparing.starting(self.session, self.query, table, last, t, rejected)
+
+    @property
+    def lost(self) -> bool:
+        """Are files gone that the last run has read, as one that read them again has found?"""
+        return self.model.relation in self.invocation.pins.lost
 
     def changing(self, last: StateRow, row: StateRow, comparing: Comparing) -> Plan:
         """The same."""
@@ -169,6 +177,8 @@ class NextRun:
 
     def whole_in_any_case(self) -> Whole | None:
         """Why the whole answer is computed whatever has changed; None: that is to be seen."""
+        if self.lost:
+            return Whole(Reason.HISTORY_GONE)
         if self.query.uncomparable:
             return Whole(Reason.UNCOMPARABLE_TYPE, self.query.uncomparable)
         if self.refresh == "full":
@@ -200,7 +210,8 @@ class NextRun:
     def unchanged(self, last: StateRow, row: StateRow, comparing: Comparing) -> Plan:
         """No row of the table changes: nothing is written, or, after long, that it is so."""
         comparing.views.release()
-        if row.after.t - last.after.t < QUIET or self.query.pins == last.after.pins:
+        pins, tables = self.invocation.pins, self.query.relations.tables
+        if row.after.t - last.after.t < pins.last(tables, last.after.pins):
             return Nothing(self.model, row.after.t)
         same, run = TableChange("", (), 0, 0, 0), self.writes(row)
         made = Replacement(f"SELECT * FROM ({run.answer}) LIMIT 0", None)

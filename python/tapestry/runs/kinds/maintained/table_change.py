@@ -16,7 +16,6 @@ from datetime import datetime
 
 from tapestry.errors import Refusal
 from tapestry.quoting import Sql, identifier, identifiers, relation_name
-from tapestry.runs.engine.errors_of_delta import history_gone
 from tapestry.runs.engine.session import Session
 from tapestry.runs.kinds.maintained.cheaper import Cheaper
 from tapestry.runs.kinds.maintained.few_rows import NamedRows, few_rows
@@ -125,10 +124,6 @@ class Comparing:
             texts = [compare(kept, arm, between, hold=self.computed) for arm in kept.arms]
         except Refusal as refusal:
             return Whole(Reason.TIME_FUNCTION, refusal.reason)
-        except Exception as error:
-            if not history_gone(error):
-                raise
-            return Whole(Reason.HISTORY_GONE)
         if (whole := self._many_keys(texts, cheaper)) is not None:
             return whole
         pairs = zip(kept.arms, texts, strict=True)

@@ -7,19 +7,16 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import uuid4
 
-from tapestry.errors import StateMissing, WindowError
 from tapestry.names import MATCHED_AT
 from tapestry.quoting import relation_name, timestamp
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.column_types import columns_of_table
-from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.after.finish_rewind import finish
 from tapestry.runs.kinds.continuous.after.rewind import ANSWERED, Rewind
 from tapestry.runs.kinds.continuous.after.rewind_sources import carried, next_run
 from tapestry.runs.kinds.continuous.known.erased_answers import erased_since
 from tapestry.runs.model.model import Model
-from tapestry.runs.protocol.standing import Standing, stand
+from tapestry.runs.protocol.finish_rewind import standing_to_rewind, too_early
 from tapestry.runs.protocol.writing import rewind_sql
 from tapestry.runs.query.relations import read_relations
 from tapestry.runs.sources.pins import Pin
@@ -43,7 +40,7 @@ def plan_rewind(
     Raises StateMissing or TargetChanged for a table that no run could go on from, WindowError for a
     T before the runs that the state still knows.
     """
-    standing = _standing(session, model, invocation)
+    standing = standing_to_rewind(session, model, invocation)
     assert standing.row is not None
     unfinished = standing.crashed or standing.closing
     newest = standing.row.undone if unfinished else standing.row
@@ -82,37 +79,11 @@ def answers_after(session: Session, model: Model, to: datetime) -> int:
     return int(session.rows(f"{asked} WHERE {MATCHED_AT} > {timestamp(to)}")[0][0])
 
 
-def _standing(session: Session, model: Model, invocation: Invocation) -> Standing:
-    """Where the model stands, looked at anew."""
-    invocation.forget(model.relation)
-    standing = stand(session, model, invocation, False)
-    if standing.unnamed and standing.row is not None:
-        finish(session, standing.row)
-        invocation.forget(model.relation)
-        standing = stand(session, model, invocation, False)
-    if standing.row is None:
-        what = "has not run yet" if standing.target is None else "is being built anew"
-        raise StateMissing(
-            f"{model.name} {what}: there is nothing to rewind",
-            where=model.file,
-            hint=f"dbt run --select {model.name}",
-        )
-    return standing
-
-
 def _crossing(model: Model, runs: Sequence[StateRow], to: datetime) -> StateRow:
     """The first run that went as far as T; it read whatever the answers up to T depend on."""
     crossing = next((run for run in runs if run.after.t >= to), None)
     if crossing is None or (crossing.since is not None and crossing.since >= to):
-        oldest = (
-            f"the oldest run it knows went to {show(runs[0].after.t)}" if runs else "none is left"
-        )
-        raise WindowError(
-            f"the state of {model.name} no longer reaches back to {show(to)}: {oldest}",
-            where=model.file,
-            hint=f"TAPESTRY_AS_OF='{show(to)}Z' dbt run --full-refresh --select {model.name}"
-            " builds it up to there",
-        )
+        raise too_early(model, to, runs)
     return crossing
 
 

@@ -21,9 +21,9 @@ from tapestry.runs.checks import rejected
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.errors_of_delta import lost_race
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.after.finish_rewind import finish
 from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.crash import point
+from tapestry.runs.protocol.finish_rewind import finish
 from tapestry.runs.tables import beside_target
 from tapestry.runs.tables.state import claim
 from tapestry.runs.tables.state_row import StateRow

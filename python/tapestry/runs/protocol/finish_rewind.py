@@ -1,11 +1,19 @@
-"""The last step of a rewind: a run that finds a rewind killed before it takes it, too."""
+"""Rewinds begin and end with these; a run that finds one killed takes its last step, too."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+
+from tapestry.errors import StateMissing, WindowError
 from tapestry.runs.checks import rejected
+from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.errors_of_delta import lost_race
+from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
+from tapestry.runs.model.model import Model
 from tapestry.runs.protocol.commit import concurrent
+from tapestry.runs.protocol.standing import Standing, stand
 from tapestry.runs.protocol.writing import name_generation_sql
 from tapestry.runs.tables import beside_target
 from tapestry.runs.tables.state_row import StateRow
@@ -43,3 +51,35 @@ def _name(session: Session, row: StateRow) -> None:
         named = look(session, row.model)
         if named is None or named.generation != row.generation:
             raise concurrent(row) from error
+
+
+def standing_to_rewind(session: Session, model: Model, invocation: Invocation) -> Standing:
+    """Look anew where a model stands; what another rewind left out is done before.
+
+    Raises StateMissing where no run has made the table.
+    """
+    invocation.forget(model.relation)
+    standing = stand(session, model, invocation, False)
+    if standing.unnamed and standing.row is not None:
+        finish(session, standing.row)
+        invocation.forget(model.relation)
+        standing = stand(session, model, invocation, False)
+    if standing.row is None:
+        what = "has not run yet" if standing.target is None else "is being built anew"
+        raise StateMissing(
+            f"{model.name} {what}: there is nothing to rewind",
+            where=model.file,
+            hint=f"dbt run --select {model.name}",
+        )
+    return standing
+
+
+def too_early(model: Model, to: datetime, runs: Sequence[StateRow]) -> WindowError:
+    """The error of a rewind to before all runs that are known."""
+    oldest = f"the oldest run it knows went to {show(runs[0].after.t)}" if runs else "none is left"
+    return WindowError(
+        f"the state of {model.name} no longer reaches back to {show(to)}: {oldest}",
+        where=model.file,
+        hint=f"TAPESTRY_AS_OF='{show(to)}Z' dbt run --full-refresh --select {model.name}"
+        " builds it up to there",
+    )

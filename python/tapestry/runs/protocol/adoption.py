@@ -1,9 +1,9 @@
 """A table that somebody else's runs made, compared with what its query says: before it is adopted.
 
-Q_M(t), everything that was ever an answer up to t, is compared with the rows of the table as bags
-(duplicates count), over the select list. A hand-written incremental model typically *misses* what
-came late or crossed the edge of two runs, and has *extra* what it loaded twice or kept after the
-source had changed. Nothing is written here.
+What a run would build anew up to t is compared with the rows of the table as bags (duplicates
+count), over the select list. A hand-written incremental model typically *misses* what came late or
+crossed the edge of two runs, and has *extra* what it loaded twice or kept after the source had
+changed. Nothing is written here.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from typing import Any
 
 from tapestry.errors import ConfigurationError, StateMissing
 from tapestry.instants import from_micros
-from tapestry.names import MATCHED_AT
-from tapestry.quoting import identifier, relation_name
+from tapestry.quoting import Sql, identifier, relation_name
 from tapestry.runs.context.invocation import Invocation
 from tapestry.runs.engine.instants import show
 from tapestry.runs.engine.session import Session
-from tapestry.runs.kinds.continuous.kind import Continuous
 from tapestry.runs.model.model import Model
+from tapestry.runs.protocol.kind import Kind
 from tapestry.runs.protocol.plan import Planned
 from tapestry.runs.protocol.standing import stand
 from tapestry.runs.sources.pins import newest_version
@@ -40,7 +39,7 @@ class Differences:
 
 @dataclass(frozen=True)
 class AdoptionComparison:
-    """A table against Q_M(t).
+    """A table against all answers up to t.
 
     version
         The newest version of the table: its content stays readable there.
@@ -75,7 +74,7 @@ class AdoptionComparison:
 
 
 def compare(
-    session: Session, model: Model, invocation: Invocation, arrived: str | None = None
+    session: Session, kind: Kind, model: Model, invocation: Invocation, arrived: str | None = None
 ) -> AdoptionComparison:
     """Compare a model's table with its answers up to the invocation's instant.
 
@@ -91,18 +90,20 @@ def compare(
             hint=f"dbt run --select {model.name} makes it",
         )
     _refuse_own(session, model, invocation)
-    planned = _refresh(session, model, invocation)
-    columns = [column for column in planned.rows.columns if column != MATCHED_AT]
+    planned = _refresh(session, kind, model, invocation)
+    columns = [column for column in planned.rows.columns if column not in kind.own_columns]
     there = [
         str(row[0]) for row in session.rows(f"SHOW COLUMNS IN {relation_name(model.relation)}")
     ]
     _refuse_missing(model, columns, there)
     if arrived is not None:
         _refuse_missing(model, [arrived], there)
-    listed = {column.lower() for column in (*columns, MATCHED_AT, arrived or MATCHED_AT)}
+    known = [arrived] if arrived is not None else []
+    listed = {column.lower() for column in (*columns, *kind.own_columns, *known)}
     audit = {column.lower() for column in planned.rows.audit}
     columns = [column for column in columns if column.lower() not in audit]
-    text = _difference(model, columns, planned.rows.select, arrived)
+    since = None if kind.arrival is None else identifier(kind.arrival)
+    text = _difference(model, columns, planned.rows.select, since, arrived)
     return AdoptionComparison(
         model,
         planned.row.after.t,
@@ -113,9 +114,9 @@ def compare(
     )
 
 
-def _refresh(session: Session, model: Model, invocation: Invocation) -> Planned:
-    """What a full refresh would do: all answers up to the invocation's instant."""
-    planned = Continuous().plan(session, model, invocation, full_refresh=True)
+def _refresh(session: Session, kind: Kind, model: Model, invocation: Invocation) -> Planned:
+    """Plan a full refresh: all answers up to the invocation's instant."""
+    planned = kind.plan(session, model, invocation, full_refresh=True)
     assert isinstance(planned, Planned)  # it has always something to do
     return planned
 
@@ -127,7 +128,7 @@ def _refuse_own(session: Session, model: Model, invocation: Invocation) -> None:
     except StateMissing:
         return
     raise ConfigurationError(
-        f"{model.relation} is the table of this continuous model already"
+        f"{model.relation} is the table of this {model.materialized} model already"
         + (f", up to {show(standing.row.after.t)}" if standing.row is not None else ""),
         where=model.file,
         hint=f"dbt run --select {model.name} goes on from there; tapestry verify checks it",
@@ -148,18 +149,20 @@ def _refuse_missing(model: Model, wanted: list[str], there: list[str]) -> None:
     )
 
 
-def _difference(model: Model, columns: list[str], answers: str, arrived: str | None) -> str:
-    """One row a value: how many answers and how many rows of the table have it."""
+def _difference(
+    model: Model, columns: list[str], answers: str, since: Sql | None, arrived: str | None
+) -> str:
+    """One row a value: how many answers and how many rows of the table have it.
+
+    ``since`` says of an answer when it became one; None: nothing does.
+    """
     names = ", ".join(identifier(column) for column in columns)
-    came = (
-        "CAST(NULL AS TIMESTAMP)"
-        if arrived is None
-        else f"CAST({identifier(arrived)} AS TIMESTAMP)"
-    )
+    never = Sql("CAST(NULL AS TIMESTAMP)")
+    came = never if arrived is None else Sql(f"CAST({identifier(arrived)} AS TIMESTAMP)")
     return (
         f"SELECT {names}, sum(_ours) AS _ours, sum(_theirs) AS _theirs, min(_since) AS _since,"
         f" min(_came) AS _came, max(_came) AS _last FROM ("
-        f"SELECT {names}, 1 AS _ours, 0 AS _theirs, {MATCHED_AT} AS _since,"
+        f"SELECT {names}, 1 AS _ours, 0 AS _theirs, {since or never} AS _since,"
         f" CAST(NULL AS TIMESTAMP) AS _came FROM (\n{answers}\n)"
         f" UNION ALL SELECT {names}, 0, 1, CAST(NULL AS TIMESTAMP), {came}"
         f" FROM {relation_name(model.relation)}) GROUP BY {names}"
