@@ -38,6 +38,7 @@ CHANGING = (
 APART = (
     "python/tapestry/sql/operators",
     "tests/property/test_kept_by_keys.py",
+    "tests/property/test_slips_of_keys.py",
     "tests/property/test_sums_of_changes.py",
 )
 """What lies among it and is judged by itself: the comparison of two versions of a query."""
