@@ -14,10 +14,10 @@ from tests.property.test_kept_by_keys import (
     at,
     kept,
     loaded,
-    missing_new,
     random_change,
     without_empty,
 )
+from tests.property.test_slips_of_keys import missing_new
 from tests.seeds import seeds
 
 from tapestry.errors import Refusal

@@ -282,3 +282,18 @@ def test_constants_beside_a_table_are_no_source(shop: Shop) -> None:
     assert "1 inserted" in told(shop, model, 20)
     row = shop.session.rows(f"select pins from {shop.schema}.tapestry_state order by n desc")[0]
     assert list(json.loads(row[0])) == [f"{shop.schema}.orders"]
+
+
+def test_a_feed_is_read_beside_its_table_at_a_version(shop: Shop) -> None:
+    """Spark takes the feed for the table, or the table for the feed, where that has no version."""
+    orders = f"{shop.schema}.orders"
+    shop.session.run(f"alter table {orders} set tblproperties (delta.enableChangeDataFeed = true)")
+    into(shop, order(1, 1), order(2, 2))
+    shop.session.run(f"delete from {orders} where id = 1")
+    newest = max(row[0] for row in shop.session.rows(f"describe history {orders}"))
+    feed = f"table_changes('{orders}', {newest})"
+    at = f"select distinct id from {orders} version as of {newest - 1} where id in"
+    assert [tuple(row) for row in shop.session.rows(f"{at} (select id from {feed})")] == [(1,)]
+    without = f"select count(*) > 0 from {orders} where id in (select id from {feed})"
+    ((wrong,),) = shop.session.rows(without)
+    assert wrong, "Spark is right now (the rows are gone): `feed_of` need not say so any more"

@@ -41,9 +41,14 @@ WITHIN = "no text leads there: an earlier pass refuses it with other words"
 UNTRIED: Mapping[tuple[str, str], str] = {
     ("arrival-type", "let the loader write"): SPARK,
     ("no-arrival-column", "set arrival or"): SPARK,
-    ("own-column", "rename the column"): SPARK,
     ("temporary-view", "make it a Delta table"): SPARK,
     ("unknown-relation", "load or build it"): SPARK,
+    ("path", "give it a name"): "tests/spark/test_maintained_pins.py: relations without a pin",
+    ("own-column", "call the column"): "tests/spark/test_maintained_odd.py: columns called as ours",
+    (
+        "unique-key",
+        "name columns that tell",
+    ): "tests/property/test_kept_by_keys.py: no key, and why",
     ("own-column", "over another continuous"): "the same words as those of the rewriter's",
     ("read-otherwise", "list the columns"): "asks for a report: a mistake of ours",
     ("read-otherwise", "see `tapestry explain`"): "asks for a report: a mistake of ours",

@@ -209,7 +209,11 @@ def _by_feed(source: ReadSource, old: SourceAt, new: SourceAt, feeds: FeedViews)
 
 
 def feed_of(table: DeltaSource, first: int, last: int) -> str:
-    """The change feed of these versions, as it stands behind FROM."""
+    """The change feed of these versions, as it stands behind FROM.
+
+    In a statement that also reads the table itself, that is read at a version: of a table without
+    one Spark 4.1 takes the feed, or of the feed the table, whichever it has found first.
+    """
     return f"table_changes({string(relation_name(table.name))}, {first:d}, {last:d})"
 
 
