@@ -75,7 +75,7 @@ class TestMaintained:
         assert rows(project, "revenue") == [(1, "n", 1, 10), (2, "s", 1, 5)]
         assert rows(project, "regions") == [("n", 10), ("s", 5)]
         explained = json.loads(tapestry(project, "explain", "revenue", "--json").output)
-        assert [step["name"] for step in explained["steps"]] == ["answer", "keys", "rows"]
+        assert [step["name"] for step in explained["steps"]] == ["answer", "sums", "keys", "rows"]
         checked = json.loads(tapestry(project, "verify", "revenue", "--json").output)
         assert {row["check"]: row["status"] for row in checked} == {
             "enough": "pass",

@@ -53,5 +53,8 @@ class AnyTables(Shop):
         return told
 
     def bag(self, sql: str) -> Counter[str]:
-        """Rows as texts, so that lists and structs can be counted."""
-        return Counter(repr(tuple(row)) for row in self.session.rows(sql))
+        """Rows as texts, so that lists and structs can be counted; -0.0 is 0.0 (limitations)."""
+        return Counter(
+            repr(tuple(0.0 if one == 0.0 and isinstance(one, float) else one for one in row))
+            for row in self.session.rows(sql)
+        )
